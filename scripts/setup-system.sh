@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Checks for the system tools Isoline's make targets use, and installs with apt those that are missing.
+# Usage: setup-system.sh build|test|demo
+# Rust, a JDK and Maven are never installed for you: which one to use is your choice.
+set -euo pipefail
+
+goal=${1:-build}
+missing_packages=()
+
+need() { # need COMMAND PACKAGE
+    command -v "$1" > /dev/null 2>&1 || missing_packages+=("$2")
+}
+
+have_prerequisites=yes
+prerequisite() { # prerequisite COMMAND HOW-TO-GET-IT
+    if ! command -v "$1" > /dev/null 2>&1; then
+        echo "setup-system: '$1' is missing: $2" >&2
+        have_prerequisites=no
+    fi
+}
+
+prerequisite cargo "install Rust with rustup (stable, 1.85 or newer), then open a new shell"
+prerequisite javac "install a JDK, 17 or newer; on Debian: apt-get install default-jdk"
+prerequisite mvn "install Maven, 3.6 or newer; on Debian: apt-get install maven"
+if command -v javac > /dev/null 2>&1; then
+    java_version=$(javac -version 2>&1 | sed -E 's/^javac ([0-9]+).*/\1/')
+    if [ "${java_version:-0}" -lt 17 ]; then
+        echo "setup-system: the JDK is version $java_version, 17 or newer is needed" >&2
+        have_prerequisites=no
+    fi
+fi
+if [ "$have_prerequisites" = no ]; then
+    exit 1
+fi
+
+need cc build-essential
+need c++ build-essential
+need git git
+need python3 python3
+# Debian splits ensurepip from python3; without it 'python3 -m venv' fails.
+python3 -c 'import ensurepip, venv' > /dev/null 2>&1 || missing_packages+=(python3-venv)
+if [ "$goal" = test ] || [ "$goal" = demo ]; then
+    need Xvfb xvfb
+    need xauth xauth
+    # Java draws no text without fontconfig and at least one font.
+    need fc-list fontconfig
+    if ! command -v fc-list > /dev/null 2>&1 || [ -z "$(fc-list 2> /dev/null | head -1)" ]; then
+        missing_packages+=(fonts-dejavu-core)
+    fi
+fi
+if [ "$goal" = test ]; then
+    need valgrind valgrind
+fi
+
+if [ ${#missing_packages[@]} -eq 0 ]; then
+    exit 0
+fi
+
+mapfile -t missing_packages < <(printf '%s\n' "${missing_packages[@]}" | sort -u)
+echo "setup-system: installing ${missing_packages[*]}"
+if ! command -v apt-get > /dev/null 2>&1; then
+    echo "setup-system: no apt-get here; install these (Debian names) and try again: ${missing_packages[*]}" >&2
+    exit 1
+fi
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo > /dev/null 2>&1; then
+        echo "setup-system: neither root nor sudo; as root run: apt-get install ${missing_packages[*]}" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq < /dev/null
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing_packages[@]}" < /dev/null > /dev/null
