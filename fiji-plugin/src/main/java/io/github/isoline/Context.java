@@ -1,0 +1,66 @@
+package io.github.isoline;
+
+import com.sun.jna.Pointer;
+import com.sun.jna.ptr.PointerByReference;
+
+/**
+ * One device, made ready for work. Opening a CUDA context takes a while, so keep it for several
+ * calls; {@link #trim()} gives back the device memory that it holds between them.
+ */
+public final class Context implements AutoCloseable {
+    private Pointer pointer;
+    private final DeviceInfo device;
+
+    private Context(Pointer pointer, DeviceInfo device) {
+        this.pointer = pointer;
+        this.device = device;
+    }
+
+    /**
+     * Opens a device.
+     *
+     * @param device "auto", "cpu", "cuda" or "cuda:N"; only "auto" may fall back to the CPU
+     * @throws IsolineException if there is no such device or it cannot be used; the message says
+     *     why
+     */
+    public static Context open(String device) throws IsolineException {
+        NativeLoader.load();
+        PointerByReference out = new PointerByReference();
+        Status.check(IsolineLibrary.isoline_context_new(device, out));
+        Pointer pointer = out.getValue();
+        try {
+            DeviceStruct struct = DeviceInfo.newStruct();
+            Status.check(IsolineLibrary.isoline_context_device(pointer, struct));
+            return new Context(pointer, new DeviceInfo(struct));
+        } catch (IsolineException | RuntimeException e) {
+            IsolineLibrary.isoline_context_free(pointer);
+            throw e;
+        }
+    }
+
+    /** The device behind it; its reason says why it was chosen. */
+    public DeviceInfo device() {
+        return device;
+    }
+
+    /** Gives pooled device memory back to the other programs on this computer. */
+    public synchronized void trim() throws IsolineException {
+        Status.check(IsolineLibrary.isoline_context_trim(pointer()));
+    }
+
+    /** Frees the context; a second call does nothing. */
+    @Override
+    public synchronized void close() {
+        if (pointer != null) {
+            IsolineLibrary.isoline_context_free(pointer);
+            pointer = null;
+        }
+    }
+
+    synchronized Pointer pointer() {
+        if (pointer == null) {
+            throw new IllegalStateException("this Isoline context is closed");
+        }
+        return pointer;
+    }
+}

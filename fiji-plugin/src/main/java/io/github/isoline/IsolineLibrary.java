@@ -1,0 +1,52 @@
+package io.github.isoline;
+
+import com.sun.jna.Pointer;
+import com.sun.jna.ptr.PointerByReference;
+
+/**
+ * The C functions, mapped directly: names and argument order are those of include/isoline.h.
+ *
+ * <p>Nothing is bound until {@link NativeLoader#load()} has found a library of the right version,
+ * so that a bad library is a message and not a class that can never be loaded again. {@code size_t}
+ * is a Java {@code long}: only 64-bit platforms are supported.
+ */
+final class IsolineLibrary {
+    private IsolineLibrary() {}
+
+    static native int isoline_version();
+
+    static native String isoline_version_string();
+
+    static native String isoline_status_name(int status);
+
+    static native String isoline_last_error();
+
+    static native long isoline_device_count();
+
+    static native int isoline_device_init(DeviceStruct out, long structSize);
+
+    static native int isoline_device_info(long index, DeviceStruct out);
+
+    static native int isoline_context_new(String device, PointerByReference out);
+
+    static native int isoline_context_device(Pointer context, DeviceStruct out);
+
+    static native int isoline_context_trim(Pointer context);
+
+    static native void isoline_context_free(Pointer context);
+
+    static native int isoline_image_init(ImageStruct out, long structSize);
+
+    static native int isoline_report_init(ReportStruct out, long structSize);
+
+    static native int isoline_edge_strength_params_init(
+            EdgeStrengthParamsStruct out, long structSize);
+
+    static native int isoline_edge_strength(
+            Pointer context,
+            ImageStruct input,
+            EdgeStrengthParamsStruct params,
+            ProgressStruct progress,
+            ImageStruct output,
+            ReportStruct report);
+}

@@ -1,0 +1,258 @@
+package io.github.isoline;
+
+import com.sun.jna.Function;
+import com.sun.jna.Library;
+import com.sun.jna.Native;
+import com.sun.jna.NativeLibrary;
+import com.sun.jna.Platform;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.reflect.Field;
+import java.util.Collections;
+import java.util.Properties;
+
+/**
+ * Finds, checks and binds the native library, once.
+ *
+ * <p>The library lies in the plugin's jar under JNA's folder names ({@code
+ * linux-x86-64/libisoline.so}, ...). Developers may point elsewhere with the system property {@link
+ * #PATH_PROPERTY}. A failed load leaves nothing behind: the next call tries anew.
+ */
+public final class NativeLoader {
+    /**
+     * System property: a library file, or the folder that holds it, to use instead of the jar's.
+     */
+    public static final String PATH_PROPERTY = "isoline.library.path";
+
+    private static final int OLDEST_JNA = 5;
+    private static final int POINTER_BYTES = 8;
+
+    private static boolean loaded;
+    private static String origin = "";
+
+    private NativeLoader() {}
+
+    /**
+     * Makes the native library ready for use; does nothing when it already is.
+     *
+     * @throws IsolineException if there is no library for this platform, it cannot be loaded, or it
+     *     is of another version than this plugin
+     */
+    public static synchronized void load() throws IsolineException {
+        if (loaded) {
+            return;
+        }
+        try {
+            checkJna();
+            if (Native.POINTER_SIZE != POINTER_BYTES) {
+                throw unavailable("Isoline needs a 64-bit Java; this one is 32-bit.");
+            }
+            bind(find());
+            loaded = true;
+        } catch (LinkageError e) {
+            // Everything that JNA can die of: itself missing, or unable to unpack its own part.
+            throw unavailable(explainLinkage(e));
+        }
+    }
+
+    /** The version of this plugin, from its build. */
+    public static String pluginVersion() {
+        Properties properties = new Properties();
+        try (InputStream in = NativeLoader.class.getResourceAsStream("plugin.properties")) {
+            if (in != null) {
+                properties.load(in);
+            }
+        } catch (IOException e) {
+            return "unknown";
+        }
+        return properties.getProperty("version", "unknown");
+    }
+
+    /** The version of the loaded native library. */
+    public static String libraryVersion() throws IsolineException {
+        load();
+        return IsolineLibrary.isoline_version_string();
+    }
+
+    /** Where the loaded library came from: a file, or "the plugin's jar". */
+    public static synchronized String libraryOrigin() {
+        return origin;
+    }
+
+    /** The version of JNA that is running, which the host and not this plugin decides. */
+    public static String jnaVersion() {
+        try {
+            // By reflection: the compiler would copy the constant of the JNA we compiled against.
+            Field version = Native.class.getField("VERSION");
+            version.setAccessible(true); // it is inherited from an interface that is not public
+            return (String) version.get(null);
+        } catch (ReflectiveOperationException e) {
+            return "unknown";
+        }
+    }
+
+    private static void checkJna() throws IsolineException {
+        String version = jnaVersion();
+        int major;
+        try {
+            major = Integer.parseInt(version.split("\\.")[0]);
+        } catch (NumberFormatException e) {
+            major = 0;
+        }
+        if (major < OLDEST_JNA) {
+            throw unavailable(
+                    "Isoline needs JNA "
+                            + OLDEST_JNA
+                            + " or newer; this ImageJ runs JNA "
+                            + version
+                            + ". Replace the old jna jar in the folder \"jars\" or \"plugins\", or"
+                            + " update Fiji.");
+        }
+    }
+
+    private static File find() throws IsolineException {
+        String path = System.getProperty(PATH_PROPERTY);
+        if (path != null && !path.isEmpty()) {
+            File file = new File(path);
+            if (file.isDirectory()) {
+                file = new File(file, System.mapLibraryName("isoline"));
+            }
+            if (!file.isFile()) {
+                throw unavailable(
+                        "There is no Isoline library at "
+                                + file
+                                + ", where the system property "
+                                + PATH_PROPERTY
+                                + " points. Correct the property, or remove it to use the library"
+                                + " inside the plugin.");
+            }
+            origin = file.getPath();
+            return file;
+        }
+        String resource = Platform.RESOURCE_PREFIX + "/" + System.mapLibraryName("isoline");
+        ClassLoader loader = NativeLoader.class.getClassLoader();
+        if (loader.getResource(resource) == null) {
+            throw unavailable(
+                    "This copy of the Isoline plugin has no native library for this computer ("
+                            + Platform.RESOURCE_PREFIX
+                            + "). Install the plugin built for it; the platforms are listed in the"
+                            + " plugin's documentation.");
+        }
+        try {
+            origin = "the plugin's jar";
+            return Native.extractFromResourcePath("/" + resource, loader);
+        } catch (IOException e) {
+            throw unavailable(
+                    "The Isoline library could not be unpacked from the plugin ("
+                            + e.getMessage()
+                            + "). Check that the disk is not full and that the folder for temporary"
+                            + " files can be written.");
+        }
+    }
+
+    private static void bind(File file) throws IsolineException {
+        NativeLibrary library;
+        try {
+            library =
+                    NativeLibrary.getInstance(
+                            file.getPath(),
+                            Collections.singletonMap(Library.OPTION_STRING_ENCODING, "UTF-8"));
+        } catch (UnsatisfiedLinkError e) {
+            throw unavailable(
+                    "The Isoline library ("
+                            + file
+                            + ") cannot be loaded: "
+                            + lastLine(e)
+                            + ". It may be damaged, built for another system, or lie in a folder"
+                            + " from which programs may not run.");
+        }
+        Function version;
+        try {
+            version = library.getFunction("isoline_version");
+        } catch (UnsatisfiedLinkError e) {
+            discard(library);
+            throw unavailable(
+                    "The file " + file + " is not the Isoline library: it has no isoline_version.");
+        }
+        String mismatch = versionMismatch(pluginVersion(), version.invokeInt(new Object[0]));
+        if (mismatch != null) {
+            discard(library);
+            throw unavailable(mismatch);
+        }
+        try {
+            Native.register(IsolineLibrary.class, library);
+        } catch (UnsatisfiedLinkError e) {
+            discard(library);
+            throw unavailable(
+                    "The Isoline library ("
+                            + file
+                            + ") lacks a function that this plugin needs: "
+                            + firstLine(e)
+                            + ". Install plugin and library of the same version.");
+        }
+    }
+
+    @SuppressWarnings("deprecation") // close() came only with JNA 5.12
+    private static void discard(NativeLibrary library) {
+        library.dispose();
+    }
+
+    /**
+     * Null if a library of that version can serve this plugin, else a sentence for the user. The
+     * patch number is free; major and minor must be the plugin's own, since the two ship together.
+     */
+    static String versionMismatch(String plugin, int packed) {
+        int major = packed >>> 16;
+        int minor = packed >>> 8 & 0xff;
+        int patch = packed & 0xff;
+        String[] wanted = plugin.split("[.-]");
+        if (wanted.length >= 2
+                && wanted[0].equals(Integer.toString(major))
+                && wanted[1].equals(Integer.toString(minor))) {
+            return null;
+        }
+        return "The Isoline plugin "
+                + plugin
+                + " needs its own library, but found version "
+                + major
+                + "."
+                + minor
+                + "."
+                + patch
+                + ". Remove other copies of the Isoline plugin, install it anew, and restart"
+                + " ImageJ.";
+    }
+
+    private static String explainLinkage(LinkageError e) {
+        String text = firstLine(e);
+        if (e instanceof NoClassDefFoundError && text.contains("com/sun/jna")) {
+            return MISSING_JNA;
+        }
+        return "JNA, which connects ImageJ to the Isoline library, cannot start: "
+                + text
+                + ". If the folder for temporary files does not allow programs, start ImageJ with"
+                + " -Djna.tmpdir=FOLDER.";
+    }
+
+    /** What to say when the host has no JNA at all; also used where this class cannot be loaded. */
+    public static final String MISSING_JNA =
+            "Isoline needs JNA, which this ImageJ lacks. Fiji brings it along; in a plain ImageJ put"
+                    + " jna-5.14.0.jar into the folder \"plugins/jars\" and restart.";
+
+    private static IsolineException unavailable(String message) {
+        return new IsolineException(Status.UNSUPPORTED, message);
+    }
+
+    /** JNA says what it tried on the first lines, and the system's own reason on the last. */
+    private static String lastLine(Throwable e) {
+        String message = String.valueOf(e.getMessage()).trim();
+        return message.substring(message.lastIndexOf('\n') + 1);
+    }
+
+    private static String firstLine(Throwable e) {
+        String message = String.valueOf(e.getMessage()).trim();
+        int end = message.indexOf('\n');
+        return end < 0 ? message : message.substring(0, end);
+    }
+}

@@ -1,0 +1,151 @@
+package io.github.isoline;
+
+import com.sun.jna.Memory;
+
+/**
+ * Pixels in native memory: slices of one size and type, one after the other without gaps.
+ *
+ * <p>Java arrays are copied in and out slice by slice. Handing them to JNA as arguments would copy
+ * each of them twice per call, and no Java array can hold more than 2³¹ pixels.
+ */
+public final class PixelBuffer implements AutoCloseable {
+    /** Pixel types of the C API, in the order of its numbers. */
+    public enum Type {
+        /** Unsigned 8 bits: {@code byte[]}. */
+        U8(1),
+        /** Unsigned 16 bits: {@code short[]}. */
+        U16(2),
+        /** 32-bit floating point: {@code float[]}. */
+        F32(4);
+
+        private final int bytes;
+
+        Type(int bytes) {
+            this.bytes = bytes;
+        }
+
+        /** Bytes of one pixel. */
+        public int bytes() {
+            return bytes;
+        }
+    }
+
+    /** JNA's Memory with its release in reach: close() came only with JNA 5.12. */
+    private static final class Block extends Memory {
+        Block(long bytes) {
+            super(bytes);
+        }
+
+        @SuppressWarnings("deprecation") // as said above
+        void release() {
+            dispose();
+        }
+    }
+
+    private final Type type;
+    private final int width;
+    private final int height;
+    private final int capacity;
+    private final Block memory;
+
+    /**
+     * Reserves native memory.
+     *
+     * @param type of every pixel
+     * @param width in pixels, above 0
+     * @param height in pixels, above 0
+     * @param capacity most slices it will hold, above 0
+     * @throws IsolineException if the computer has not that much memory left
+     */
+    public PixelBuffer(Type type, int width, int height, int capacity) throws IsolineException {
+        if (width <= 0 || height <= 0 || capacity <= 0) {
+            throw new IllegalArgumentException(
+                    "a pixel buffer needs a size, got " + width + "x" + height + "x" + capacity);
+        }
+        this.type = type;
+        this.width = width;
+        this.height = height;
+        this.capacity = capacity;
+        long bytes = Math.multiplyExact(sliceBytes(), (long) capacity);
+        try {
+            memory = new Block(bytes);
+        } catch (OutOfMemoryError e) {
+            throw new IsolineException(
+                    Status.OUT_OF_MEMORY,
+                    "Not enough memory outside Java: "
+                            + (bytes >> 20)
+                            + " MB were needed for "
+                            + capacity
+                            + " slice(s) of "
+                            + width
+                            + " x "
+                            + height
+                            + " pixels. Close other programs, or give Java less memory (Edit >"
+                            + " Options > Memory & Threads).");
+        }
+    }
+
+    /**
+     * Copies one slice in: {@code byte[]}, {@code short[]} or {@code float[]}, as the type asks.
+     */
+    public void write(int slice, Object pixels) {
+        long offset = offset(slice);
+        int count = width * height;
+        switch (type) {
+            case U8:
+                memory.write(offset, (byte[]) pixels, 0, count);
+                break;
+            case U16:
+                memory.write(offset, (short[]) pixels, 0, count);
+                break;
+            default:
+                memory.write(offset, (float[]) pixels, 0, count);
+                break;
+        }
+    }
+
+    /** Copies one slice of type F32 out. */
+    public void read(int slice, float[] pixels) {
+        if (type != Type.F32) {
+            throw new IllegalStateException("only F32 slices can be read as float[]");
+        }
+        memory.read(offset(slice), pixels, 0, width * height);
+    }
+
+    /** Type of every pixel. */
+    public Type type() {
+        return type;
+    }
+
+    /** Frees the native memory; a second call does nothing. */
+    @Override
+    public void close() {
+        memory.release();
+    }
+
+    /** The description of the first {@code depth} slices that the C API takes. */
+    ImageStruct describe(int depth) throws IsolineException {
+        if (depth <= 0 || depth > capacity) {
+            throw new IllegalArgumentException("depth " + depth + " is not in 1.." + capacity);
+        }
+        ImageStruct image = new ImageStruct();
+        Status.check(IsolineLibrary.isoline_image_init(image, image.size()));
+        image.type = type.ordinal();
+        image.width = width;
+        image.height = height;
+        image.depth = depth;
+        image.data = memory;
+        return image;
+    }
+
+    private long sliceBytes() {
+        return (long) width * height * type.bytes;
+    }
+
+    private long offset(int slice) {
+        if (slice < 0 || slice >= capacity) {
+            throw new IndexOutOfBoundsException("slice " + slice + " of " + capacity);
+        }
+        return sliceBytes() * slice;
+    }
+}

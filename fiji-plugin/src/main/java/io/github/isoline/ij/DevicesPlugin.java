@@ -1,0 +1,141 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.Macro;
+import ij.gui.GenericDialog;
+import ij.plugin.PlugIn;
+import io.github.isoline.DeviceInfo;
+import io.github.isoline.IsolineException;
+import io.github.isoline.NativeLoader;
+import java.awt.Font;
+import java.awt.GraphicsEnvironment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** Plugins > Isoline > Devices... */
+public final class DevicesPlugin implements PlugIn {
+    private static final String COMMAND = "Isoline Devices";
+    private static final String DEVICE = "device";
+
+    @Override
+    public void run(String arg) {
+        Host.guard(COMMAND, DevicesPlugin::execute);
+    }
+
+    /**
+     * The list of devices and versions as text; for macros: {@code
+     * call("io.github.isoline.ij.DevicesPlugin.list")}.
+     */
+    public static String list() throws IsolineException {
+        return describe(DeviceInfo.list());
+    }
+
+    private static void execute() throws BadInput, IsolineException {
+        List<DeviceInfo> devices = DeviceInfo.list();
+        String options = Macro.getOptions();
+        if (options == null && !GraphicsEnvironment.isHeadless()) {
+            ask(devices);
+            return;
+        }
+        MacroOptions macro = new MacroOptions(options, Collections.singletonList(DEVICE));
+        if (macro.has(DEVICE)) {
+            String device = macro.text(DEVICE, "");
+            List<String> usable = usable(devices);
+            if (!usable.contains(device)) {
+                throw new BadInput(
+                        "The device \""
+                                + device
+                                + "\" cannot be used here. Usable: "
+                                + String.join(", ", usable)
+                                + "."
+                                + reasons(devices));
+            }
+            DefaultDevice.set(device);
+        }
+        IJ.log(describe(devices));
+    }
+
+    private static void ask(List<DeviceInfo> devices) {
+        GenericDialog dialog = new GenericDialog(COMMAND);
+        dialog.addMessage(Host.wrap(describe(devices)), new Font(Font.MONOSPACED, Font.PLAIN, 12));
+        dialog.addMessage("The device that Isoline's dialogs offer first:");
+        String[] usable = usable(devices).toArray(new String[0]);
+        dialog.addChoice("Device", usable, DefaultDevice.get());
+        dialog.addHelp(Help.text("devices"));
+        dialog.showDialog();
+        if (!dialog.wasCanceled()) {
+            DefaultDevice.set(dialog.getNextChoice());
+        }
+    }
+
+    private static String describe(List<DeviceInfo> devices) {
+        StringBuilder text = new StringBuilder();
+        try {
+            text.append("Isoline plugin ").append(NativeLoader.pluginVersion());
+            text.append(", library ").append(NativeLoader.libraryVersion());
+        } catch (IsolineException e) {
+            text.append(", no library: ").append(e.getMessage());
+        }
+        text.append(" from ").append(NativeLoader.libraryOrigin());
+        text.append("\nImageJ ").append(IJ.getFullVersion());
+        text.append(", Java ").append(System.getProperty("java.version"));
+        text.append(", JNA ").append(NativeLoader.jnaVersion()).append("\n ");
+        for (DeviceInfo device : devices) {
+            text.append('\n').append(describe(device));
+        }
+        return text.toString();
+    }
+
+    private static String describe(DeviceInfo device) {
+        List<String> facts = new ArrayList<>();
+        if (device.multiprocessors() > 0) {
+            facts.add(
+                    device.multiprocessors() + (device.isCuda() ? " multiprocessors" : " threads"));
+        }
+        if (device.totalMemory() > 0) {
+            facts.add("memory " + gib(device.totalMemory()) + ", free " + gib(device.freeMemory()));
+        }
+        if (!device.computeCapability().isEmpty()) {
+            facts.add("compute capability " + device.computeCapability());
+        }
+        if (!device.driverVersion().isEmpty()) {
+            facts.add("driver for CUDA " + device.driverVersion());
+        }
+        String reason = device.reason().isEmpty() ? "" : ": " + device.reason();
+        return device
+                + "\n  "
+                + (device.isUsable() ? "usable" : "not usable")
+                + reason
+                + (facts.isEmpty() ? "" : "\n  " + String.join("; ", facts));
+    }
+
+    private static List<String> usable(List<DeviceInfo> devices) {
+        List<String> ids = new ArrayList<>();
+        ids.add(EdgeStrengthSettings.AUTO);
+        for (DeviceInfo device : devices) {
+            if (device.isUsable()) {
+                ids.add(device.id());
+            }
+        }
+        return ids;
+    }
+
+    private static String reasons(List<DeviceInfo> devices) {
+        StringBuilder text = new StringBuilder();
+        for (DeviceInfo device : devices) {
+            if (!device.isUsable()) {
+                text.append(' ')
+                        .append(device.id())
+                        .append(": ")
+                        .append(device.reason())
+                        .append('.');
+            }
+        }
+        return text.toString();
+    }
+
+    private static String gib(long bytes) {
+        return IJ.d2s(bytes / (double) (1L << 30), 1) + " GiB";
+    }
+}

@@ -1,0 +1,119 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.Menus;
+import java.awt.GraphicsEnvironment;
+import java.awt.HeadlessException;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import java.util.Collections;
+import java.util.Hashtable;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Runs a macro in a plain ImageJ without any display, which ij.jar cannot do by itself: it knows
+ * its commands only once it has built its menus.
+ *
+ * <pre>
+ * java -cp ij.jar:jna.jar:Isoline_.jar io.github.isoline.ij.HeadlessImageJ macro.ijm [argument]
+ * </pre>
+ *
+ * <p>Ends with 0, with 1 if the macro was aborted, with 2 if it was called wrongly. Fiji has a
+ * headless mode of its own and does not need this.
+ */
+public final class HeadlessImageJ {
+    /** What {@link IJ#runMacroFile} returns for a macro that an error ended. */
+    private static final String ABORTED = "[aborted]";
+
+    /**
+     * A line of plugins.config or of IJ_Props.txt: "Command",class or "Command", class("argument").
+     */
+    private static final Pattern COMMAND = Pattern.compile("\"([^\"]+)\"\\s*,\\s*(\\S.*)");
+
+    /** A shortcut key that IJ_Props.txt appends to a command's name. */
+    private static final Pattern SHORTCUT = Pattern.compile("\\[[^\\]]*\\]$");
+
+    private HeadlessImageJ() {}
+
+    /** The program. */
+    public static void main(String[] args) throws IOException {
+        if (args.length < 1 || args.length > 2 || !new File(args[0]).isFile()) {
+            System.err.println("usage: HeadlessImageJ MACRO.ijm [ARGUMENT]");
+            System.exit(2);
+        }
+        System.setProperty("java.awt.headless", "true");
+        registerCommands();
+        String outcome =
+                IJ.runMacroFile(
+                        new File(args[0]).getAbsolutePath(), args.length > 1 ? args[1] : null);
+        // Ends threads that ImageJ or the library may keep.
+        System.exit(ABORTED.equals(outcome) ? 1 : 0);
+    }
+
+    /**
+     * Makes run("Command...") work without menus: fills ImageJ's table of commands from
+     * IJ_Props.txt and from every plugins.config on the class path.
+     */
+    public static void registerCommands() throws IOException {
+        if (!GraphicsEnvironment.isHeadless()) {
+            return; // ImageJ builds its menus by itself
+        }
+        if (Menus.getCommands() == null) {
+            try {
+                IJ.run("");
+            } catch (HeadlessException expected) {
+                // ImageJ failed at its first menu, but has created the table.
+            }
+        }
+        @SuppressWarnings("unchecked") // ImageJ is older than generics
+        Hashtable<String, String> table = Menus.getCommands();
+        table.putAll(builtIn());
+        ClassLoader loader = HeadlessImageJ.class.getClassLoader();
+        for (URL config : Collections.list(loader.getResources("plugins.config"))) {
+            try (BufferedReader in =
+                    new BufferedReader(
+                            new InputStreamReader(config.openStream(), StandardCharsets.UTF_8))) {
+                for (String line = in.readLine(); line != null; line = in.readLine()) {
+                    if (!line.trim().startsWith("#")) {
+                        register(table, line.trim());
+                    }
+                }
+            }
+        }
+    }
+
+    private static Map<String, String> builtIn() throws IOException {
+        Map<String, String> table = new TreeMap<>();
+        Properties properties = new Properties();
+        try (InputStream in = IJ.class.getResourceAsStream("/IJ_Props.txt")) {
+            properties.load(in);
+        }
+        for (Object value : properties.values()) {
+            register(table, value.toString());
+        }
+        // Commands that ImageJ's own code adds to its menus, as far as they ask nothing.
+        for (String type : new String[] {"8-bit", "16-bit", "32-bit", "RGB Color"}) {
+            table.put(type, "ij.plugin.Converter(\"" + type + "\")");
+        }
+        table.put("Invert", "ij.plugin.filter.Filters(\"invert\")");
+        table.put("Crop", "ij.plugin.Resizer(\"crop\")");
+        return table;
+    }
+
+    private static void register(Map<String, String> table, String line) {
+        Matcher matcher = COMMAND.matcher(line);
+        if (matcher.find()) {
+            String name = SHORTCUT.matcher(matcher.group(1)).replaceAll("");
+            table.put(name, matcher.group(2));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.Macro;
+import ij.macro.Interpreter;
+import io.github.isoline.NativeLoader;
+import java.awt.EventQueue;
+import java.awt.GraphicsEnvironment;
+
+/** How a command speaks with the ImageJ around it: with a person, a macro, or nobody. */
+final class Host {
+    private static final String TITLE = "Isoline";
+
+    private Host() {}
+
+    /** True if there is nobody to show a dialog to: a macro runs, or there is no ImageJ window. */
+    static boolean isUnattended() {
+        return isMacroThread() || GraphicsEnvironment.isHeadless() || IJ.getInstance() == null;
+    }
+
+    /** Reports a failure: one dialog to a person, one line in the log to a macro, which ends. */
+    static void fail(String command, String message) {
+        IJ.showProgress(1.0);
+        IJ.showStatus("");
+        if (isUnattended()) {
+            abortMacro(command + ": " + message);
+        } else {
+            IJ.error(TITLE, wrap(command + "\n \n" + message));
+        }
+    }
+
+    /** The user pressed Escape: no failure, but a macro must not go on without the result. */
+    static void cancelled(String command) {
+        IJ.showProgress(1.0);
+        IJ.resetEscape();
+        if (isUnattended()) {
+            abortMacro(command + ": cancelled");
+        }
+        IJ.showStatus(command + ": cancelled");
+    }
+
+    /** ImageJ gives this name to a thread on which IJ.run() works, and knows macros by it. */
+    private static boolean isMacroThread() {
+        return Thread.currentThread().getName().startsWith("Run$_");
+    }
+
+    private static void abortMacro(String message) {
+        Interpreter macro = Interpreter.getInstance();
+        if (macro == null || !isMacroThread()) {
+            IJ.log(message);
+        } else {
+            IJ.log(message + " (macro line " + macro.getLineNumber() + ")");
+            // IJ.error() is the only way to the interpreter that runs us. Left to itself it would
+            // open a dialog, which without a display ends in a stack trace.
+            macro.setIgnoreErrors(true);
+            IJ.error(TITLE, message);
+        }
+        Macro.abort();
+    }
+
+    /**
+     * Runs a command with every failure turned into {@link #fail}. A call on the event thread,
+     * which would freeze all windows, goes on in a thread of its own.
+     */
+    static void guard(String command, Command body) {
+        if (EventQueue.isDispatchThread()) {
+            String options = Macro.getOptions();
+            Thread thread = new Thread(() -> guard(command, body), "Run$_" + command);
+            // Macro options belong to a thread.
+            Macro.setOptions(thread, options);
+            thread.start();
+            return;
+        }
+        String failure;
+        try {
+            body.run();
+            return;
+        } catch (BadInput e) {
+            failure = e.getMessage();
+        } catch (io.github.isoline.IsolineException e) {
+            if (e.isCancelled()) {
+                cancelled(command);
+                return;
+            }
+            failure = e.getMessage();
+        } catch (NoClassDefFoundError e) {
+            // Without JNA the loader itself cannot be linked and so cannot say it.
+            failure =
+                    String.valueOf(e.getMessage()).contains("com/sun/jna")
+                            ? NativeLoader.MISSING_JNA
+                            : "The Isoline plugin is incomplete, install it anew: "
+                                    + e.getMessage();
+        } catch (OutOfMemoryError e) {
+            failure =
+                    "Not enough memory in Java for the result. Close images, or raise the limit in"
+                            + " Edit > Options > Memory & Threads (now "
+                            + (Runtime.getRuntime().maxMemory() >> 20)
+                            + " MB) and restart ImageJ.";
+        }
+        fail(command, failure);
+    }
+
+    /** Breaks long lines, which ImageJ's message dialogs do not do by themselves. */
+    static String wrap(String text) {
+        final int width = 80;
+        StringBuilder out = new StringBuilder();
+        for (String line : text.split("\n", -1)) {
+            int column = 0;
+            if (out.length() > 0) {
+                out.append('\n');
+            }
+            for (String word : line.split("(?<= )")) {
+                if (column > 0 && column + word.length() > width) {
+                    out.append('\n');
+                    column = 0;
+                }
+                out.append(word);
+                column += word.length();
+            }
+        }
+        return out.toString();
+    }
+
+    /** The body of a command. */
+    @FunctionalInterface
+    interface Command {
+        void run() throws BadInput, io.github.isoline.IsolineException;
+    }
+}

@@ -1,0 +1,131 @@
+package io.github.isoline.ij;
+
+import ij.macro.Interpreter;
+import ij.util.Tools;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * The "key=value key=[a value]" string of a macro's run().
+ *
+ * <p>Read here and not by GenericDialog, which a plain ImageJ cannot create without a display, and
+ * strictly: a misspelt key is an error and not a silent default.
+ */
+final class MacroOptions {
+    private final Map<String, String> values = new LinkedHashMap<>();
+
+    /**
+     * Splits the string.
+     *
+     * @param options as Macro.getOptions() returns them; null for none
+     * @param known every key that the command has
+     * @throws BadInput if a key is unknown, has no value or a bracket is not closed
+     */
+    MacroOptions(String options, List<String> known) throws BadInput {
+        String rest = options == null ? "" : options.trim();
+        while (!rest.isEmpty()) {
+            int equals = rest.indexOf('=');
+            int space = rest.indexOf(' ');
+            String key =
+                    equals < 0 || space >= 0 && space < equals ? null : rest.substring(0, equals);
+            if (key == null) {
+                String word = space < 0 ? rest : rest.substring(0, space);
+                throw new BadInput(
+                        "The macro option \""
+                                + word
+                                + "\" is not of the form key=value. "
+                                + keys(known));
+            }
+            key = key.toLowerCase(Locale.ROOT);
+            if (!known.contains(key)) {
+                throw new BadInput("There is no macro key \"" + key + "\". " + keys(known));
+            }
+            rest = rest.substring(equals + 1);
+            int end = valueEnd(key, rest);
+            String value = rest.substring(0, end);
+            boolean wrapped = value.startsWith("[") || value.startsWith("'");
+            values.put(key, wrapped ? value.substring(1, value.length() - 1) : value);
+            rest = rest.substring(end).trim();
+        }
+    }
+
+    /** The word given for a key, one of the choices; the first choice if the key is absent. */
+    String choice(String key, String... choices) throws BadInput {
+        String value = text(key, choices[0]).toLowerCase(Locale.ROOT);
+        if (!Arrays.asList(choices).contains(value)) {
+            throw new BadInput(
+                    key
+                            + " must be one of "
+                            + String.join(", ", choices)
+                            + ", got \""
+                            + value
+                            + "\".");
+        }
+        return value;
+    }
+
+    /** The number given for a key. */
+    double number(String key, double defaultValue) throws BadInput {
+        String value = values.get(key);
+        if (value == null) {
+            return defaultValue;
+        }
+        String resolved = resolve(value);
+        double number = Tools.parseDouble(resolved, Double.NaN);
+        if (Double.isNaN(number)) {
+            throw new BadInput(key + " must be a number, got \"" + value + "\".");
+        }
+        return number;
+    }
+
+    /** The whole number given for a key. */
+    long integer(String key, long defaultValue) throws BadInput {
+        double number = number(key, defaultValue);
+        if (number != Math.rint(number) || Math.abs(number) > Integer.MAX_VALUE) {
+            throw new BadInput(key + " must be a whole number, got " + values.get(key) + ".");
+        }
+        return (long) number;
+    }
+
+    /** The text given for a key. */
+    String text(String key, String defaultValue) {
+        String value = values.get(key);
+        return value == null ? defaultValue : resolve(value);
+    }
+
+    /** True if the macro named the key. */
+    boolean has(String key) {
+        return values.containsKey(key);
+    }
+
+    /** "&name" stands for a variable of the running macro, as in ImageJ's own dialogs. */
+    private static String resolve(String value) {
+        Interpreter interpreter = Interpreter.getInstance();
+        if (!value.startsWith("&") || interpreter == null) {
+            return value;
+        }
+        String variable = interpreter.getVariableAsString(value.substring(1));
+        return variable == null ? value : variable;
+    }
+
+    private static int valueEnd(String key, String rest) throws BadInput {
+        char open = rest.isEmpty() ? ' ' : rest.charAt(0);
+        if (open != '[' && open != '\'') {
+            int space = rest.indexOf(' ');
+            return space < 0 ? rest.length() : space;
+        }
+        int close = rest.indexOf(open == '[' ? ']' : '\'', 1);
+        if (close < 0) {
+            throw new BadInput(
+                    "The value of the macro key " + key + " has no closing " + open + ".");
+        }
+        return close + 1;
+    }
+
+    private static String keys(List<String> known) {
+        return "The keys are " + String.join(", ", known) + ".";
+    }
+}
