@@ -1,0 +1,76 @@
+# Isoline: everything a developer or CI does, by one name each. 'make' alone lists the targets.
+#
+# CUDA=0       build without CUDA (no compiler is fetched)
+# NVCC=path    use this nvcc instead of the pinned one in .tools/cuda
+# CARGO_TARGET_DIR, DEVICE (auto, cpu, cuda, cuda:N: what demo and bench run on)
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+CUDA ?= 1
+DEVICE ?= auto
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+RELEASE := $(TARGET)/release
+MVN := mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml
+
+ifeq ($(CUDA),0)
+export NVCC := none
+endif
+export CARGO_TERM_COLOR ?= never
+
+.PHONY: help setup build test lint bench header plugin demo gpu-bundle data clean
+.PHONY: setup-build setup-test setup-demo
+
+help: ## list the targets
+	@echo 'make TARGET, where TARGET is one of'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | \
+	    while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
+	@echo
+	@sed -nE '2,5s/^# ?//p' $(MAKEFILE_LIST)
+
+setup-build:
+	@scripts/setup-system.sh build
+ifneq ($(CUDA),0)
+	@if [ -z "$${NVCC:-}" ]; then scripts/setup-cuda.sh; fi
+endif
+
+setup-test: setup-build
+	@scripts/setup-system.sh test
+
+setup-demo: setup-build
+	@scripts/setup-system.sh demo
+	@scripts/setup-python.sh
+
+build: setup-build ## library (release) with the CUDA kernels embedded, and the header
+	cargo build --release --locked
+	@ls -l $(RELEASE)/libisoline.so
+
+header: setup-build ## regenerate include/isoline.h
+	scripts/header.sh
+
+plugin: build ## the Fiji plugin jar, with the native library inside
+	scripts/plugin.sh $(RELEASE)
+
+demo: setup-demo plugin ## a real ImageJ runs the plugin on real images; pictures go to demo-output/
+	scripts/demo.sh $(DEVICE)
+
+lint: setup-build ## format and lint: Rust, shell, Java
+	scripts/lint.sh
+
+test: setup-test ## format, lint, Rust, header, C, C++, examples, Java, a macro in ImageJ
+	scripts/test.sh $(TARGET)
+
+bench: setup-build ## speed tables: variants, sizes, ratios (not part of test)
+	scripts/bench.sh $(DEVICE)
+
+gpu-bundle: setup-test plugin ## target/gpu-bundle: everything needed to test and measure on a machine with a GPU
+	scripts/gpu-bundle.sh $(TARGET)
+
+data: ## make tests/data again from its sources
+	scripts/setup-python.sh
+	.tools/venv/bin/python scripts/make_data.py
+
+clean: ## remove what was built (tools in .tools stay)
+	rm -rf $(TARGET) fiji-plugin/target demo-output

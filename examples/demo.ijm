@@ -1,0 +1,67 @@
+// What 'make demo' runs in ImageJ: opens real images, computes their edge strength, saves both.
+// Argument: the folder of the images | the folder for the results | the device (auto, cpu, cuda, cuda:N).
+arguments = split(getArgument(), "|");
+if (arguments.length != 3) exit("demo.ijm wants: images|results|device");
+images = arguments[0] + "/";
+results = arguments[1] + "/";
+device = arguments[2];
+
+setBatchMode(true);
+print("ImageJ " + getVersion() + ", Java " + getInfo("java.version"));
+print(call("io.github.isoline.ij.DevicesPlugin.list"));
+print("");
+
+edgeStrength("horse", "horse.png", "Silhouette of a horse",
+    "foreground=below threshold=127 rho=32 mode=converged",
+    "shape: pixels up to 127, ρ = 32 pixels, converged");
+edgeStrength("horse-200", "horse.png", "Silhouette of a horse, 200 iterations",
+    "foreground=below threshold=127 rho=32 iterations=200",
+    "shape: pixels up to 127, ρ = 32 pixels, 200 iterations");
+edgeStrength("pattern", "pattern.png", "Line drawing: Seljuk-style strapwork",
+    "foreground=below threshold=127 rho=8 mode=converged",
+    "shape: pixels up to 127, ρ = 8 pixels, converged");
+edgeStrength("cell", "cell.png", "Microscopy: a living cell, quantitative phase",
+    "foreground=above threshold=110 rho=32 mode=converged",
+    "shape: pixels above 110, ρ = 32 pixels, converged");
+edgeStrength("brain", "brain.tif", "Stack: MRI of the brain, 20 slices, each by itself",
+    "foreground=above threshold=200 rho=8 stack=slices mode=converged",
+    "shape: pixels above 200, ρ = 8 pixels, converged");
+edgeStrength("brain-volume", "brain.tif", "The same stack as one volume",
+    "foreground=above threshold=200 rho=8 stack=volume mode=converged",
+    "shape: voxels above 200, ρ = 8 voxels, 3D, converged");
+print("demo.ijm: done");
+
+function edgeStrength(name, file, title, options, parameters) {
+    open(images + file);
+    input = getImageID();
+    began = getTime();
+    run("Edge Strength Function...", "device=" + device + " " + options);
+    milliseconds = getTime() - began;
+    if (getImageID() == input) exit("no result for " + file);
+
+    // The plugin writes into the image's information what ran where; it is what Image > Show Info... shows.
+    where = fact("Isoline device: ");
+    steps = fact("Isoline iterations: ");
+    seconds = parseFloat(fact("Isoline seconds: "));
+    getDimensions(width, height, channels, slices, frames);
+    size = "" + width + " x " + height;
+    if (slices > 1) size = size + " x " + slices;
+    if (indexOf(options, "converged") >= 0) unit = " cycles"; else unit = " iterations";
+    ran = size + " on " + where + ": " + steps + unit + ", " + d2s(seconds * 1000, 1) + " ms in the library, "
+        + milliseconds + " ms in ImageJ";
+    print(name + ": " + ran);
+
+    saveAs("Tiff", results + name + "-esf.tif");
+    close();
+    selectImage(input);
+    saveAs("Tiff", results + name + "-input.tif");
+    close();
+    File.saveString("title: " + title + "\nparameters: " + parameters + "\nran: " + ran + "\n", results + name + ".txt");
+}
+
+function fact(key) {
+    lines = split(getMetadata("Info"), "\n");
+    for (i = 0; i < lines.length; i++)
+        if (startsWith(lines[i], key)) return substring(lines[i], lengthOf(key));
+    return "?";
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Format and lint of every language here. Changes nothing; 'cargo fmt' and 'mvn spotless:apply' do.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+echo "lint: cargo fmt"
+cargo fmt --all --check
+
+echo "lint: clippy"
+cargo clippy --quiet --locked --all-targets -- -D warnings
+
+echo "lint: rustdoc"
+RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --document-private-items
+
+echo "lint: shell"
+for script in scripts/*.sh .ci/run; do
+    bash -n "$script"
+done
+if command -v shellcheck > /dev/null 2>&1; then
+    shellcheck scripts/*.sh .ci/run
+fi
+
+echo "lint: java"
+mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml spotless:check
+
+echo "lint: README"
+scripts/check-readme.sh
+echo "lint: all good"

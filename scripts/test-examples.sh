@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Compiles the examples as strictly as a careful user would, and runs each on a real image, also with wrong arguments.
+# Usage: test-examples.sh FOLDER-OF-LIBISOLINE
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+native=$(realpath "$1")
+data=$PWD/tests/data
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+link=(-Iinclude -L"$native" -lisoline -Wl,-rpath,"$native")
+strict=(-Wall -Wextra -Wpedantic -Werror -O1)
+cc -std=c11 "${strict[@]}" examples/minimal.c "${link[@]}" -o "$work/minimal"
+cc -std=c11 "${strict[@]}" examples/edge_strength.c "${link[@]}" -o "$work/edge_strength"
+c++ -std=c++17 "${strict[@]}" examples/stack.cpp "${link[@]}" -o "$work/stack"
+
+check() { # check WHAT WANTED-STATUS COMMAND...: runs it with its output in $work/out
+    local what=$1 wanted=$2 status=0
+    shift 2
+    "$@" > "$work/out" 2> "$work/err" || status=$?
+    if [ "$status" = "$wanted" ]; then
+        passed=$((passed + 1))
+        echo "  ok    $what"
+    else
+        failed=$((failed + 1))
+        echo "  FAIL  $what: exit status $status, wanted $wanted"
+        cat "$work/out" "$work/err"
+    fi
+}
+
+pgm_size() { stat -c %s "$data/$1.pgm"; }
+minimal() { "$work/minimal" < "$1" > "$work/field.pgm" && [ "$(stat -c %s "$work/field.pgm")" = "$2" ]; }
+
+check "minimal: a drawing becomes a picture of the same size" 0 minimal "$data/pattern.pgm" "$(pgm_size pattern)"
+check "minimal: not a picture" 1 "$work/minimal" < /dev/null
+check "edge_strength: 50 iterations" 0 "$work/edge_strength" -d cpu -b -t 127 "$data/horse.pgm" "$work/horse.pfm"
+check "edge_strength: wrote every pixel as float" 0 [ "$(stat -c %s "$work/horse.pfm")" = $((400 * 328 * 4 + 16)) ]
+check "edge_strength: converged" 0 "$work/edge_strength" -d cpu -b -t 127 -r 16 -c "$data/horse.pgm" "$work/horse.pfm"
+check "edge_strength: no arguments" 1 "$work/edge_strength"
+check "edge_strength: no such file" 1 "$work/edge_strength" "$work/none.pgm" "$work/out.pfm"
+check "edge_strength: not a PGM" 1 "$work/edge_strength" "$data/horse.png" "$work/out.pfm"
+check "edge_strength: rho must be positive" 2 "$work/edge_strength" -r -1 "$data/horse.pgm" "$work/out.pfm"
+check "edge_strength: no such device" 2 "$work/edge_strength" -d cuda:99 "$data/horse.pgm" "$work/out.pfm"
+check "edge_strength: says why" 0 grep -q "edge_strength: .*: ." "$work/err"
+check "stack: a voxel in a volume" 0 "$work/stack" cpu
+
+echo "examples: $passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change goes in. Stops at the first step that fails.
+# Usage: test.sh TARGET-FOLDER
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=$1
+logs=$target/test-logs
+mkdir -p "$logs"
+rm -f "$logs"/*
+started=$SECONDS
+times=()
+
+step() { # step NAME COMMAND...
+    local name=$1 began=$SECONDS
+    shift
+    printf '\n== %s\n' "$name"
+    "$@" 2>&1 | tee "$logs/$name.log"
+    times+=("$name $((SECONDS - began)) s")
+}
+
+step lint scripts/lint.sh
+step rust cargo test --locked
+step header scripts/header.sh --check
+step build cargo build --release --locked
+step c tests/c/run.sh "$target/release"
+step examples scripts/test-examples.sh "$target/release"
+step java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$target/release"
+step macros scripts/test-macros.sh
+
+printf '\n== summary: every step passed in %d s (%s)\n' $((SECONDS - started)) "$(IFS=,; echo "${times[*]}")"
+grep -h "passed, .* failed" "$logs"/{c,examples,macros}.log || true
+grep -h "^test result:" "$logs/rust.log"
+grep -h "Tests run:" "$logs/java.log" | tail -1
