@@ -1,0 +1,116 @@
+//! Compiles `kernels/*.cu` with nvcc into one fatbin per file, which the crate embeds.
+//!
+//! nvcc is looked for in `$NVCC`, `$CUDA_PATH/bin`, `PATH` and the project's own `.tools/cuda` (filled by
+//! `scripts/setup-cuda.sh`). Without it the crate still builds, for the CPU only: a cargo warning and the device
+//! query say why. `ISOLINE_CUDA_ARCHS` (for example `90`) limits the architectures while developing.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Architectures of the machine code in the fatbin; the lowest also goes in as PTX, for cards yet to come.
+const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
+
+/// One kernel file per operation: `kernels/<name>.cu` becomes `$OUT_DIR/<name>.fatbin`.
+const KERNEL_FILES: [&str; 1] = ["edge_strength"];
+
+fn main() {
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=kernels");
+    for variable in ["NVCC", "CUDA_PATH", "ISOLINE_CUDA_ARCHS"] {
+        println!("cargo:rerun-if-env-changed={variable}");
+    }
+    println!("cargo:rustc-check-cfg=cfg(isoline_cuda)");
+    match find_nvcc(&root) {
+        Ok(nvcc) => {
+            let architectures = architectures(&nvcc);
+            for name in KERNEL_FILES {
+                compile(&nvcc, &root.join("kernels"), name, &architectures, &out);
+            }
+            println!("cargo:rustc-cfg=isoline_cuda");
+            println!("cargo:rustc-env=ISOLINE_CUDA_LOWEST={}", architectures[0]);
+        }
+        Err(reason) => {
+            println!("cargo:warning=building without CUDA (CPU only): {reason}");
+            println!("cargo:rustc-env=ISOLINE_NO_CUDA_REASON={reason}");
+        }
+    }
+}
+
+fn find_nvcc(root: &Path) -> Result<PathBuf, String> {
+    if let Some(named) = env::var_os("NVCC").filter(|v| !v.is_empty()) {
+        if named == "none" {
+            return Err("NVCC=none asked for a build without CUDA".into());
+        }
+        let path = PathBuf::from(named);
+        return if path.is_file() {
+            Ok(path)
+        } else {
+            Err(format!("NVCC names {}, which is not a file", path.display()))
+        };
+    }
+    let mut places = Vec::new();
+    if let Some(cuda) = env::var_os("CUDA_PATH") {
+        places.push(PathBuf::from(cuda).join("bin"));
+    }
+    places.extend(env::var_os("PATH").iter().flat_map(env::split_paths));
+    places.push(root.join(".tools/cuda/nvidia/cu13/bin"));
+    let executable = if cfg!(windows) { "nvcc.exe" } else { "nvcc" };
+    places.into_iter().map(|folder| folder.join(executable)).find(|path| path.is_file()).ok_or_else(|| {
+        "nvcc was not found in NVCC, CUDA_PATH, PATH or .tools/cuda; run scripts/setup-cuda.sh and build again".into()
+    })
+}
+
+/// Those of [`ARCHITECTURES`] that this nvcc knows, ascending.
+fn architectures(nvcc: &Path) -> Vec<u32> {
+    if let Ok(list) = env::var("ISOLINE_CUDA_ARCHS") {
+        let mut chosen: Vec<u32> = list
+            .split([',', ' '])
+            .filter(|part| !part.is_empty())
+            .map(|part| part.parse().unwrap_or_else(|_| panic!("ISOLINE_CUDA_ARCHS: '{part}' is not a number like 90")))
+            .collect();
+        chosen.sort_unstable();
+        assert!(!chosen.is_empty(), "ISOLINE_CUDA_ARCHS is set but names no architecture");
+        return chosen;
+    }
+    let listed = Command::new(nvcc).arg("--list-gpu-arch").output();
+    let listed = match &listed {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
+        _ => panic!("{} --list-gpu-arch failed", nvcc.display()),
+    };
+    let known: Vec<u32> = ARCHITECTURES
+        .into_iter()
+        .filter(|a| listed.lines().any(|line| line.trim() == format!("compute_{a}")))
+        .collect();
+    assert!(!known.is_empty(), "{} knows none of the architectures {ARCHITECTURES:?}", nvcc.display());
+    known
+}
+
+fn compile(nvcc: &Path, folder: &Path, name: &str, architectures: &[u32], out: &Path) {
+    let source = folder.join(format!("{name}.cu"));
+    let target = out.join(format!("{name}.fatbin"));
+    let mut command = Command::new(nvcc);
+    // -fmad=false: every rounding is written out in the source, so that results equal the CPU's bit for bit.
+    command.args(["--fatbin", "-O3", "-std=c++17", "-fmad=false", "--threads", "0", "-Werror", "all-warnings"]);
+    for architecture in architectures {
+        command.arg(format!("-gencode=arch=compute_{architecture},code=sm_{architecture}"));
+    }
+    let lowest = architectures[0];
+    command.arg(format!("-gencode=arch=compute_{lowest},code=compute_{lowest}"));
+    command.arg("-I").arg(folder).arg("-o").arg(&target).arg(&source);
+    let output = command.output().unwrap_or_else(|e| panic!("could not start {}: {e}", nvcc.display()));
+    if !output.status.success() {
+        panic!(
+            "{} could not compile {}:\n{}{}",
+            nvcc.display(),
+            source.display(),
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let size = fs::metadata(&target).map(|m| m.len()).unwrap_or(0);
+    assert!(size > 0, "{} wrote an empty {}", nvcc.display(), target.display());
+}

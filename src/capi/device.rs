@@ -1,0 +1,131 @@
+//! Devices.
+
+use super::sized::{self, Sized32, text};
+use super::{guard, guard_or, isoline_status};
+use crate::device::{DeviceInfo, DeviceKind, devices};
+use crate::error::Error;
+use std::ffi::c_char;
+
+/// The kind of a device.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_device_kind {
+    /// All CPU cores.
+    ISOLINE_DEVICE_CPU = 0,
+    /// One NVIDIA GPU through the CUDA driver.
+    ISOLINE_DEVICE_CUDA = 1,
+}
+
+/// What is known of a device.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_device {
+    /// Set by isoline_device_init.
+    pub struct_size: u32,
+    /// An isoline_device_kind.
+    pub kind: u32,
+    /// The number in cuda:N; 0 for the CPU.
+    pub index: u32,
+    /// 1 when a context can be made on it.
+    pub usable: u32,
+    /// CUDA compute capability: the 9 of 9.0; 0 for the CPU.
+    pub compute_major: u32,
+    /// CUDA compute capability: the 0 of 9.0; 0 for the CPU.
+    pub compute_minor: u32,
+    /// Multiprocessors of a GPU; worker threads of the CPU.
+    pub multiprocessors: u32,
+    /// The CUDA version that the driver supports, 13000 for 13.0; 0 for the CPU or when unknown.
+    pub driver_version: u32,
+    /// Memory in bytes; 0 when unknown.
+    pub total_memory: u64,
+    /// Memory free now, in bytes; 0 when unknown.
+    pub free_memory: u64,
+    /// What isoline_context_new takes: "cpu", "cuda:0", ...; "cuda" for the entry that says why there is no CUDA.
+    pub id: [c_char; 16],
+    /// The product's name, UTF-8.
+    pub name: [c_char; 128],
+    /// One sentence: why it is usable or not; for a context's device, why it was chosen. UTF-8.
+    pub reason: [c_char; 512],
+}
+
+// SAFETY: repr(C), struct_size first; integers and characters.
+unsafe impl Sized32 for isoline_device {
+    const NAME: &'static str = "isoline_device";
+    const FIRST_SIZE: usize = 704;
+    fn defaults() -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            kind: 0,
+            index: 0,
+            usable: 0,
+            compute_major: 0,
+            compute_minor: 0,
+            multiprocessors: 0,
+            driver_version: 0,
+            total_memory: 0,
+            free_memory: 0,
+            id: [0; 16],
+            name: [0; 128],
+            reason: [0; 512],
+        }
+    }
+}
+const _: () = assert!(size_of::<isoline_device>() == <isoline_device as Sized32>::FIRST_SIZE);
+const _: () = assert!(DeviceKind::Cuda as u32 == isoline_device_kind::ISOLINE_DEVICE_CUDA as u32);
+
+impl From<&DeviceInfo> for isoline_device {
+    fn from(info: &DeviceInfo) -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            kind: info.kind as u32,
+            index: info.index,
+            usable: u32::from(info.usable),
+            compute_major: info.compute_capability.0,
+            compute_minor: info.compute_capability.1,
+            multiprocessors: info.multiprocessors,
+            driver_version: info.driver_version,
+            total_memory: info.total_memory,
+            free_memory: info.free_memory,
+            id: text(&info.id),
+            name: text(&info.name),
+            reason: text(&info.reason),
+        }
+    }
+}
+
+/// How many entries isoline_device_info can tell of: the CPU (entry 0), then each CUDA device. Where CUDA is unusable as a
+/// whole (built without it, no driver, driver too old, no device) one entry with id "cuda" and usable 0 says why. Never
+/// fails. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoline_device_count() -> usize {
+    guard_or(0, || devices().len())
+}
+
+/// Zeroes `device` and sets its struct_size. `struct_size`: sizeof(isoline_device).
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct_size: usize) -> isoline_status {
+    // SAFETY: as the caller vouches.
+    guard(|| unsafe { sized::init(device, struct_size, "device") })
+}
+
+/// Tells of one device.
+///
+/// `index`: less than isoline_device_count().
+/// `out`: a struct after isoline_device_init; written on success.
+/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device that cannot be used is no
+/// error: look at `usable` and `reason`. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_device_info(index: usize, out: *mut isoline_device) -> isoline_status {
+    guard(|| {
+        if out.is_null() {
+            return Err(super::null("out"));
+        }
+        let all = devices();
+        let info = all.get(index).ok_or_else(|| {
+            Error::argument(format!("the device index must be less than {}, but it is {index}", all.len()))
+        })?;
+        // SAFETY: as the caller vouches.
+        unsafe { sized::write(out, &info.into(), "out") }
+    })
+}

@@ -1,0 +1,226 @@
+//! Edge strength.
+
+use super::context::{context, isoline_context};
+use super::image::{Checked, isoline_image};
+use super::progress::{closure, isoline_progress};
+use super::report::isoline_report;
+use super::sized::{self, Sized32};
+use super::{guard, isoline_status};
+use crate::edge_strength::{self, Dimensions, Foreground, Mode, Params, Start, Variant};
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+
+/// When the edge strength stops.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_edge_strength_mode {
+    /// After a fixed number of iterations of eq. 3.
+    ISOLINE_EDGE_STRENGTH_ITERATE = 0,
+    /// At the steady state that the iterations approach, by multigrid, to a tolerance.
+    ISOLINE_EDGE_STRENGTH_CONVERGED = 1,
+}
+
+/// Which pixels are the shape.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_foreground {
+    /// pixel > threshold: bright shapes on dark ground.
+    ISOLINE_FOREGROUND_ABOVE = 0,
+    /// pixel <= threshold: dark lines on white.
+    ISOLINE_FOREGROUND_BELOW = 1,
+}
+
+/// What the pixels outside the shape start from.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_start {
+    /// 0.
+    ISOLINE_START_MASK = 0,
+    /// The input scaled to 0..1 by start_min and start_max; turned over for ISOLINE_FOREGROUND_BELOW.
+    ISOLINE_START_INPUT = 1,
+}
+
+/// Which implementation computes. All give the same pixels (scalar to 1e-6); they differ in speed.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_variant {
+    /// The fastest of the device.
+    ISOLINE_VARIANT_DEFAULT = 0,
+    /// Several iterations per pass over memory. CPU and CUDA.
+    ISOLINE_VARIANT_FUSED = 1,
+    /// The paper's first design, a tile in shared memory. CUDA only.
+    ISOLINE_VARIANT_SHARED = 2,
+    /// The paper's second design, reads through the texture unit. CUDA only.
+    ISOLINE_VARIANT_TEXTURE = 3,
+    /// A plain loop on one thread, the reference. CPU only.
+    ISOLINE_VARIANT_SCALAR = 4,
+}
+
+/// The parameters of isoline_edge_strength. Fill with isoline_edge_strength_params_init, then change what you need.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_edge_strength_params {
+    /// Set by isoline_edge_strength_params_init.
+    pub struct_size: u32,
+    /// 2 (default): every slice by itself, four neighbours. 3: the stack is one volume, six neighbours.
+    pub dimensions: u32,
+    /// An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATE.
+    pub mode: u32,
+    /// An isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
+    pub foreground: u32,
+    /// An isoline_start. Default: ISOLINE_START_MASK.
+    pub start: u32,
+    /// An isoline_variant. Default: ISOLINE_VARIANT_DEFAULT.
+    pub variant: u32,
+    /// Iterations of eq. 3, 0 to 10,000,000. Default 50. More carry the field further from the shape, about the square
+    /// root of their number in pixels. Unused by the converged mode.
+    pub iterations: u64,
+    /// Converged mode: the most cycles to spend, at least 1. Default 100. When they do not suffice the result so far is
+    /// given and the report's `converged` is 0.
+    pub max_cycles: u64,
+    /// ρ in pixels, > 0. Default 64. The field falls off as exp(-distance/ρ): a larger ρ reaches further and smooths more.
+    pub rho: f64,
+    /// Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, 0.2 in 2D and 0.15 in
+    /// 3D, or 0.9 of the limit where that is less. Larger steps go further per iteration.
+    pub time_step: f64,
+    /// In the image's own units. Default 0. With the default foreground every pixel above it is shape.
+    pub threshold: f64,
+    /// ISOLINE_START_INPUT: the pixel value that starts at 0. start_min = start_max = 0 (default): automatic, 0 and 255
+    /// for 8-bit images, else the smallest and largest finite pixel of the whole image.
+    pub start_min: f64,
+    /// ISOLINE_START_INPUT: the pixel value that starts at 1.
+    pub start_max: f64,
+    /// Converged mode: where to stop, in (0, 1). Default 1e-5. What it bounds is said in docs/edge_strength_converged.md;
+    /// a smaller one costs more cycles.
+    pub tolerance: f64,
+}
+
+// SAFETY: repr(C), struct_size first; integers and floats.
+unsafe impl Sized32 for isoline_edge_strength_params {
+    const NAME: &'static str = "isoline_edge_strength_params";
+    const FIRST_SIZE: usize = 88;
+    fn defaults() -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            dimensions: 2,
+            mode: isoline_edge_strength_mode::ISOLINE_EDGE_STRENGTH_ITERATE as u32,
+            foreground: isoline_foreground::ISOLINE_FOREGROUND_ABOVE as u32,
+            start: isoline_start::ISOLINE_START_MASK as u32,
+            variant: isoline_variant::ISOLINE_VARIANT_DEFAULT as u32,
+            iterations: 50,
+            max_cycles: edge_strength::DEFAULT_MAX_CYCLES,
+            rho: 64.0,
+            time_step: 0.0,
+            threshold: 0.0,
+            start_min: 0.0,
+            start_max: 0.0,
+            tolerance: edge_strength::DEFAULT_TOLERANCE,
+        }
+    }
+}
+const _: () =
+    assert!(size_of::<isoline_edge_strength_params>() == <isoline_edge_strength_params as Sized32>::FIRST_SIZE);
+
+/// The error of an enum field with an unknown number.
+fn unknown(field: &str, choices: &str, value: u32) -> Error {
+    Error::argument(format!("{field} must be {choices}, but it is {value}"))
+}
+
+impl isoline_edge_strength_params {
+    fn translate(&self) -> Result<Params> {
+        Ok(Params {
+            dimensions: match self.dimensions {
+                2 => Dimensions::Slices,
+                3 => Dimensions::Volume,
+                other => return Err(unknown("dimensions", "2 or 3", other)),
+            },
+            mode: match self.mode {
+                0 => Mode::Iterate { iterations: self.iterations },
+                1 => Mode::Converged { tolerance: self.tolerance, max_cycles: self.max_cycles },
+                other => return Err(unknown("mode", "ISOLINE_EDGE_STRENGTH_ITERATE or _CONVERGED", other)),
+            },
+            foreground: match self.foreground {
+                0 => Foreground::Above,
+                1 => Foreground::Below,
+                other => return Err(unknown("foreground", "ISOLINE_FOREGROUND_ABOVE or _BELOW", other)),
+            },
+            start: match self.start {
+                0 => Start::Mask,
+                1 if self.start_min == 0.0 && self.start_max == 0.0 => Start::Input(None),
+                1 => Start::Input(Some([self.start_min, self.start_max])),
+                other => return Err(unknown("start", "ISOLINE_START_MASK or _INPUT", other)),
+            },
+            variant: match self.variant {
+                0 => Variant::Default,
+                1 => Variant::Fused,
+                2 => Variant::Shared,
+                3 => Variant::Texture,
+                4 => Variant::Scalar,
+                other => return Err(unknown("variant", "an isoline_variant (0 to 4)", other)),
+            },
+            time_step: if self.time_step == 0.0 { None } else { Some(self.time_step) },
+            rho: self.rho,
+            threshold: self.threshold,
+        })
+    }
+}
+
+/// Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_strength_params).
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_edge_strength_params_init(
+    params: *mut isoline_edge_strength_params,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller vouches.
+    guard(|| unsafe { sized::init(params, struct_size, "params") })
+}
+
+/// The edge strength function: a smoothed, exponentially decaying distance field of a drawing or shape, 0..1, 1 on the
+/// shape. Solves dv/dt = (Laplacian - 1/ρ²) v with v = 1 on the shape and zero normal derivative at the image border
+/// (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
+///
+/// Distances are in pixels: the images' spacing is not used. NaN pixels are never shape and start at 0.
+///
+/// `context`: not NULL.
+/// `input`: not NULL; any type; host or CUDA memory.
+/// `params`: NULL for the defaults.
+/// `progress`: NULL for none.
+/// `output`: not NULL; ISOLINE_F32, the input's size, memory of its own, host or CUDA.
+/// `report`: NULL for none; else after isoline_report_init.
+/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a variant
+/// that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY.
+/// On an error a single image or a volume is untouched, and of a stack each slice is either whole or untouched.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_edge_strength(
+    context: *mut isoline_context,
+    input: *const isoline_image,
+    params: *const isoline_edge_strength_params,
+    progress: *const isoline_progress,
+    output: *const isoline_image,
+    report: *mut isoline_report,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        unsafe {
+            let context = self::context(context)?;
+            let input = Checked::new(input, "input")?;
+            let params = if params.is_null() {
+                isoline_edge_strength_params::defaults()
+            } else {
+                sized::read(params, "params")?
+            };
+            let mut callback = closure(progress)?;
+            let output = Checked::new(output, "output")?;
+            output.check_output(&input)?;
+            if !report.is_null() {
+                // Refused now rather than after the work.
+                sized::read(report.cast_const(), "report")?;
+            }
+            let target = output.output()?;
+            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
+            let done = edge_strength::run(context, input.input(), &params.translate()?, progress, target)?;
+            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+        }
+    })
+}

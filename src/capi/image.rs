@@ -1,0 +1,305 @@
+//! Images.
+
+use super::sized::{self, Sized32};
+use super::{guard, isoline_status, null};
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::{DevicePixels, Image, ImageMut, PixelType};
+use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+/// The type of one pixel.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_type {
+    /// Unsigned 8 bits.
+    ISOLINE_U8 = 0,
+    /// Unsigned 16 bits, native byte order.
+    ISOLINE_U16 = 1,
+    /// IEEE 754 single precision, native byte order.
+    ISOLINE_F32 = 2,
+}
+
+/// Where pixels are.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_memory {
+    /// In main memory. Page-locked memory (cudaHostAlloc, cudaHostRegister) is found out and copied without staging.
+    ISOLINE_HOST = 0,
+    /// In the memory of the context's CUDA device (cudaMalloc, cuMemAlloc). All work on it must be finished before the
+    /// call; the call returns when its own work is finished.
+    ISOLINE_CUDA = 1,
+}
+
+/// A description of the caller's pixels; the library copies nothing of it and keeps nothing. The struct itself is always
+/// only read; the pixels of an output are written.
+///
+/// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride, spacing, data]
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_image {
+    /// Set by isoline_image_init.
+    pub struct_size: u32,
+    /// An isoline_type. Default: ISOLINE_U8.
+    pub pixel_type: u32,
+    /// An isoline_memory. Default: ISOLINE_HOST.
+    pub memory: u32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// Pixels along x; at least 1. Default 0 (to be set).
+    pub width: u64,
+    /// Pixels along y; at least 1. Default 0 (to be set).
+    pub height: u64,
+    /// Slices, z; at least 1. Default 1.
+    pub depth: u64,
+    /// Bytes from one row to the next, a multiple of the pixel's size; 0 (default): packed, width pixels.
+    pub row_stride: u64,
+    /// Bytes from one slice to the next, a multiple of the pixel's size; 0 (default): packed, height rows.
+    pub slice_stride: u64,
+    /// The distance between pixel centres along x, y, z in the caller's unit; each > 0 and finite. Default 1, 1, 1.
+    pub spacing: [f64; 3],
+    /// The pixel at x = y = z = 0, aligned to the pixel's size. Default NULL (to be set).
+    pub data: *mut c_void,
+}
+
+// SAFETY: repr(C), struct_size first; integers, floats and a raw pointer.
+unsafe impl Sized32 for isoline_image {
+    const NAME: &'static str = "isoline_image";
+    const FIRST_SIZE: usize = 88;
+    fn defaults() -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            pixel_type: isoline_type::ISOLINE_U8 as u32,
+            memory: isoline_memory::ISOLINE_HOST as u32,
+            reserved: 0,
+            width: 0,
+            height: 0,
+            depth: 1,
+            row_stride: 0,
+            slice_stride: 0,
+            spacing: [1.0; 3],
+            data: std::ptr::null_mut(),
+        }
+    }
+}
+const _: () = assert!(size_of::<isoline_image>() == <isoline_image as Sized32>::FIRST_SIZE);
+
+/// Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data are to be set.
+/// `struct_size`: sizeof(isoline_image). Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too
+/// small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_image_init(image: *mut isoline_image, struct_size: usize) -> isoline_status {
+    // SAFETY: as the caller vouches.
+    guard(|| unsafe { sized::init(image, struct_size, "image") })
+}
+
+/// A checked description: every byte of it can be addressed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Checked {
+    name: &'static str,
+    pixel_type: PixelType,
+    on_device: bool,
+    shape: [usize; 3],
+    /// Bytes from row to row and from slice to slice.
+    strides: [usize; 2],
+    /// From the first byte of the first pixel to the last byte of the last.
+    extent: usize,
+    address: usize,
+}
+
+impl Checked {
+    /// # Safety
+    /// As [`sized::read`].
+    pub(super) unsafe fn new(image: *const isoline_image, name: &'static str) -> Result<Self> {
+        // SAFETY: as the caller vouches.
+        let image = unsafe { sized::read(image, name) }?;
+        let pixel_type = match image.pixel_type {
+            0 => PixelType::U8,
+            1 => PixelType::U16,
+            2 => PixelType::F32,
+            other => {
+                return Err(Error::new(
+                    ErrorKind::InvalidType,
+                    format!("{name}->type must be ISOLINE_U8, ISOLINE_U16 or ISOLINE_F32, but it is {other}"),
+                ));
+            }
+        };
+        if image.memory > isoline_memory::ISOLINE_CUDA as u32 {
+            return Err(Error::argument(format!(
+                "{name}->memory must be ISOLINE_HOST or ISOLINE_CUDA, but it is {}",
+                image.memory
+            )));
+        }
+        if image.reserved != 0 {
+            return Err(Error::argument(format!("{name}->reserved must be 0, but it is {}", image.reserved)));
+        }
+        for (axis, spacing) in ["x", "y", "z"].iter().zip(image.spacing) {
+            if !(spacing.is_finite() && spacing > 0.0) {
+                return Err(Error::argument(format!(
+                    "{name}->spacing along {axis} must be a finite number greater than 0, but it is {spacing}"
+                )));
+            }
+        }
+        let layout = Layout::new(&image, name, pixel_type.bytes() as u64)?;
+        if image.data.is_null() {
+            return Err(null(&format!("{name}->data")));
+        }
+        let address = image.data as usize;
+        if !address.is_multiple_of(pixel_type.bytes()) {
+            return Err(Error::argument(format!(
+                "{name}->data must be aligned to its pixels' {} bytes, but it is {address:#x}",
+                pixel_type.bytes()
+            )));
+        }
+        if address.checked_add(layout.extent).is_none() {
+            return Err(too_large(name, &image));
+        }
+        Ok(Self {
+            name,
+            pixel_type,
+            on_device: image.memory == isoline_memory::ISOLINE_CUDA as u32,
+            shape: layout.shape,
+            strides: layout.strides,
+            extent: layout.extent,
+            address,
+        })
+    }
+
+    /// Refuses an output that shares bytes with an input, or whose own rows overlap.
+    pub(super) fn check_output(&self, input: &Self) -> Result<()> {
+        let [width, height, depth] = self.shape;
+        let row = width * self.pixel_type.bytes();
+        let rows_apart = height == 1 || self.strides[0] >= row;
+        let slices_apart = depth == 1 || self.strides[1] >= (height - 1) * self.strides[0] + row;
+        if !(rows_apart && slices_apart) {
+            return Err(Error::new(
+                ErrorKind::Overlap,
+                format!("the rows or slices of the {} overlap each other; make its strides larger", self.name),
+            ));
+        }
+        if self.on_device == input.on_device
+            && self.address < input.address + input.extent
+            && input.address < self.address + self.extent
+        {
+            return Err(Error::new(
+                ErrorKind::Overlap,
+                format!("the {} shares memory with the {}; give it memory of its own", self.name, input.name),
+            ));
+        }
+        Ok(())
+    }
+
+    fn device_pixels<'a>(&self) -> DevicePixels<'a> {
+        DevicePixels {
+            pixel_type: self.pixel_type,
+            address: self.address as u64,
+            shape: self.shape,
+            strides: self.strides,
+            lifetime: PhantomData,
+        }
+    }
+
+    /// # Safety
+    /// The pixels are readable for `'a`, and nothing writes them.
+    unsafe fn view<'a, T>(&self) -> ArrayView3<'a, T> {
+        let [width, height, depth] = self.shape;
+        let [row, slice] = self.strides.map(|bytes| bytes / size_of::<T>());
+        // SAFETY: `Checked` has seen that every pixel can be addressed and is aligned.
+        unsafe { ArrayView3::from_shape_ptr((depth, height, width).strides((slice, row, 1)), self.address as *const T) }
+    }
+
+    /// # Safety
+    /// The pixels are readable for `'a`, and nothing writes them.
+    pub(super) unsafe fn input<'a>(&self) -> Image<'a> {
+        if self.on_device {
+            return Image::Device(self.device_pixels());
+        }
+        // SAFETY: as the caller vouches; the type is the one described.
+        unsafe {
+            match self.pixel_type {
+                PixelType::U8 => Image::U8(self.view()),
+                PixelType::U16 => Image::U16(self.view()),
+                PixelType::F32 => Image::F32(self.view()),
+            }
+        }
+    }
+
+    /// # Safety
+    /// The pixels are writable for `'a`, nothing else uses them, and [`check_output`](Self::check_output) has passed.
+    pub(super) unsafe fn output<'a>(&self) -> Result<ImageMut<'a>> {
+        if self.pixel_type != PixelType::F32 {
+            return Err(Error::new(
+                ErrorKind::InvalidType,
+                format!("the {} must be ISOLINE_F32, but it is {}", self.name, self.pixel_type.name()),
+            ));
+        }
+        if self.on_device {
+            return Ok(ImageMut::Device(self.device_pixels()));
+        }
+        let [width, height, depth] = self.shape;
+        let [row, slice] = self.strides.map(|bytes| bytes / size_of::<f32>());
+        let shape = (depth, height, width).strides((slice, row, 1));
+        // SAFETY: every pixel can be addressed and is aligned, and no two overlap.
+        Ok(ImageMut::F32(unsafe { ArrayViewMut3::from_shape_ptr(shape, self.address as *mut f32) }))
+    }
+}
+
+fn too_large(name: &str, image: &isoline_image) -> Error {
+    Error::size(format!(
+        "{name} of {} x {} x {} pixels with strides {} and {} is too large to address",
+        image.width, image.height, image.depth, image.row_stride, image.slice_stride
+    ))
+}
+
+/// Sizes and strides with nothing left at 0, and the bytes they span.
+struct Layout {
+    shape: [usize; 3],
+    strides: [usize; 2],
+    extent: usize,
+}
+
+impl Layout {
+    fn new(image: &isoline_image, name: &str, pixel: u64) -> Result<Self> {
+        let [width, height, depth] = [image.width, image.height, image.depth];
+        if width == 0 || height == 0 || depth == 0 {
+            return Err(Error::size(format!(
+                "{name} must have at least one pixel along every axis, but its size is {width} x {height} x {depth}"
+            )));
+        }
+        let overflow = || too_large(name, image);
+        let row = width.checked_mul(pixel).ok_or_else(overflow)?;
+        let row_stride = if image.row_stride == 0 { row } else { image.row_stride };
+        let packed_slice = height.checked_mul(row_stride).ok_or_else(overflow)?;
+        let slice_stride = if image.slice_stride == 0 { packed_slice } else { image.slice_stride };
+        for (which, stride) in [("row_stride", row_stride), ("slice_stride", slice_stride)] {
+            if stride % pixel != 0 {
+                return Err(Error::size(format!(
+                    "{name}->{which} must be a multiple of the pixel's {pixel} bytes, but it is {stride}"
+                )));
+            }
+        }
+        if height > 1 && row_stride < row {
+            return Err(Error::size(format!(
+                "{name}->row_stride is {row_stride} bytes, but a row has {row}; make it larger or 0 for packed rows"
+            )));
+        }
+        let extent = (|| {
+            let slices = (depth - 1).checked_mul(slice_stride)?;
+            let rows = (height - 1).checked_mul(row_stride)?;
+            slices.checked_add(rows)?.checked_add(row)
+        })();
+        // ndarray and pointer arithmetic need every offset in an isize; the pixels in f32 must fit as well.
+        let limit = isize::MAX as u64 / 4;
+        let extent = extent.filter(|extent| *extent <= limit).ok_or_else(overflow)?;
+        let pixels = width.checked_mul(height).and_then(|area| area.checked_mul(depth));
+        pixels.filter(|pixels| *pixels <= limit / 4).ok_or_else(overflow)?;
+        // A stride along an axis of one pixel is never used; keep it small so that it cannot overflow an index.
+        let slice_stride = if depth == 1 { packed_slice } else { slice_stride };
+        let row_stride = if height == 1 { row } else { row_stride };
+        Ok(Self {
+            shape: [width as usize, height as usize, depth as usize],
+            strides: [row_stride as usize, slice_stride as usize],
+            extent: extent as usize,
+        })
+    }
+}

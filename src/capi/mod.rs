@@ -1,0 +1,58 @@
+//! The C ABI: one file per noun, nothing but translation. The laws stand at the top of the header (`cbindgen.toml`).
+//!
+//! # Safety
+//! Every extern function trusts its caller only in what C cannot check: a non-NULL pointer points to what its type
+//! says, lives as long as the call, and `struct_size` is the size of the struct it heads. Everything else is checked.
+#![allow(unsafe_code)]
+#![allow(clippy::missing_safety_doc, reason = "said once, above; doc comments here become the header, for C readers")]
+#![allow(non_camel_case_types, reason = "C names")]
+
+mod context;
+mod device;
+mod edge_strength;
+mod image;
+mod log;
+mod progress;
+mod report;
+mod sized;
+mod status;
+
+use crate::error::{Error, ErrorKind, Result};
+pub use context::*;
+pub use device::*;
+pub use edge_strength::*;
+pub use image::{isoline_image, isoline_image_init, isoline_memory, isoline_type};
+pub use log::{isoline_log_fn, isoline_log_level, isoline_set_logger};
+pub use progress::{isoline_progress, isoline_progress_fn, isoline_progress_init};
+pub use report::*;
+pub use status::*;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs the body of an extern function: an error or a panic becomes a status and this thread's last error.
+fn guard(body: impl FnOnce() -> Result<()>) -> isoline_status {
+    let error = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => return isoline_status::ISOLINE_OK,
+        Ok(Err(error)) => error,
+        Err(panic) => {
+            let what = panic
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+                .or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "unknown".into());
+            Error::new(ErrorKind::Panic, format!("a defect in Isoline was caught ({what}); please report it"))
+        }
+    };
+    status::set_last_error(error.message());
+    isoline_status::from(error.kind())
+}
+
+/// As [`guard`], for functions without a status: `default` on a panic.
+fn guard_or<T>(default: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or(default)
+}
+
+/// The error of a NULL pointer argument.
+fn null(argument: &str) -> Error {
+    Error::new(ErrorKind::NullPointer, format!("{argument} must not be NULL"))
+}

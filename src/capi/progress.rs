@@ -1,0 +1,66 @@
+//! The progress callback.
+
+use super::sized::{self, Sized32};
+use crate::error::Result;
+use crate::progress::Continue;
+use std::ffi::{CString, c_char, c_void};
+
+/// Told how far a call is. `fraction`: 0..1, never falling within one call. `stage`: what is being done, in English,
+/// valid during the call. Return nonzero to cancel: the call then returns ISOLINE_CANCELLED, within 100 ms of work.
+/// Called on the thread that made the call, every 10 to 30 ms or so. Must not throw, longjmp, or use the same context.
+pub type isoline_progress_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, fraction: f64, stage: *const c_char) -> std::ffi::c_int>;
+
+/// A progress callback and what it is handed.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_progress {
+    /// Set by isoline_progress_init.
+    pub struct_size: u32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// NULL: no progress is told.
+    pub callback: isoline_progress_fn,
+    /// Handed to the callback as it is; may be NULL.
+    pub user: *mut c_void,
+}
+
+// SAFETY: repr(C), struct_size first; integers, an optional function pointer and a raw pointer.
+unsafe impl Sized32 for isoline_progress {
+    const NAME: &'static str = "isoline_progress";
+    const FIRST_SIZE: usize = 24;
+    fn defaults() -> Self {
+        Self { struct_size: size_of::<Self>() as u32, reserved: 0, callback: None, user: std::ptr::null_mut() }
+    }
+}
+const _: () = assert!(size_of::<isoline_progress>() == <isoline_progress as Sized32>::FIRST_SIZE);
+
+/// Fills `progress` with defaults (no callback). `struct_size`: sizeof(isoline_progress).
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_progress_init(
+    progress: *mut isoline_progress,
+    struct_size: usize,
+) -> super::isoline_status {
+    // SAFETY: as the caller vouches.
+    super::guard(|| unsafe { sized::init(progress, struct_size, "progress") })
+}
+
+/// The caller's callback as a closure; `None` for NULL.
+///
+/// # Safety
+/// As [`sized::read`]; the callback may be called with its `user` until the closure is dropped.
+pub(super) unsafe fn closure(progress: *const isoline_progress) -> Result<Option<impl FnMut(f64, &str) -> Continue>> {
+    if progress.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as the caller vouches.
+    let progress = unsafe { sized::read(progress, "progress") }?;
+    let Some(callback) = progress.callback else { return Ok(None) };
+    Ok(Some(move |fraction: f64, stage: &str| {
+        let stage = CString::new(stage).unwrap_or_default();
+        // SAFETY: the caller's function, on the caller's thread, with its own `user`.
+        let answer = unsafe { callback(progress.user, fraction, stage.as_ptr()) };
+        if answer == 0 { Continue::Yes } else { Continue::No }
+    }))
+}

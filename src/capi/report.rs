@@ -1,0 +1,91 @@
+//! The report of a call.
+
+use super::sized::{self, Sized32, text};
+use crate::report::Report;
+use std::ffi::c_char;
+
+/// What a call did: where, how much, how long. Written on success.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_report {
+    /// Set by isoline_report_init.
+    pub struct_size: u32,
+    /// The device that did the work, an isoline_device_kind: under "auto" the CPU when the job did not fit the GPU.
+    pub device_kind: u32,
+    /// The number in cuda:N; 0 for the CPU.
+    pub device_index: u32,
+    /// 1 when the operation's stopping rule was met; 0 when a fixed number of iterations was asked for or the limit was
+    /// hit first.
+    pub converged: u32,
+    /// Iterations done; for an iterative solver its cycles. For a stack, the largest of any slice.
+    pub iterations: u64,
+    /// Slices finished and written.
+    pub slices_done: u64,
+    /// Seconds of wall-clock time of the whole call.
+    pub seconds_total: f64,
+    /// Seconds in copies to the device; 0 on the CPU. Copies and computing overlap, so the parts may add up to more
+    /// than the total.
+    pub seconds_upload: f64,
+    /// Seconds in computing.
+    pub seconds_compute: f64,
+    /// Seconds in copies from the device; 0 on the CPU.
+    pub seconds_download: f64,
+    /// The residual reached, as the operation defines it; NaN where there is none.
+    pub residual: f64,
+    /// The most device memory in use at one time, in bytes; 0 on the CPU.
+    pub peak_device_bytes: u64,
+    /// The device's name, UTF-8.
+    pub device_name: [c_char; 128],
+}
+
+// SAFETY: repr(C), struct_size first; integers, floats and characters.
+unsafe impl Sized32 for isoline_report {
+    const NAME: &'static str = "isoline_report";
+    const FIRST_SIZE: usize = 208;
+    fn defaults() -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            device_kind: 0,
+            device_index: 0,
+            converged: 0,
+            iterations: 0,
+            slices_done: 0,
+            seconds_total: 0.0,
+            seconds_upload: 0.0,
+            seconds_compute: 0.0,
+            seconds_download: 0.0,
+            residual: f64::NAN,
+            peak_device_bytes: 0,
+            device_name: [0; 128],
+        }
+    }
+}
+const _: () = assert!(size_of::<isoline_report>() == <isoline_report as Sized32>::FIRST_SIZE);
+
+impl From<&Report> for isoline_report {
+    fn from(report: &Report) -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            device_kind: report.device.kind as u32,
+            device_index: report.device.index,
+            converged: u32::from(report.converged),
+            iterations: report.iterations,
+            slices_done: report.slices_done,
+            seconds_total: report.seconds_total,
+            seconds_upload: report.seconds_upload,
+            seconds_compute: report.seconds_compute,
+            seconds_download: report.seconds_download,
+            residual: report.residual,
+            peak_device_bytes: report.peak_device_bytes,
+            device_name: text(&report.device.name),
+        }
+    }
+}
+
+/// Fills `report` with zeros (residual: NaN). `struct_size`: sizeof(isoline_report). Call it before handing the report
+/// to an operation. Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_report_init(report: *mut isoline_report, struct_size: usize) -> super::isoline_status {
+    // SAFETY: as the caller vouches.
+    super::guard(|| unsafe { sized::init(report, struct_size, "report") })
+}

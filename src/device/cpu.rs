@@ -1,0 +1,91 @@
+//! The CPU as a device: its worker threads and what is known of it.
+
+use super::{DeviceInfo, DeviceKind};
+use crate::error::{Error, Result};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::{Arc, Mutex, Weak};
+
+/// The threads that contexts share by default: started with the first context, ended with the last.
+static SHARED: Mutex<Weak<ThreadPool>> = Mutex::new(Weak::new());
+
+pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
+    let mut shared = SHARED.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(pool) = shared.upgrade() {
+        return Ok(pool);
+    }
+    let pool = new_pool(0)?;
+    *shared = Arc::downgrade(&pool);
+    Ok(pool)
+}
+
+pub(super) fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
+    ThreadPoolBuilder::new()
+        .num_threads(if threads == 0 { cores() } else { threads })
+        .thread_name(|index| format!("isoline-{index}"))
+        .build()
+        .map(Arc::new)
+        .map_err(|e| Error::memory(format!("the worker threads could not be started: {e}; close other programs")))
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+pub(super) fn info() -> DeviceInfo {
+    let (total_memory, free_memory) = memory();
+    DeviceInfo {
+        kind: DeviceKind::Cpu,
+        index: 0,
+        usable: true,
+        compute_capability: (0, 0),
+        multiprocessors: u32::try_from(cores()).unwrap_or(u32::MAX),
+        driver_version: 0,
+        total_memory,
+        free_memory,
+        id: "cpu".into(),
+        name: name(),
+        reason: format!("usable: {} threads, vector unit {}", cores(), vector_unit()),
+    }
+}
+
+/// The widest vector unit that the fast path will use here.
+fn vector_unit() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::is_x86_feature_detected!("avx512f") {
+            return "AVX-512";
+        }
+        if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+            return "AVX2 with FMA";
+        }
+        "SSE2 (no FMA)"
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        "NEON"
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        "of the compiler's choice"
+    }
+}
+
+fn name() -> String {
+    let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    listed
+        .lines()
+        .find_map(|line| line.strip_prefix("model name").and_then(|rest| rest.split_once(':')))
+        .map_or_else(|| format!("CPU ({})", std::env::consts::ARCH), |(_, name)| name.trim().to_owned())
+}
+
+/// Total and available bytes of main memory; 0 where the system does not say.
+fn memory() -> (u64, u64) {
+    let listed = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = |key: &str| {
+        listed
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.split_whitespace().next()?.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    (kib("MemTotal:") * 1024, kib("MemAvailable:") * 1024)
+}

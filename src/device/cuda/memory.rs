@@ -1,0 +1,410 @@
+//! Device memory and pinned host memory, pooled per context, and the copies between them.
+//!
+//! # Safety
+//! Buffers come from a pool and go back to it when dropped; the pool frees them when trimmed or dropped. An owner
+//! keeps a buffer until the streams that use it are done (rule 2 of the parent module).
+#![allow(unsafe_code)]
+
+use super::{Cuda, Stream, failed};
+use crate::error::{Error, Result, human_bytes};
+use crate::image::{DevicePixels, Image, ImageMut, PixelType};
+use cudarc::driver::CudaContext;
+use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype};
+use ndarray::ArrayView3;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex};
+
+/// Sizes are rounded up to this, so that similar jobs reuse each other's buffers.
+const GRANULE: usize = 1 << 16;
+
+/// A pooled buffer is reused for a request of at least half its size.
+const MOST_WASTE: usize = 2;
+
+#[derive(Default)]
+struct Pool {
+    /// Free blocks by size.
+    device: BTreeMap<usize, Vec<CUdeviceptr>>,
+    pinned: BTreeMap<usize, Vec<usize>>,
+    /// Device bytes in buffers and in the free list.
+    used: u64,
+    pooled: u64,
+    peak: u64,
+}
+
+/// The memory of one context.
+pub(crate) struct Memory {
+    pool: Mutex<Pool>,
+    context: Arc<CudaContext>,
+}
+
+impl Memory {
+    pub(super) fn new(context: Arc<CudaContext>) -> Arc<Self> {
+        Arc::new(Self { pool: Mutex::default(), context })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Device bytes held, in use or pooled.
+    pub(crate) fn held(&self) -> u64 {
+        let pool = self.lock();
+        pool.used + pool.pooled
+    }
+
+    /// Starts measuring the peak anew.
+    pub(crate) fn reset_peak(&self) {
+        let mut pool = self.lock();
+        pool.peak = pool.used;
+    }
+
+    /// The most device bytes in use since [`reset_peak`](Self::reset_peak).
+    pub(crate) fn peak(&self) -> u64 {
+        self.lock().peak
+    }
+
+    /// Frees what is pooled.
+    pub(super) fn trim(&self) {
+        let mut pool = self.lock();
+        if self.context.bind_to_thread().is_err() {
+            return;
+        }
+        for address in std::mem::take(&mut pool.device).into_values().flatten() {
+            // SAFETY: from cuMemAlloc, in no buffer any more, and freed once. cuMemFree waits for the device.
+            let _ = unsafe { cudarc::driver::result::free_sync(address) };
+        }
+        for address in std::mem::take(&mut pool.pinned).into_values().flatten() {
+            // SAFETY: from cuMemHostAlloc, in no buffer any more, and freed once.
+            let _ = unsafe { cudarc::driver::result::free_host(address as *mut c_void) };
+        }
+        pool.pooled = 0;
+    }
+
+    /// `bytes` of device memory, uninitialised, aligned to 256 bytes.
+    ///
+    /// # Errors
+    /// Out of memory, with the wanted and the free bytes.
+    pub(crate) fn device(self: &Arc<Self>, bytes: usize) -> Result<Buffer> {
+        let rounded = bytes.max(1).next_multiple_of(GRANULE);
+        let buffer = |address, bytes| Buffer { address, bytes, memory: self.clone() };
+        {
+            let mut pool = self.lock();
+            let found = pool
+                .device
+                .range_mut(rounded..=rounded.saturating_mul(MOST_WASTE))
+                .find_map(|(size, list)| list.pop().map(|address| (*size, address)));
+            if let Some((size, address)) = found {
+                pool.pooled -= size as u64;
+                pool.used += size as u64;
+                pool.peak = pool.peak.max(pool.used);
+                return Ok(buffer(address, size));
+            }
+        }
+        self.context.bind_to_thread().map_err(|e| failed("be made current", e))?;
+        // SAFETY: the context is current; the address is freed by the pool.
+        let allocate = || unsafe { cudarc::driver::result::malloc_sync(rounded) };
+        let address = allocate().or_else(|_| {
+            // What is pooled in other sizes may make room.
+            self.trim();
+            allocate()
+        });
+        let address = address.map_err(|e| {
+            let free = self.context.mem_get_info().map_or(0, |(free, _)| free as u64);
+            let wanted = human_bytes(rounded as u64);
+            failed(&format!("allocate {wanted} ({rounded} bytes; {} are free)", human_bytes(free)), e)
+        })?;
+        let mut pool = self.lock();
+        pool.used += rounded as u64;
+        pool.peak = pool.peak.max(pool.used);
+        Ok(buffer(address, rounded))
+    }
+
+    /// `bytes` of page-locked host memory: copies from and to it run at the link's full speed, beside computing.
+    pub(crate) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned> {
+        let rounded = bytes.max(1).next_multiple_of(GRANULE);
+        let pinned = |address: usize, bytes| Pinned { address: address as *mut u8, bytes, memory: self.clone() };
+        {
+            let mut pool = self.lock();
+            let found = pool
+                .pinned
+                .range_mut(rounded..=rounded.saturating_mul(MOST_WASTE))
+                .find_map(|(size, list)| list.pop().map(|address| (*size, address)));
+            if let Some((size, address)) = found {
+                return Ok(pinned(address, size));
+            }
+        }
+        self.context.bind_to_thread().map_err(|e| failed("be made current", e))?;
+        // SAFETY: the context is current; the memory is freed by the pool.
+        let address = unsafe { cudarc::driver::result::malloc_host(rounded, 0) }
+            .map_err(|e| failed(&format!("lock {} of main memory for its copies", human_bytes(rounded as u64)), e))?;
+        // SAFETY: `rounded` bytes were just allocated; zeroed, they are initialised for every slice made of them.
+        unsafe { std::ptr::write_bytes(address.cast::<u8>(), 0, rounded) };
+        Ok(pinned(address as usize, rounded))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.trim();
+    }
+}
+
+/// A piece of device memory; back to the pool when dropped.
+pub(crate) struct Buffer {
+    address: CUdeviceptr,
+    bytes: usize,
+    memory: Arc<Memory>,
+}
+
+impl Buffer {
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// At least what was asked for.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// As the device's side of a copy, from byte `offset` on.
+    pub(crate) fn side(&self, offset: usize) -> Side {
+        assert!(offset <= self.bytes, "a copy must start within its buffer");
+        Side::Device { address: self.address + offset as u64, bytes: self.bytes - offset }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let mut pool = self.memory.lock();
+        pool.used -= self.bytes as u64;
+        pool.pooled += self.bytes as u64;
+        pool.device.entry(self.bytes).or_default().push(self.address);
+    }
+}
+
+/// A piece of page-locked host memory; back to the pool when dropped.
+pub(crate) struct Pinned {
+    address: *mut u8,
+    bytes: usize,
+    memory: Arc<Memory>,
+}
+
+// SAFETY: plain memory that this value owns alone.
+unsafe impl Send for Pinned {}
+// SAFETY: as above; shared references only read.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    /// The memory. The caller has waited for the copies that touch it.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        // SAFETY: `bytes` initialised bytes that this value owns.
+        unsafe { std::slice::from_raw_parts(self.address, self.bytes) }
+    }
+
+    /// The memory. The caller has waited for the copies that touch it.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: `bytes` initialised bytes that this value owns; `&mut self` makes the access unique.
+        unsafe { std::slice::from_raw_parts_mut(self.address, self.bytes) }
+    }
+
+    pub(crate) fn side(&self) -> Side {
+        Side::Host { address: self.address as usize, bytes: self.bytes }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        self.memory.lock().pinned.entry(self.bytes).or_default().push(self.address as usize);
+    }
+}
+
+/// Whether `address` is in page-locked host memory that the driver knows, so that copies need no staging.
+pub(crate) fn is_pinned(address: usize) -> bool {
+    let mut kind: u32 = 0;
+    // SAFETY: writes one u32; any address may be asked about. The driver answers with an error for pageable memory.
+    let told = unsafe {
+        sys::cuPointerGetAttribute(
+            (&raw mut kind).cast::<c_void>(),
+            sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            address as u64,
+        )
+    };
+    told.result().is_ok() && kind == CUmemorytype::CU_MEMORYTYPE_HOST as u32
+}
+
+/// One side of a copy: where it starts and how many bytes are there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Side {
+    Host { address: usize, bytes: usize },
+    Device { address: u64, bytes: usize },
+}
+
+impl Stream {
+    /// Queues a copy of `rows` rows of `width` bytes, `pitches` (from, to) bytes apart.
+    ///
+    /// Both sides must stay alive and untouched until the stream is done (rule 2 of the parent module); that the rows
+    /// lie within them is checked here.
+    pub(crate) fn copy(&self, from: Side, to: Side, width: usize, rows: usize, pitches: [usize; 2]) -> Result<()> {
+        for (side, pitch) in [(from, pitches[0]), (to, pitches[1])] {
+            let (Side::Host { bytes, .. } | Side::Device { bytes, .. }) = side;
+            assert!(
+                rows == 0 || (pitch >= width && (rows - 1) * pitch + width <= bytes),
+                "a copy must lie within its buffers"
+            );
+        }
+        if rows == 0 || width == 0 {
+            return Ok(());
+        }
+        // Rows without gaps are one long row; the driver limits the pitch of 2D copies.
+        let (width, rows, pitches) =
+            if pitches == [width, width] { (width * rows, 1, [width * rows; 2]) } else { (width, rows, pitches) };
+        let raw = self.raw().cu_stream();
+        let done = match (from, to, rows) {
+            // SAFETY (both): the ranges were checked above; lifetimes as the doc comment demands.
+            (Side::Host { address: from, .. }, Side::Device { address: to, .. }, 1) => unsafe {
+                sys::cuMemcpyHtoDAsync_v2(to, from as *const c_void, width, raw)
+            },
+            (Side::Device { address: from, .. }, Side::Host { address: to, .. }, 1) => unsafe {
+                sys::cuMemcpyDtoHAsync_v2(to as *mut c_void, from, width, raw)
+            },
+            _ => {
+                let describe = |side| match side {
+                    Side::Host { address, .. } => (CUmemorytype::CU_MEMORYTYPE_HOST, address, 0),
+                    Side::Device { address, .. } => (CUmemorytype::CU_MEMORYTYPE_DEVICE, 0, address),
+                };
+                let (from_kind, from_host, from_device) = describe(from);
+                let (to_kind, to_host, to_device) = describe(to);
+                let copy = sys::CUDA_MEMCPY2D {
+                    srcXInBytes: 0,
+                    srcY: 0,
+                    srcMemoryType: from_kind,
+                    srcHost: from_host as *const c_void,
+                    srcDevice: from_device,
+                    srcArray: std::ptr::null_mut(),
+                    srcPitch: pitches[0],
+                    dstXInBytes: 0,
+                    dstY: 0,
+                    dstMemoryType: to_kind,
+                    dstHost: to_host as *mut c_void,
+                    dstDevice: to_device,
+                    dstArray: std::ptr::null_mut(),
+                    dstPitch: pitches[1],
+                    WidthInBytes: width,
+                    Height: rows,
+                };
+                // SAFETY: the ranges were checked above; lifetimes as the doc comment demands.
+                unsafe { sys::cuMemcpy2DAsync_v2(&copy, raw) }
+            }
+        };
+        done.result().map_err(|e| failed("copy an image", e))
+    }
+
+    /// Queues the filling of `bytes` bytes of `buffer`, from `offset` on, with `value`.
+    pub(crate) fn fill(&self, buffer: &Buffer, offset: usize, bytes: usize, value: u8) -> Result<()> {
+        assert!(offset + bytes <= buffer.bytes, "a fill must lie within its buffer");
+        // SAFETY: the range was checked above; the buffer outlives the stream's work (rule 2).
+        unsafe { sys::cuMemsetD8Async(buffer.address + offset as u64, value, bytes, self.raw().cu_stream()) }
+            .result()
+            .map_err(|e| failed("fill memory", e))
+    }
+}
+
+/// An image in the memory of a context's CUDA device: packed, x fastest. For callers who keep data on the GPU between
+/// calls. Made by [`Context::device_image`](crate::Context::device_image).
+pub struct DeviceImage {
+    stream: Stream,
+    buffer: Buffer,
+    pixel_type: PixelType,
+    shape: [usize; 3],
+}
+
+impl std::fmt::Debug for DeviceImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceImage").field("pixel_type", &self.pixel_type).field("shape", &self.shape).finish()
+    }
+}
+
+impl DeviceImage {
+    pub(in crate::device) fn new(cuda: &Arc<Cuda>, pixel_type: PixelType, shape: [usize; 3]) -> Result<Self> {
+        crate::image::check_shapes(shape, shape)?;
+        let bytes = shape.iter().product::<usize>() * pixel_type.bytes();
+        Ok(Self { stream: cuda.stream()?, buffer: cuda.memory.device(bytes)?, pixel_type, shape })
+    }
+
+    /// Width, height and depth in pixels.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    fn pixels(&self) -> DevicePixels<'_> {
+        let row = self.shape[0] * self.pixel_type.bytes();
+        DevicePixels {
+            pixel_type: self.pixel_type,
+            address: self.buffer.address,
+            shape: self.shape,
+            strides: [row, row * self.shape[1]],
+            lifetime: PhantomData,
+        }
+    }
+
+    /// As an input.
+    pub fn view(&self) -> Image<'_> {
+        Image::Device(self.pixels())
+    }
+
+    /// As an output; the pixels must be f32.
+    pub fn view_mut(&mut self) -> ImageMut<'_> {
+        ImageMut::Device(self.pixels())
+    }
+
+    /// Fills it from `source`, which must have its type and size. Returns when done.
+    ///
+    /// # Errors
+    /// Another type or size, or a device failure.
+    pub fn upload(&mut self, source: Image<'_>) -> Result<()> {
+        fn packed<T: Copy>(view: ArrayView3<'_, T>) -> Vec<T> {
+            view.iter().copied().collect()
+        }
+        fn bytes<T>(values: &[T]) -> Side {
+            Side::Host { address: values.as_ptr() as usize, bytes: size_of_val(values) }
+        }
+        if source.shape() != self.shape || source.pixel_type() != self.pixel_type {
+            return Err(Error::size(format!(
+                "the device image is {} of {:?} pixels, but the source is {} of {:?}",
+                self.pixel_type.name(),
+                self.shape,
+                source.pixel_type().name(),
+                source.shape()
+            )));
+        }
+        let all = self.shape.iter().product::<usize>() * self.pixel_type.bytes();
+        let send = |from: Side| {
+            self.stream.copy(from, self.buffer.side(0), all, 1, [all, all])?;
+            self.stream.synchronize()
+        };
+        match source {
+            Image::U8(view) => send(bytes(&packed(view))),
+            Image::U16(view) => send(bytes(&packed(view))),
+            Image::F32(view) => send(bytes(&packed(view))),
+            Image::Device(_) => Err(Error::unsupported("copies between device images are not offered")),
+        }
+    }
+
+    /// The pixels, packed, x fastest. The pixels must be f32.
+    ///
+    /// # Errors
+    /// Another pixel type, or a device failure.
+    pub fn download(&self) -> Result<Vec<f32>> {
+        if self.pixel_type != PixelType::F32 {
+            return Err(Error::unsupported(format!("download takes f32 images, this is {}", self.pixel_type.name())));
+        }
+        let count = self.shape.iter().product::<usize>();
+        let mut values = vec![0f32; count];
+        let to = Side::Host { address: values.as_mut_ptr() as usize, bytes: count * 4 };
+        self.stream.copy(self.buffer.side(0), to, count * 4, 1, [count * 4; 2])?;
+        self.stream.synchronize()?;
+        Ok(values)
+    }
+}

@@ -1,0 +1,538 @@
+//! The edge strength function (ESF): a smoothed, exponentially decaying distance field of a drawing or shape.
+//!
+//! It minimises ½∬ ρ|∇v|² + v²/ρ with v = 1 on the shape (Keleş 2016, eq. 1; Tari, Shah and Pien 1997) by
+//! ∂v/∂t = ∇²v − v/ρ² (eq. 2), with zero normal derivative at the image border. One iteration (eq. 3) is
+//!
+//! ```text
+//! v' = v + Δt·(v_left + v_right + v_up + v_down − (4 + 1/ρ²)·v)      in 3D: six neighbours and 6 + 1/ρ²
+//! ```
+//!
+//! * **Shape pixels** are a mask made once from the input (see [`Foreground`]); they stay at 1.
+//! * **Border:** the pixel beyond the border equals the border pixel.
+//! * **Spacing:** not used; ρ is in pixels. **NaN** pixels are never shape and start at 0.
+//! * **Range:** 0 ≤ v ≤ 1 always (maximum principle), for every Δt that is accepted.
+//! * **Same results everywhere:** the fast CPU path (with FMA) and all CUDA variants give the same bits; `Scalar`, and
+//!   CPUs without FMA, agree to 1e-6 after 200 iterations; all are within 1e-5 of float64. `Mode::Converged` is equal
+//!   between devices to its tolerance, and bit for bit from run to run.
+
+mod cpu;
+mod cuda;
+mod multigrid;
+mod multigrid_cuda;
+mod prepare;
+mod scalar;
+
+use crate::device::{Context, DeviceInfo, devices};
+use crate::error::{Error, Result};
+use crate::image::{Image, ImageMut, PixelType, check_shapes};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::report::Report;
+use ndarray::{ArrayViewMut3, s};
+use prepare::Start0;
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// Whether a stack is many slices or one volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimensions {
+    /// 2D: every slice by itself (four neighbours).
+    Slices,
+    /// 3D: the stack is one volume (six neighbours).
+    Volume,
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mode {
+    /// A fixed number of iterations of eq. 3.
+    Iterate {
+        /// Default 50; 0 gives the start. More iterations carry the field further from the shape, about √n pixels.
+        iterations: u64,
+    },
+    /// The steady state (∇² − 1/ρ²)v = 0 that the iterations approach but seldom reach (at ρ = 64, 200 iterations are
+    /// off by up to 0.9), by multigrid.
+    Converged {
+        /// Where to stop; see `docs/edge_strength_converged.md`. In (0, 1). Default 1e-5.
+        tolerance: f64,
+        /// The most cycles to spend; at least 1. Default 100. When they do not suffice the result so far is given and
+        /// [`Report::converged`] is `false`.
+        max_cycles: u64,
+    },
+}
+
+/// Which pixels are the shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreground {
+    /// Pixels above the threshold: bright shapes on dark ground.
+    Above,
+    /// Pixels at or below the threshold: dark lines on white.
+    Below,
+}
+
+/// What the pixels outside the shape start from. Shape pixels always start at 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Start {
+    /// 0.
+    Mask,
+    /// The input scaled to 0..1 (and turned over for [`Foreground::Below`]): the paper's "initialised with the
+    /// original image". `None`: 0..255 for u8, else the smallest to the largest finite pixel of the whole image.
+    Input(Option<[f64; 2]>),
+}
+
+/// Which implementation computes. All are kept so that they can be compared; the default is the fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// The fastest of the device: `Fused`.
+    Default,
+    /// Several iterations per pass over memory (temporal blocking). CPU and CUDA.
+    Fused,
+    /// The paper's first design: a tile in shared memory, one iteration a launch. CUDA only.
+    Shared,
+    /// The paper's second design: reads through the texture unit. CUDA only.
+    Texture,
+    /// A plain loop on one thread: the reference. CPU only.
+    Scalar,
+}
+
+/// The parameters; [`Params::default`] gives each its default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Many slices (default) or one volume.
+    pub dimensions: Dimensions,
+    /// When to stop. Default: 50 iterations.
+    pub mode: Mode,
+    /// ρ in pixels, > 0. Default 64. The field falls off as exp(−distance/ρ); a larger ρ reaches further and smooths
+    /// more.
+    pub rho: f64,
+    /// Δt, at most 1/(4 + 1/ρ²) in 2D and 1/(6 + 1/ρ²) in 3D (above, the maximum principle fails). `None` (default):
+    /// 0.2 in 2D and 0.15 in 3D, or 0.9 of the limit where that is less. Larger steps go further per iteration.
+    pub time_step: Option<f64>,
+    /// Which side of the threshold is the shape. Default: above.
+    pub foreground: Foreground,
+    /// In the image's own units. Default 0.
+    pub threshold: f64,
+    /// The start of the pixels outside the shape. Default: 0.
+    pub start: Start,
+    /// The implementation. Default: the fastest.
+    pub variant: Variant,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            dimensions: Dimensions::Slices,
+            mode: Mode::Iterate { iterations: 50 },
+            rho: 64.0,
+            time_step: None,
+            foreground: Foreground::Above,
+            threshold: 0.0,
+            start: Start::Mask,
+            variant: Variant::Default,
+        }
+    }
+}
+
+/// The default of [`Mode::Converged`]'s tolerance.
+pub const DEFAULT_TOLERANCE: f64 = 1e-5;
+
+/// The default of [`Mode::Converged`]'s cycle limit.
+pub const DEFAULT_MAX_CYCLES: u64 = 100;
+
+/// The most iterations that a call takes; more than any image can use (and the weights of all are kept).
+pub const MAX_ITERATIONS: u64 = 10_000_000;
+
+/// The constants of eq. 3, checked and resolved, for one image.
+#[derive(Clone, Debug)]
+struct Plan {
+    /// 2 or 3.
+    dimensions: u32,
+    /// λ = 1/ρ².
+    lambda: f64,
+    time_step: f32,
+    /// The centre weight of every iteration; empty in converged mode.
+    centre_weights: Vec<f32>,
+    mode: Mode,
+    variant: Variant,
+    foreground: Foreground,
+    threshold: f64,
+}
+
+/// What the iterating kernels need to know.
+#[derive(Clone, Copy, Debug)]
+struct Steps<'a> {
+    /// 2 or 3.
+    dimensions: u32,
+    /// Δt.
+    time_step: f32,
+    /// k_i, one for each iteration to do.
+    centre_weights: &'a [f32],
+}
+
+impl Plan {
+    fn steps(&self) -> Steps<'_> {
+        Steps { dimensions: self.dimensions, time_step: self.time_step, centre_weights: &self.centre_weights }
+    }
+}
+
+/// Refuses NaN and infinity by the parameter's name.
+fn finite(name: &str, value: f64) -> Result<f64> {
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Error::argument(format!("{name} must be a finite number, but it is {value}")))
+    }
+}
+
+impl Params {
+    fn plan(&self) -> Result<Plan> {
+        let rho = finite("rho", self.rho)?;
+        if rho <= 0.0 {
+            return Err(Error::argument(format!("rho must be greater than 0 (pixels), but it is {rho}")));
+        }
+        let lambda = (rho * rho).recip();
+        if !lambda.is_finite() {
+            return Err(Error::argument(format!("rho must be at least 1e-150 (pixels), but it is {rho}")));
+        }
+        let dimensions = match self.dimensions {
+            Dimensions::Slices => 2,
+            Dimensions::Volume => 3,
+        };
+        let neighbours = f64::from(2 * dimensions);
+        let limit = (neighbours + lambda).recip();
+        let time_step = match self.time_step {
+            None => (if dimensions == 2 { 0.2f64 } else { 0.15 }).min(0.9 * limit),
+            Some(step) => {
+                let step = finite("time_step", step)?;
+                if step <= 0.0 || step > limit {
+                    return Err(Error::argument(format!(
+                        "time_step must be greater than 0 and at most 1/({neighbours} + 1/rho²) = {limit:.6} for rho = \
+                         {rho} in {dimensions}D, but it is {step}; lower it, or leave it 0 for the automatic one"
+                    )));
+                }
+                step
+            }
+        };
+        finite("threshold", self.threshold)?;
+        if let Start::Input(Some([low, high])) = self.start {
+            finite("start_min", low)?;
+            finite("start_max", high)?;
+            if low >= high {
+                return Err(Error::argument(format!("start_min ({low}) must be less than start_max ({high})")));
+            }
+        }
+        let centre_weights = match self.mode {
+            Mode::Iterate { iterations } => {
+                if iterations > MAX_ITERATIONS {
+                    return Err(Error::argument(format!(
+                        "iterations must be at most {MAX_ITERATIONS}, but it is {iterations}; the converged mode gives \
+                         the end of the iteration directly"
+                    )));
+                }
+                centre_weights(neighbours + lambda, iterations as usize)
+            }
+            Mode::Converged { tolerance, max_cycles } => {
+                finite("tolerance", tolerance)?;
+                if tolerance <= 0.0 || tolerance >= 1.0 {
+                    return Err(Error::argument(format!(
+                        "tolerance must be between 0 and 1, exclusive, but it is {tolerance}"
+                    )));
+                }
+                if max_cycles == 0 {
+                    return Err(Error::argument("max_cycles must be at least 1, but it is 0"));
+                }
+                Vec::new()
+            }
+        };
+        Ok(Plan {
+            dimensions,
+            lambda,
+            time_step: time_step as f32,
+            centre_weights,
+            mode: self.mode,
+            variant: self.variant,
+            foreground: self.foreground,
+            threshold: self.threshold,
+        })
+    }
+}
+
+/// The centre weight 4 + λ of each iteration, rounded to f32 with the rounding error carried to the next.
+///
+/// λ is small: half an ulp of 4 is 2.4e-7, which 200 iterations would add up to 1e-5, and which is more than λ itself
+/// from ρ = 2050 on. Carried on, the weights' mean is exact and the error stays under one ulp for any count.
+fn centre_weights(exact: f64, iterations: usize) -> Vec<f32> {
+    let mut carry = 0.0;
+    (0..iterations)
+        .map(|_| {
+            let wanted = exact + carry;
+            let rounded = wanted as f32;
+            carry = wanted - f64::from(rounded);
+            rounded
+        })
+        .collect()
+}
+
+/// Computes the edge strength of `input` into `output` (f32, the same size), 0..1.
+///
+/// `input`: u8, u16 or f32; one slice or a stack. A stack of slices runs as a pipeline and each slice of `output` is
+/// written when it is done, in order ([`Report::slices_done`]): on an error or a cancel a slice is either whole or
+/// untouched. A single image or a volume is written only on success.
+///
+/// # Errors
+/// A parameter out of range, sizes that do not match, a variant that the device does not have, no memory, a device
+/// failure, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+///
+/// ```
+/// use isoline::{Context, edge_strength::{self, Mode, Params}};
+/// use ndarray::Array2;
+///
+/// let mut line = Array2::<u16>::zeros((1, 9));
+/// line[[0, 4]] = 1000;
+/// let mut strength = Array2::<f32>::zeros((1, 9));
+/// let params = Params { rho: 2.0, mode: Mode::Converged { tolerance: 1e-6, max_cycles: 50 }, ..Params::default() };
+/// let report = edge_strength::run(
+///     &Context::new("cpu")?, line.view().into(), &params, None, strength.view_mut().into())?;
+/// assert!(report.converged);
+/// assert!(strength[[0, 4]] == 1.0 && strength[[0, 3]] > strength[[0, 2]]);
+/// # Ok::<(), isoline::Error>(())
+/// ```
+pub fn run(
+    context: &Context,
+    input: Image<'_>,
+    params: &Params,
+    progress: Option<&mut Progress<'_>>,
+    mut output: ImageMut<'_>,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    let plan = params.plan()?;
+    check_shapes(input.shape(), output.shape())?;
+    let _turn = context.begin()?;
+    let mut report = None;
+    if plan.variant != Variant::Scalar || !context.is_automatic() {
+        let needed = cuda::least_bytes(&plan, &input);
+        if let Some(cuda) = context.cuda_for(needed)? {
+            match cuda::run(context, cuda, &plan, params.start, &input, &mut progress, &mut output) {
+                Ok(done) => report = Some(done),
+                Err(error) if context.may_fall_back(&error) && host_only(&input, &output) => {
+                    log::warn!("computing on the CPU: {error}");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    let mut report = match report {
+        Some(report) => report,
+        None => run_on_cpu(context, &plan, params.start, &input, &mut progress, &mut output)?,
+    };
+    report.seconds_total = started.elapsed().as_secs_f64();
+    log::debug!(
+        "edge strength of {:?} pixels: {} iterations in {:.4} s on {}",
+        input.shape(),
+        report.iterations,
+        report.seconds_total,
+        report.device.name
+    );
+    Ok(report)
+}
+
+fn host_only(input: &Image<'_>, output: &ImageMut<'_>) -> bool {
+    !matches!(input, Image::Device(_)) && !matches!(output, ImageMut::Device(_))
+}
+
+/// The CPU's description for the report, with the reason why a job of an `auto` context on a GPU came here.
+fn cpu_info(context: &Context) -> DeviceInfo {
+    let own = context.device();
+    if own.kind == crate::DeviceKind::Cpu {
+        return own.clone();
+    }
+    let mut info = devices().swap_remove(0);
+    info.reason = "auto took the CPU for this job (see the log)".into();
+    info
+}
+
+fn run_on_cpu(
+    context: &Context,
+    plan: &Plan,
+    start: Start,
+    input: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    output: &mut ImageMut<'_>,
+) -> Result<Report> {
+    let info = cpu_info(context);
+    if matches!(plan.variant, Variant::Shared | Variant::Texture) {
+        return Err(Error::unsupported(format!(
+            "the variants shared and texture need a CUDA device, but this runs on the CPU ({}); use the default variant",
+            info.reason
+        )));
+    }
+    let (ImageMut::F32(target), false) = (output, matches!(input, Image::Device(_))) else {
+        return Err(Error::unsupported(
+            "the image is in CUDA memory, but this runs on the CPU; use a CUDA context or host memory",
+        ));
+    };
+    let mut report = Report::new(&info);
+    let started = Instant::now();
+    let ticker = Ticker::new("edge strength");
+    let outcome = run_with_progress(context.pool(), progress, &ticker, || {
+        let start = Start0::resolve(start, input, plan.foreground);
+        if plan.dimensions == 3 {
+            volume(plan, &start, input, target, &ticker)
+        } else {
+            slices(plan, &start, input, target, &ticker)
+        }
+    })?;
+    report.iterations = outcome.iterations;
+    report.residual = outcome.residual;
+    report.converged = outcome.converged;
+    report.slices_done = input.shape()[2] as u64;
+    report.seconds_compute = started.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// What one field's solver reports; of several, the worst.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    iterations: u64,
+    residual: f64,
+    converged: bool,
+}
+
+impl Outcome {
+    /// Before any slice: the neutral element of [`worst`](Self::worst).
+    fn none(plan: &Plan) -> Self {
+        let converged = matches!(plan.mode, Mode::Converged { .. });
+        Self { iterations: 0, residual: f64::NAN, converged }
+    }
+
+    fn worst(self, other: Self) -> Self {
+        Self {
+            iterations: self.iterations.max(other.iterations),
+            residual: self.residual.max(other.residual),
+            converged: self.converged && other.converged,
+        }
+    }
+}
+
+/// From this many pixels on a slice occupies all cores by itself; smaller ones are computed side by side.
+const LARGE_SLICE: usize = 1 << 20;
+
+fn slices(
+    plan: &Plan,
+    start: &Start0,
+    input: &Image<'_>,
+    output: &mut ArrayViewMut3<'_, f32>,
+    ticker: &Ticker,
+) -> Result<Outcome> {
+    let [width, height, depth] = input.shape();
+    let together = if width * height >= LARGE_SLICE { 1 } else { rayon::current_num_threads() };
+    let mut outcome = Outcome::none(plan);
+    for first in (0..depth).step_by(together) {
+        let batch = first..depth.min(first + together);
+        ticker.section(first / together, depth.div_ceil(together));
+        ticker.expect((batch.len() * width * height) as u64 * plan.centre_weights.len() as u64);
+        let fields: Vec<(Vec<f32>, Outcome)> = batch
+            .clone()
+            .into_par_iter()
+            .map(|z| solve(plan, start, input, z..z + 1, [width, height, 1], ticker))
+            .collect::<Result<_>>()?;
+        ticker.check()?;
+        for (z, (field, one)) in batch.zip(fields) {
+            write(&field, &mut output.slice_mut(s![z..z + 1, .., ..]));
+            outcome = outcome.worst(one);
+        }
+    }
+    Ok(outcome)
+}
+
+fn volume(
+    plan: &Plan,
+    start: &Start0,
+    input: &Image<'_>,
+    output: &mut ArrayViewMut3<'_, f32>,
+    ticker: &Ticker,
+) -> Result<Outcome> {
+    let shape = input.shape();
+    ticker.expect(shape.iter().product::<usize>() as u64 * plan.centre_weights.len() as u64);
+    let (field, outcome) = solve(plan, start, input, 0..shape[2], shape, ticker)?;
+    ticker.check()?;
+    write(&field, output);
+    Ok(outcome)
+}
+
+/// One field from input to result: a slice, or a volume.
+fn solve(
+    plan: &Plan,
+    start: &Start0,
+    input: &Image<'_>,
+    slices: std::ops::Range<usize>,
+    shape: [usize; 3],
+    ticker: &Ticker,
+) -> Result<(Vec<f32>, Outcome)> {
+    let (mut field, fixed) = prepare::prepare(input, slices, plan, start)?;
+    let outcome = match plan.mode {
+        Mode::Iterate { iterations } => {
+            if plan.variant == Variant::Scalar {
+                scalar::iterate(&mut field, &fixed, shape, &plan.steps(), ticker)?;
+            } else {
+                cpu::iterate(&mut field, &fixed, shape, &plan.steps(), ticker)?;
+            }
+            Outcome { iterations, residual: f64::NAN, converged: false }
+        }
+        Mode::Converged { tolerance, max_cycles } => {
+            let goal = multigrid::Goal { lambda: plan.lambda, tolerance, max_cycles };
+            let solution = multigrid::solve(&mut field, &fixed, shape, &goal, ticker)?;
+            Outcome { iterations: solution.cycles, residual: solution.residual, converged: solution.converged }
+        }
+    };
+    Ok((field, outcome))
+}
+
+/// Copies a packed field into the caller's view.
+fn write(field: &[f32], output: &mut ArrayViewMut3<'_, f32>) {
+    let width = output.dim().2;
+    for (mut row, values) in output.rows_mut().into_iter().zip(field.chunks_exact(width)) {
+        match row.as_slice_mut() {
+            Some(row) => row.copy_from_slice(values),
+            None => row.iter_mut().zip(values).for_each(|(to, from)| *to = *from),
+        }
+    }
+}
+
+/// The range that automatic scaling of u8 images uses; other types use their finite extremes.
+fn type_range(pixel_type: PixelType) -> Option<[f64; 2]> {
+    (pixel_type == PixelType::U8).then_some([0.0, 255.0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_centre_weight_is_exact() {
+        for rho in [3.0f64, 64.0, 100.0, 5000.0, 1e6] {
+            let exact = 4.0 + (rho * rho).recip();
+            let weights = centre_weights(exact, 10_000);
+            let sum: f64 = weights.iter().map(|k| f64::from(*k)).sum();
+            assert!((sum - exact * 1e4).abs() < 1e-6, "rho {rho}: {}", sum - exact * 1e4);
+        }
+    }
+
+    #[test]
+    fn the_limit_of_the_time_step_is_named() {
+        let params = Params { time_step: Some(0.25), ..Params::default() };
+        let error = params.plan().unwrap_err();
+        assert!(error.message().contains("0.249985"), "{error}");
+    }
+
+    #[test]
+    fn the_automatic_time_step_always_holds_the_limit() {
+        for dimensions in [Dimensions::Slices, Dimensions::Volume] {
+            for rho in [1e-3, 0.5, 1.0, 2.0, 64.0, 1e9] {
+                let plan = Params { rho, dimensions, ..Params::default() }.plan().unwrap();
+                let neighbours = f64::from(2 * plan.dimensions);
+                assert!(f64::from(plan.time_step) * (neighbours + plan.lambda) <= 1.0, "rho {rho}");
+            }
+        }
+    }
+}

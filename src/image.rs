@@ -1,0 +1,161 @@
+//! Images as views of the caller's memory: x is fastest, then y, then z; row 0 is at the top.
+
+use crate::error::{Error, Result};
+use ndarray::{ArrayView2, ArrayView3, ArrayViewMut3};
+use std::marker::PhantomData;
+
+/// The type of one pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum PixelType {
+    /// Unsigned 8 bits.
+    U8 = 0,
+    /// Unsigned 16 bits, native byte order.
+    U16 = 1,
+    /// IEEE 754 single precision, native byte order.
+    F32 = 2,
+}
+
+impl PixelType {
+    /// Bytes in one pixel.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::U16 => 2,
+            Self::F32 => 4,
+        }
+    }
+
+    /// The name used in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::F32 => "f32",
+        }
+    }
+}
+
+/// Pixels in CUDA device memory: an address with byte strides. Made by
+/// [`DeviceImage::view`](crate::DeviceImage::view) or by the C API.
+#[derive(Clone, Copy, Debug)]
+pub struct DevicePixels<'a> {
+    pub(crate) pixel_type: PixelType,
+    pub(crate) address: u64,
+    /// Width, height, depth in pixels.
+    pub(crate) shape: [usize; 3],
+    /// Bytes from row to row and from slice to slice.
+    pub(crate) strides: [usize; 2],
+    pub(crate) lifetime: PhantomData<&'a ()>,
+}
+
+/// An input image: one slice or a stack, in host or in CUDA memory. Arrays are indexed `[z, y, x]`.
+#[derive(Clone, Copy, Debug)]
+pub enum Image<'a> {
+    /// 8-bit pixels in host memory.
+    U8(ArrayView3<'a, u8>),
+    /// 16-bit pixels in host memory.
+    U16(ArrayView3<'a, u16>),
+    /// Float pixels in host memory.
+    F32(ArrayView3<'a, f32>),
+    /// Pixels in the memory of the context's CUDA device.
+    Device(DevicePixels<'a>),
+}
+
+/// An output image of float pixels, in host or in CUDA memory. Arrays are indexed `[z, y, x]`.
+#[derive(Debug)]
+pub enum ImageMut<'a> {
+    /// Host memory.
+    F32(ArrayViewMut3<'a, f32>),
+    /// The memory of the context's CUDA device.
+    Device(DevicePixels<'a>),
+}
+
+macro_rules! image_from {
+    ($variant:ident, $pixel:ty) => {
+        impl<'a> From<ArrayView3<'a, $pixel>> for Image<'a> {
+            fn from(view: ArrayView3<'a, $pixel>) -> Self {
+                Self::$variant(view)
+            }
+        }
+        impl<'a> From<ArrayView2<'a, $pixel>> for Image<'a> {
+            fn from(view: ArrayView2<'a, $pixel>) -> Self {
+                Self::$variant(view.insert_axis(ndarray::Axis(0)))
+            }
+        }
+    };
+}
+image_from!(U8, u8);
+image_from!(U16, u16);
+image_from!(F32, f32);
+
+impl<'a> From<ArrayViewMut3<'a, f32>> for ImageMut<'a> {
+    fn from(view: ArrayViewMut3<'a, f32>) -> Self {
+        Self::F32(view)
+    }
+}
+
+impl<'a> From<ndarray::ArrayViewMut2<'a, f32>> for ImageMut<'a> {
+    fn from(view: ndarray::ArrayViewMut2<'a, f32>) -> Self {
+        Self::F32(view.insert_axis(ndarray::Axis(0)))
+    }
+}
+
+/// `[z, y, x]` of an array as `[width, height, depth]`.
+fn shape_of(dim: (usize, usize, usize)) -> [usize; 3] {
+    [dim.2, dim.1, dim.0]
+}
+
+impl Image<'_> {
+    /// Width, height and depth in pixels.
+    pub fn shape(&self) -> [usize; 3] {
+        match self {
+            Self::U8(view) => shape_of(view.dim()),
+            Self::U16(view) => shape_of(view.dim()),
+            Self::F32(view) => shape_of(view.dim()),
+            Self::Device(pixels) => pixels.shape,
+        }
+    }
+
+    /// The type of one pixel.
+    pub fn pixel_type(&self) -> PixelType {
+        match self {
+            Self::U8(_) => PixelType::U8,
+            Self::U16(_) => PixelType::U16,
+            Self::F32(_) => PixelType::F32,
+            Self::Device(pixels) => pixels.pixel_type,
+        }
+    }
+}
+
+impl ImageMut<'_> {
+    /// Width, height and depth in pixels.
+    pub fn shape(&self) -> [usize; 3] {
+        match self {
+            Self::F32(view) => shape_of(view.dim()),
+            Self::Device(pixels) => pixels.shape,
+        }
+    }
+}
+
+/// Refuses empty images, sizes that overflow, and an output of another size than the input.
+pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> {
+    let [width, height, depth] = input;
+    if width == 0 || height == 0 || depth == 0 {
+        return Err(Error::size(format!(
+            "the input must have at least one pixel along every axis, but its size is {width} x {height} x {depth}"
+        )));
+    }
+    // Everything that is ever indexed fits when 16 bytes a pixel do.
+    let bytes = [height, depth, 16].iter().try_fold(width, |product, n| product.checked_mul(*n));
+    if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
+        return Err(Error::size(format!("an image of {width} x {height} x {depth} pixels is too large to address")));
+    }
+    if input != output {
+        return Err(Error::size(format!(
+            "the output must have the size of the input, {width} x {height} x {depth}, but it is {} x {} x {}",
+            output[0], output[1], output[2]
+        )));
+    }
+    Ok(())
+}

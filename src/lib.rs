@@ -1,0 +1,45 @@
+//! Isoline: edge and contour operations at the speed of the hardware, on an NVIDIA GPU or on all CPU cores.
+//!
+//! A [`Context`] holds the device; an operation takes views of the caller's memory and returns a [`Report`].
+//!
+//! ```
+//! use isoline::{Context, edge_strength::{self, Params}};
+//! use ndarray::Array2;
+//!
+//! let mut drawing = Array2::<u8>::zeros((64, 64));
+//! drawing[[32, 32]] = 255;
+//! let mut strength = Array2::<f32>::zeros((64, 64));
+//! let context = Context::new("auto")?;
+//! let report = edge_strength::run(
+//!     &context, drawing.view().into(), &Params::default(), None, strength.view_mut().into())?;
+//! assert_eq!(strength[[32, 32]], 1.0);
+//! println!("{} iterations on {}", report.iterations, report.device.name);
+//! # Ok::<(), isoline::Error>(())
+//! ```
+//!
+//! # Axes, units, memory
+//! x is fastest, then y, then z; row 0 is at the top; arrays are indexed `[z, y, x]`. Nothing is kept after a call.
+
+// The C API; public so that its constants count as used. Rust programs use the safe API below.
+#[doc(hidden)]
+pub mod capi;
+mod device;
+pub mod edge_strength;
+mod error;
+mod image;
+mod progress;
+mod report;
+
+pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, devices};
+pub use error::{Error, ErrorKind, Result};
+pub use image::{DevicePixels, Image, ImageMut, PixelType};
+pub use progress::{Continue, Progress};
+pub use report::Report;
+
+/// The version as `major << 16 | minor << 8 | patch`.
+pub fn version() -> u32 {
+    let number = |text: &str| text.parse::<u32>().unwrap_or(0);
+    number(env!("CARGO_PKG_VERSION_MAJOR")) << 16
+        | number(env!("CARGO_PKG_VERSION_MINOR")) << 8
+        | number(env!("CARGO_PKG_VERSION_PATCH"))
+}

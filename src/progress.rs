@@ -1,0 +1,212 @@
+//! Progress and cancelling: a callback on the caller's thread, and the [`Ticker`] that workers report to.
+
+use crate::error::{Error, Result};
+use rayon::ThreadPool;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// What a progress callback answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continue {
+    /// Go on.
+    Yes,
+    /// Stop: the call returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    No,
+}
+
+/// A progress callback: the fraction done in 0..=1 and the name of the stage. Always called on the thread that made
+/// the call into Isoline, about every 30 ms.
+pub type Progress<'a> = dyn FnMut(f64, &str) -> Continue + 'a;
+
+/// How long the calling thread waits between two calls of the callback. A cancel must act within 100 ms.
+const POLL: Duration = Duration::from_millis(30);
+
+/// The meeting point of the workers, who report what they have done and ask whether to go on, and the calling thread,
+/// which calls the callback.
+#[derive(Debug)]
+pub struct Ticker {
+    cancelled: AtomicBool,
+    /// Bits of an f64: where the current section starts, how much of the whole it is, and how far it has come.
+    section_start: AtomicU64,
+    section_span: AtomicU64,
+    section_done: AtomicU64,
+    /// Work units done and expected in this section, for workers that count.
+    units_done: AtomicU64,
+    units_total: AtomicU64,
+    stage: Mutex<&'static str>,
+}
+
+impl Ticker {
+    /// A ticker at 0, whose only section is the whole.
+    pub fn new(stage: &'static str) -> Self {
+        Self {
+            cancelled: AtomicBool::new(false),
+            section_start: AtomicU64::new(0f64.to_bits()),
+            section_span: AtomicU64::new(1f64.to_bits()),
+            section_done: AtomicU64::new(0f64.to_bits()),
+            units_done: AtomicU64::new(0),
+            units_total: AtomicU64::new(0),
+            stage: Mutex::new(stage),
+        }
+    }
+
+    /// `Err(Cancelled)` once the callback has asked to stop. Cheap: call it at least every 20 ms of work.
+    pub fn check(&self) -> Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) { Err(Error::cancelled()) } else { Ok(()) }
+    }
+
+    /// Asks the workers to stop.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Names the stage shown to the user.
+    pub fn stage(&self, name: &'static str) {
+        *self.stage.lock().unwrap_or_else(|e| e.into_inner()) = name;
+    }
+
+    /// Starts section `index` of `count` equal ones (a slice of a stack, say).
+    pub fn section(&self, index: usize, count: usize) {
+        let count = count.max(1) as f64;
+        self.units_total.store(0, Ordering::Relaxed);
+        self.units_done.store(0, Ordering::Relaxed);
+        self.section_done.store(0f64.to_bits(), Ordering::Relaxed);
+        self.section_span.store((1.0 / count).to_bits(), Ordering::Relaxed);
+        self.section_start.store((index as f64 / count).to_bits(), Ordering::Relaxed);
+    }
+
+    /// Sets how far this section has come, in 0..=1.
+    pub fn set(&self, fraction: f64) {
+        self.section_done.store(fraction.clamp(0.0, 1.0).to_bits(), Ordering::Relaxed);
+    }
+
+    /// Says how many units (pixel updates, say) this section will take; then use [`add`](Self::add).
+    pub fn expect(&self, units: u64) {
+        self.units_total.store(units, Ordering::Relaxed);
+    }
+
+    /// Adds finished units, from any thread.
+    pub fn add(&self, units: u64) {
+        self.units_done.fetch_add(units, Ordering::Relaxed);
+    }
+
+    /// The fraction of the whole that is done, in 0..=1.
+    pub fn fraction(&self) -> f64 {
+        let total = self.units_total.load(Ordering::Relaxed);
+        let counted =
+            if total == 0 { 0.0 } else { (self.units_done.load(Ordering::Relaxed) as f64 / total as f64).min(1.0) };
+        let within = f64::from_bits(self.section_done.load(Ordering::Relaxed)).max(counted);
+        let start = f64::from_bits(self.section_start.load(Ordering::Relaxed));
+        let span = f64::from_bits(self.section_span.load(Ordering::Relaxed));
+        (start + span * within).clamp(0.0, 1.0)
+    }
+
+    /// Calls `progress` with the state now; remembers and reports a cancel. For code that runs on the calling thread.
+    pub fn report(&self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
+        if let Some(callback) = progress {
+            let stage = *self.stage.lock().unwrap_or_else(|e| e.into_inner());
+            if callback(self.fraction(), stage) == Continue::No {
+                self.cancel();
+            }
+        }
+        self.check()
+    }
+}
+
+/// Runs `work` on `pool` while this thread calls `progress` every [`POLL`]; without a callback, just runs it there.
+pub(crate) fn run<T: Send>(
+    pool: &ThreadPool,
+    progress: &mut Option<&mut Progress<'_>>,
+    ticker: &Ticker,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    if progress.is_none() {
+        return pool.install(work);
+    }
+    ticker.report(progress)?;
+    let (sender, receiver) = mpsc::channel();
+    let result = pool.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            // The receiver outlives the scope; a failed send could only mean that the caller is unwinding.
+            let _ = sender.send(work());
+        });
+        loop {
+            match receiver.recv_timeout(POLL) {
+                Ok(result) => return Some(result),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    // A cancel is picked up by the workers; keep waiting until they have stopped.
+                    let _ = ticker.report(progress);
+                }
+                // The worker panicked: leaving the scope raises its panic here.
+                Err(mpsc::RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    });
+    result.unwrap_or_else(|| unreachable!("a worker's panic is raised by the scope"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+    use std::time::Instant;
+
+    fn pool() -> ThreadPool {
+        rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap()
+    }
+
+    #[test]
+    fn sections_and_units_add_up() {
+        let ticker = Ticker::new("test");
+        ticker.section(1, 4);
+        ticker.expect(10);
+        ticker.add(5);
+        assert!((ticker.fraction() - 0.375).abs() < 1e-12);
+        ticker.set(1.0);
+        assert!((ticker.fraction() - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_cancel_stops_the_work_within_100_ms() {
+        let ticker = Ticker::new("test");
+        let mut calls = 0;
+        let mut callback = |_: f64, _: &str| {
+            calls += 1;
+            if calls > 1 { Continue::No } else { Continue::Yes }
+        };
+        let started = Instant::now();
+        let outcome: Result<()> = run(&pool(), &mut Some(&mut callback), &ticker, || {
+            loop {
+                ticker.check()?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Cancelled);
+        assert!(started.elapsed() < Duration::from_millis(130));
+    }
+
+    #[test]
+    fn the_callback_runs_on_the_calling_thread() {
+        let me = std::thread::current().id();
+        let ticker = Ticker::new("test");
+        let mut callback = |_: f64, _: &str| {
+            assert_eq!(std::thread::current().id(), me);
+            Continue::Yes
+        };
+        run(&pool(), &mut Some(&mut callback), &ticker, || {
+            std::thread::sleep(Duration::from_millis(80));
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    #[should_panic(expected = "boom")]
+    fn a_panic_in_the_work_reaches_the_caller() {
+        let ticker = Ticker::new("test");
+        let mut callback = |_: f64, _: &str| Continue::Yes;
+        let _: Result<()> = run(&pool(), &mut Some(&mut callback), &ticker, || panic!("boom"));
+    }
+}
