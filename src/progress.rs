@@ -35,6 +35,8 @@ pub struct Ticker {
     /// Work units done and expected in this section, for workers that count.
     units_done: AtomicU64,
     units_total: AtomicU64,
+    /// The largest fraction told so far: what a callback sees never falls, even while workers change sections.
+    told: AtomicU64,
     stage: Mutex<&'static str>,
 }
 
@@ -48,6 +50,7 @@ impl Ticker {
             section_done: AtomicU64::new(0f64.to_bits()),
             units_done: AtomicU64::new(0),
             units_total: AtomicU64::new(0),
+            told: AtomicU64::new(0f64.to_bits()),
             stage: Mutex::new(stage),
         }
     }
@@ -107,7 +110,9 @@ impl Ticker {
     pub fn report(&self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         if let Some(callback) = progress {
             let stage = *self.stage.lock().unwrap_or_else(|e| e.into_inner());
-            if callback(self.fraction(), stage) == Continue::No {
+            let fraction = self.fraction().max(f64::from_bits(self.told.load(Ordering::Relaxed)));
+            self.told.store(fraction.to_bits(), Ordering::Relaxed);
+            if callback(fraction, stage) == Continue::No {
                 self.cancel();
             }
         }
@@ -166,6 +171,23 @@ mod tests {
         assert!((ticker.fraction() - 0.375).abs() < 1e-12);
         ticker.set(1.0);
         assert!((ticker.fraction() - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_told_never_falls() {
+        let ticker = Ticker::new("test");
+        let mut told = Vec::new();
+        for (index, within) in [(0, 0.9), (1, 0.0), (0, 0.1), (2, 0.5)] {
+            ticker.section(index, 4);
+            ticker.set(within);
+            let mut callback = |fraction: f64, _: &str| {
+                told.push(fraction);
+                Continue::Yes
+            };
+            ticker.report(&mut Some(&mut callback)).unwrap();
+        }
+        assert!(told.is_sorted(), "{told:?}");
+        assert!((told[3] - 0.625).abs() < 1e-12);
     }
 
     #[test]

@@ -341,11 +341,6 @@ impl Stream {
     pub(crate) fn record(&self, event: &Event) -> Result<()> {
         event.0.record(&self.0).map_err(|e| failed("record an event", e))
     }
-
-    /// Lets what is queued here from now on wait for `event`.
-    pub(crate) fn wait(&self, event: &Event) -> Result<()> {
-        self.0.wait(&event.0).map_err(|e| failed("wait for an event", e))
-    }
 }
 
 impl Drop for Stream {

@@ -262,10 +262,11 @@ impl Stream {
             if pitches == [width, width] { (width * rows, 1, [width * rows; 2]) } else { (width, rows, pitches) };
         let raw = self.raw().cu_stream();
         let done = match (from, to, rows) {
-            // SAFETY (both): the ranges were checked above; lifetimes as the doc comment demands.
+            // SAFETY: the ranges were checked above; lifetimes as the doc comment demands.
             (Side::Host { address: from, .. }, Side::Device { address: to, .. }, 1) => unsafe {
                 sys::cuMemcpyHtoDAsync_v2(to, from as *const c_void, width, raw)
             },
+            // SAFETY: as above.
             (Side::Device { address: from, .. }, Side::Host { address: to, .. }, 1) => unsafe {
                 sys::cuMemcpyDtoHAsync_v2(to as *mut c_void, from, width, raw)
             },

@@ -19,6 +19,9 @@ const PITCH_ALIGNMENT: usize = 32;
 /// One word before and one after each row of the mask hold the row mirrored.
 const MASK_PADS: usize = 2;
 
+/// Threads of a warp.
+const WARP: u32 = 32;
+
 /// The largest grid in y and z.
 const MAX_GRID_YZ: usize = 65535;
 
@@ -313,7 +316,7 @@ impl Binding<'_> {
     fn fused(&self, stream: &Stream, fused: &Fused, left: &[f32]) -> Result<usize> {
         let launcher = self.launcher;
         let sizes = &launcher.sizes;
-        let choice = fused.choose(left.len());
+        let choice = fused.choose(left.len())?;
         let mut weights = Weights { k: [0.0; 16] };
         weights.k[..choice.steps].copy_from_slice(&left[..choice.steps]);
         let from = self.values[self.current].address();
@@ -336,17 +339,13 @@ impl Binding<'_> {
     }
 }
 
-/// Block and grid of `shared` and `texture`: a thread a pixel, or in 3D a column of pixels along z.
+/// Block and grid of `shared` and `texture`: a thread a pixel; blocks loop over what exceeds the grid.
 fn single_geometry(field: Field, volume: bool) -> LaunchConfig {
-    const TILE: [usize; 2] = [32, 8];
-    let [width, height, depth] = field.shape;
+    let block: [usize; 3] = if volume { [32, 4, 4] } else { [32, 8, 1] };
+    let tiles = |axis: usize| field.shape[axis].div_ceil(block[axis]);
     LaunchConfig {
-        grid_dim: (
-            width.div_ceil(TILE[0]) as u32,
-            height.div_ceil(TILE[1]).min(MAX_GRID_YZ) as u32,
-            if volume { depth.min(MAX_GRID_YZ) as u32 } else { 1 },
-        ),
-        block_dim: (TILE[0] as u32, TILE[1] as u32, 1),
+        grid_dim: (tiles(0) as u32, tiles(1).min(MAX_GRID_YZ) as u32, tiles(2).min(MAX_GRID_YZ) as u32),
+        block_dim: (block[0] as u32, block[1] as u32, block[2] as u32),
         shared_mem_bytes: 0,
     }
 }
@@ -355,41 +354,143 @@ fn single_geometry(field: Field, volume: bool) -> LaunchConfig {
 struct Choice<'a> {
     function: &'a CudaFunction,
     steps: usize,
-    /// `chunk_rows` or `chunk_slices` or `levels`.
+    /// `chunk_rows`, `chunk_slices` or `levels`.
     argument: u32,
     config: LaunchConfig,
 }
 
-/// The fused kernels of a job by their number of iterations, most first.
-struct Fused {
-    by_steps: Vec<(usize, CudaFunction)>,
-    field: Field,
-    multiprocessors: usize,
-    volume: bool,
+/// The fused kernels of a job and how it uses them.
+enum Fused {
+    /// 2D, large: strips that blocks run down, and tiles for the last few iterations.
+    Stream { stream: CudaFunction, tile: CudaFunction, field: Field, multiprocessors: usize },
+    /// 2D, small: tiles only.
+    Tile { tile: CudaFunction, field: Field },
+    /// 3D: columns that blocks run through, by their number of iterations, most first.
+    Volume { by_steps: Vec<(usize, CudaFunction)>, field: Field, multiprocessors: usize },
 }
+
+/// Iterations of one launch of the stream kernel, columns that a block of it writes, its halo, its warps, and the
+/// blocks that a multiprocessor holds.
+const STREAM_STEPS: usize = 12;
+const STREAM_VALID: usize = 224;
+const STREAM_STAGES: u32 = 4;
+const STREAM_BLOCKS: usize = 4;
+
+/// Images with a shorter side than this, or fewer pixels than that, are tiled.
+const STREAM_LEAST_SIDE: usize = 128;
+const STREAM_LEAST_PIXELS: usize = 1 << 22;
+
+/// A tile's side, the warps of its block, and the most iterations of one launch.
+const TILE_SIDE: usize = 128;
+const TILE_WARPS: u32 = 16;
+const TILE_MOST_STEPS: usize = 16;
+
+/// In 3D: the side of a column and the warps of its block.
+const COLUMN_SIDE: usize = 64;
+const COLUMN_WARPS: u32 = 8;
 
 impl Fused {
     fn new(cuda: &Cuda, plan: &Plan, field: Field) -> Result<Self> {
-        let volume = plan.dimensions == 3;
-        let (axes, all): (&str, &[usize]) = if volume { ("3d", &[4, 2, 1]) } else { ("2d", &[8, 4, 2, 1]) };
-        let by_steps = all
-            .iter()
-            .map(|steps| Ok((*steps, cuda.function(MODULE, &format!("isoline_es_fused_{axes}_{steps}"))?)))
-            .collect::<Result<_>>()?;
-        Ok(Self { by_steps, field, multiprocessors: cuda.multiprocessors() as usize, volume })
+        let function = |name: String| cuda.function(MODULE, &format!("isoline_es_fused_{name}"));
+        let multiprocessors = cuda.multiprocessors().max(1) as usize;
+        let [width, height, _] = field.shape;
+        if plan.dimensions == 3 {
+            let by_steps = [4, 2, 1]
+                .into_iter()
+                .map(|steps| Ok((steps, function(format!("3d_{steps}"))?)))
+                .collect::<Result<_>>()?;
+            return Ok(Self::Volume { by_steps, field, multiprocessors });
+        }
+        let tile = function("2d_tile".into())?;
+        if width.min(height) < STREAM_LEAST_SIDE || width * height < STREAM_LEAST_PIXELS {
+            return Ok(Self::Tile { tile, field });
+        }
+        Ok(Self::Stream { stream: function(format!("2d_{STREAM_STEPS}"))?, tile, field, multiprocessors })
     }
 
-    fn choose(&self, left: usize) -> Choice<'_> {
-        let (steps, function) = self
-            .by_steps
-            .iter()
-            .find(|(steps, _)| *steps <= left)
-            .map(|(steps, function)| (*steps, function))
-            .expect("there is a kernel for one iteration, and at least one is left");
-        let (argument, config) = (64, single_geometry(self.field, self.volume));
-        let _ = self.multiprocessors;
-        Choice { function, steps, argument, config }
+    /// The next launch when `left` iterations are to be done.
+    fn choose(&self, left: usize) -> Result<Choice<'_>> {
+        match self {
+            Self::Stream { stream, field, multiprocessors, .. } if left >= STREAM_STEPS => {
+                Ok(stream_choice(stream, *field, *multiprocessors))
+            }
+            Self::Stream { tile, field, .. } | Self::Tile { tile, field } => tile_choice(tile, *field, left),
+            Self::Volume { by_steps, field, multiprocessors } => {
+                let (steps, function) = by_steps
+                    .iter()
+                    .find(|(steps, _)| *steps <= left)
+                    .expect("there is a kernel for one iteration, and at least one is left");
+                volume_choice(function, *steps, *field, *multiprocessors)
+            }
+        }
     }
+}
+
+fn stream_choice(function: &CudaFunction, field: Field, multiprocessors: usize) -> Choice<'_> {
+    let [width, height, _] = field.shape;
+    let strips = width.div_ceil(STREAM_VALID);
+    // As many chunks as fill the device once.
+    let chunks = (multiprocessors * STREAM_BLOCKS / strips).max(1);
+    let chunk_rows = height.div_ceil(chunks).max(64);
+    Choice {
+        function,
+        steps: STREAM_STEPS,
+        argument: chunk_rows as u32,
+        config: LaunchConfig {
+            grid_dim: ((strips * height.div_ceil(chunk_rows)) as u32, 1, 1),
+            block_dim: (WARP, STREAM_STAGES, 1),
+            shared_mem_bytes: 0,
+        },
+    }
+}
+
+fn tile_choice(function: &CudaFunction, field: Field, left: usize) -> Result<Choice<'_>> {
+    let [width, height, _] = field.shape;
+    // Equal launches: the halo of each is then as small as can be.
+    let launches = left.div_ceil(TILE_MOST_STEPS);
+    let steps = left.div_ceil(launches);
+    let inner = TILE_SIDE - 2 * steps.next_multiple_of(4);
+    let rows = height.div_ceil(inner);
+    if rows > MAX_GRID_YZ {
+        return Err(Error::unsupported(format!(
+            "an image of {width} x {height} pixels is too tall and narrow for the fused variant on CUDA; transpose it, or use the variant shared or the device cpu"
+        )));
+    }
+    Ok(Choice {
+        function,
+        steps,
+        argument: steps as u32,
+        config: LaunchConfig {
+            grid_dim: (width.div_ceil(inner) as u32, rows as u32, 1),
+            block_dim: (WARP, TILE_WARPS, 1),
+            shared_mem_bytes: 0,
+        },
+    })
+}
+
+fn volume_choice(function: &CudaFunction, steps: usize, field: Field, multiprocessors: usize) -> Result<Choice<'_>> {
+    let [width, height, depth] = field.shape;
+    let inner = COLUMN_SIDE - 2 * steps.next_multiple_of(2);
+    let (columns_x, columns_y) = (width.div_ceil(inner), height.div_ceil(inner));
+    // As many chunks as fill the device, but deep enough that the halo of `steps` slices at both ends stays small.
+    let wanted = multiprocessors.div_ceil(columns_x * columns_y).min(depth);
+    let chunk = depth.div_ceil(wanted).max(8 * steps).min(depth);
+    let chunks = depth.div_ceil(chunk);
+    if columns_y > MAX_GRID_YZ || chunks > MAX_GRID_YZ {
+        return Err(Error::unsupported(format!(
+            "a volume of {width} x {height} x {depth} pixels is too long and narrow for the fused variant on CUDA; use the variant shared or the device cpu"
+        )));
+    }
+    Ok(Choice {
+        function,
+        steps,
+        argument: chunk as u32,
+        config: LaunchConfig {
+            grid_dim: (columns_x as u32, columns_y as u32, chunks as u32),
+            block_dim: (WARP, COLUMN_WARPS, 1),
+            shared_mem_bytes: 0,
+        },
+    })
 }
 
 /// The smallest and largest finite pixel of a device image (u16 or f32); `[0, 0]` when there is none.

@@ -1,0 +1,228 @@
+//! Devices and contexts from outside: what works everywhere, and what needs a CUDA device (skipped, saying why,
+//! where there is none).
+
+use isoline::edge_strength::{self, Mode, Params, Variant};
+use isoline::{Context, Continue, DeviceKind, ErrorKind, PixelType, devices};
+use ndarray::{Array2, Array3};
+
+/// A CUDA context, or `None` after saying why there is none.
+fn cuda() -> Option<Context> {
+    match Context::new("cuda") {
+        Ok(context) => Some(context),
+        Err(error) => {
+            eprintln!("skipped, needs CUDA: {error}");
+            None
+        }
+    }
+}
+
+/// A drawing with a few shape pixels, different for each seed.
+fn drawing(depth: usize, height: usize, width: usize, seed: usize) -> Array3<u8> {
+    Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+        if (x * 7 + y * 13 + z * 29 + seed * 3).is_multiple_of(101) { 255 } else { 0 }
+    })
+}
+
+fn strength(context: &Context, input: &Array3<u8>, params: &Params) -> isoline::Result<Array3<f32>> {
+    let mut output = Array3::from_elem(input.dim(), -1.0f32);
+    edge_strength::run(context, input.view().into(), params, None, output.view_mut().into())?;
+    Ok(output)
+}
+
+#[test]
+fn contexts_go_to_other_threads() {
+    fn check<T: Send + Sync>() {}
+    check::<Context>();
+    check::<isoline::Error>();
+}
+
+#[test]
+fn every_device_says_why_it_is_usable_or_not() {
+    let all = devices();
+    assert_eq!(all[0].kind, DeviceKind::Cpu);
+    assert!(all[0].usable && all[0].total_memory > 0 && all[0].free_memory > 0);
+    assert!(all.len() >= 2, "CUDA is listed even where it cannot be used");
+    for device in &all {
+        assert!(!device.reason.is_empty() && !device.name.is_empty());
+        println!("{}: {} ({})", device.id, device.name, device.reason);
+    }
+}
+
+#[test]
+fn a_named_device_never_falls_back() {
+    if devices().iter().any(|device| device.kind == DeviceKind::Cuda && device.usable) {
+        let missing = Context::new("cuda:1000").unwrap_err();
+        assert!(missing.message().contains("cuda:1000"), "{missing}");
+    } else {
+        let error = Context::new("cuda:0").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DeviceUnavailable);
+        let reason = &devices()[1].reason;
+        assert!(error.message().contains(reason.as_str()), "{error} / {reason}");
+    }
+}
+
+#[test]
+fn contexts_come_and_go_without_growing() {
+    for _ in 0..200 {
+        let context = Context::new("auto").unwrap();
+        assert!(context.device().usable);
+    }
+}
+
+#[test]
+fn two_contexts_work_at_once() {
+    let input = drawing(1, 300, 400, 1);
+    let expected = strength(&Context::new("auto").unwrap(), &input, &Params::default()).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let context = Context::new("auto").unwrap();
+                for _ in 0..5 {
+                    assert_eq!(strength(&context, &input, &Params::default()).unwrap(), expected);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn one_context_takes_turns() {
+    let context = Context::new("auto").unwrap();
+    let inputs: Vec<_> = (0..4).map(|seed| drawing(2, 130, 170, seed)).collect();
+    let expected: Vec<_> = inputs.iter().map(|input| strength(&context, input, &Params::default()).unwrap()).collect();
+    std::thread::scope(|scope| {
+        for (input, expected) in inputs.iter().zip(&expected) {
+            let context = &context;
+            scope.spawn(move || {
+                for _ in 0..5 {
+                    assert_eq!(&strength(context, input, &Params::default()).unwrap(), expected);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_context_inside_its_own_callback_is_refused() {
+    let context = Context::new("auto").unwrap();
+    let input = drawing(1, 64, 64, 0);
+    let mut output = Array3::zeros(input.dim());
+    let mut seen = None;
+    let mut callback = |_: f64, _: &str| {
+        seen.get_or_insert_with(|| strength(&context, &input, &Params::default()).unwrap_err().kind());
+        Continue::Yes
+    };
+    edge_strength::run(
+        &context,
+        input.view().into(),
+        &Params::default(),
+        Some(&mut callback),
+        output.view_mut().into(),
+    )
+    .unwrap();
+    assert_eq!(seen, Some(ErrorKind::Busy));
+}
+
+#[test]
+fn the_cpu_has_no_device_images_and_no_cuda_variants() {
+    let context = Context::new("cpu").unwrap();
+    assert_eq!(context.device_image(PixelType::U8, [4, 4, 1]).unwrap_err().kind(), ErrorKind::Unsupported);
+    for variant in [Variant::Shared, Variant::Texture] {
+        let error = strength(&context, &drawing(1, 8, 8, 0), &Params { variant, ..Params::default() }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
+}
+
+#[test]
+fn cuda_a_limit_refuses_by_name_and_moves_auto_to_the_cpu() {
+    let Some(context) = cuda() else { return };
+    let input = drawing(1, 256, 256, 0);
+    context.set_memory_limit(1000);
+    let error = strength(&context, &input, &Params::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+    assert!(error.message().contains("1000 bytes"), "{error}");
+    context.set_memory_limit(0);
+    strength(&context, &input, &Params::default()).unwrap();
+
+    let automatic = Context::new("auto").unwrap();
+    automatic.set_memory_limit(1000);
+    let mut output = Array3::zeros(input.dim());
+    let report =
+        edge_strength::run(&automatic, input.view().into(), &Params::default(), None, output.view_mut().into())
+            .unwrap();
+    assert_eq!(report.device.kind, DeviceKind::Cpu);
+}
+
+#[test]
+fn cuda_memory_is_pooled_trimmed_and_freed() {
+    let Some(context) = cuda() else { return };
+    let input = drawing(3, 200, 300, 0);
+    strength(&context, &input, &Params::default()).unwrap();
+    let held = context.device_memory_held();
+    assert!(held > 0);
+    for _ in 0..100 {
+        strength(&context, &input, &Params::default()).unwrap();
+    }
+    assert_eq!(context.device_memory_held(), held, "the same job reuses the same memory");
+    context.trim();
+    assert_eq!(context.device_memory_held(), 0);
+}
+
+#[test]
+fn cuda_device_images_give_the_pixels_of_host_images() {
+    let Some(context) = cuda() else { return };
+    let input = drawing(3, 65, 131, 2);
+    for dimensions in [edge_strength::Dimensions::Slices, edge_strength::Dimensions::Volume] {
+        let params = Params { dimensions, ..Params::default() };
+        let expected = strength(&context, &input, &params).unwrap();
+        let mut source = context.device_image(PixelType::U8, [131, 65, 3]).unwrap();
+        source.upload(input.view().into()).unwrap();
+        let mut target = context.device_image(PixelType::F32, [131, 65, 3]).unwrap();
+        edge_strength::run(&context, source.view(), &params, None, target.view_mut()).unwrap();
+        assert_eq!(target.download().unwrap(), expected.into_raw_vec_and_offset().0);
+    }
+}
+
+#[test]
+fn cuda_the_automatic_start_range_is_measured_alike() {
+    let Some(context) = cuda() else { return };
+    let cpu = Context::new("cpu").unwrap();
+    let input =
+        Array2::from_shape_fn((50, 70), |(y, x)| (x as f32 - 30.0) * (y as f32 - 20.5)).insert_axis(ndarray::Axis(0));
+    let params = Params {
+        start: edge_strength::Start::Input(None),
+        threshold: 600.0,
+        mode: Mode::Iterate { iterations: 3 },
+        ..Params::default()
+    };
+    let mut expected = Array3::zeros(input.dim());
+    edge_strength::run(&cpu, input.view().into(), &params, None, expected.view_mut().into()).unwrap();
+    let mut source = context.device_image(PixelType::F32, [70, 50, 1]).unwrap();
+    source.upload(input.view().into()).unwrap();
+    let mut target = context.device_image(PixelType::F32, [70, 50, 1]).unwrap();
+    edge_strength::run(&context, source.view(), &params, None, target.view_mut()).unwrap();
+    let got = target.download().unwrap();
+    let off = got.iter().zip(expected.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(off <= 1e-6, "{off}");
+}
+
+#[test]
+fn cuda_a_cancel_leaves_the_output_and_the_context_in_order() {
+    let Some(context) = cuda() else { return };
+    let input = drawing(1, 2048, 2048, 0);
+    let mut output = Array3::from_elem(input.dim(), -1.0f32);
+    let mut calls = 0;
+    let mut callback = |_: f64, _: &str| {
+        calls += 1;
+        if calls > 3 { Continue::No } else { Continue::Yes }
+    };
+    let params = Params { mode: Mode::Iterate { iterations: 1_000_000 }, ..Params::default() };
+    let started = std::time::Instant::now();
+    let error =
+        edge_strength::run(&context, input.view().into(), &params, Some(&mut callback), output.view_mut().into())
+            .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert!(started.elapsed().as_millis() < 500, "{:?}", started.elapsed());
+    assert!(output.iter().all(|value| *value == -1.0));
+    strength(&context, &input, &Params::default()).unwrap();
+}
