@@ -1,13 +1,48 @@
+//! Eq. 3, written down as a plain loop on one thread: the reference that the fast paths are compared with.
+
 use super::Steps;
 use crate::error::Result;
 use crate::progress::Ticker;
 
+/// Applies one iteration per centre weight to `field` (x fastest, then y, then z); pixels with `fixed` != 0 stay.
 pub(super) fn iterate(
-    _field: &mut Vec<f32>,
-    _fixed: &[u8],
-    _shape: [usize; 3],
-    _steps: &Steps<'_>,
-    _ticker: &Ticker,
+    field: &mut Vec<f32>,
+    fixed: &[u8],
+    shape: [usize; 3],
+    steps: &Steps<'_>,
+    ticker: &Ticker,
 ) -> Result<()> {
-    Err(crate::Error::new(crate::ErrorKind::Unsupported, "being written"))
+    let [width, height, depth] = shape;
+    let volume = steps.dimensions == 3;
+    // Jacobi: every pixel is computed from the last iteration alone, so the order of the loop does not matter.
+    let mut next = field.clone();
+    for &centre in steps.centre_weights {
+        for z in 0..depth {
+            for y in 0..height {
+                ticker.check()?;
+                // Beyond the border the field goes on with the border pixel's value.
+                let row = (z * height + y) * width;
+                let up = if y > 0 { row - width } else { row };
+                let down = if y + 1 < height { row + width } else { row };
+                let front = if z > 0 { row - width * height } else { row };
+                let back = if z + 1 < depth { row + width * height } else { row };
+                for x in 0..width {
+                    if fixed[row + x] != 0 {
+                        continue;
+                    }
+                    let v = field[row + x];
+                    let left = field[row + if x > 0 { x - 1 } else { x }];
+                    let right = field[row + if x + 1 < width { x + 1 } else { x }];
+                    let mut sum = (left + right) + (field[up + x] + field[down + x]);
+                    if volume {
+                        sum += field[front + x] + field[back + x];
+                    }
+                    next[row + x] = v + steps.time_step * (sum - centre * v);
+                }
+            }
+            ticker.add((width * height) as u64);
+        }
+        std::mem::swap(field, &mut next);
+    }
+    Ok(())
 }
