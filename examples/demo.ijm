@@ -8,7 +8,7 @@ device = arguments[2];
 
 setBatchMode(true);
 print("ImageJ " + getVersion() + ", Java " + getInfo("java.version"));
-print(call("io.github.isoline.ij.DevicesPlugin.list"));
+run("Devices...", "device=" + device);
 print("");
 
 edgeStrength("horse", "horse.png", "Silhouette of a horse",

@@ -12,7 +12,7 @@ macro=$(realpath "$2")
 argument=${3:-}
 built=fiji-plugin/target
 plugin=$(echo "$built"/Isoline_-*.jar)
-time_limit=900 # seconds; an error dialog under Xvfb has nobody to close it
+time_limit=300 # seconds; an error dialog under Xvfb has nobody to close it
 
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT

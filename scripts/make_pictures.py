@@ -38,11 +38,11 @@ def as_stack(path):
     return pixels[None] if pixels.ndim == 2 else pixels
 
 
-def lay_out(rows, columns, panel_height, aspect, gap):
+def lay_out(rows, columns, panel_height, aspect, gap, top=MARGINS["top"]):
     """A figure with equal panels of the images' own aspect, and one narrow axes for the colour bar."""
     panel_width = panel_height * aspect
     width = MARGINS["left"] + columns * panel_width + (columns - 1) * gap + MARGINS["right"]
-    height = MARGINS["top"] + rows * panel_height + (rows - 1) * gap + MARGINS["bottom"]
+    height = top + rows * panel_height + (rows - 1) * gap + MARGINS["bottom"]
     figure = plt.figure(figsize=(width, height), dpi=110)
 
     def at(row, column):

@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# Runs everything in this bundle on a machine with an NVIDIA GPU and writes a record of it.
+#
+# Usage: ./run.sh RESULTS [tests] [macro] [bench] [sanitizer]     (no words: all of them)
+# Writes RESULTS/gpu-validation.json, the logs in RESULTS/logs.txt and the benches' tables.
+# Needs bash, coreutils, tar and xz (or python3); nvidia-smi and compute-sanitizer are used where they are.
+# Exit status: 0 if everything that ran passed.
+set -uo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+results=${1:?usage: run.sh RESULTS [tests] [macro] [bench] [sanitizer]}
+shift
+parts=${*:-tests macro bench sanitizer}
+mkdir -p "$results"
+results=$(cd "$results" && pwd)
+log=$results/logs.txt
+: > "$log"
+overall=pass
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if command -v xz > /dev/null 2>&1; then
+    tar -C "$work" -xJf "$here/payload.tar.xz"
+else
+    python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$here/payload.tar.xz" "$work"
+fi || { echo "run: the payload cannot be unpacked (xz or python3 is needed)" >&2; exit 1; }
+
+export ISOLINE_TEST_DATA=$work/data
+export LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export RUST_BACKTRACE=1
+
+# ---------------------------------------------------------------------------------------------------- JSON by hand
+
+json_string() {
+    local text=$1
+    text=${text//\\/\\\\}
+    text=${text//\"/\\\"}
+    text=${text//$'\t'/ }
+    text=${text//$'\r'/}
+    text=${text//$'\n'/\\n}
+    printf '"%s"' "$text"
+}
+fields=()
+field() { fields+=("  $(json_string "$1"): $2"); } # field KEY JSON-VALUE
+list() { # list ITEM...: a JSON array, an item a line
+    local IFS=$'\n' joined
+    if [ $# -eq 0 ]; then
+        printf '[]'
+        return
+    fi
+    joined=$(printf '    %s,\n' "$@")
+    printf '[\n%s\n  ]' "${joined%,}"
+}
+
+# -------------------------------------------------------------------------------------------------- what and where
+
+while IFS='=' read -r key value; do
+    case "$key" in
+        dirty) field "$key" "$value" ;;
+        *) field "$key" "$(json_string "$value")" ;;
+    esac
+done < "$here/bundle.txt"
+field ran "$(json_string "$(date -u +%Y-%m-%dT%H:%M:%SZ)")"
+smi() { nvidia-smi --query-gpu="$1" --format=csv,noheader -i 0 2> /dev/null | head -1; }
+field device "$(json_string "$(smi name)")"
+field driver "$(json_string "$(smi driver_version)")"
+field device_memory "$(json_string "$(smi memory.total)")"
+field compute_capability "$(json_string "$(smi compute_cap)")"
+field cuda "$(json_string "$(nvidia-smi 2> /dev/null | sed -nE 's/.*CUDA Version: *([0-9.]+).*/\1/p' | head -1)")"
+
+# ----------------------------------------------------------------------------------------------------------- tests
+
+suites=()
+suite() { # suite NAME PASSED FAILED SKIPPED SECONDS STATUS
+    local outcome=pass
+    if [ "$6" != 0 ] || [ "$3" != 0 ]; then
+        outcome=FAIL
+        overall=FAIL
+    fi
+    suites+=("{\"name\": $(json_string "$1"), \"passed\": $2, \"failed\": $3, \"skipped\": $4, \"seconds\": $5, \"outcome\": \"$outcome\"}")
+    printf '%-4s %-40s %s passed, %s failed, %s skipped, %s s\n' "$outcome" "$1" "$2" "$3" "$4" "$5"
+}
+logged() { # logged NAME COMMAND...: output to the log and to $work/out, exit status in $status, seconds in $took
+    local name=$1 began=$SECONDS
+    shift
+    printf '\n==== %s\n' "$name" >> "$log"
+    "$@" > "$work/out" 2>&1 < /dev/null
+    status=$?
+    took=$((SECONDS - began))
+    cat "$work/out" >> "$log"
+}
+number() { # number PATTERN: the sum of the first groups of all matches in the last output
+    sed -nE "s/.*$1.*/\1/p" "$work/out" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+if [[ " $parts " == *" tests "* ]]; then
+    for program in "$work"/rust/*; do
+        name=rust/$(basename "$program")
+        # One test at a time: they share the GPU, and their messages say which were skipped and why.
+        logged "$name" "$program" --nocapture --test-threads=2
+        suite "$name" "$(number '([0-9]+) passed;')" "$(number ' ([0-9]+) failed;')" \
+            "$(grep -c 'skipped, needs CUDA' "$work/out")" "$took" "$status"
+    done
+    for program in "$work"/c/*; do
+        name=c/$(basename "$program")
+        logged "$name" "$program"
+        suite "$name" "$(number '^([0-9]+) passed,')" "$(number ' ([0-9]+) failed')" \
+            "$(number '\(([0-9]+) skipped\)')" "$took" "$status"
+    done
+fi
+
+# ----------------------------------------------------------------------------------------------------------- macro
+
+if [[ " $parts " == *" macro "* ]]; then
+    mkdir -p "$work/raw-cuda" "$work/raw-cpu" "$work/home"
+    cat > "$work/fonts.conf" << EOF
+<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>$work/fonts</dir><cachedir>$work/home</cachedir></fontconfig>
+EOF
+    for device in cuda cpu; do
+        logged "macro demo.ijm on $device" env -u DISPLAY LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$work/system" \
+            FONTCONFIG_FILE="$work/fonts.conf" "$work/java/bin/java" -Xmx2g -Djava.awt.headless=true \
+            -Duser.home="$work/home" -cp "$work/imagej/ij.jar:$work/imagej/jna.jar:$(echo "$work"/imagej/Isoline_-*.jar)" \
+            io.github.isoline.ij.HeadlessImageJ "$work/macros/demo.ijm" "$work/data|$work/raw-$device|$device"
+        passed=$(grep -c ' in the library' "$work/out")
+        grep -q 'demo.ijm: done' "$work/out" || status=1
+        grep ' in the library' "$work/out"
+        suite "macro on $device" "$passed" "$((status != 0))" 0 "$took" "$status"
+    done
+    # With a number of iterations both devices give the same bits: the pixels are the end of each file.
+    logged "macro: CPU and CUDA give the same pixels" cmp <(tail -c $((400 * 328 * 4)) "$work/raw-cuda/horse-200-esf.tif") \
+        <(tail -c $((400 * 328 * 4)) "$work/raw-cpu/horse-200-esf.tif")
+    suite "macro: same pixels on CPU and CUDA" "$((status == 0))" "$((status != 0))" 0 "$took" "$status"
+fi
+
+# ----------------------------------------------------------------------------------------------------------- bench
+
+benches=()
+if [[ " $parts " == *" bench "* ]]; then
+    for program in "$work"/bench/*; do
+        name=$(basename "$program")
+        json=$results/bench-$name.json
+        rm -f "$json"
+        logged "bench $name" env ISOLINE_BENCH_DEVICE=cuda ISOLINE_BENCH_JSON="$json" "$program" --bench
+        cp "$work/out" "$results/bench-$name.txt"
+        cat "$work/out"
+        if [ "$status" != 0 ]; then
+            overall=FAIL
+        fi
+        numbers=null
+        if [ -s "$json" ]; then
+            numbers=$(cat "$json")
+        fi
+        benches+=("{\"name\": $(json_string "$name"), \"outcome\": \"$([ "$status" = 0 ] && echo pass || echo FAIL)\", \"seconds\": $took, \"numbers\": $numbers}")
+    done
+fi
+
+# ------------------------------------------------------------------------------------------------------- sanitizer
+
+checks=()
+if [[ " $parts " == *" sanitizer "* ]]; then
+    sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2> /dev/null | head -1)
+    if [ -z "$sanitizer" ]; then
+        field sanitizer_note '"compute-sanitizer is not installed on this machine"'
+    else
+        for tool in memcheck racecheck initcheck; do
+            for program in "$work"/rust/*; do
+                # Tests made for this are named so: every kernel once, on small images.
+                "$program" --list 2> /dev/null | grep -q 'sanitizer_.*: test' || continue
+                name="$tool $(basename "$program")"
+                logged "$name" timeout 540 "$sanitizer" --tool "$tool" --error-exitcode 99 \
+                    "$program" sanitizer_ --nocapture --test-threads=1
+                found=$(sed -nE -e 's/.*ERROR SUMMARY: ([0-9]+) error.*/\1/p' \
+                    -e 's/.*RACECHECK SUMMARY: ([0-9]+) hazard.*/\1/p' "$work/out" | awk '{ sum += $1; n++ } END { print n ? sum : "null" }')
+                outcome=clean
+                if [ "$status" != 0 ] || [ "$found" != 0 ]; then
+                    outcome=FAIL
+                    overall=FAIL
+                fi
+                printf '%-5s %s: %s found, %s s\n' "$outcome" "$name" "$found" "$took"
+                checks+=("{\"tool\": \"$tool\", \"program\": $(json_string "$(basename "$program")"), \"tests\": $(number '([0-9]+) passed;'), \"found\": $found, \"seconds\": $took, \"outcome\": \"$outcome\"}")
+            done
+        done
+    fi
+fi
+
+# ---------------------------------------------------------------------------------------------------------- record
+
+field parts "$(json_string "$parts")"
+field outcome "$(json_string "$overall")"
+field suites "$(list "${suites[@]}")"
+field sanitizer "$(list "${checks[@]}")"
+field benches "$(list "${benches[@]}")"
+{
+    echo '{'
+    for i in "${!fields[@]}"; do
+        printf '%s' "${fields[$i]}"
+        [ "$i" = $((${#fields[@]} - 1)) ] || printf ','
+        printf '\n'
+    done
+    echo '}'
+} > "$results/gpu-validation.json"
+echo "run: $overall; the record is $results/gpu-validation.json"
+[ "$overall" = pass ]

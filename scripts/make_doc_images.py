@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Makes the pictures of docs/edge_strength.md that show what each parameter does, with examples/edge_strength.c.
+
+Usage: make_doc_images.py PROGRAM OUT, where PROGRAM is the compiled example. docs/images/horse.png and the like are
+made by 'make demo' instead.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there may be no display)
+import numpy  # noqa: E402
+from PIL import Image  # noqa: E402
+
+from make_pictures import draw_field, draw_input, finish_bar, lay_out  # noqa: E402
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
+HEIGHT = 2.9  # inches of a panel
+
+
+def edge_strength(program, name, options):
+    with tempfile.NamedTemporaryFile(suffix=".pfm") as out:
+        subprocess.run([program, *options.split(), DATA / f"{name}.pgm", out.name], check=True,
+                       stdout=subprocess.DEVNULL)
+        content = pathlib.Path(out.name).read_bytes()
+    kind, size, scale, pixels = content.split(b"\n", 3)
+    assert kind == b"Pf" and scale == b"-1.0", "not a little-endian grey PFM"
+    width, height = map(int, size.split())
+    return numpy.frombuffer(pixels, "<f4").reshape(height, width)[::-1]
+
+
+def row(program, out, name, variants, crop=None):
+    """The input and its edge strength with each (title, options)."""
+    pixels = numpy.array(Image.open(DATA / f"{name}.png"))
+    window = crop or (slice(None), slice(None))
+    shown_input = pixels[window]
+    aspect = shown_input.shape[1] / shown_input.shape[0]
+    figure, panels, bar, _ = lay_out(1, 1 + len(variants), HEIGHT, aspect, 0.15, top=0.4)
+    draw_input(panels[0][0], shown_input, (pixels.min(), pixels.max()))
+    panels[0][0].set_title("input", loc="left")
+    for axes, (title, options) in zip(panels[0][1:], variants):
+        field = edge_strength(program, name, options)[window]
+        shown = draw_field(axes, field)
+        axes.set_title(title, loc="left")
+        axes.set_yticklabels([])
+    for axes in panels[0]:
+        axes.locator_params(nbins=4)
+        axes.set_xlabel("x (pixels)")
+    panels[0][0].set_ylabel("y (pixels)")
+    finish_bar(figure, shown, bar)
+    figure.savefig(out)
+    plt.close(figure)
+    print(f"  {out}")
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    program, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    out.mkdir(parents=True, exist_ok=True)
+    star = (slice(100, 284), slice(100, 284))
+    dark = "-b -t 127"
+    row(program, out / "iterations.png", "pattern", [
+        ("50 iterations", f"{dark} -r 16 -n 50"),
+        ("200 iterations", f"{dark} -r 16 -n 200"),
+        ("1000 iterations", f"{dark} -r 16 -n 1000"),
+        ("converged", f"{dark} -r 16 -c"),
+    ], star)
+    row(program, out / "rho.png", "horse", [
+        ("ρ = 8", f"{dark} -r 8 -c"), ("ρ = 32", f"{dark} -r 32 -c"), ("ρ = 128", f"{dark} -r 128 -c"),
+    ])
+    row(program, out / "threshold.png", "coins", [
+        ("threshold 100", "-t 100 -r 8 -c"), ("threshold 140", "-t 140 -r 8 -c"), ("threshold 180", "-t 180 -r 8 -c"),
+    ])
+
+
+if __name__ == "__main__":
+    main()
