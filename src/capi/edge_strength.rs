@@ -128,6 +128,19 @@ fn unknown(field: &str, choices: &str, value: u32) -> Error {
 
 impl isoline_edge_strength_params {
     fn translate(&self) -> Result<Params> {
+        // All of them, used or not in this mode: a NaN is a mistake of the caller's in any case.
+        for (name, value) in [
+            ("rho", self.rho),
+            ("time_step", self.time_step),
+            ("threshold", self.threshold),
+            ("start_min", self.start_min),
+            ("start_max", self.start_max),
+            ("tolerance", self.tolerance),
+        ] {
+            if !value.is_finite() {
+                return Err(Error::argument(format!("{name} must be a finite number, but it is {value}")));
+            }
+        }
         Ok(Params {
             dimensions: match self.dimensions {
                 2 => Dimensions::Slices,

@@ -177,16 +177,30 @@ impl Checked {
                 format!("the rows or slices of the {} overlap each other; make its strides larger", self.name),
             ));
         }
-        if self.on_device == input.on_device
-            && self.address < input.address + input.extent
-            && input.address < self.address + self.extent
-        {
+        if self.on_device == input.on_device && self.shares_bytes(input) {
             return Err(Error::new(
                 ErrorKind::Overlap,
                 format!("the {} shares memory with the {}; give it memory of its own", self.name, input.name),
             ));
         }
         Ok(())
+    }
+
+    /// Whether any row of `self` has a byte in common with a row of `other`. Crops side by side in one canvas have
+    /// none, though the memory that they span overlaps; layouts of different strides count as sharing what they span.
+    fn shares_bytes(&self, other: &Self) -> bool {
+        if self.address >= other.address + other.extent || other.address >= self.address + self.extent {
+            return false;
+        }
+        let stride = self.strides[0];
+        let in_step = |image: &Self| image.strides[0] == stride && image.strides[1].is_multiple_of(stride);
+        if !(in_step(self) && in_step(other)) {
+            return true;
+        }
+        // Every row of either starts at the same place within a period of `stride` bytes.
+        let from_self_to_other = (other.address % stride + stride - self.address % stride) % stride;
+        let [mine, theirs] = [self, other].map(|image| image.shape[0] * image.pixel_type.bytes());
+        from_self_to_other < mine || from_self_to_other + theirs > stride
     }
 
     fn device_pixels<'a>(&self) -> DevicePixels<'a> {

@@ -1,7 +1,7 @@
 //! The progress callback.
 
 use super::sized::{self, Sized32};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::progress::Continue;
 use std::ffi::{CString, c_char, c_void};
 
@@ -56,6 +56,9 @@ pub(super) unsafe fn closure(progress: *const isoline_progress) -> Result<Option
     }
     // SAFETY: as the caller vouches.
     let progress = unsafe { sized::read(progress, "progress") }?;
+    if progress.reserved != 0 {
+        return Err(Error::argument(format!("progress->reserved must be 0, but it is {}", progress.reserved)));
+    }
     let Some(callback) = progress.callback else { return Ok(None) };
     Ok(Some(move |fraction: f64, stage: &str| {
         let stage = CString::new(stage).unwrap_or_default();

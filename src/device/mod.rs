@@ -139,7 +139,9 @@ impl Context {
                 context(info, Backend::Cuda(cuda), false)
             }
             other => {
-                let index = other.strip_prefix("cuda:").and_then(|n| n.parse::<u32>().ok()).ok_or_else(|| {
+                // Digits only: parse alone would take "+1" too.
+                let digits = other.strip_prefix("cuda:").filter(|n| n.bytes().all(|byte| byte.is_ascii_digit()));
+                let index = digits.and_then(|n| n.parse::<u32>().ok()).ok_or_else(|| {
                     Error::argument(format!("the device must be auto, cpu, cuda or cuda:N, but it is '{other}'"))
                 })?;
                 let (cuda, mut info) = cuda::Cuda::open(index)?;
