@@ -1,159 +1,349 @@
+//! The fast path on the CPU: several iterations per pass over memory, in vector registers, on all cores.
+//!
+//! A pass does up to [`Tuning::levels`] iterations at once. The field is cut into *panels* (columns in 2D, beams in 3D),
+//! and each task carries one panel, or a stretch of it, through all iterations of the pass while the data is in cache:
+//! it marches along the last axis, and when slab `q` (a row in 2D, a plane in 3D) arrives, iteration 1 can do slab
+//! `q − 1`, iteration 2 slab `q − 2`, and so on. Only two slabs per iteration are alive. A panel takes in a halo as wide
+//! as the pass has iterations and computes it in vain, which makes the tasks independent of each other.
+//!
+//! Every pixel is computed by the same operations in the same order whatever the cutting, so the result does not depend
+//! on the number of threads or on [`Tuning`]. See `docs/edge_strength_cpu.md` for the reasons and the measurements.
+
 use super::Steps;
 use crate::error::Result;
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
+use std::ops::Range;
 
-const PAD: usize = 16;
+/// Floats in a cache line: rows in cache start on one.
+const LINE: usize = 16;
 
+/// The shape of the work, chosen so that a task's slabs stay in the first- or second-level cache.
+#[derive(Clone, Copy, Debug)]
+struct Tuning {
+    /// The most iterations in one pass.
+    levels: usize,
+    /// The widest panel, without its halo.
+    panel: [usize; 2],
+}
+
+/// Measured on two cores with 512 KiB of second-level cache each: the slabs of a task take 3 · 32 · 4.3 KiB = 410 KiB.
+const TUNING_2D: Tuning = Tuning { levels: 32, panel: [1024, 1] };
+/// Likewise: 3 · 4 · 42 KiB. The halo costs more here, so fewer levels pay.
+const TUNING_3D: Tuning = Tuning { levels: 4, panel: [256, 32] };
+/// The shortest stretch of the last axis that a task is made for.
+const MIN_STRETCH: usize = 16;
+/// How many times longer than its halo a stretch is.
+const HALO_SHARE: usize = 8;
+
+/// A field cut into panels, each contiguous: x fastest, then y within the panel, then the whole z axis.
+/// One panel of the whole size is the usual order.
 #[derive(Clone, Copy)]
 struct Panels<'a> {
     data: &'a [f32],
-    panel: usize,
-    width: usize,
-    height: usize,
+    shape: [usize; 3],
+    panel: [usize; 2],
 }
-impl<'a> Panels<'a> {
+
+impl Panels<'_> {
+    /// Copies pixels `x` of row (y, z).
     #[inline(always)]
-    fn copy_row(&self, y: usize, from: usize, to: usize, out: &mut [f32]) {
-        let mut x = from;
-        while x < to {
-            let p = x / self.panel;
-            let start = p * self.panel;
-            let w = self.panel.min(self.width - start);
-            let end = (start + w).min(to);
-            let base = start * self.height + y * w;
-            out[x - from..end - from].copy_from_slice(&self.data[base + (x - start)..base + (end - start)]);
-            x = end;
+    fn copy_row(&self, x: Range<usize>, y: usize, z: usize, out: &mut [f32]) {
+        let [width, height, depth] = self.shape;
+        let top = y - y % self.panel[1];
+        let rows = self.panel[1].min(height - top);
+        let mut from = x.start;
+        while from < x.end {
+            let left = from - from % self.panel[0];
+            let columns = self.panel[0].min(width - left);
+            let to = x.end.min(left + columns);
+            let row = (top * width + left * rows) * depth + (z * rows + y - top) * columns;
+            out[from - x.start..to - x.start].copy_from_slice(&self.data[row + from - left..row + to - left]);
+            from = to;
         }
     }
 }
 
-struct Task<'a> {
-    x0: usize,
-    x1: usize,
-    y0: usize,
-    y1: usize,
-    out: &'a mut [f32],
+/// One axis of a task.
+#[derive(Clone, Debug)]
+struct Span {
+    /// The pixels to compute.
+    own: Range<usize>,
+    /// With the halo, inside the image.
+    window: Range<usize>,
+    size: usize,
 }
 
+impl Span {
+    fn new(own: Range<usize>, halo: usize, size: usize) -> Self {
+        let window = own.start.saturating_sub(halo)..(own.end + halo).min(size);
+        Self { own, window, size }
+    }
+
+    fn at_start(&self) -> bool {
+        self.window.start == 0
+    }
+
+    fn at_end(&self) -> bool {
+        self.window.end == self.size
+    }
+
+    /// The positions in the window that are still right after `level` iterations.
+    fn right(&self, level: usize) -> Range<usize> {
+        let from = if self.at_start() { 0 } else { level };
+        let to = self.window.len() - if self.at_end() { 0 } else { level };
+        from..to
+    }
+
+    /// The coordinates that `later` more iterations need.
+    fn needed(&self, later: usize) -> Range<usize> {
+        self.own.start.saturating_sub(later)..(self.own.end + later).min(self.size)
+    }
+}
+
+/// Some iterations over the whole field.
 struct Pass<'a> {
     source: Panels<'a>,
     fixed: &'a [u8],
     time_step: f32,
-    centre: &'a [f32],
+    centre_weights: &'a [f32],
 }
 
-struct March<'p, 'a, 't, 'o> {
-    pass: &'p Pass<'a>,
-    task: &'t mut Task<'o>,
+/// A stretch of a panel and where its result goes.
+struct Task<'a> {
+    spans: [Span; 3],
+    out: &'a mut [f32],
 }
 
-impl WithSimd for March<'_, '_, '_, '_> {
+/// Where the pixels of a slab in cache are: rows of `stride`, the first pixel at `first`, with room for one pixel of
+/// border all round (no rows above and below in 2D).
+#[derive(Clone, Copy)]
+struct Slab {
+    stride: usize,
+    first: usize,
+    len: usize,
+}
+
+struct March<'p, 'o, const VOLUME: bool> {
+    pass: &'p Pass<'p>,
+    task: Task<'o>,
+}
+
+impl<const VOLUME: bool> WithSimd for March<'_, '_, VOLUME> {
     type Output = ();
+
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
-        march::<true>(self.pass, self.task)
-    }
-}
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { pass, task } = self;
+        let Task { spans: [xs, ys, zs], out } = task;
+        let levels = pass.centre_weights.len();
+        let [width, height, depth] = pass.source.shape;
+        let (columns, rows) = (xs.window.len(), ys.window.len());
+        let border = usize::from(VOLUME);
+        let stride = (LINE + columns + 1).next_multiple_of(LINE) + LINE;
+        let slab = Slab { stride, first: border * stride + LINE, len: (rows + 2 * border) * stride };
+        // Two slabs per level, two that arrive, one spare; two more masks than levels.
+        let slabs = 2 * levels + 3;
+        let masks = levels + 2;
+        let mut store = vec![0f32; (slabs + masks) * slab.len + LINE];
+        let aligned = store.as_ptr().align_offset(64).min(LINE);
+        let (ring, mask_ring) = store[aligned..].split_at_mut(slabs * slab.len);
+        let range = |handle: usize| handle * slab.len..(handle + 1) * slab.len;
 
-#[inline(always)]
-fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
-}
-
-#[inline(always)]
-fn update<const FUSED: bool>(k: f32, up: &mut [f32], row: &[f32], down: &[f32], m: &[f32]) {
-    let n = up.len();
-    let left = &row[..n];
-    let centre = &row[1..n + 1];
-    let right = &row[2..n + 2];
-    let down = &down[..n];
-    let m = &m[..n];
-    for i in 0..n {
-        let s = (left[i] + right[i]) + (up[i] + down[i]);
-        let t = fma::<FUSED>(-k, centre[i], s);
-        up[i] = fma::<FUSED>(m[i], t, centre[i]);
-    }
-}
-
-#[inline(always)]
-fn march<const FUSED: bool>(pass: &Pass<'_>, task: &mut Task<'_>) {
-    let Panels { width, height, .. } = pass.source;
-    let levels = pass.centre.len();
-    let xa = task.x0.saturating_sub(levels);
-    let xb = (task.x1 + levels).min(width);
-    let n = xb - xa;
-    let stride = (n + PAD).next_multiple_of(16) + 16;
-    let slots = 2 * levels + 2;
-    let mut store = vec![0f32; slots * stride + levels * stride + 16];
-    let off = store.as_ptr().align_offset(64);
-    let (ring, masks) = store[off..].split_at_mut(slots * stride);
-    let ya = task.y0.saturating_sub(levels);
-    let yb = (task.y1 + levels).min(height);
-    // slot(t, y) = y - t; offset so that it is never negative
-    let slot = |t: usize, y: isize| ((y + (2 * slots) as isize - t as isize) as usize % slots) * stride;
-    let mrow = |y: usize| (y % levels) * stride;
-    let out_w = task.x1 - task.x0;
-    for y_new in ya..yb + levels {
-        // level 0
-        if y_new < yb {
-            let s = slot(0, y_new as isize);
-            let row = &mut ring[s..s + stride];
-            pass.source.copy_row(y_new, xa, xb, &mut row[PAD..]);
-            row[PAD - 1] = row[PAD];
-            row[PAD + n] = row[PAD + n - 1];
-            // the mask is for row y_new, used first at level 1 when y_new+1 arrives
-        }
-        for t in 1..=levels {
-            // the row of this level
-            if y_new < ya + t {
-                break;
-            }
-            let y = y_new - t;
-            let last = t == levels;
-            let margin = levels - t;
-            if y >= (task.y1 + margin).min(height) {
-                continue;
-            }
-            if y < task.y0.saturating_sub(margin) {
-                continue;
-            }
-            if t == 1 {
-                let m = &mut masks[mrow(y)..][..n];
-                for (m, &f) in m.iter_mut().zip(&pass.fixed[y * width + xa..y * width + xb]) {
-                    *m = if f != 0 { 0.0 } else { pass.time_step };
+        let mut waiting: Vec<[usize; 2]> = (0..levels).map(|t| [2 * t, 2 * t + 1]).collect();
+        let mut fresh = [2 * levels, 2 * levels + 1];
+        let mut spare = 2 * levels + 2;
+        let depth = depth as isize;
+        let mut top = zs.window.start as isize;
+        loop {
+            // Slabs `top` and `top + 1` arrive.
+            for (i, handle) in fresh.into_iter().enumerate() {
+                let z = top as usize + i;
+                if z < zs.window.end {
+                    let values = &mut ring[range(handle)];
+                    for j in 0..rows {
+                        let row = &mut values[slab.first + j * stride..][..columns];
+                        pass.source.copy_row(xs.window.clone(), ys.window.start + j, z, row);
+                    }
+                    extend_borders::<VOLUME>(values, slab, &xs, &ys);
+                }
+                // The first iteration does `top - 1` and `top`.
+                let z = top + i as isize - 1;
+                if z >= 0 && z < zs.window.end as isize {
+                    let values = &mut mask_ring[range(z as usize % masks)];
+                    for j in 0..rows {
+                        let first = (z as usize * height + ys.window.start + j) * width;
+                        let fixed = &pass.fixed[first + xs.window.start..first + xs.window.end];
+                        weigh(fixed, pass.time_step, &mut values[slab.first + j * stride..][..columns]);
+                    }
                 }
             }
-            let (a, b, c) = (slot(t - 1, y as isize - 1), slot(t - 1, y as isize), slot(t - 1, y as isize + 1));
-            let [up, row, down] = ring.get_disjoint_mut([a..a + stride, b..b + stride, c..c + stride]).unwrap();
-            if y == 0 {
-                up.copy_from_slice(row);
+            let [mut c, mut d] = fresh;
+            let mut finished = true;
+            for t in 1..=levels {
+                // Slabs p and p+1 of iteration t-1 have arrived; p-2 and p-1 wait. Iteration t does p-1 and p.
+                let p = top + 1 - t as isize;
+                let needed = zs.needed(levels - t);
+                let [a, b] = std::mem::replace(&mut waiting[t - 1], [c, d]);
+                if p < needed.start as isize {
+                    fresh = [a, b];
+                    finished = false;
+                    break;
+                }
+                if p - 1 < needed.end as isize {
+                    // Beyond the ends of the axis the field goes on with its last slab.
+                    if p == 0 {
+                        ring.copy_within(range(c), range(b).start);
+                    }
+                    if p == 1 {
+                        ring.copy_within(range(b), range(a).start);
+                    }
+                    if p + 1 == depth {
+                        ring.copy_within(range(c), range(d).start);
+                    }
+                    if p == depth {
+                        ring.copy_within(range(b), range(c).start);
+                    }
+                    let slabs = ring.get_disjoint_mut([range(a), range(b), range(c), range(d), range(spare)]);
+                    let [a, b, c, d, e] = slabs.unwrap_or_else(|_| unreachable!("the handles are different"));
+                    let mask = [p - 1, p].map(|z| &mask_ring[range((z + masks as isize) as usize % masks)]);
+                    let x = xs.right(t);
+                    let x = x.start - x.start % S::F32_LANES..x.end.next_multiple_of(S::F32_LANES);
+                    for j in ys.right(t) {
+                        let at = |shift: isize| {
+                            let first = (slab.first + j * stride + x.start).wrapping_add_signed(shift);
+                            first..first + x.len()
+                        };
+                        let (up, down) = if VOLUME { (-(stride as isize), stride as isize) } else { (0, 0) };
+                        two_rows::<S, VOLUME>(
+                            simd,
+                            pass.centre_weights[t - 1],
+                            &mut a[at(0)],
+                            [&b[at(-1)], &b[at(0)], &b[at(1)], &b[at(up)], &b[at(down)]],
+                            [&c[at(-1)], &c[at(0)], &c[at(1)], &c[at(up)], &c[at(down)]],
+                            &d[at(0)],
+                            &mut e[at(0)],
+                            mask.map(|m| &m[at(0)]),
+                        );
+                    }
+                    if t < levels {
+                        extend_borders::<VOLUME>(a, slab, &xs, &ys);
+                        extend_borders::<VOLUME>(e, slab, &xs, &ys);
+                    }
+                }
+                [c, d] = [a, spare];
+                spare = b;
             }
-            if y + 1 == height {
-                down.copy_from_slice(row);
+            if finished {
+                fresh = [c, d];
+                for (i, handle) in fresh.into_iter().enumerate() {
+                    let z = top - levels as isize + i as isize;
+                    if z < zs.own.start as isize || z >= zs.own.end as isize {
+                        continue;
+                    }
+                    let values = &ring[range(handle)];
+                    let (columns, rows) = (xs.own.len(), ys.own.len());
+                    for j in 0..rows {
+                        let to = ((z as usize - zs.own.start) * rows + j) * columns;
+                        let from =
+                            slab.first + (ys.own.start - ys.window.start + j) * stride + xs.own.start - xs.window.start;
+                        out[to..to + columns].copy_from_slice(&values[from..from + columns]);
+                    }
+                }
             }
-            let start = if xa == 0 { 0 } else { t & !7 };
-            let end = if xb == width { n.next_multiple_of(8) } else { (n - t).next_multiple_of(8) };
-            let m = &masks[mrow(y)..][start..end];
-            update::<FUSED>(
-                pass.centre[t - 1],
-                &mut up[PAD + start..PAD + end],
-                &row[PAD + start - 1..PAD + end + 1],
-                &down[PAD + start..PAD + end],
-                m,
-            );
-            if last {
-                let o = (y - task.y0) * out_w;
-                task.out[o..o + out_w].copy_from_slice(&up[PAD + task.x0 - xa..PAD + task.x1 - xa]);
-            } else {
-                up[PAD - 1] = up[PAD];
-                up[PAD + n] = up[PAD + n - 1];
+            top += 2;
+            if top - levels as isize >= zs.own.end as isize {
+                break;
             }
         }
     }
 }
 
+/// The weight of a pixel's change: 0 on the shape, else Δt.
+#[inline(always)]
+fn weigh(fixed: &[u8], time_step: f32, weights: &mut [f32]) {
+    for (weight, fixed) in weights.iter_mut().zip(fixed) {
+        // No branch, so that this becomes vector code.
+        *weight = f32::from_bits(time_step.to_bits() & u32::from(*fixed == 0).wrapping_neg());
+    }
+}
+
+/// Writes the border pixels where the window ends at the image's border: each equals the pixel beside it.
+#[inline(always)]
+fn extend_borders<const VOLUME: bool>(values: &mut [f32], slab: Slab, xs: &Span, ys: &Span) {
+    let (columns, rows) = (xs.window.len(), ys.window.len());
+    for j in 0..rows {
+        let first = slab.first + j * slab.stride;
+        if xs.at_start() {
+            values[first - 1] = values[first];
+        }
+        if xs.at_end() {
+            values[first + columns] = values[first + columns - 1];
+        }
+    }
+    if VOLUME {
+        let row = |j: usize| j * slab.stride..(j + 1) * slab.stride;
+        if ys.at_start() {
+            values.copy_within(row(1), 0);
+        }
+        if ys.at_end() {
+            values.copy_within(row(rows), row(rows + 1).start);
+        }
+    }
+}
+
+/// One iteration on the same row of two neighbouring slabs, b and c, between a and d. The result of b replaces a, where
+/// it is not needed any more; that of c goes to e. Two at once because each needs the other: ten loads instead of twelve.
+///
+/// `b` and `c`: left, centre, right, up, down.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn two_rows<S: Simd, const VOLUME: bool>(
+    simd: S,
+    centre_weight: f32,
+    a: &mut [f32],
+    b: [&[f32]; 5],
+    c: [&[f32]; 5],
+    d: &[f32],
+    e: &mut [f32],
+    mask: [&[f32]; 2],
+) {
+    let k = simd.splat_f32s(-centre_weight);
+    let a = S::as_mut_simd_f32s(a).0;
+    let n = a.len();
+    let e = &mut S::as_mut_simd_f32s(e).0[..n];
+    let d = &S::as_simd_f32s(d).0[..n];
+    let b0 = &S::as_simd_f32s(b[0]).0[..n];
+    let b1 = &S::as_simd_f32s(b[1]).0[..n];
+    let b2 = &S::as_simd_f32s(b[2]).0[..n];
+    let b3 = &S::as_simd_f32s(b[3]).0[..n];
+    let b4 = &S::as_simd_f32s(b[4]).0[..n];
+    let c0 = &S::as_simd_f32s(c[0]).0[..n];
+    let c1 = &S::as_simd_f32s(c[1]).0[..n];
+    let c2 = &S::as_simd_f32s(c[2]).0[..n];
+    let c3 = &S::as_simd_f32s(c[3]).0[..n];
+    let c4 = &S::as_simd_f32s(c[4]).0[..n];
+    let m0 = &S::as_simd_f32s(mask[0]).0[..n];
+    let m1 = &S::as_simd_f32s(mask[1]).0[..n];
+    for i in 0..n {
+        let (b, c) = (b1[i], c1[i]);
+        let mut sb = simd.add_f32s(b0[i], b2[i]);
+        let mut sc = simd.add_f32s(c0[i], c2[i]);
+        if VOLUME {
+            sb = simd.add_f32s(sb, simd.add_f32s(b3[i], b4[i]));
+            sc = simd.add_f32s(sc, simd.add_f32s(c3[i], c4[i]));
+        }
+        sb = simd.add_f32s(sb, simd.add_f32s(a[i], c));
+        sc = simd.add_f32s(sc, simd.add_f32s(b, d[i]));
+        let tb = simd.mul_add_e_f32s(k, b, sb);
+        let tc = simd.mul_add_e_f32s(k, c, sc);
+        a[i] = simd.mul_add_e_f32s(m0[i], tb, b);
+        e[i] = simd.mul_add_e_f32s(m1[i], tc, c);
+    }
+}
+
+/// Applies one iteration per centre weight to `field` (x fastest, then y, then z); pixels with `fixed` != 0 stay.
 pub(super) fn iterate(
     field: &mut Vec<f32>,
     fixed: &[u8],
@@ -161,64 +351,100 @@ pub(super) fn iterate(
     steps: &Steps<'_>,
     ticker: &Ticker,
 ) -> Result<()> {
+    let [width, height, depth] = shape;
     if steps.dimensions == 3 {
-        return super::scalar::iterate(field, fixed, shape, steps, ticker);
+        passes::<true>(field, fixed, shape, steps, TUNING_3D, ticker)
+    } else {
+        // Each slice by itself, marching along y.
+        debug_assert_eq!(depth, 1);
+        passes::<false>(field, fixed, [width, 1, height], steps, TUNING_2D, ticker)
     }
+}
+
+/// The cutting of a field into panels, and of panels into stretches of the last axis.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    panel: [usize; 2],
+    stretch: usize,
+    levels: usize,
+}
+
+impl Cut {
+    fn new(shape: [usize; 3], tuning: Tuning) -> Self {
+        let [width, height, depth] = shape;
+        let even = |size: usize, most: usize| size.div_ceil(size.div_ceil(most));
+        // Panels of equal size, and of whole cache lines.
+        let panel = [even(width, tuning.panel[0]).next_multiple_of(LINE).min(width), even(height, tuning.panel[1])];
+        let panels = width.div_ceil(panel[0]) * height.div_ceil(panel[1]);
+        // Twice as many tasks as threads, so that one that is held up does not hold up all; but where that makes short
+        // stretches fewer levels, so that the halo stays small beside the stretch.
+        let tasks = 2 * rayon::current_num_threads();
+        let stretch = depth.div_ceil(tasks.div_ceil(panels)).clamp(depth.min(MIN_STRETCH), depth);
+        let levels = if stretch < depth { (stretch / HALO_SHARE).max(1).min(tuning.levels) } else { tuning.levels };
+        Self { panel, stretch, levels }
+    }
+}
+
+fn passes<const VOLUME: bool>(
+    field: &mut Vec<f32>,
+    fixed: &[u8],
+    shape: [usize; 3],
+    steps: &Steps<'_>,
+    tuning: Tuning,
+    ticker: &Ticker,
+) -> Result<()> {
     let [width, height, _] = shape;
-    let tmax = 16;
-    let b = 1024;
-    let total = steps.centre_weights.len();
-    if total == 0 {
-        return Ok(());
-    }
-    let threads = rayon::current_num_threads();
-    let strips = width.div_ceil(b);
-    let panel = width.div_ceil(strips).next_multiple_of(16).min(width);
-    let strips = width.div_ceil(panel);
-    let chunks = (3 * threads).div_ceil(strips).min(height / (4 * tmax)).max(1);
-    let chunk = height.div_ceil(chunks);
-    let passes = total.div_ceil(tmax);
-    let mut other = vec![0f32; width * height];
-    let mut src_panel = width;
-    let mut done = 0;
+    let cut = Cut::new(shape, tuning);
     let arch = Arch::new();
-    for p in 0..passes {
-        let t = (total - done).div_ceil(passes - p);
-        let centre = &steps.centre_weights[done..done + t];
-        done += t;
-        let pass = Pass {
-            source: Panels { data: field, panel: src_panel, width, height },
-            fixed,
-            time_step: steps.time_step,
-            centre,
-        };
-        let mut tasks = Vec::new();
-        let mut rest = &mut other[..];
-        for s in 0..strips {
-            let x0 = s * panel;
-            let x1 = (x0 + panel).min(width);
-            let mut y0 = 0;
-            while y0 < height {
-                let y1 = (y0 + chunk).min(height);
-                let (out, r) = rest.split_at_mut((x1 - x0) * (y1 - y0));
-                rest = r;
-                tasks.push(Task { x0, x1, y0, y1, out });
-                y0 = y1;
-            }
-        }
-        tasks.into_par_iter().with_max_len(1).try_for_each(|mut task| {
+    let mut result = vec![0f32; field.len()];
+    let mut source_panel = [width, height];
+    let mut weights = steps.centre_weights;
+    while !weights.is_empty() {
+        // The passes left, each of about the same number of iterations.
+        let count = weights.len().div_ceil(cut.levels);
+        let (now, later) = weights.split_at(weights.len().div_ceil(count));
+        weights = later;
+        let source = Panels { data: field, shape, panel: source_panel };
+        let pass = Pass { source, fixed, time_step: steps.time_step, centre_weights: now };
+        tasks(&mut result, shape, cut, now.len()).into_par_iter().with_max_len(1).try_for_each(|task| {
             ticker.check()?;
-            arch.dispatch(March { pass: &pass, task: &mut task });
-            ticker.add(((task.x1 - task.x0) * (task.y1 - task.y0) * t) as u64);
+            let updates = task.out.len() * now.len();
+            arch.dispatch(March::<VOLUME> { pass: &pass, task });
+            ticker.add(updates as u64);
             Ok(())
         })?;
-        std::mem::swap(field, &mut other);
-        src_panel = panel;
+        std::mem::swap(field, &mut result);
+        source_panel = cut.panel;
     }
-    if panel != width {
-        let source = Panels { data: field, panel, width, height };
-        other.par_chunks_mut(width).enumerate().for_each(|(y, row)| source.copy_row(y, 0, width, row));
-        std::mem::swap(field, &mut other);
+    if source_panel != [width, height] {
+        let source = Panels { data: field, shape, panel: source_panel };
+        result
+            .par_chunks_mut(width)
+            .enumerate()
+            .for_each(|(row, out)| source.copy_row(0..width, row % height, row / height, out));
+        std::mem::swap(field, &mut result);
     }
     Ok(())
+}
+
+/// The tasks of a pass of `levels` iterations, in the order of their results in memory.
+fn tasks(mut result: &mut [f32], shape: [usize; 3], cut: Cut, levels: usize) -> Vec<Task<'_>> {
+    let [width, height, depth] = shape;
+    let pieces = |size: usize, step: usize| (0..size).step_by(step).map(move |from| from..(from + step).min(size));
+    let mut tasks = Vec::new();
+    for y in pieces(height, cut.panel[1]) {
+        for x in pieces(width, cut.panel[0]) {
+            for z in pieces(depth, cut.stretch) {
+                let (out, rest) = result.split_at_mut(x.len() * y.len() * z.len());
+                result = rest;
+                let spans = [
+                    Span::new(x.clone(), levels, width),
+                    Span::new(y.clone(), levels, height),
+                    Span::new(z, levels, depth),
+                ];
+                tasks.push(Task { spans, out });
+            }
+        }
+    }
+    tasks
 }
