@@ -5,7 +5,7 @@ use rayon::ThreadPool;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a progress callback answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub type Progress<'a> = dyn FnMut(f64, &str) -> Continue + 'a;
 /// How long the calling thread waits between two calls of the callback. A cancel must act within 100 ms.
 const POLL: Duration = Duration::from_millis(30);
 
+/// The callback is called at most this often, whatever the number of slices.
+const POLITE: Duration = Duration::from_millis(10);
+
 /// The meeting point of the workers, who report what they have done and ask whether to go on, and the calling thread,
 /// which calls the callback.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub struct Ticker {
     units_total: AtomicU64,
     /// The largest fraction told so far: what a callback sees never falls, even while workers change sections.
     told: AtomicU64,
+    /// When the callback was last called.
+    last: Mutex<Option<Instant>>,
     stage: Mutex<&'static str>,
 }
 
@@ -51,6 +56,7 @@ impl Ticker {
             units_done: AtomicU64::new(0),
             units_total: AtomicU64::new(0),
             told: AtomicU64::new(0f64.to_bits()),
+            last: Mutex::new(None),
             stage: Mutex::new(stage),
         }
     }
@@ -106,9 +112,17 @@ impl Ticker {
         (start + span * within).clamp(0.0, 1.0)
     }
 
-    /// Calls `progress` with the state now; remembers and reports a cancel. For code that runs on the calling thread.
+    /// Calls `progress` with the state now, unless it was called just before; remembers and reports a cancel. For code
+    /// that runs on the calling thread.
     pub fn report(&self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         if let Some(callback) = progress {
+            {
+                let mut last = self.last.lock().unwrap_or_else(|e| e.into_inner());
+                if last.is_some_and(|last| last.elapsed() < POLITE) {
+                    return self.check();
+                }
+                *last = Some(Instant::now());
+            }
             let stage = *self.stage.lock().unwrap_or_else(|e| e.into_inner());
             let fraction = self.fraction().max(f64::from_bits(self.told.load(Ordering::Relaxed)));
             self.told.store(fraction.to_bits(), Ordering::Relaxed);
@@ -156,7 +170,6 @@ pub(crate) fn run<T: Send>(
 mod tests {
     use super::*;
     use crate::ErrorKind;
-    use std::time::Instant;
 
     fn pool() -> ThreadPool {
         rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap()
@@ -178,6 +191,7 @@ mod tests {
         let ticker = Ticker::new("test");
         let mut told = Vec::new();
         for (index, within) in [(0, 0.9), (1, 0.0), (0, 0.1), (2, 0.5)] {
+            std::thread::sleep(POLITE);
             ticker.section(index, 4);
             ticker.set(within);
             let mut callback = |fraction: f64, _: &str| {

@@ -17,16 +17,13 @@ use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, Axis, s};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Slices in flight: one uploading, one computing, one downloading, and one being staged by the CPU.
 const SLOTS: usize = 4;
 
 /// Staged copies go in pieces of at most this size; two pieces alternate.
 const PIECE_BYTES: usize = 32 << 20;
-
-/// The callback is called at most this often.
-const POLITE: Duration = Duration::from_millis(10);
 
 /// Rows that one worker copies at a time between pageable and pinned memory.
 const ROWS_A_WORKER: usize = 64;
@@ -111,7 +108,6 @@ pub(super) fn run(
         start: resolve(cuda, plan, start, input, context.pool())?,
         outcome: Outcome::none(plan),
         report: Report::new(context.device()),
-        last_call: Instant::now(),
         cuda,
         plan,
         layout,
@@ -224,7 +220,6 @@ struct Job<'a, 'i, 'p, 'q> {
     input: &'a Image<'i>,
     progress: &'a mut Option<&'p mut Progress<'q>>,
     ticker: Ticker,
-    last_call: Instant,
     outcome: Outcome,
     report: Report,
 }
@@ -273,11 +268,7 @@ impl Job<'_, '_, '_, '_> {
     fn poll(&mut self, slice: usize, fraction: f64) -> Result<()> {
         self.ticker.section(slice, self.layout.count);
         self.ticker.set(fraction);
-        if self.progress.is_some() && self.last_call.elapsed() >= POLITE {
-            self.last_call = Instant::now();
-            self.ticker.report(self.progress)?;
-        }
-        self.ticker.check()
+        self.ticker.report(self.progress)
     }
 
     /// Queues the upload, the computing and, where it fits a piece, the download of one slice.

@@ -19,17 +19,15 @@ mod cpu;
 mod cuda;
 mod multigrid;
 mod multigrid_cuda;
+mod on_cpu;
 mod prepare;
 mod scalar;
 
-use crate::device::{Context, DeviceInfo, devices};
+use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes};
-use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::progress::Progress;
 use crate::report::Report;
-use ndarray::{ArrayViewMut3, s};
-use prepare::Start0;
-use rayon::prelude::*;
 use std::time::Instant;
 
 /// Whether a stack is many slices or one volume.
@@ -228,7 +226,7 @@ impl Params {
                          the end of the iteration directly"
                     )));
                 }
-                centre_weights(neighbours + lambda, iterations as usize)
+                centre_weights(neighbours + lambda, iterations as usize)?
             }
             Mode::Converged { tolerance, max_cycles } => {
                 finite("tolerance", tolerance)?;
@@ -260,16 +258,15 @@ impl Params {
 ///
 /// λ is small: half an ulp of 4 is 2.4e-7, which 200 iterations would add up to 1e-5, and which is more than λ itself
 /// from ρ = 2050 on. Carried on, the weights' mean is exact and the error stays under one ulp for any count.
-fn centre_weights(exact: f64, iterations: usize) -> Vec<f32> {
+fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
+    let mut weights = prepare::zeroed(iterations)?;
     let mut carry = 0.0;
-    (0..iterations)
-        .map(|_| {
-            let wanted = exact + carry;
-            let rounded = wanted as f32;
-            carry = wanted - f64::from(rounded);
-            rounded
-        })
-        .collect()
+    for weight in &mut weights {
+        let wanted = exact + carry;
+        *weight = wanted as f32;
+        carry = wanted - f64::from(*weight);
+    }
+    Ok(weights)
 }
 
 /// Computes the edge strength of `input` into `output` (f32, the same size), 0..1.
@@ -323,7 +320,7 @@ pub fn run(
     }
     let mut report = match report {
         Some(report) => report,
-        None => run_on_cpu(context, &plan, params.start, &input, &mut progress, &mut output)?,
+        None => on_cpu::run(context, &plan, params.start, &input, &mut progress, &mut output)?,
     };
     report.seconds_total = started.elapsed().as_secs_f64();
     log::debug!(
@@ -338,56 +335,6 @@ pub fn run(
 
 fn host_only(input: &Image<'_>, output: &ImageMut<'_>) -> bool {
     !matches!(input, Image::Device(_)) && !matches!(output, ImageMut::Device(_))
-}
-
-/// The CPU's description for the report, with the reason why a job of an `auto` context on a GPU came here.
-fn cpu_info(context: &Context) -> DeviceInfo {
-    let own = context.device();
-    if own.kind == crate::DeviceKind::Cpu {
-        return own.clone();
-    }
-    let mut info = devices().swap_remove(0);
-    info.reason = "auto took the CPU for this job (see the log)".into();
-    info
-}
-
-fn run_on_cpu(
-    context: &Context,
-    plan: &Plan,
-    start: Start,
-    input: &Image<'_>,
-    progress: &mut Option<&mut Progress<'_>>,
-    output: &mut ImageMut<'_>,
-) -> Result<Report> {
-    let info = cpu_info(context);
-    if matches!(plan.variant, Variant::Shared | Variant::Texture) {
-        return Err(Error::unsupported(format!(
-            "the variants shared and texture need a CUDA device, but this runs on the CPU ({}); use the default variant",
-            info.reason
-        )));
-    }
-    let (ImageMut::F32(target), false) = (output, matches!(input, Image::Device(_))) else {
-        return Err(Error::unsupported(
-            "the image is in CUDA memory, but this runs on the CPU; use a CUDA context or host memory",
-        ));
-    };
-    let mut report = Report::new(&info);
-    let started = Instant::now();
-    let ticker = Ticker::new("edge strength");
-    let outcome = run_with_progress(context.pool(), progress, &ticker, || {
-        let start = Start0::resolve(start, input, plan.foreground);
-        if plan.dimensions == 3 {
-            volume(plan, &start, input, target, &ticker)
-        } else {
-            slices(plan, &start, input, target, &ticker)
-        }
-    })?;
-    report.iterations = outcome.iterations;
-    report.residual = outcome.residual;
-    report.converged = outcome.converged;
-    report.slices_done = input.shape()[2] as u64;
-    report.seconds_compute = started.elapsed().as_secs_f64();
-    Ok(report)
 }
 
 /// What one field's solver reports; of several, the worst.
@@ -414,91 +361,6 @@ impl Outcome {
     }
 }
 
-/// From this many pixels on a slice occupies all cores by itself; smaller ones are computed side by side.
-const LARGE_SLICE: usize = 1 << 20;
-
-fn slices(
-    plan: &Plan,
-    start: &Start0,
-    input: &Image<'_>,
-    output: &mut ArrayViewMut3<'_, f32>,
-    ticker: &Ticker,
-) -> Result<Outcome> {
-    let [width, height, depth] = input.shape();
-    let together = if width * height >= LARGE_SLICE { 1 } else { rayon::current_num_threads() };
-    let mut outcome = Outcome::none(plan);
-    for first in (0..depth).step_by(together) {
-        let batch = first..depth.min(first + together);
-        ticker.section(first / together, depth.div_ceil(together));
-        ticker.expect((batch.len() * width * height) as u64 * plan.centre_weights.len() as u64);
-        let fields: Vec<(Vec<f32>, Outcome)> = batch
-            .clone()
-            .into_par_iter()
-            .map(|z| solve(plan, start, input, z..z + 1, [width, height, 1], ticker))
-            .collect::<Result<_>>()?;
-        ticker.check()?;
-        for (z, (field, one)) in batch.zip(fields) {
-            write(&field, &mut output.slice_mut(s![z..z + 1, .., ..]));
-            outcome = outcome.worst(one);
-        }
-    }
-    Ok(outcome)
-}
-
-fn volume(
-    plan: &Plan,
-    start: &Start0,
-    input: &Image<'_>,
-    output: &mut ArrayViewMut3<'_, f32>,
-    ticker: &Ticker,
-) -> Result<Outcome> {
-    let shape = input.shape();
-    ticker.expect(shape.iter().product::<usize>() as u64 * plan.centre_weights.len() as u64);
-    let (field, outcome) = solve(plan, start, input, 0..shape[2], shape, ticker)?;
-    ticker.check()?;
-    write(&field, output);
-    Ok(outcome)
-}
-
-/// One field from input to result: a slice, or a volume.
-fn solve(
-    plan: &Plan,
-    start: &Start0,
-    input: &Image<'_>,
-    slices: std::ops::Range<usize>,
-    shape: [usize; 3],
-    ticker: &Ticker,
-) -> Result<(Vec<f32>, Outcome)> {
-    let (mut field, fixed) = prepare::prepare(input, slices, plan, start)?;
-    let outcome = match plan.mode {
-        Mode::Iterate { iterations } => {
-            if plan.variant == Variant::Scalar {
-                scalar::iterate(&mut field, &fixed, shape, &plan.steps(), ticker)?;
-            } else {
-                cpu::iterate(&mut field, &fixed, shape, &plan.steps(), ticker)?;
-            }
-            Outcome { iterations, residual: f64::NAN, converged: false }
-        }
-        Mode::Converged { tolerance, max_cycles } => {
-            let goal = multigrid::Goal { lambda: plan.lambda, tolerance, max_cycles };
-            let solution = multigrid::solve(&mut field, &fixed, shape, &goal, ticker)?;
-            Outcome { iterations: solution.cycles, residual: solution.residual, converged: solution.converged }
-        }
-    };
-    Ok((field, outcome))
-}
-
-/// Copies a packed field into the caller's view.
-fn write(field: &[f32], output: &mut ArrayViewMut3<'_, f32>) {
-    let width = output.dim().2;
-    for (mut row, values) in output.rows_mut().into_iter().zip(field.chunks_exact(width)) {
-        match row.as_slice_mut() {
-            Some(row) => row.copy_from_slice(values),
-            None => row.iter_mut().zip(values).for_each(|(to, from)| *to = *from),
-        }
-    }
-}
-
 /// The range that automatic scaling of u8 images uses; other types use their finite extremes.
 fn type_range(pixel_type: PixelType) -> Option<[f64; 2]> {
     (pixel_type == PixelType::U8).then_some([0.0, 255.0])
@@ -512,7 +374,7 @@ mod tests {
     fn the_mean_centre_weight_is_exact() {
         for rho in [3.0f64, 64.0, 100.0, 5000.0, 1e6] {
             let exact = 4.0 + (rho * rho).recip();
-            let weights = centre_weights(exact, 10_000);
+            let weights = centre_weights(exact, 10_000).unwrap();
             let sum: f64 = weights.iter().map(|k| f64::from(*k)).sum();
             assert!((sum - exact * 1e4).abs() < 1e-6, "rho {rho}: {}", sum - exact * 1e4);
         }
