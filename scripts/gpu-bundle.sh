@@ -43,7 +43,7 @@ echo "gpu-bundle: ImageJ, plugin, Java runtime"
 cp fiji-plugin/target/lib/{ij,jna}.jar fiji-plugin/target/Isoline_-*.jar "$stage/imagej/"
 cp examples/*.ijm "$stage/macros/"
 # Not compressed here: the payload is, as a whole and better.
-jlink --add-modules java.base,java.desktop,jdk.unsupported --strip-debug --no-header-files --no-man-pages \
+jlink --add-modules java.base,java.desktop,java.logging,jdk.unsupported --strip-debug --no-header-files --no-man-pages \
     --compress=0 --output "$stage/java" > /dev/null
 # Debian's Java takes these from the system, and the other machine may not have them. Without a display no more is needed.
 for library in libfreetype.so.6 libfontconfig.so.1 libpng16.so.16 libjpeg.so.62 liblcms2.so.2 libharfbuzz.so.0 \
