@@ -108,7 +108,8 @@ final class EdgeStrengthJob {
                 Progress share = share(progress, done, part.length, result.length);
                 lastReport = operation.run(context, input, output, part.length, share);
                 seconds += lastReport.seconds();
-                converged &= lastReport.converged();
+                // The library says "converged" of the converged mode only.
+                converged &= !settings.isConverged() || lastReport.converged();
                 for (int i = 0; i < part.length; i++) {
                     float[] slice = new float[width * height];
                     output.read(i, slice);

@@ -1,0 +1,204 @@
+package io.github.isoline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The Java layer without ImageJ: structs, devices, contexts, progress. */
+class LibraryTest {
+    private static final int SIDE = 32;
+
+    /** The most that the library takes: far more than a test waits for. */
+    private static final long ENDLESS = 10_000_000;
+
+    @BeforeAll
+    static void load() throws IsolineException {
+        NativeLoader.load();
+    }
+
+    @Test
+    void structsAreAsLargeAsTheLibrarySays() throws IsolineException {
+        DeviceStruct device = DeviceInfo.newStruct();
+        assertEquals(device.size(), device.struct_size);
+        ImageStruct image = new ImageStruct();
+        Status.check(IsolineLibrary.isoline_image_init(image, image.size()));
+        assertEquals(image.size(), image.struct_size);
+        ReportStruct report = new ReportStruct();
+        Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
+        assertEquals(report.size(), report.struct_size);
+        EdgeStrengthParamsStruct params = new EdgeStrengthParamsStruct();
+        Status.check(IsolineLibrary.isoline_edge_strength_params_init(params, params.size()));
+        assertEquals(params.size(), params.struct_size);
+        // A struct that is not the first release's is refused, so these sizes are exact.
+        assertThrows(
+                IsolineException.class,
+                () ->
+                        Status.check(
+                                IsolineLibrary.isoline_edge_strength_params_init(
+                                        params, params.size() - 8)));
+        assertEquals(1.0, image.spacing[2], "the last field before the pointer");
+    }
+
+    @Test
+    void javaDefaultsAreTheLibrarys() throws IsolineException {
+        EdgeStrengthParamsStruct library = new EdgeStrengthParamsStruct();
+        Status.check(IsolineLibrary.isoline_edge_strength_params_init(library, library.size()));
+        EdgeStrengthParamsStruct java = new EdgeStrength().params();
+        assertTrue(library.dataEquals(java), library + "\n" + java);
+        assertEquals(64, library.rho);
+        assertEquals(50, library.iterations);
+    }
+
+    @Test
+    void cpuIsFirstAndUsable() throws IsolineException {
+        List<DeviceInfo> devices = DeviceInfo.list();
+        assertEquals("cpu", devices.get(0).id());
+        assertTrue(devices.get(0).isUsable());
+        assertTrue(devices.get(0).multiprocessors() > 0);
+        assertTrue(devices.get(0).totalMemory() > 0);
+        for (DeviceInfo device : devices) {
+            assertTrue(device.isUsable() || !device.reason().isEmpty(), device + " says no reason");
+        }
+    }
+
+    @Test
+    void versionsOfPluginAndLibraryAgree() throws IsolineException {
+        assertEquals(NativeLoader.pluginVersion(), NativeLoader.libraryVersion());
+        assertEquals("the plugin's jar", NativeLoader.libraryOrigin());
+        assertTrue(NativeLoader.jnaVersion().startsWith("5."), NativeLoader.jnaVersion());
+    }
+
+    @Test
+    void onlyMajorAndMinorVersionMustAgree() {
+        assertNull(NativeLoader.versionMismatch("0.1.0", 0x000100));
+        assertNull(NativeLoader.versionMismatch("0.1.0", 0x000107));
+        assertNull(NativeLoader.versionMismatch("2.10.3-SNAPSHOT", 0x020a00));
+        assertTrue(NativeLoader.versionMismatch("0.1.0", 0x000203).contains("0.2.3"));
+        assertNotNull(NativeLoader.versionMismatch("0.1.0", 0x010100));
+        assertNotNull(NativeLoader.versionMismatch("unknown", 0x000100));
+    }
+
+    @Test
+    void unknownDeviceIsRefusedByName() {
+        IsolineException e =
+                assertThrows(IsolineException.class, () -> Context.open("cuda:99").close());
+        assertTrue(e.getMessage().contains("cuda:99"), e.getMessage());
+        assertThrows(IsolineException.class, () -> Context.open("abacus").close());
+    }
+
+    @Test
+    void closedContextIsRefusedInJava() throws IsolineException {
+        Context context = Context.open("cpu");
+        context.close();
+        context.close();
+        assertThrows(IllegalStateException.class, context::trim);
+    }
+
+    @Test
+    void progressRisesToOneOnTheCallersThread() throws IsolineException {
+        Thread caller = Thread.currentThread();
+        double[] last = {-1};
+        Report report =
+                run(
+                        100000,
+                        (fraction, stage) -> {
+                            assertSame(caller, Thread.currentThread());
+                            assertTrue(
+                                    fraction >= last[0] && fraction <= 1, "fraction " + fraction);
+                            assertFalse(stage.isEmpty());
+                            last[0] = fraction;
+                            return true;
+                        });
+        assertEquals(100000, report.iterations());
+        assertTrue(report.device().startsWith("cpu"), report.device());
+        assertTrue(report.seconds() > 0);
+        assertTrue(last[0] > 0.5, "it came to " + last[0]);
+    }
+
+    @Test
+    void progressCancels() {
+        AtomicInteger calls = new AtomicInteger();
+        IsolineException e =
+                assertThrows(
+                        IsolineException.class,
+                        () -> run(ENDLESS, (f, s) -> calls.incrementAndGet() < 3));
+        assertTrue(e.isCancelled(), e.getMessage());
+        assertEquals(3, calls.get(), "no call after the one that cancelled");
+    }
+
+    @Test
+    void exceptionInProgressComesOutOfTheCall() throws IsolineException {
+        RuntimeException mine = new RuntimeException("mine");
+        RuntimeException thrown =
+                assertThrows(
+                        RuntimeException.class,
+                        () ->
+                                run(
+                                        ENDLESS,
+                                        (f, s) -> {
+                                            throw mine;
+                                        }));
+        assertSame(mine, thrown);
+        assertEquals(5, run(5, null).iterations());
+    }
+
+    @Test
+    void garbageCollectionDuringACallDoesNotTakeTheCallback() throws IsolineException {
+        AtomicInteger calls = new AtomicInteger();
+        run(
+                300000,
+                (f, s) -> {
+                    System.gc();
+                    calls.incrementAndGet();
+                    return true;
+                });
+        assertTrue(calls.get() > 1, calls + " calls");
+    }
+
+    @Test
+    void buffersCheckTheirBounds() throws IsolineException {
+        try (PixelBuffer buffer = new PixelBuffer(PixelBuffer.Type.U16, 3, 2, 2)) {
+            assertThrows(IndexOutOfBoundsException.class, () -> buffer.write(2, new short[6]));
+            assertThrows(IllegalArgumentException.class, () -> buffer.describe(3));
+            assertThrows(IllegalStateException.class, () -> buffer.read(0, new float[6]));
+            assertThrows(ClassCastException.class, () -> buffer.write(0, new byte[6]));
+        }
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> new PixelBuffer(PixelBuffer.Type.U8, 0, 1, 1).close());
+    }
+
+    @Test
+    void memoryThatIsNotThereIsSaidWithItsSize() {
+        // 16 TB: more than any address space limit lets a test machine give.
+        IsolineException e =
+                assertThrows(
+                        IsolineException.class,
+                        () ->
+                                new PixelBuffer(PixelBuffer.Type.F32, 1 << 16, 1 << 15, 1 << 16)
+                                        .close());
+        assertTrue(e.getMessage().contains("MB were needed"), e.getMessage());
+    }
+
+    private static Report run(long iterations, Progress progress) throws IsolineException {
+        try (Context context = Context.open("cpu");
+                PixelBuffer input = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1);
+                PixelBuffer output = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, 1)) {
+            byte[] pixels = new byte[SIDE * SIDE];
+            pixels[SIDE] = 1;
+            input.write(0, pixels);
+            EdgeStrength operation = new EdgeStrength();
+            operation.iterations = iterations;
+            return operation.run(context, input, output, 1, progress);
+        }
+    }
+}

@@ -1,0 +1,337 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.CompositeImage;
+import ij.ImagePlus;
+import ij.ImageStack;
+import ij.gui.Overlay;
+import ij.gui.Roi;
+import ij.measure.Calibration;
+import ij.process.ImageProcessor;
+import ij.process.LUT;
+import java.awt.Color;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Images in, images out: pixel types, stacks, and what a result takes over from its input. */
+class EdgeStrengthImagesTest extends HeadlessTest {
+    /** DESIGN: CPU and GPU lie within 1e-5 of float64. */
+    private static final double EXACT = 1e-5;
+
+    @Test
+    void eightBitAgreesWithTheDefinition() {
+        ImagePlus horse = open("horse.png");
+        ImagePlus esf = run(horse, "rho=32 iterations=30 foreground=below threshold=127");
+        check(esf, shape(horse, 127, false), 32, 30, 0.2, false);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {16, 32})
+    void otherDepthsGiveTheSameAsEightBit(int bits) {
+        ImagePlus camera = open("camera.png");
+        ImagePlus converted = new ImagePlus("converted", processor(camera, bits));
+        assertEquals(bits, converted.getBitDepth());
+        String options = "rho=16 iterations=20 threshold=200";
+        assertArrayEquals(
+                (float[]) run(camera, options).getProcessor().getPixels(),
+                (float[]) run(converted, options).getProcessor().getPixels());
+    }
+
+    @Test
+    void sixteenBitValuesAreUnsigned() {
+        ImagePlus image = new ImagePlus("high", processor(open("camera.png"), 16));
+        image.getProcessor().multiply(257);
+        assertTrue(image.getStatistics().max > 40000);
+        ImagePlus esf = run(image, "rho=16 iterations=20 threshold=40000");
+        check(esf, shape(image, 40000, true), 16, 20, 0.2, false);
+    }
+
+    @Test
+    void signedSixteenBitThresholdIsTheValueThatImageJShows() {
+        ImagePlus camera = open("camera.png");
+        ImagePlus signed = new ImagePlus("signed", processor(camera, 16));
+        signed.getProcessor().add(32768 - 100);
+        signed.getLocalCalibration().setSigned16BitCalibration();
+        assertEquals(
+                camera.getProcessor().getPixelValue(7, 9) - 100,
+                signed.getProcessor().getPixelValue(7, 9));
+        assertArrayEquals(
+                (float[]) run(camera, "threshold=90 iterations=10").getProcessor().getPixels(),
+                (float[]) run(signed, "threshold=-10 iterations=10").getProcessor().getPixels());
+    }
+
+    @Test
+    void startFromTheImageScalesTheGreyRangeOfTheWholeStack() {
+        ImagePlus brain = crop(open("brain.tif"), 6);
+        ImagePlus deep = new ImagePlus("16-bit", brain.getStack().duplicate());
+        new ij.process.StackConverter(deep).convertToGray16();
+        String options = "start=image iterations=5 threshold=200 stack=slices";
+        ImagePlus whole = run(deep, options);
+        // One slice for each call: the range must not become that of the slice.
+        EdgeStrengthJob job = job(deep, options, 1);
+        assertSame(whole, run(job));
+    }
+
+    @Test
+    void stackIsEachSliceByItself() {
+        ImagePlus brain = open("brain.tif");
+        ImagePlus esf = run(brain, "rho=8 iterations=20 threshold=200");
+        assertEquals(20, esf.getStackSize());
+        for (int z : new int[] {1, 9, 20}) {
+            ImagePlus slice = new ImagePlus("one", brain.getStack().getProcessor(z).duplicate());
+            ImagePlus alone = run(slice, "rho=8 iterations=20 threshold=200");
+            assertArrayEquals(
+                    (float[]) alone.getProcessor().getPixels(),
+                    (float[]) esf.getStack().getPixels(z));
+        }
+    }
+
+    @Test
+    void stackIsOneVolume() {
+        ImagePlus brain = crop(open("brain.tif"), 7);
+        ImagePlus esf = run(brain, "rho=8 iterations=15 threshold=200 stack=volume");
+        // The automatic step keeps a tenth below the limit 1 / (6 + 1/ρ²).
+        check(esf, shape(brain, 200, true), 8, 15, 0.9 / (6 + 1 / 64.0), true);
+    }
+
+    @Test
+    void stackInSeveralCallsIsTheStackInOne() {
+        ImagePlus brain = open("brain.tif");
+        String options = "rho=8 iterations=10 threshold=200";
+        long slice = (long) brain.getWidth() * brain.getHeight() * 5;
+        for (long bytes : new long[] {1, slice * 3, slice * 19}) {
+            assertSame(run(brain, options), run(job(brain, options, bytes)));
+        }
+    }
+
+    @Test
+    void volumeNeverMixesChannelsOrFrames() {
+        ImagePlus brain = open("brain.tif");
+        // 2 channels, 5 slices, 2 frames: ImageJ stores channels fastest, then slices.
+        ImagePlus hyper = new ImagePlus("hyper", brain.getStack());
+        hyper.setDimensions(2, 5, 2);
+        hyper.setOpenAsHyperStack(true);
+        ImagePlus composite = new CompositeImage(hyper, CompositeImage.COMPOSITE);
+        String options = "rho=8 iterations=10 threshold=200 stack=volume";
+        ImagePlus esf = run(composite, options);
+        assertEquals(2, esf.getNChannels());
+        assertEquals(5, esf.getNSlices());
+        assertEquals(2, esf.getNFrames());
+        assertTrue(esf.isHyperStack() || esf.getOpenAsHyperStack());
+        for (int t = 1; t <= 2; t++) {
+            for (int c = 1; c <= 2; c++) {
+                ImageStack part = new ImageStack(brain.getWidth(), brain.getHeight());
+                for (int z = 1; z <= 5; z++) {
+                    part.addSlice(brain.getStack().getProcessor(hyper.getStackIndex(c, z, t)));
+                }
+                ImagePlus alone = run(new ImagePlus("part", part), options);
+                for (int z = 1; z <= 5; z++) {
+                    assertArrayEquals(
+                            (float[]) alone.getStack().getPixels(z),
+                            (float[]) esf.getStack().getPixels(esf.getStackIndex(c, z, t)));
+                }
+            }
+        }
+    }
+
+    @Test
+    void convergedModeIsSteady() {
+        ImagePlus image = open("microaneurysms.png");
+        String options = "threshold=120 rho=4 mode=converged tolerance=1e-6";
+        float[] v = (float[]) run(image, options).getProcessor().getPixels();
+        int width = image.getWidth();
+        boolean[] shape = shape(image, 120, true)[0];
+        double worst = 0;
+        for (int y = 1; y < image.getHeight() - 1; y++) {
+            for (int x = 1; x < width - 1; x++) {
+                int p = y * width + x;
+                if (shape[p]) {
+                    assertEquals(1f, v[p]);
+                } else {
+                    double sum = (double) v[p - 1] + v[p + 1] + v[p - width] + v[p + width];
+                    worst = Math.max(worst, Math.abs(sum - (4 + 1 / 16.0) * v[p]));
+                }
+            }
+        }
+        assertTrue(worst < 1e-5, "residual " + worst);
+    }
+
+    @Test
+    void resultTakesOverWhatDescribesTheInput() {
+        ImagePlus brain = open("brain.tif");
+        brain.setTitle("brain 1");
+        Calibration scale = brain.getCalibration();
+        scale.pixelWidth = 0.25;
+        scale.pixelHeight = 0.5;
+        scale.pixelDepth = 2;
+        scale.setUnit("um");
+        scale.frameInterval = 3;
+        scale.xOrigin = 11;
+        brain.getStack().setSliceLabel("third", 3);
+        brain.setProperty("Info", "taken on a Monday");
+        Roi roi = new Roi(1, 2, 3, 4);
+        roi.setPosition(2);
+        brain.setOverlay(new Overlay(roi));
+        byte[] before = ((byte[]) brain.getStack().getPixels(4)).clone();
+
+        ImagePlus esf = run(brain, "iterations=3 threshold=200");
+
+        assertEquals("ESF of brain 1", esf.getTitle());
+        assertEquals(32, esf.getBitDepth());
+        assertEquals(0.25, esf.getCalibration().pixelWidth);
+        assertEquals(0.5, esf.getCalibration().pixelHeight);
+        assertEquals(2, esf.getCalibration().pixelDepth);
+        assertEquals(brain.getCalibration().getUnit(), esf.getCalibration().getUnit());
+        assertEquals(3, esf.getCalibration().frameInterval);
+        assertEquals(11, esf.getCalibration().xOrigin);
+        assertFalse(esf.getCalibration().calibrated(), "values are edge strength, not the input's");
+        assertEquals("third", esf.getStack().getSliceLabel(3));
+        assertEquals(0, esf.getDisplayRangeMin());
+        assertEquals(1, esf.getDisplayRangeMax());
+        assertEquals(1, esf.getOverlay().size());
+        assertEquals(2, esf.getOverlay().get(0).getPosition());
+        String info = (String) esf.getProperty("Info");
+        assertTrue(info.startsWith("taken on a Monday\n"), info);
+        assertTrue(info.contains("Isoline device: cpu"), info);
+        assertTrue(info.contains("iterations=3"), info);
+        assertArrayEquals(before, (byte[]) brain.getStack().getPixels(4));
+        assertEquals(0.25, brain.getCalibration().pixelWidth);
+        assertFalse(brain.isLocked());
+    }
+
+    @Test
+    void greyCalibrationDoesNotReachTheResult() {
+        ImagePlus coins = open("coins.png");
+        coins.getCalibration()
+                .setFunction(Calibration.STRAIGHT_LINE, new double[] {5, 2}, "optical density");
+        assertTrue(coins.getCalibration().calibrated());
+        ImagePlus esf = run(coins, "iterations=3 threshold=200");
+        assertFalse(esf.getCalibration().calibrated());
+        // The threshold stays a raw value.
+        check(esf, shape(coins, 200, true), 64, 3, 0.2, false);
+    }
+
+    @Test
+    void colourTablesAreKeptWhereTheyMakeSense() {
+        ImagePlus camera = open("camera.png");
+        ImagePlus red = new ImagePlus("red", processor(camera, 16));
+        red.setLut(LUT.createLutFromColor(Color.red));
+        LUT kept = run(red, "iterations=1 threshold=200").getProcessor().getLut();
+        assertEquals(0, kept.getGreen(255));
+        assertEquals(255, kept.getRed(255));
+
+        ImagePlus inverted = open("camera.png");
+        inverted.getProcessor().invertLut();
+        ImagePlus esf = run(inverted, "iterations=1 threshold=200");
+        assertFalse(esf.isInvertedLut());
+        // An inverting LUT changes what is seen, not what is computed.
+        assertSame(run(camera, "iterations=1 threshold=200"), esf);
+    }
+
+    @Test
+    void compositeKeepsItsChannelColours() {
+        ImageStack stack = new ImageStack(64, 64);
+        for (int i = 0; i < 2; i++) {
+            ImageProcessor camera = open("camera.png").getProcessor();
+            camera.setRoi(64 * i, 64, 64, 64);
+            stack.addSlice(camera.crop());
+        }
+        ImagePlus two = new ImagePlus("two", stack);
+        two.setDimensions(2, 1, 1);
+        CompositeImage composite = new CompositeImage(two, CompositeImage.COLOR);
+        composite.setChannelLut(LUT.createLutFromColor(Color.magenta), 2);
+        ImagePlus esf = run(composite, "iterations=1 threshold=100");
+        assertTrue(esf.isComposite());
+        LUT lut = ((CompositeImage) esf).getChannelLut(2);
+        assertEquals(255, lut.getRed(255));
+        assertEquals(0, lut.getGreen(255));
+        assertEquals(0, lut.min);
+        assertEquals(1, lut.max);
+        assertEquals(CompositeImage.COLOR, ((CompositeImage) esf).getMode());
+    }
+
+    @Test
+    void fromJavaWithoutMacroOrWindow() {
+        ImagePlus horse = open("horse.png");
+        EdgeStrengthPlugin plugin =
+                (EdgeStrengthPlugin) ij.IJ.runPlugIn(horse, EdgeStrengthPlugin.class.getName(), "");
+        assertNotNull(plugin.getResult());
+        assertEquals("ESF of horse.png", plugin.getResult().getTitle());
+        assertNull(horse.getOverlay());
+    }
+
+    private static void check(
+            ImagePlus esf,
+            boolean[][] shape,
+            double rho,
+            int iterations,
+            double step,
+            boolean volume) {
+        double[][] wanted = Reference.iterate(shape, esf.getWidth(), rho, step, iterations, volume);
+        for (int z = 0; z < wanted.length; z++) {
+            float[] got = (float[]) esf.getStack().getPixels(z + 1);
+            for (int p = 0; p < got.length; p++) {
+                assertEquals(wanted[z][p], got[p], EXACT, "slice " + z + " pixel " + p);
+            }
+        }
+    }
+
+    private static boolean[][] shape(ImagePlus image, double threshold, boolean above) {
+        boolean[][] shape = new boolean[image.getStackSize()][];
+        for (int z = 0; z < shape.length; z++) {
+            ImageProcessor slice = image.getStack().getProcessor(z + 1);
+            shape[z] = new boolean[slice.getPixelCount()];
+            for (int p = 0; p < shape[z].length; p++) {
+                shape[z][p] = slice.getf(p) > threshold == above;
+            }
+        }
+        return shape;
+    }
+
+    private static ImageProcessor processor(ImagePlus image, int bits) {
+        ImageProcessor from = image.getProcessor();
+        return bits == 16 ? from.convertToShort(false) : from.convertToFloat();
+    }
+
+    private static ImagePlus crop(ImagePlus image, int slices) {
+        ImageStack stack = new ImageStack(60, 50);
+        for (int z = 1; z <= slices; z++) {
+            ImageProcessor slice = image.getStack().getProcessor(z);
+            slice.setRoi(60, 80, 60, 50);
+            stack.addSlice(slice.crop());
+        }
+        return new ImagePlus("crop", stack);
+    }
+
+    private static EdgeStrengthJob job(ImagePlus image, String options, long bytes) {
+        try {
+            return new EdgeStrengthJob(image, EdgeStrengthSettings.fromMacro(options), bytes);
+        } catch (BadInput e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static ImagePlus run(EdgeStrengthJob job) {
+        try {
+            return job.run(null);
+        } catch (BadInput | io.github.isoline.IsolineException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static void assertSame(ImagePlus wanted, ImagePlus got) {
+        assertEquals(wanted.getStackSize(), got.getStackSize());
+        for (int i = 1; i <= wanted.getStackSize(); i++) {
+            assertArrayEquals(
+                    (float[]) wanted.getStack().getPixels(i),
+                    (float[]) got.getStack().getPixels(i));
+        }
+    }
+}

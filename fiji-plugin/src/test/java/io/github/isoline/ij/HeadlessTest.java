@@ -1,0 +1,80 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.WindowManager;
+import ij.macro.Interpreter;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.PrintStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+
+/** A real ImageJ without a display, with the plugin's commands in it, and real images to open. */
+abstract class HeadlessTest {
+    static final String COMMAND = "Edge Strength Function...";
+
+    /** What Macro_Runner returns for a macro that did not reach its end. */
+    static final String ABORTED = "[aborted]";
+
+    @BeforeAll
+    static void startImageJ() throws IOException {
+        HeadlessImageJ.registerCommands();
+    }
+
+    @AfterEach
+    void forgetImages() {
+        WindowManager.setTempCurrentImage(null);
+        while (Interpreter.getBatchModeImageCount() > 0) {
+            Interpreter.removeBatchModeImage(Interpreter.getLastBatchModeImage());
+        }
+        Interpreter.batchMode = false;
+        IJ.resetEscape();
+    }
+
+    /** One of the images in tests/data. */
+    static ImagePlus open(String name) {
+        File file = new File(System.getProperty("isoline.test.data"), name);
+        ImagePlus image = IJ.openImage(file.getPath());
+        assertNotNull(image, file.getPath());
+        return image;
+    }
+
+    /** Runs the command on an image as another plugin would, and returns the new image. */
+    static ImagePlus run(ImagePlus image, String options) {
+        WindowManager.setTempCurrentImage(image);
+        IJ.run(COMMAND, options);
+        ImagePlus result = WindowManager.getCurrentImage();
+        assertTrue(result != image, "the command made no new image");
+        return result;
+    }
+
+    /** What a macro returned and what it wrote to the log. */
+    static final class Outcome {
+        final String returned;
+        final String log;
+
+        Outcome(String returned, String log) {
+            this.returned = returned;
+            this.log = log;
+        }
+    }
+
+    /** Runs macro code with an image as the current one. */
+    static Outcome macro(ImagePlus image, String code) {
+        PrintStream before = System.out;
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(bytes, true));
+        try {
+            WindowManager.setTempCurrentImage(image);
+            String returned = IJ.runMacro(code, "");
+            return new Outcome(returned, bytes.toString());
+        } finally {
+            System.setOut(before);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.Prefs;
+import ij.WindowManager;
+import ij.gui.NewImage;
+import ij.process.ImageConverter;
+import java.awt.event.KeyEvent;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a macro can ask for, and how it ends when it asks for the impossible. */
+class MacroTest extends HeadlessTest {
+    @Test
+    void resultIsTheCurrentImageOfTheMacro() {
+        Outcome outcome =
+                macro(
+                        open("horse.png"),
+                        call("rho=16 iterations=5 foreground=below threshold=127")
+                                + "getMinAndMax(low, high);"
+                                + "return getTitle + \"|\" + bitDepth + \"|\" + low + \"|\" + high;");
+        assertEquals("ESF of horse.png|32|0|1", outcome.returned, outcome.log);
+        assertTrue(outcome.log.contains("Edge Strength Function: cpu"), outcome.log);
+    }
+
+    @Test
+    void variablesBracketsAndOrderAreUnderstood() {
+        ImagePlus horse = open("horse.png");
+        macro(
+                horse,
+                "r = 16; what = \"below\";"
+                        + call("threshold=[127] iterations=5 foreground=&what rho=&r"));
+        float[] got = (float[]) WindowManager.getCurrentImage().getProcessor().getPixels();
+        ImagePlus wanted = run(horse, "rho=16 iterations=5 foreground=below threshold=127");
+        assertArrayEquals((float[]) wanted.getProcessor().getPixels(), got);
+    }
+
+    @Test
+    void rememberedDialogValuesDoNotChangeMacros() {
+        ImagePlus horse = open("horse.png");
+        float[] before = (float[]) run(horse, "threshold=100").getProcessor().getPixels();
+        EdgeStrengthSettings other = new EdgeStrengthSettings();
+        other.rho = 3;
+        other.iterations = 7;
+        other.foreground = EdgeStrengthSettings.BELOW;
+        other.savePrefs();
+        assertEquals(3, EdgeStrengthSettings.fromPrefs().rho);
+        assertEquals(7, EdgeStrengthSettings.fromPrefs().iterations);
+        float[] after = (float[]) run(horse, "threshold=100").getProcessor().getPixels();
+        assertArrayEquals(before, after);
+        new EdgeStrengthSettings().savePrefs();
+    }
+
+    @Test
+    void settingsAreWrittenAsTheMacroThatRepeatsThem() throws BadInput {
+        EdgeStrengthSettings s =
+                EdgeStrengthSettings.fromMacro(
+                        "rho=0.1 mode=converged tolerance=1e-7 stack=volume start=image device=cpu"
+                                + " threshold=-3.25 time_step=0.05 iterations=3");
+        assertEquals(s.toString(), EdgeStrengthSettings.fromMacro(s.toString()).toString());
+        assertTrue(s.toString().contains("threshold=-3.25"), s.toString());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "rho=-1                   | rho",
+                "rho=0                    | rho",
+                "rho=NaN                  | rho must be a number",
+                "rho=wide                 | rho must be a number, got \"wide\"",
+                "iterations=2.5           | iterations must be a whole number",
+                "iterations=-3            | iterations must be 0 or more",
+                "mode=fast                | mode must be one of iterations, converged",
+                "foreground=white         | foreground must be one of above, below",
+                "start=noise              | start must be one of mask, image",
+                "stack=volume             | is a single image",
+                "time_step=0.3            | 0.24",
+                "time_step=-1             | time",
+                "mode=converged tolerance=-1 | tolerance",
+                "device=cuda:99           | cuda:99",
+                "device=gpu               | gpu",
+                "tollerance=1             | There is no macro key \"tollerance\". The keys are device,",
+                "rho                      | not of the form key=value",
+                "device=[cpu              | no closing ["
+            })
+    void impossibleWishesEndTheMacroWithOneSentence(String options, String sentence) {
+        ImagePlus image = open("microaneurysms.png");
+        Outcome outcome = macro(image, "\n" + call(options) + "print(\"went on\");");
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertFalse(outcome.log.contains("went on"), outcome.log);
+        assertOneSentence(outcome.log, sentence);
+        assertTrue(outcome.log.contains("(macro line 2)"), outcome.log);
+        assertFalse(image.isLocked());
+        // And the plugin works on.
+        assertEquals(32, run(image, "iterations=1 threshold=100").getBitDepth());
+    }
+
+    @Test
+    void rgbImagesAreToldWhatToDo() {
+        ImagePlus rgb = open("microaneurysms.png");
+        new ImageConverter(rgb).convertToRGB();
+        Outcome outcome = macro(rgb, call("rho=3"));
+        assertEquals(ABORTED, outcome.returned);
+        assertOneSentence(outcome.log, "Image > Type > 8-bit");
+        assertTrue(outcome.log.contains("Split Channels"), outcome.log);
+    }
+
+    @Test
+    void framesAreNotTakenForSlices() {
+        ImagePlus film = NewImage.createByteImage("film", 8, 8, 5, NewImage.FILL_BLACK);
+        film.setDimensions(1, 1, 5);
+        Outcome outcome = macro(film, call("stack=volume"));
+        assertEquals(ABORTED, outcome.returned);
+        assertOneSentence(outcome.log, "5 frame(s), which are never mixed into a volume");
+    }
+
+    @Test
+    void noImageIsSaid() {
+        Outcome outcome = macro(null, call("rho=3"));
+        assertEquals(ABORTED, outcome.returned);
+        assertOneSentence(outcome.log, "No image is open");
+    }
+
+    @Test
+    void imageInUseIsSaid() throws InterruptedException {
+        ImagePlus image = open("microaneurysms.png");
+        Thread other = new Thread(image::lock);
+        other.start();
+        other.join();
+        Outcome outcome = macro(image, call("rho=3"));
+        assertEquals(ABORTED, outcome.returned);
+        assertOneSentence(outcome.log, "in use by another command");
+        image.unlock();
+    }
+
+    @Test
+    void escapeCancelsAndLeavesNothingBehind() {
+        ImagePlus image = open("camera.png");
+        byte[] before = ((byte[]) image.getProcessor().getPixels()).clone();
+        Thread finger =
+                new Thread(
+                        () -> {
+                            IJ.wait(1000);
+                            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+                        });
+        finger.start();
+        Outcome outcome =
+                assertTimeoutPreemptively(
+                        Duration.ofSeconds(30),
+                        () -> macro(image, call("iterations=10000000") + "print(\"went on\");"));
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertOneSentence(outcome.log, "Edge Strength Function: cancelled");
+        assertArrayEquals(before, (byte[]) image.getProcessor().getPixels());
+        assertFalse(image.isLocked());
+        assertFalse(IJ.escapePressed());
+        assertEquals(32, run(image, "iterations=1 threshold=100").getBitDepth());
+    }
+
+    @Test
+    void devicesAreListedAndChosen() {
+        Outcome outcome =
+                macro(
+                        null,
+                        "run(\"Devices...\", \"device=cpu\");"
+                                + "return call(\"io.github.isoline.ij.DevicesPlugin.list\");");
+        assertTrue(outcome.returned.contains("\ncpu"), outcome.returned);
+        assertTrue(outcome.returned.contains("usable"), outcome.returned);
+        assertTrue(outcome.log.contains("JNA 5."), outcome.log);
+        assertEquals("cpu", DefaultDevice.get());
+        Outcome wrong = macro(null, "run(\"Devices...\", \"device=cuda:99\");");
+        assertEquals(ABORTED, wrong.returned);
+        assertOneSentence(wrong.log, "\"cuda:99\" cannot be used here. Usable: auto, cpu");
+        assertEquals("cpu", DefaultDevice.get());
+        DefaultDevice.set("auto");
+        Prefs.set("isoline.device", null);
+    }
+
+    private static String call(String options) {
+        return "run(\"" + COMMAND + "\", \"" + options + "\");";
+    }
+
+    private static void assertOneSentence(String log, String sentence) {
+        assertTrue(log.contains(sentence), log);
+        assertFalse(log.contains("\tat "), "a stack trace: " + log);
+        assertEquals(1, log.trim().split("\n").length, log);
+    }
+}
