@@ -1,0 +1,49 @@
+# Reads include/isoline.h and writes a C program that prints the ABI as this compiler sees it: the number of every
+# enumerator, the size of every struct, offset and size of every field, and every function's prototype.
+# Made from the header itself, so that nothing new can be forgotten.
+BEGIN {
+    print "#include \"isoline.h\"\n#include <stdalign.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {"
+}
+{ sub(/\/\/.*/, "") }
+/^enum [a-z_]+/ { enumeration = $2 }
+enumeration != "" && $1 ~ /^ISOLINE_[A-Z0-9_]+$/ && $2 == "=" {
+    printf "    printf(\"%s %s %%ld\\n\", (long)%s);\n", enumeration, $1, $1
+}
+enumeration != "" && /^};/ { enumeration = "" }
+/^typedef struct \{/ { in_struct = 1; fields = 0; next }
+in_struct && /^}/ {
+    name = $2
+    sub(/;/, "", name)
+    printf "    printf(\"%s size %%zu align %%zu\\n\", sizeof(%s), alignof(%s));\n", name, name, name
+    for (i = 0; i < fields; i++)
+        printf "    printf(\"%s.%s offset %%zu size %%zu type %s\\n\", offsetof(%s, %s), sizeof(((%s *)0)->%s));\n", \
+            name, field[i], type[i], name, field[i], name, field[i]
+    in_struct = 0
+}
+in_struct && /;/ {
+    declared = $0
+    sub(/;.*/, "", declared)
+    sub(/^ +/, "", declared)
+    bare = declared
+    sub(/\[[0-9]+\]$/, "", bare)
+    match(bare, /[a-z_0-9]+$/)
+    field[fields] = substr(bare, RSTART)
+    kind = substr(bare, 1, RSTART - 1)
+    sub(/ +$/, "", kind)
+    type[fields] = kind
+    fields++
+}
+/^typedef .*\(\*isoline_/ { printf "    puts(\"%s\");\n", $0 }
+/^extern "C" \{/ { in_functions = 1; next }
+in_functions && /^#/ { next }
+in_functions && /^}/ { in_functions = 0 }
+in_functions && NF > 0 {
+    prototype = prototype (prototype == "" ? "" : " ") $0
+    if (/;/) {
+        gsub(/ +/, " ", prototype)
+        gsub(/\( /, "(", prototype)
+        printf "    puts(\"%s\");\n", prototype
+        prototype = ""
+    }
+}
+END { print "    return 0;\n}" }

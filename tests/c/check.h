@@ -1,0 +1,196 @@
+/*
+ * A test runner in one header, for C11 and C++17.
+ *
+ * Every test runs in a child process with limits on time, memory and core dumps: a crash, an abort or an endless loop
+ * in the library is one failed test, and no test finds threads or an error text that another one left behind. The
+ * parent therefore never calls into the library; that also keeps fork safe (the library has threads, and a CUDA driver
+ * does not survive a fork).
+ *
+ * A test is a function of the device it is to use. It ends with an exit status: 0 good, 1 a check failed, 77 skipped.
+ */
+#ifndef ISOLINE_TESTS_CHECK_H
+#define ISOLINE_TESTS_CHECK_H
+
+#include "isoline.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How many failed checks of one test are printed. */
+enum { ENOUGH_FAILURES = 12 };
+enum { EXIT_SKIPPED = 77, SECONDS_PER_TEST = 60, SLOW_SECONDS_PER_TEST = 300 };
+
+typedef void (*test_function)(const char *device);
+
+/* In the parent: what the tests came to. */
+static int tests_passed, tests_failed, tests_skipped;
+/* In the child: what this test came to. Checks may come from several threads. */
+static int checks_failed, test_skipped;
+
+/* The runner says what instruments watch over this run: "valgrind", "asan" or nothing. */
+static inline const char *instrument(void) {
+    const char *name = getenv("ISOLINE_TESTS_UNDER");
+    return name == NULL ? "" : name;
+}
+
+/* Under an instrument everything is many times slower: sizes shrink, and times and memory are not judged. */
+static inline int slow(void) {
+    return instrument()[0] != '\0';
+}
+
+static inline size_t scaled(size_t normally, size_t under_an_instrument) {
+    return slow() ? under_an_instrument : normally;
+}
+
+static inline double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static inline int check_that(int good, const char *file, int line, const char *what, ...) {
+    if (!good) {
+        const char *name = strrchr(file, '/');
+        va_list arguments;
+        char text[2048];
+        va_start(arguments, what);
+        vsnprintf(text, sizeof text, what, arguments);
+        va_end(arguments);
+        int before = __atomic_fetch_add(&checks_failed, 1, __ATOMIC_SEQ_CST);
+        if (before < ENOUGH_FAILURES) {
+            printf("       %s:%d: %s\n", name == NULL ? file : name + 1, line, text);
+            fflush(stdout);
+        }
+    }
+    return good;
+}
+
+static inline int check_status(isoline_status got, isoline_status wanted, const char *word, const char *file, int line,
+                               const char *call) {
+    const char *message = isoline_last_error();
+    int good = check_that(got == wanted, file, line, "%s gave %s, not %s (last error: '%s')", call,
+                          isoline_status_name(got), isoline_status_name(wanted), message);
+    if (good && word != NULL) {
+        good = check_that(strstr(message, word) != NULL, file, line, "%s: the message lacks '%s': '%s'", call, word,
+                          message);
+    }
+    return good;
+}
+
+/* The value is 1 when the check holds, so that a test can leave early. */
+#define CHECK(condition) check_that((condition) ? 1 : 0, __FILE__, __LINE__, "%s", #condition)
+#define CHECK_NUMBER(got, wanted)                                                                                      \
+    check_that((got) == (wanted), __FILE__, __LINE__, "%s is %.17g, not %.17g", #got, (double)(got), (double)(wanted))
+#define CHECK_TEXT(got, wanted)                                                                                        \
+    check_that(strcmp((got), (wanted)) == 0, __FILE__, __LINE__, "%s is '%s', not '%s'", #got, (got), (wanted))
+#define CHECK_HAS(text, part)                                                                                          \
+    check_that(strstr((text), (part)) != NULL, __FILE__, __LINE__, "%s is '%s' and lacks '%s'", #text, (text), (part))
+#define GOOD(call) check_status((call), ISOLINE_OK, NULL, __FILE__, __LINE__, #call)
+/* The call fails with `status`, and the message names `word`. */
+#define REFUSED(call, status, word) check_status((call), (status), (word), __FILE__, __LINE__, #call)
+
+static inline void skip(const char *reason) {
+    printf("       skipped: %s\n", reason);
+    test_skipped = 1;
+}
+
+/* Runs a test in a child process and tells its exit status, or minus the signal that ended it. */
+static inline int in_child(test_function test, const char *device) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        if (!slow() && strcmp(device, "cpu") == 0) {
+            /* A runaway allocation must not take the machine down. CUDA and the instruments reserve far more. */
+            struct rlimit memory;
+            getrlimit(RLIMIT_AS, &memory);
+            memory.rlim_cur = (rlim_t)8 << 30;
+            setrlimit(RLIMIT_AS, &memory);
+        }
+        alarm(slow() ? SLOW_SECONDS_PER_TEST : SECONDS_PER_TEST);
+        test(device);
+        fflush(NULL);
+        exit(checks_failed > 0 ? 1 : test_skipped ? EXIT_SKIPPED : 0);
+    }
+    int state = 0;
+    if (child < 0 || waitpid(child, &state, 0) != child) {
+        perror("fork");
+        return -1;
+    }
+    return WIFSIGNALED(state) ? -WTERMSIG(state) : WEXITSTATUS(state);
+}
+
+static inline void run_test(const char *name, test_function test, const char *device) {
+    double started = seconds_now();
+    int outcome = in_child(test, device);
+    double seconds = seconds_now() - started;
+    if (outcome == 0) {
+        tests_passed++;
+        printf("  ok   %s [%s] %.2f s\n", name, device, seconds);
+    } else if (outcome == EXIT_SKIPPED) {
+        tests_skipped++;
+        printf("  skip %s [%s]\n", name, device);
+    } else if (outcome < 0) {
+        tests_failed++;
+        printf("  FAIL %s [%s]: %s%s after %.1f s\n", name, device,
+               outcome == -SIGALRM ? "took too long: " : "killed by the signal ", strsignal(-outcome), seconds);
+    } else {
+        tests_failed++;
+        printf("  FAIL %s [%s]: exit status %d\n", name, device, outcome);
+    }
+    fflush(stdout);
+}
+
+/* Ends with 0 when a context can be made on cuda:0; else prints why not. */
+static inline void probe_cuda(const char *unused) {
+    (void)unused;
+    for (size_t index = 1; index < isoline_device_count(); index++) {
+        isoline_device device;
+        isoline_device_init(&device, sizeof device);
+        isoline_device_info(index, &device);
+        if (device.usable && strcmp(device.id, "cuda:0") == 0) {
+            return;
+        }
+        printf("  no tests on cuda:0: %s\n", device.reason);
+    }
+    test_skipped = 1;
+}
+
+static inline int have_cuda(void) {
+    static int known = -1;
+    if (known < 0) {
+        /* The driver maps memory in ways that the instruments take for defects. */
+        known = !slow() && in_child(probe_cuda, "cuda:0") == 0;
+    }
+    return known;
+}
+
+/* On the CPU only; on the CPU and, where there is one, on the first CUDA device. */
+#define RUN(test) run_test(#test, test, "cpu")
+#define RUN_ON_EACH(test)                                                                                              \
+    do {                                                                                                               \
+        run_test(#test, test, "cpu");                                                                                  \
+        if (have_cuda()) {                                                                                             \
+            run_test(#test, test, "cuda:0");                                                                           \
+        }                                                                                                              \
+    } while (0)
+#define RUN_ON(test, device) run_test(#test, test, device)
+
+static inline int summary(void) {
+    if (tests_skipped > 0) {
+        printf("  (%d skipped)\n", tests_skipped);
+    }
+    printf("%d passed, %d failed\n", tests_passed, tests_failed);
+    return tests_failed > 0 ? 1 : 0;
+}
+
+#endif

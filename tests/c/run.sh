@@ -1,0 +1,265 @@
+#!/usr/bin/env bash
+# Builds the C and C++ tests as strictly as a careful user would and runs them: plain, under valgrind, and built with
+# AddressSanitizer and UndefinedBehaviorSanitizer. Also: the header by itself in every language it is meant for, what the
+# library exports, and the ABI against its baseline. Ends with 'N passed, N failed'.
+#
+# Usage: run.sh [FOLDER-OF-LIBISOLINE]             build in target/c-tests, run everything
+#        run.sh --build-only OUT [FOLDER]          only build the plain programs, for a machine without a compiler;
+#                                                  they look for the library beside them and in ../lib
+#        run.sh --no-build FOLDER-OF-PROGRAMS      only run such programs
+#        run.sh --update-abi                       write abi_baseline.txt anew, after a change that is meant
+#
+# ISOLINE_LIB_DIR         the folder of libisoline.so when none is given (default: target/release)
+# ISOLINE_NO_VALGRIND=1   leave valgrind out; it is also left out where it is not installed
+# ISOLINE_NO_ASAN=1       leave the sanitizers out
+# CC, CXX                 compilers (default: gcc, g++)
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cc=${CC:-gcc}
+cxx=${CXX:-g++}
+strict=(-Wall -Wextra -Wpedantic -Werror)
+passed=0
+failed=0
+
+result() { # result ok|FAIL WHAT
+    printf '  %-4s %s\n' "$1" "$2"
+    if [ "$1" = ok ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+}
+
+check() { # check WHAT COMMAND...: what the command prints is shown only when it fails
+    local what=$1 output
+    shift
+    if output=$("$@" 2>&1); then
+        result ok "$what"
+    else
+        printf '%s\n' "$output"
+        result FAIL "$what"
+    fi
+}
+
+absolute() { # absolute FOLDER, relative to where the user is
+    (cd "$1" 2> /dev/null && pwd) || { echo "run.sh: no folder '$1'" >&2; return 1; }
+}
+
+# ------------------------------------------------------------------------------------------------------------- build
+
+build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
+    local library=$1 out=$2 source name jobs=()
+    shift 2
+    mkdir -p "$out"
+    rm -f "$out"/*
+    # shellcheck disable=SC2016 # $ORIGIN is for the loader
+    local link=(-L"$library" -lisoline -lpthread -lm -ldl '-Wl,-rpath,$ORIGIN:$ORIGIN/../lib')
+    for source in "$here"/*.c "$here"/*.cpp; do
+        name=$(basename "${source%.*}")
+        case "$source" in
+            *.c) "$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" -g -O1 "$@" -I"$root/include" "$source" -o "$out/$name" \
+                "${link[@]}" & ;;
+            *) "$cxx" -std=c++17 "${strict[@]}" -g -O1 "$@" -I"$root/include" "$source" -o "$out/$name" "${link[@]}" & ;;
+        esac
+        jobs+=($!)
+        # Two at a time.
+        if [ ${#jobs[@]} -ge 2 ]; then
+            wait "${jobs[0]}" || return 1
+            jobs=("${jobs[@]:1}")
+        fi
+    done
+    for job in "${jobs[@]}"; do
+        wait "$job" || return 1
+    done
+}
+
+# --------------------------------------------------------------------------------------------------------------- run
+
+run_programs() { # run_programs FOLDER LOG COMMAND...: runs every program of FOLDER by COMMAND
+    local folder=$1 log=$2 program status
+    shift 2
+    : > "$log"
+    for program in "$folder"/*; do
+        [ -f "$program" ] && [ -x "$program" ] || continue
+        echo " $(basename "$program")"
+        "$@" "$program" 2>&1
+        status=$?
+        # 0 and 1 are said in the summary line; anything else ended the program before it.
+        if [ $status -gt 1 ]; then
+            printf '  FAIL %s ended with exit status %d\n0 passed, 1 failed\n' "$(basename "$program")" $status
+        fi
+    done >> "$log"
+}
+
+add_up() { # add_up LOG: shows it and adds its summary lines to the totals
+    local log=$1 p f
+    cat "$log"
+    read -r p f < <(awk '/^[0-9]+ passed, [0-9]+ failed$/ { p += $1; f += $3 } END { print p + 0, f + 0 }' "$log")
+    if [ $((p + f)) -eq 0 ]; then
+        result FAIL "no test ran"
+    fi
+    passed=$((passed + p))
+    failed=$((failed + f))
+}
+
+finish() {
+    printf '%d passed, %d failed\n' "$passed" "$failed"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+# A pass each. The library is found by the programs' own path, or here.
+plain() { # plain FOLDER LOG
+    run_programs "$1" "$2" env
+}
+
+under_valgrind() { # under_valgrind FOLDER LOG
+    ISOLINE_TESTS_UNDER=valgrind run_programs "$1" "$2" valgrind --quiet --leak-check=full \
+        --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect --error-exitcode=99 \
+        --suppressions="$here/valgrind.supp" --num-callers=30
+}
+
+under_asan() { # under_asan FOLDER LOG
+    ISOLINE_TESTS_UNDER=asan ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=98 \
+        UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 run_programs "$1" "$2" env
+}
+
+# -------------------------------------------------------------------------------------------- header, exports and ABI
+
+header_compiles() { # header_compiles LANGUAGE STANDARD COMPILER
+    printf '#include "isoline.h"\n#include "isoline.h"\nisoline_status use(void);\nisoline_status use(void) { %s }\n' \
+        'return isoline_context_trim(NULL);' |
+        "$3" -x "$1" -std="$2" "${strict[@]}" -Wstrict-aliasing -Wshadow -Wconversion -I"$root/include" -fsyntax-only -
+}
+
+functions_of_header() {
+    sed -E 's,//.*,,' "$root/include/isoline.h" | tr '\n' ' ' | grep -oE '\bisoline_[a-z0-9_]+\(' | tr -d '(' | sort -u
+}
+
+exports() { # exports LIBRARY: the names that other programs can link to
+    nm -D --defined-only "$1" | awk '{ print $NF }' | sort -u
+}
+
+only_isoline_is_exported() { # only_isoline_is_exported LIBRARY
+    local foreign
+    foreign=$(exports "$1" | grep -v '^isoline_' || true)
+    if [ -n "$foreign" ]; then
+        echo "exported besides isoline_*:"
+        echo "$foreign" | head -20
+        return 1
+    fi
+}
+
+header_and_exports_agree() { # header_and_exports_agree LIBRARY; '<' is only in the header, '>' only in the library
+    diff <(functions_of_header) <(exports "$1" | grep '^isoline_')
+}
+
+abi_of() { # abi_of LANGUAGE: the ABI as the compiler sees it in that language
+    awk -f "$here/abi.awk" "$root/include/isoline.h" > "$out/abi.c"
+    if [ "$1" = c ]; then
+        "$cc" -std=c11 "${strict[@]}" -I"$root/include" "$out/abi.c" -o "$out/abi"
+    else
+        "$cxx" -x c++ -std=c++17 "${strict[@]}" -Wno-invalid-offsetof -I"$root/include" "$out/abi.c" -o "$out/abi"
+    fi && "$out/abi"
+}
+
+abi_is_the_baseline() { # abi_is_the_baseline LANGUAGE
+    # '<' was promised and is gone or changed; '>' is new: both must be meant.
+    if ! diff "$here/abi_baseline.txt" <(abi_of "$1"); then
+        echo "the ABI is not that of tests/c/abi_baseline.txt: if the change is meant, run tests/c/run.sh --update-abi"
+        return 1
+    fi
+}
+
+# -------------------------------------------------------------------------------------------------------------- main
+
+out=${CARGO_TARGET_DIR:-$root/target}/c-tests
+mode=${1:-}
+case "$mode" in
+    --build-only)
+        out=${2:?usage: run.sh --build-only OUT [FOLDER-OF-LIBISOLINE]}
+        mkdir -p "$out"
+        library=$(absolute "${3:-${ISOLINE_LIB_DIR:-$root/target/release}}") || exit 1
+        build "$library" "$(absolute "$out")"
+        exit
+        ;;
+    --no-build)
+        programs=$(absolute "${2:?usage: run.sh --no-build FOLDER-OF-PROGRAMS}") || exit 1
+        log=$(mktemp)
+        trap 'rm -f "$log"' EXIT
+        if [ -n "${ISOLINE_LIB_DIR:-}" ]; then
+            export LD_LIBRARY_PATH=$ISOLINE_LIB_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+        fi
+        plain "$programs" "$log"
+        add_up "$log"
+        finish
+        ;;
+    --update-abi)
+        mkdir -p "$out"
+        abi_of c > "$here/abi_baseline.txt"
+        exit
+        ;;
+    -*)
+        sed -nE '2,/^set/s/^# ?//p' "${BASH_SOURCE[0]}" >&2
+        exit 2
+        ;;
+esac
+
+library=$(absolute "${1:-${ISOLINE_LIB_DIR:-$root/target/release}}") || exit 1
+if [ ! -e "$library/libisoline.so" ]; then
+    echo "run.sh: no libisoline.so in $library; build it first (make build)" >&2
+    exit 1
+fi
+export LD_LIBRARY_PATH=$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+mkdir -p "$out"
+
+echo "header"
+check "C11 accepts it alone" header_compiles c c11 "$cc"
+check "C17 accepts it alone" header_compiles c c17 "$cc"
+check "C23 accepts it alone" header_compiles c c2x "$cc"
+check "C++17 accepts it alone" header_compiles c++ c++17 "$cxx"
+check "C++20 accepts it alone" header_compiles c++ c++20 "$cxx"
+check "only isoline_* is exported" only_isoline_is_exported "$library/libisoline.so"
+check "header and library have the same functions" header_and_exports_agree "$library/libisoline.so"
+check "the ABI is that of the baseline, in C" abi_is_the_baseline c
+check "the ABI is that of the baseline, in C++" abi_is_the_baseline c++
+
+# The plain pass runs alone: it judges times.
+if ! build "$library" "$out/plain"; then
+    result FAIL "the programs compile"
+    finish
+fi
+echo "plain"
+plain "$out/plain" "$out/plain.log"
+add_up "$out/plain.log"
+
+# A CUDA driver maps memory in ways that both instruments take for defects.
+if [ -e /dev/nvidiactl ]; then
+    echo "valgrind and sanitizers: left out on a machine with an NVIDIA driver"
+    finish
+fi
+if [ "${ISOLINE_NO_VALGRIND:-0}" = 1 ] || ! command -v valgrind > /dev/null 2>&1; then
+    valgrind_note="left out: not installed, or ISOLINE_NO_VALGRIND=1"
+else
+    under_valgrind "$out/plain" "$out/valgrind.log" &
+    valgrind_job=$!
+fi
+if [ "${ISOLINE_NO_ASAN:-0}" = 1 ]; then
+    asan_note="left out: ISOLINE_NO_ASAN=1"
+elif build "$library" "$out/asan" -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer; then
+    under_asan "$out/asan" "$out/asan.log"
+else
+    result FAIL "the programs compile with sanitizers"
+    asan_note="not built"
+fi
+
+echo "sanitizers${asan_note:+ $asan_note}"
+[ -n "${asan_note:-}" ] || add_up "$out/asan.log"
+echo "valgrind${valgrind_note:+ $valgrind_note}"
+if [ -n "${valgrind_job:-}" ]; then
+    wait "$valgrind_job"
+    add_up "$out/valgrind.log"
+fi
+finish

@@ -1,0 +1,188 @@
+/*
+ * The laws of structs that carry their size: init, older and newer callers, and what lies behind a struct.
+ * What an operation does with each of its structs is tested with the operation.
+ */
+#include "check.h"
+
+#include <math.h>
+
+typedef isoline_status (*init_function)(void *, size_t);
+
+/* Each init function behind one signature, with what C would check otherwise. */
+#define INIT(type, argument)                                                                                           \
+    static isoline_status init_##type(void *pointer, size_t size) {                                                    \
+        return isoline_##type##_init((isoline_##type *)pointer, size);                                                 \
+    }
+INIT(device, "device")
+INIT(image, "image")
+INIT(progress, "progress")
+INIT(report, "report")
+INIT(edge_strength_params, "params")
+
+typedef struct {
+    const char *name;
+    const char *argument;
+    size_t size;
+    init_function init;
+} kind;
+
+static const kind KINDS[] = {
+    {"isoline_device", "device", sizeof(isoline_device), init_device},
+    {"isoline_image", "image", sizeof(isoline_image), init_image},
+    {"isoline_progress", "progress", sizeof(isoline_progress), init_progress},
+    {"isoline_report", "report", sizeof(isoline_report), init_report},
+    {"isoline_edge_strength_params", "params", sizeof(isoline_edge_strength_params), init_edge_strength_params},
+};
+enum { COUNT = sizeof KINDS / sizeof KINDS[0], GUARD = 64, FILL = 0xA5 };
+
+/* Memory of exactly `size` bytes and a guard, all FILL: exact, so that the instruments see one byte too many. */
+static unsigned char *filled(size_t size) {
+    unsigned char *memory = malloc(size);
+    if (memory == NULL) {
+        exit(1);
+    }
+    memset(memory, FILL, size);
+    return memory;
+}
+
+static int all(const unsigned char *bytes, size_t count, unsigned char value) {
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] != value) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static uint32_t size_in(const unsigned char *memory) {
+    uint32_t size;
+    memcpy(&size, memory, sizeof size);
+    return size;
+}
+
+static void null_is_refused_by_name(const char *device) {
+    (void)device;
+    for (size_t i = 0; i < COUNT; i++) {
+        REFUSED(KINDS[i].init(NULL, KINDS[i].size), ISOLINE_NULL_POINTER, KINDS[i].argument);
+        REFUSED(KINDS[i].init(NULL, 0), ISOLINE_NULL_POINTER, KINDS[i].argument);
+    }
+}
+
+static void a_size_that_is_too_small_is_refused_and_writes_nothing(const char *device) {
+    (void)device;
+    for (size_t i = 0; i < COUNT; i++) {
+        const size_t sizes[] = {0, 1, 3, 4, KINDS[i].size - 1};
+        for (size_t j = 0; j < sizeof sizes / sizeof sizes[0]; j++) {
+            unsigned char *memory = filled(sizes[j] + 1);
+            REFUSED(KINDS[i].init(memory, sizes[j]), ISOLINE_INVALID_ARGUMENT, "struct_size");
+            CHECK_HAS(isoline_last_error(), KINDS[i].name);
+            CHECK(all(memory, sizes[j] + 1, FILL));
+            free(memory);
+        }
+    }
+}
+
+static void a_size_that_does_not_fit_its_field_is_refused(const char *device) {
+    (void)device;
+    const size_t sizes[] = {(size_t)UINT32_MAX + 1, ((size_t)1 << 32) + 4096, SIZE_MAX};
+    for (size_t i = 0; i < COUNT; i++) {
+        for (size_t j = 0; j < sizeof sizes / sizeof sizes[0]; j++) {
+            unsigned char *memory = filled(KINDS[i].size);
+            REFUSED(KINDS[i].init(memory, sizes[j]), ISOLINE_INVALID_ARGUMENT, "struct_size");
+            CHECK(all(memory, KINDS[i].size, FILL));
+            free(memory);
+        }
+    }
+}
+
+static void init_writes_the_struct_and_not_a_byte_more(const char *device) {
+    (void)device;
+    for (size_t i = 0; i < COUNT; i++) {
+        unsigned char *memory = filled(KINDS[i].size + GUARD);
+        GOOD(KINDS[i].init(memory, KINDS[i].size));
+        CHECK_NUMBER(size_in(memory), KINDS[i].size);
+        CHECK(all(memory + KINDS[i].size, GUARD, FILL));
+        /* The same again in memory that ends with the struct. */
+        unsigned char *exact = filled(KINDS[i].size);
+        GOOD(KINDS[i].init(exact, KINDS[i].size));
+        CHECK(memcmp(memory, exact, KINDS[i].size) == 0);
+        free(exact);
+        free(memory);
+    }
+}
+
+static void init_zeroes_what_a_newer_caller_has_more(const char *device) {
+    (void)device;
+    const size_t more[] = {1, 8, 1000};
+    for (size_t i = 0; i < COUNT; i++) {
+        unsigned char *usual = filled(KINDS[i].size);
+        GOOD(KINDS[i].init(usual, KINDS[i].size));
+        for (size_t j = 0; j < sizeof more / sizeof more[0]; j++) {
+            size_t size = KINDS[i].size + more[j];
+            unsigned char *memory = filled(size + GUARD);
+            GOOD(KINDS[i].init(memory, size));
+            CHECK_NUMBER(size_in(memory), size);
+            CHECK(memcmp(memory + 4, usual + 4, KINDS[i].size - 4) == 0);
+            CHECK(all(memory + KINDS[i].size, more[j], 0));
+            CHECK(all(memory + size, GUARD, FILL));
+            free(memory);
+        }
+        free(usual);
+    }
+}
+
+static void the_defaults_are_those_of_the_header(const char *device) {
+    (void)device;
+    isoline_image image;
+    GOOD(isoline_image_init(&image, sizeof image));
+    CHECK_NUMBER(image.type, ISOLINE_U8);
+    CHECK_NUMBER(image.memory, ISOLINE_HOST);
+    CHECK_NUMBER(image.reserved, 0);
+    CHECK(image.width == 0 && image.height == 0 && image.depth == 1);
+    CHECK(image.row_stride == 0 && image.slice_stride == 0);
+    CHECK(image.spacing[0] == 1 && image.spacing[1] == 1 && image.spacing[2] == 1);
+    CHECK(image.data == NULL);
+
+    isoline_progress progress;
+    GOOD(isoline_progress_init(&progress, sizeof progress));
+    CHECK(progress.reserved == 0 && progress.callback == NULL && progress.user == NULL);
+
+    isoline_report report;
+    GOOD(isoline_report_init(&report, sizeof report));
+    CHECK(report.device_kind == 0 && report.device_index == 0 && report.converged == 0);
+    CHECK(report.iterations == 0 && report.slices_done == 0 && report.peak_device_bytes == 0);
+    CHECK(report.seconds_total == 0 && report.seconds_upload == 0);
+    CHECK(report.seconds_compute == 0 && report.seconds_download == 0);
+    CHECK(isnan(report.residual));
+    CHECK_TEXT(report.device_name, "");
+
+    isoline_edge_strength_params params;
+    GOOD(isoline_edge_strength_params_init(&params, sizeof params));
+    CHECK_NUMBER(params.dimensions, 2);
+    CHECK_NUMBER(params.mode, ISOLINE_EDGE_STRENGTH_ITERATE);
+    CHECK_NUMBER(params.foreground, ISOLINE_FOREGROUND_ABOVE);
+    CHECK_NUMBER(params.start, ISOLINE_START_MASK);
+    CHECK_NUMBER(params.variant, ISOLINE_VARIANT_DEFAULT);
+    CHECK_NUMBER(params.iterations, 50);
+    CHECK_NUMBER(params.max_cycles, 100);
+    CHECK_NUMBER(params.rho, 64);
+    CHECK_NUMBER(params.time_step, 0);
+    CHECK_NUMBER(params.threshold, 0);
+    CHECK(params.start_min == 0 && params.start_max == 0);
+    CHECK_NUMBER(params.tolerance, 1e-5);
+
+    unsigned char zeros[sizeof(isoline_device)] = {0};
+    isoline_device entry;
+    GOOD(isoline_device_init(&entry, sizeof entry));
+    CHECK(memcmp((unsigned char *)&entry + 4, zeros + 4, sizeof entry - 4) == 0);
+}
+
+int main(void) {
+    RUN(null_is_refused_by_name);
+    RUN(a_size_that_is_too_small_is_refused_and_writes_nothing);
+    RUN(a_size_that_does_not_fit_its_field_is_refused);
+    RUN(init_writes_the_struct_and_not_a_byte_more);
+    RUN(init_zeroes_what_a_newer_caller_has_more);
+    RUN(the_defaults_are_those_of_the_header);
+    return summary();
+}
