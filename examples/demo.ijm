@@ -13,22 +13,22 @@ print("");
 
 edgeStrength("horse", "horse.png", "Silhouette of a horse",
     "foreground=below threshold=127 rho=32 mode=converged",
-    "shape: pixels up to 127, ρ = 32 pixels, converged");
+    "shape: pixels up to 127, rho = 32 pixels, converged");
 edgeStrength("horse-200", "horse.png", "Silhouette of a horse, 200 iterations",
     "foreground=below threshold=127 rho=32 iterations=200",
-    "shape: pixels up to 127, ρ = 32 pixels, 200 iterations");
+    "shape: pixels up to 127, rho = 32 pixels, 200 iterations");
 edgeStrength("pattern", "pattern.png", "Line drawing: Seljuk-style strapwork",
     "foreground=below threshold=127 rho=8 mode=converged",
-    "shape: pixels up to 127, ρ = 8 pixels, converged");
+    "shape: pixels up to 127, rho = 8 pixels, converged");
 edgeStrength("cell", "cell.png", "Microscopy: a living cell, quantitative phase",
     "foreground=above threshold=110 rho=32 mode=converged",
-    "shape: pixels above 110, ρ = 32 pixels, converged");
+    "shape: pixels above 110, rho = 32 pixels, converged");
 edgeStrength("brain", "brain.tif", "Stack: MRI of the brain, 20 slices, each by itself",
     "foreground=above threshold=200 rho=8 stack=slices mode=converged",
-    "shape: pixels above 200, ρ = 8 pixels, converged");
+    "shape: pixels above 200, rho = 8 pixels, converged");
 edgeStrength("brain-volume", "brain.tif", "The same stack as one volume",
     "foreground=above threshold=200 rho=8 stack=volume mode=converged",
-    "shape: voxels above 200, ρ = 8 voxels, 3D, converged");
+    "shape: voxels above 200, rho = 8 voxels, 3D, converged");
 print("demo.ijm: done");
 
 function edgeStrength(name, file, title, options, parameters) {

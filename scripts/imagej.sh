@@ -22,7 +22,7 @@ cp "$plugin" "$home/plugins/"
 cp "$built/lib/jna.jar" "$home/plugins/jars/"
 
 if [ "$how" = headless ]; then
-    timeout "$time_limit" env -u DISPLAY java -Xmx1g -Djava.awt.headless=true -Duser.home="$home" \
+    timeout "$time_limit" env -u DISPLAY java -Xmx1g -Dfile.encoding=UTF-8 -Djava.awt.headless=true -Duser.home="$home" \
         -cp "$home/ij.jar:$home/plugins/jars/jna.jar:$plugin" \
         io.github.isoline.ij.HeadlessImageJ "$macro" "$argument"
     exit
@@ -39,7 +39,7 @@ display=()
 if [ -z "${DISPLAY:-}" ]; then
     display=(xvfb-run --auto-servernum)
 fi
-timeout "$time_limit" "${display[@]}" java -Xmx1g -Duser.home="$home" -jar "$home/ij.jar" \
+timeout "$time_limit" "${display[@]}" java -Xmx1g -Dfile.encoding=UTF-8 -Duser.home="$home" -jar "$home/ij.jar" \
     -ijpath "$home" -batch "$wrapper" "$argument" || true
 if [ ! -f "$end" ]; then
     echo "imagej: the macro $2 did not run to its end" >&2

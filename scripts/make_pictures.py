@@ -71,7 +71,7 @@ def write_words(figure, size, notes):
     width, height = size
     left = MARGINS["left"] / width
     figure.text(left, 1 - 0.36 / height, notes["title"], fontsize=14, fontweight="bold")
-    figure.text(left, 1 - 0.60 / height, notes["parameters"], fontsize=10)
+    figure.text(left, 1 - 0.60 / height, notes["parameters"].replace("rho", "ρ"), fontsize=10)
     figure.text(left, 0.14 / height, notes["ran"], fontsize=8.5, color="#666666")
 
 

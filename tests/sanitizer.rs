@@ -1,0 +1,110 @@
+//! Every CUDA kernel at least once, on images small enough for NVIDIA's compute-sanitizer (memcheck, racecheck,
+//! initcheck: see `scripts/gpu-run.sh`). Results are compared with the CPU's, so that they are worth something without
+//! the sanitizer too. Skipped, saying why, where there is no CUDA device.
+
+use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
+use isoline::{Context, DeviceKind, Image, PixelType};
+use ndarray::Array3;
+
+/// CUDA and CPU contexts, or `None` after saying why there is none.
+fn contexts() -> Option<(Context, Context)> {
+    match Context::new("cuda") {
+        Ok(cuda) => Some((cuda, Context::new("cpu").expect("the CPU is always there"))),
+        Err(error) => {
+            eprintln!("skipped, needs CUDA: {error}");
+            None
+        }
+    }
+}
+
+/// Depth, height, width: one pixel, thin ones, less and more than a tile, odd ones, one that is several tiles each way.
+const SLICES: [[usize; 3]; 6] = [[1, 1, 1], [1, 1, 40], [1, 33, 31], [2, 70, 129], [1, 131, 67], [3, 260, 517]];
+const VOLUMES: [[usize; 3]; 5] = [[1, 1, 1], [2, 3, 5], [9, 33, 31], [17, 20, 70], [20, 45, 97]];
+
+/// More steps than any variant does at once, and not a multiple of what it does at once.
+const ITERATIONS: u64 = 37;
+
+/// A few shape pixels on a slope, so that starting from the image differs from starting from the mask.
+fn value([z, y, x]: [usize; 3]) -> u8 {
+    if (x * 7 + y * 13 + z * 29).is_multiple_of(101) { 255 } else { ((x + 2 * y + 3 * z) % 200) as u8 }
+}
+
+fn run(context: &Context, input: Image<'_>, shape: [usize; 3], params: &Params) -> Array3<f32> {
+    let mut output = Array3::from_elem(shape, -1.0f32);
+    let report = edge_strength::run(context, input, params, None, output.view_mut().into()).unwrap();
+    assert_eq!(report.device.kind, context.device().kind);
+    output
+}
+
+fn largest_difference(a: &Array3<f32>, b: &Array3<f32>) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+/// Iterates on both devices with every variant, pixel type and start; the difference may be that of a CPU without FMA.
+fn compare(dimensions: Dimensions, shapes: &[[usize; 3]]) {
+    let Some((cuda, cpu)) = contexts() else { return };
+    assert_eq!(cuda.device().kind, DeviceKind::Cuda);
+    for &shape in shapes {
+        let u8s = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
+        let u16s = u8s.mapv(|v| u16::from(v) * 257);
+        let f32s = u8s.mapv(f32::from);
+        let images: [(Image<'_>, f64); 3] =
+            [(u8s.view().into(), 200.0), (u16s.view().into(), 200.0 * 257.0), (f32s.view().into(), 200.0)];
+        for (image, threshold) in images {
+            for start in [Start::Mask, Start::Input(Some([0.0, 1.25 * threshold]))] {
+                let mode = Mode::Iterate { iterations: ITERATIONS };
+                let params = Params { dimensions, mode, threshold, start, rho: 16.0, ..Params::default() };
+                let expected = run(&cpu, image, shape, &params);
+                for variant in [Variant::Fused, Variant::Shared, Variant::Texture] {
+                    let got = run(&cuda, image, shape, &Params { variant, ..params.clone() });
+                    let off = largest_difference(&got, &expected);
+                    assert!(off <= 1e-6, "{variant:?} on {shape:?}: {off}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sanitizer_slices() {
+    compare(Dimensions::Slices, &SLICES);
+}
+
+#[test]
+fn sanitizer_volumes() {
+    compare(Dimensions::Volume, &VOLUMES);
+}
+
+/// The kernel that measures the range of an image in device memory.
+#[test]
+fn sanitizer_range() {
+    let Some((cuda, cpu)) = contexts() else { return };
+    let shape = [2, 45, 77];
+    let input = Array3::from_shape_fn(shape, |(z, y, x)| f32::from(value([z, y, x])) - 40.0);
+    let mode = Mode::Iterate { iterations: 3 };
+    let params = Params { start: Start::Input(None), threshold: 150.0, mode, ..Params::default() };
+    let expected = run(&cpu, input.view().into(), shape, &params);
+    let mut source = cuda.device_image(PixelType::F32, [77, 45, 2]).unwrap();
+    source.upload(input.view().into()).unwrap();
+    let mut target = cuda.device_image(PixelType::F32, [77, 45, 2]).unwrap();
+    edge_strength::run(&cuda, source.view(), &params, None, target.view_mut()).unwrap();
+    let got = Array3::from_shape_vec(shape, target.download().unwrap()).unwrap();
+    let off = largest_difference(&got, &expected);
+    assert!(off <= 1e-6, "{off}");
+}
+
+#[test]
+fn sanitizer_converged() {
+    let Some((cuda, cpu)) = contexts() else { return };
+    for (dimensions, shapes) in [(Dimensions::Slices, &SLICES[..]), (Dimensions::Volume, &VOLUMES[..])] {
+        for &shape in shapes {
+            let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
+            let mode = Mode::Converged { tolerance: 1e-6, max_cycles: 100 };
+            let params = Params { dimensions, mode, threshold: 200.0, rho: 16.0, ..Params::default() };
+            let expected = run(&cpu, input.view().into(), shape, &params);
+            let got = run(&cuda, input.view().into(), shape, &params);
+            let off = largest_difference(&got, &expected);
+            assert!(off <= 1e-4, "{dimensions:?} {shape:?}: {off}");
+        }
+    }
+}
