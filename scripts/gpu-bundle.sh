@@ -37,7 +37,7 @@ rm "$stage/list" "$stage/cargo.log"
 
 echo "gpu-bundle: library and C tests"
 objcopy --strip-debug "$release/libisoline.so" "$stage/lib/libisoline.so"
-scripts/build-c-tests.sh "$release" "$stage/c"
+tests/c/run.sh --build-only "$stage/c" "$release"
 
 echo "gpu-bundle: ImageJ, plugin, Java runtime"
 cp fiji-plugin/target/lib/{ij,jna}.jar fiji-plugin/target/Isoline_-*.jar "$stage/imagej/"

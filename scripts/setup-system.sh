@@ -42,6 +42,11 @@ python3 -c 'import ensurepip, venv' > /dev/null 2>&1 || missing_packages+=(pytho
 if [ "$goal" = test ] || [ "$goal" = demo ]; then
     need Xvfb xvfb
     need xauth xauth
+    # A headless JDK cannot open windows, not even under Xvfb.
+    java_home=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
+    if [ ! -e "$java_home/lib/libawt_xawt.so" ]; then
+        missing_packages+=("openjdk-$java_version-jre")
+    fi
     # Java draws no text without fontconfig and at least one font.
     need fc-list fontconfig
     if ! command -v fc-list > /dev/null 2>&1 || [ -z "$(fc-list 2> /dev/null | head -1)" ]; then
