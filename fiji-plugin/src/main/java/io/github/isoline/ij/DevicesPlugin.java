@@ -89,25 +89,26 @@ public final class DevicesPlugin implements PlugIn {
 
     private static String describe(DeviceInfo device) {
         List<String> facts = new ArrayList<>();
-        if (device.multiprocessors() > 0) {
-            facts.add(
-                    device.multiprocessors() + (device.isCuda() ? " multiprocessors" : " threads"));
+        // The CPU's threads are in its reason already.
+        if (device.isCuda() && device.multiprocessors() > 0) {
+            facts.add(device.multiprocessors() + " multiprocessors");
         }
         if (device.totalMemory() > 0) {
             facts.add("memory " + gib(device.totalMemory()) + ", free " + gib(device.freeMemory()));
         }
-        if (!device.computeCapability().isEmpty()) {
+        if (!device.reason().contains("compute capability")
+                && !device.computeCapability().isEmpty()) {
             facts.add("compute capability " + device.computeCapability());
         }
         if (!device.driverVersion().isEmpty()) {
             facts.add("driver for CUDA " + device.driverVersion());
         }
-        String reason = device.reason().isEmpty() ? "" : ": " + device.reason();
-        return device
-                + "\n  "
-                + (device.isUsable() ? "usable" : "not usable")
-                + reason
-                + (facts.isEmpty() ? "" : "\n  " + String.join("; ", facts));
+        String state = device.isUsable() ? "usable" : "not usable";
+        String reason = device.reason();
+        if (!reason.isEmpty()) {
+            state = reason.startsWith(state) ? reason : state + ": " + reason;
+        }
+        return device + "\n  " + state + (facts.isEmpty() ? "" : "\n  " + String.join("; ", facts));
     }
 
     private static List<String> usable(List<DeviceInfo> devices) {

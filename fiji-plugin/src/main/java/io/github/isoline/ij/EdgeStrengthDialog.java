@@ -138,14 +138,15 @@ final class EdgeStrengthDialog implements DialogListener {
 
     /** What the numbers mean for this image, or what is wrong with them. */
     private String hintText() {
-        if (complaint != null) {
-            return Host.wrap(complaint) + "\n \n ";
-        }
         StringBuilder text = new StringBuilder();
-        text.append("Shape: pixels ")
-                .append(EdgeStrengthSettings.BELOW.equals(settings.foreground) ? "<= " : "> ")
-                .append(number(settings.threshold))
-                .append(" (pixel values as stored, whatever the LUT shows)");
+        if (complaint != null) {
+            text.append(Host.wrap(complaint));
+        } else {
+            text.append("Shape: pixels ")
+                    .append(EdgeStrengthSettings.BELOW.equals(settings.foreground) ? "<= " : "> ")
+                    .append(number(settings.threshold))
+                    .append(" (pixel values as stored, whatever the LUT shows)");
+        }
         if (image.isInvertedLut()) {
             text.append("\nThis image has an inverting LUT: its dark pixels have the high values.");
         }
@@ -155,6 +156,9 @@ final class EdgeStrengthDialog implements DialogListener {
     }
 
     private String length() {
+        if (!(settings.rho > 0)) {
+            return " ";
+        }
         Calibration calibration = image.getCalibration();
         if (!calibration.scaled()) {
             return "Rho: " + number(settings.rho) + " pixels (the image has no scale)";

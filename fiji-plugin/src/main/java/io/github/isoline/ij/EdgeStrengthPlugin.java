@@ -5,9 +5,11 @@ import ij.ImagePlus;
 import ij.Macro;
 import ij.WindowManager;
 import ij.plugin.PlugIn;
+import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Progress;
 import java.awt.GraphicsEnvironment;
+import java.util.Locale;
 
 /** Plugins > Isoline > Edge Strength Function... */
 public final class EdgeStrengthPlugin implements PlugIn {
@@ -41,15 +43,15 @@ public final class EdgeStrengthPlugin implements PlugIn {
             throw new BadInput(
                     "\"" + image.getTitle() + "\" is in use by another command; wait for its end.");
         }
+        EdgeStrengthJob job = new EdgeStrengthJob(image, settings);
         try {
             IJ.resetEscape();
-            EdgeStrengthJob job = new EdgeStrengthJob(image, settings);
-            result = job.run(new StatusBar());
-            tell(job, settings);
+            result = job.run(new StatusBar(Contexts.of(settings.device).device()));
         } finally {
             image.unlock();
         }
-        show(result);
+        IJ.showProgress(1.0);
+        show(result, tell(job, settings));
     }
 
     /** The settings from the macro or the dialog; null if the user closed the dialog. */
@@ -63,38 +65,45 @@ public final class EdgeStrengthPlugin implements PlugIn {
         return EdgeStrengthDialog.ask(image);
     }
 
-    private void tell(EdgeStrengthJob job, EdgeStrengthSettings settings) throws IsolineException {
+    /** Says in the log what must be known, and returns a line for the status bar. */
+    private static String tell(EdgeStrengthJob job, EdgeStrengthSettings settings)
+            throws IsolineException {
         String where = job.report().device();
-        IJ.showProgress(1.0);
-        String done = String.format("%s: %s, %.3f s", COMMAND, where, job.seconds());
-        IJ.showStatus(done);
+        String done = String.format(Locale.ROOT, "%s: %s, %.3f s", COMMAND, where, job.seconds());
         if (GraphicsEnvironment.isHeadless() || IJ.debugMode) {
             IJ.log(done + " (" + Contexts.of(settings.device).device().reason() + ")");
         }
         if (!job.converged()) {
             IJ.log(
-                    String.format(
-                            "%s: the tolerance %s was not reached after %d cycles (residual %s); the"
-                                    + " result is less exact than asked. Raise the tolerance.",
-                            COMMAND,
-                            settings.tolerance,
-                            job.report().iterations(),
-                            job.report().residual()));
+                    COMMAND
+                            + ": the tolerance "
+                            + settings.tolerance
+                            + " was not reached after "
+                            + job.report().iterations()
+                            + " cycles (residual "
+                            + job.report().residual()
+                            + "); the result is less exact than asked. Raise the tolerance.");
         }
+        return done;
     }
 
-    private static void show(ImagePlus image) {
+    private static void show(ImagePlus image, String status) {
         if (GraphicsEnvironment.isHeadless() && !IJ.isMacro()) {
             // There is no window to show it in: it becomes the current image.
             WindowManager.setTempCurrentImage(image);
         } else {
-            image.show();
+            image.show(status);
         }
     }
 
     /** Progress in ImageJ's window; Escape cancels. */
     private static final class StatusBar implements Progress {
+        private final DeviceInfo device;
         private long last = System.nanoTime() - REPAINT_NANOS;
+
+        StatusBar(DeviceInfo device) {
+            this.device = device;
+        }
 
         @Override
         public boolean step(double fraction, String stage) {
@@ -102,7 +111,7 @@ public final class EdgeStrengthPlugin implements PlugIn {
             if (now - last >= REPAINT_NANOS) {
                 last = now;
                 IJ.showProgress(Math.min(fraction, 0.999));
-                IJ.showStatus(COMMAND + ": " + stage + " (Esc cancels)");
+                IJ.showStatus("Isoline on " + device + ": " + stage + " (Esc cancels)");
             }
             return !IJ.escapePressed();
         }

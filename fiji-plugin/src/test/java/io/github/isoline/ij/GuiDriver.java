@@ -1,0 +1,224 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImageJ;
+import ij.ImagePlus;
+import ij.WindowManager;
+import ij.plugin.frame.Recorder;
+import java.awt.Button;
+import java.awt.Component;
+import java.awt.Container;
+import java.awt.Dialog;
+import java.awt.EventQueue;
+import java.awt.Rectangle;
+import java.awt.Robot;
+import java.awt.TextField;
+import java.awt.Toolkit;
+import java.awt.Window;
+import java.awt.event.ActionEvent;
+import java.awt.event.KeyEvent;
+import java.io.File;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import javax.imageio.ImageIO;
+
+/**
+ * A person before a real ImageJ window: started by GuiTest on a display of its own, once per scene.
+ * Prints what it saw as lines "key: value", and keeps screenshots in the folder it is given.
+ */
+final class GuiDriver {
+    private static final int PATIENCE_MS = 20_000;
+    private static final int GLANCE_MS = 20;
+
+    private final File pictures;
+
+    private GuiDriver(File pictures) {
+        this.pictures = pictures;
+    }
+
+    /** Arguments: the scene, the image to open, the folder for screenshots. */
+    public static void main(String[] args) throws Exception {
+        ImageJ imagej = new ImageJ(ImageJ.STANDALONE);
+        GuiDriver driver = new GuiDriver(new File(args[2]));
+        ImagePlus image = IJ.openImage(args[1]);
+        image.getCalibration().pixelWidth = 0.107;
+        image.getCalibration().pixelHeight = 0.107;
+        image.getCalibration().setUnit("um");
+        image.show();
+        imagej.setLocation(20, 20);
+        image.getWindow().setLocation(620, 200);
+        switch (args[0]) {
+            case "run":
+                driver.run();
+                break;
+            case "cancel":
+                driver.cancel(imagej);
+                break;
+            case "devices":
+                driver.devices();
+                break;
+            case "error":
+                driver.error();
+                break;
+            default:
+                throw new IllegalArgumentException(args[0]);
+        }
+        System.exit(0);
+    }
+
+    /** The dialog with its complaint, then OK, the result and what the recorder wrote. */
+    private void run() throws Exception {
+        Recorder recorder = new Recorder();
+        recorder.setLocation(20, 700);
+        IJ.doCommand("Edge Strength Function...");
+        Dialog dialog = dialog();
+        dialog.setLocation(40, 150);
+        List<TextField> fields = all(dialog, TextField.class);
+        EventQueue.invokeAndWait(() -> fields.get(0).setText("-5"));
+        await("a complaint", () -> !button(dialog, "OK").isEnabled());
+        say("ok with rho -5", button(dialog, "OK").isEnabled());
+        picture("complaint");
+        EventQueue.invokeAndWait(
+                () -> {
+                    fields.get(0).setText("32");
+                    fields.get(3).setText("110");
+                });
+        await("no complaint", () -> button(dialog, "OK").isEnabled());
+        picture("dialog");
+        press(button(dialog, "OK"));
+        await("a result", () -> title().startsWith("ESF of"));
+        picture("result");
+        ImagePlus result = WindowManager.getCurrentImage();
+        say("title", result.getTitle());
+        say("unit", result.getCalibration().getUnit());
+        say("recorded", recorder.getText().trim().replace('\n', ' '));
+        say("progress bar at rest", IJ.getInstance().getProgressBar().getWidth() > 0);
+    }
+
+    /** Escape during a long run, while the event thread still answers. */
+    private void cancel(ImageJ imagej) throws Exception {
+        IJ.doCommand("Edge Strength Function...");
+        Dialog dialog = dialog();
+        List<TextField> fields = all(dialog, TextField.class);
+        EventQueue.invokeAndWait(() -> fields.get(1).setText("9000000"));
+        press(button(dialog, "OK"));
+        ImagePlus input = WindowManager.getCurrentImage();
+        await("the run to begin", input::isLocked);
+        IJ.wait(1000);
+        long asked = System.nanoTime();
+        EventQueue.invokeAndWait(() -> {});
+        say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
+        picture("running");
+        Robot robot = new Robot();
+        imagej.toFront();
+        EventQueue.invokeAndWait(imagej::requestFocus);
+        IJ.wait(300);
+        robot.keyPress(KeyEvent.VK_ESCAPE);
+        robot.keyRelease(KeyEvent.VK_ESCAPE);
+        await("the run to end", () -> !input.isLocked());
+        IJ.wait(200);
+        picture("cancelled");
+        say("images", WindowManager.getImageCount());
+        say("current", title());
+    }
+
+    private void devices() throws Exception {
+        IJ.doCommand("Devices...");
+        Dialog dialog = dialog();
+        dialog.setLocation(40, 150);
+        IJ.wait(300);
+        picture("devices");
+        say("dialog", dialog.getTitle());
+        press(button(dialog, "OK"));
+    }
+
+    /** A broken installation: one message, and ImageJ works on. */
+    private void error() throws Exception {
+        IJ.doCommand("Edge Strength Function...");
+        Dialog dialog = dialog();
+        IJ.wait(300);
+        picture("error");
+        say("dialog", dialog.getTitle());
+        press(button(dialog, "OK"));
+        IJ.wait(500);
+        int open = 0;
+        for (Window window : Window.getWindows()) {
+            if (window.isShowing() && window instanceof Dialog) {
+                open++;
+            }
+        }
+        say("dialogs left", open);
+        IJ.run("Invert");
+        say("current", title());
+    }
+
+    private static Dialog dialog() throws Exception {
+        Dialog[] found = new Dialog[1];
+        await(
+                "a dialog",
+                () -> {
+                    for (Window window : Window.getWindows()) {
+                        if (window instanceof Dialog && window.isShowing()) {
+                            found[0] = (Dialog) window;
+                        }
+                    }
+                    return found[0] != null;
+                });
+        return found[0];
+    }
+
+    private static Button button(Container root, String label) {
+        for (Button button : all(root, Button.class)) {
+            if (button.getLabel().trim().equals(label)) {
+                return button;
+            }
+        }
+        throw new AssertionError("no button " + label);
+    }
+
+    private static void press(Button button) {
+        ActionEvent event =
+                new ActionEvent(button, ActionEvent.ACTION_PERFORMED, button.getLabel());
+        Toolkit.getDefaultToolkit().getSystemEventQueue().postEvent(event);
+    }
+
+    private static <T extends Component> List<T> all(Container root, Class<T> type) {
+        List<T> found = new ArrayList<>();
+        for (Component child : root.getComponents()) {
+            if (type.isInstance(child)) {
+                found.add(type.cast(child));
+            }
+            if (child instanceof Container) {
+                found.addAll(all((Container) child, type));
+            }
+        }
+        return found;
+    }
+
+    private static String title() {
+        ImagePlus image = WindowManager.getCurrentImage();
+        return image == null ? "" : image.getTitle();
+    }
+
+    private static void await(String what, Callable<Boolean> condition) throws Exception {
+        long end = System.currentTimeMillis() + PATIENCE_MS;
+        while (!condition.call()) {
+            if (System.currentTimeMillis() > end) {
+                throw new AssertionError("waited in vain for " + what);
+            }
+            Thread.sleep(GLANCE_MS);
+        }
+    }
+
+    private void picture(String name) throws Exception {
+        IJ.wait(300);
+        Rectangle screen = new Rectangle(Toolkit.getDefaultToolkit().getScreenSize());
+        ImageIO.write(
+                new Robot().createScreenCapture(screen), "png", new File(pictures, name + ".png"));
+    }
+
+    private static void say(String key, Object value) {
+        System.out.println(key + ": " + value);
+    }
+}
