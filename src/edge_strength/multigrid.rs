@@ -1,24 +1,680 @@
+//! The converged mode: (∇² − λ)v = 0 off the shape, v = 1 on it, zero normal derivative at the border, by multigrid.
+//!
+//! **Method.** V-cycles on cell-centred grids, each half as fine as the one before. A coarse cell is fixed when any of
+//! its children is, so a coarse correction never leaks through a line one pixel wide and never overshoots. The price,
+//! corrections that miss a fringe along the shape, is paid by the smoother: a Chebyshev polynomial of the plain
+//! five-point (seven-point) update, whose steps run inside a tile while it is in the cache, so that many steps cost
+//! one pass over memory. Coarse right sides are sums of the children's residuals; corrections are interpolated
+//! linearly. Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed.
+//!
+//! **Accuracy.** Values are float32. Residuals are summed from differences, Σ(v_n − v) − λv, so λ is not lost beside
+//! 4 + λ however large ρ is; what remains is the rounding of the smoother, about 1e-6.
+//!
+//! **Same on every device.** Tiles, grids and order of operations are pure functions of the image's shape, and the only
+//! reduction is a maximum: any number of threads gives the same bits. The CUDA kernels do the same operations.
+//!
+//! `docs/edge_strength_converged.md` has the reasons, the measured rates and what did not pay.
+
 use crate::error::Result;
 use crate::progress::Ticker;
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+use std::ops::Range;
 
+/// What a solve reached.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Solution {
     pub cycles: u64,
+    /// The estimated largest error of any pixel; see [`Watch`].
     pub residual: f64,
     pub converged: bool,
 }
 
+/// What a solve is asked for.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Goal {
+    /// 1/ρ².
     pub lambda: f64,
+    /// Stop when the estimated largest error of any pixel is at most this.
     pub tolerance: f64,
     pub max_cycles: u64,
 }
 
-pub(super) fn solve(
-    _field: &mut [f32],
-    _fixed: &[u8],
-    _shape: [usize; 3],
-    _goal: &Goal,
-    _ticker: &Ticker,
-) -> Result<Solution> {
-    Err(crate::Error::new(crate::ErrorKind::Unsupported, "being written"))
+/// Steps of the smoother before and after each coarse correction.
+pub(super) const STEPS_2D: usize = 8;
+pub(super) const STEPS_3D: usize = 4;
+
+/// The smoother damps every error whose eigenvalue of −∇² is above this: well below the 2 (2D) that coarse grids
+/// demand, because near the shape the coarse grids cannot help.
+const SMOOTH_FROM_2D: f64 = 0.15;
+const SMOOTH_FROM_3D: f64 = 0.6;
+
+/// The order of a Chebyshev polynomial's steps that keeps both intermediate values and rounding errors within 5×.
+const ORDER_2D: [usize; STEPS_2D] = [2, 6, 3, 5, 0, 7, 1, 4];
+const ORDER_3D: [usize; STEPS_3D] = [1, 3, 0, 2];
+
+/// Coarsening stops when λ in units of the grid reaches this (cells are 2ρ wide): smoothing alone then converges.
+const COARSEST_LAMBDA: f64 = 4.0;
+
+/// Smoothings that solve the coarsest grid.
+pub(super) const COARSEST_SMOOTHINGS: usize = 4;
+
+/// Above this λ every value but the shape's is below any tolerance, and float32 would overflow.
+const LARGEST_LAMBDA: f64 = 1e12;
+
+/// One grid's numbers, the same on all devices.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    pub shape: [usize; 3],
+    pub lambda: f32,
+    /// The smoother's step widths, in order; [`STEPS_2D`] or [`STEPS_3D`] of them.
+    pub weights: Vec<f32>,
 }
+
+/// All grids that `lambda` and the shape call for, finest first; fixed cells may end the list earlier.
+pub(super) fn grids(shape: [usize; 3], lambda: f64) -> Vec<Grid> {
+    let mut lambda = lambda.min(LARGEST_LAMBDA);
+    let volume = shape[2] > 1;
+    let mut grids = vec![Grid { shape, lambda: lambda as f32, weights: weights(volume, lambda) }];
+    let mut cells = shape;
+    while cells.iter().any(|&n| n > 1) && lambda < COARSEST_LAMBDA {
+        lambda *= 4.0;
+        cells = std::array::from_fn(|axis| half(cells[axis], shape[axis], grids.len()));
+        grids.push(Grid { shape: cells, lambda: lambda as f32, weights: weights(volume, lambda) });
+    }
+    grids
+}
+
+/// Half of `n` cells, rounded to where `level` grids down the border stays closest to the image's: always rounding up
+/// would let it drift outwards by up to a cell, and convergence suffers (0.64 instead of 0.2 a cycle at 513²).
+fn half(n: usize, image: usize, level: usize) -> usize {
+    let (down, up) = ((n / 2).max(1), n.div_ceil(2));
+    let miss = |cells: usize| ((cells as u128) << level).abs_diff(image as u128);
+    if miss(down) <= miss(up) { down } else { up }
+}
+
+/// The reciprocal roots of the Chebyshev polynomial of the smoothed part of the spectrum, in a stable order.
+fn weights(volume: bool, lambda: f64) -> Vec<f32> {
+    let (order, from, to): (&[usize], f64, f64) =
+        if volume { (&ORDER_3D, SMOOTH_FROM_3D, 12.0) } else { (&ORDER_2D, SMOOTH_FROM_2D, 8.0) };
+    let (middle, radius) = ((from + to) / 2.0 + lambda, (to - from) / 2.0);
+    let steps = order.len() as f64;
+    let root = |index: usize| middle + radius * (std::f64::consts::PI * (index as f64 + 0.5) / steps).cos();
+    order.iter().map(|&index| (1.0 / root(index)) as f32).collect()
+}
+
+/// Estimates the largest error from how much each cycle changes: when changes δ shrink by a factor q, what is left to
+/// change after a cycle is δ·q/(1 − q). The worst of the last two factors and [`SMALLEST_FACTOR`] is taken.
+pub(super) struct Watch {
+    change: f64,
+    factor: f64,
+    pub residual: f64,
+}
+
+/// The first cycles can be quicker than the later ones, which still have the slowest errors to work on.
+const SMALLEST_FACTOR: f64 = 0.2;
+
+/// Assumed until there are two changes to compare.
+const FIRST_FACTOR: f64 = 0.9;
+
+/// Rounding can make a change larger than the last one; then the estimate is large, but finite.
+const LARGEST_FACTOR: f64 = 0.999;
+
+impl Watch {
+    pub(super) fn new() -> Self {
+        Self { change: f64::NAN, factor: 0.0, residual: f64::INFINITY }
+    }
+
+    /// Takes note of the largest change of any pixel in one whole cycle.
+    pub(super) fn note(&mut self, change: f64) {
+        let factor = if self.change.is_nan() { FIRST_FACTOR } else { change / self.change.max(f64::MIN_POSITIVE) };
+        let worse = factor.max(self.factor).clamp(SMALLEST_FACTOR, LARGEST_FACTOR);
+        self.residual = change * worse / (1.0 - worse);
+        // The assumed factor only serves the first cycle.
+        self.factor = if self.change.is_nan() { 0.0 } else { factor };
+        self.change = change;
+    }
+
+    /// How far the logarithm of the error has come, in 0..=1.
+    pub(super) fn fraction(&self, goal: &Goal) -> f64 {
+        (self.residual.min(1.0).ln() / goal.tolerance.ln()).clamp(0.0, 1.0)
+    }
+}
+
+/// Solves in place. `field` is packed, x fastest; in: the start, out: v. `fixed` is 1 on the shape. A `shape` of
+/// depth 1 is 2D.
+pub(super) fn solve(
+    field: &mut [f32],
+    fixed: &[u8],
+    shape: [usize; 3],
+    goal: &Goal,
+    ticker: &Ticker,
+) -> Result<Solution> {
+    if !fixed.contains(&1) {
+        field.fill(0.0);
+        return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
+    }
+    let mut levels = levels(fixed, shape, goal.lambda);
+    let finest = &mut levels[0];
+    finest.values.copy_from_slice(field);
+    finest.values.iter_mut().zip(fixed).filter(|(_, f)| **f != 0).for_each(|(v, _)| *v = 1.0);
+    let mut watch = Watch::new();
+    let mut cycles = 0;
+    while cycles < goal.max_cycles && watch.residual > goal.tolerance {
+        watch.note(f64::from(cycle(&mut levels, true, ticker)?));
+        cycles += 1;
+        ticker.set(watch.fraction(goal));
+    }
+    field.copy_from_slice(&levels[0].values);
+    Ok(Solution { cycles, residual: watch.residual, converged: watch.residual <= goal.tolerance })
+}
+
+/// A grid and its fields.
+struct Level {
+    grid: Grid,
+    fixed: Vec<u8>,
+    /// The finest grid: v. Others: the correction of the grid above.
+    values: Vec<f32>,
+    /// The values after the first smoothing.
+    smoothed: Vec<f32>,
+    /// The right side; empty (zero) on the finest grid.
+    right: Vec<f32>,
+}
+
+fn levels(fixed: &[u8], shape: [usize; 3], lambda: f64) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    for grid in grids(shape, lambda) {
+        let fixed = match levels.last() {
+            None => fixed.to_vec(),
+            Some(finer) => coarsen(&finer.fixed, finer.grid.shape, grid.shape),
+        };
+        if !levels.is_empty() && !fixed.contains(&0) {
+            break;
+        }
+        let cells = fixed.len();
+        let right = if levels.is_empty() { Vec::new() } else { vec![0.0; cells] };
+        levels.push(Level { grid, fixed, values: vec![0.0; cells], smoothed: vec![0.0; cells], right });
+    }
+    levels
+}
+
+/// The children of coarse cell `index` along one axis. When the count was rounded down, the last cell has three.
+fn children(index: usize, coarse: usize, fine: usize) -> Range<usize> {
+    2 * index..if index + 1 == coarse { fine } else { 2 * index + 2 }
+}
+
+fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Vec<u8> {
+    let mut cells = vec![0; coarse.iter().product()];
+    cells.par_chunks_mut(coarse[0]).enumerate().for_each(|(row, cells)| {
+        for z in children(row / coarse[1], coarse[2], fine[2]) {
+            for y in children(row % coarse[1], coarse[1], fine[1]) {
+                let line = &fixed[(z * fine[1] + y) * fine[0]..][..fine[0]];
+                for (x, cell) in cells.iter_mut().enumerate() {
+                    *cell |= line[children(x, coarse[0], fine[0])].iter().fold(0, |any, f| any | f);
+                }
+            }
+        }
+    });
+    cells
+}
+
+/// One V-cycle from the first of `levels` down; `measured`: returns the largest change of its values.
+fn cycle(levels: &mut [Level], measured: bool, ticker: &Ticker) -> Result<f32> {
+    let Some((level, coarser)) = levels.split_first_mut() else { return Ok(0.0) };
+    let Level { grid, fixed, values, smoothed, right } = level;
+    let problem = Problem { grid, fixed, right };
+    let start = if measured { Source::Values(values) } else { Source::Zero };
+    if coarser.is_empty() {
+        relax(&problem, start, smoothed, None, ticker)?;
+        if !measured {
+            for _ in 0..COARSEST_SMOOTHINGS / 2 - 1 {
+                relax(&problem, Source::Values(smoothed), values, None, ticker)?;
+                relax(&problem, Source::Values(values), smoothed, None, ticker)?;
+            }
+        }
+        return relax(&problem, Source::Values(smoothed), values, None, ticker);
+    }
+    let below = &mut coarser[0];
+    let residual = Some((&mut below.right[..], below.grid.shape));
+    relax(&problem, start, smoothed, residual, ticker)?;
+    cycle(coarser, false, ticker)?;
+    let correction = Source::Corrected(smoothed, &coarser[0].values, coarser[0].grid.shape);
+    relax(&problem, correction, values, None, ticker)
+}
+
+/// What stays the same in all passes over one grid.
+struct Problem<'a> {
+    grid: &'a Grid,
+    fixed: &'a [u8],
+    right: &'a [f32],
+}
+
+/// What a pass starts from.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Zero,
+    Values(&'a [f32]),
+    /// Values, and a coarser grid's values to be added by linear interpolation.
+    Corrected(&'a [f32], &'a [f32], [usize; 3]),
+}
+
+/// A tile's extent without its halo; in 3D bands are TILE_Z slices. All but the first even, as children are pairs.
+const TILE_X: usize = 256;
+const TILE_Y: usize = 64;
+const TILE_VOLUME: [usize; 3] = [128, 32, 16];
+
+/// Smooths `source` into `target`, and sums the children's residuals into the coarser right side if there is one.
+/// Returns the largest difference between the new and the old `target`.
+fn relax(
+    problem: &Problem<'_>,
+    source: Source<'_>,
+    target: &mut [f32],
+    coarse: Option<(&mut [f32], [usize; 3])>,
+    ticker: &Ticker,
+) -> Result<f32> {
+    let shape = problem.grid.shape;
+    let volume = shape[2] > 1;
+    // Bands along the slowest axis are independent pieces of the target.
+    let (axis, thickness) = if volume { (2, TILE_VOLUME[2]) } else { (1, TILE_Y) };
+    let plane = |shape: [usize; 3]| shape[0] * if volume { shape[1] } else { 1 };
+    let (right, coarse_shape) = coarse.unwrap_or((&mut [], [0; 3]));
+    let mut right = if right.is_empty() {
+        Vec::new()
+    } else {
+        right.chunks_mut(plane(coarse_shape) * thickness / 2).map(Some).collect()
+    };
+    let bands: Vec<_> = target.chunks_mut(plane(shape) * thickness).collect();
+    // A last band of one leftover row has no coarse cells of its own.
+    right.resize_with(bands.len(), || None);
+    let changes = bands
+        .into_par_iter()
+        .zip(right)
+        .enumerate()
+        .map_init(Tile::default, |tile, (index, (target, right))| {
+            ticker.check()?;
+            let first = index * thickness;
+            let band = Band {
+                problem,
+                source,
+                tile,
+                target,
+                right,
+                coarse: coarse_shape,
+                axis,
+                along: first..(first + thickness).min(shape[axis]),
+            };
+            Ok(Arch::new().dispatch(band))
+        })
+        .collect::<Result<Vec<f32>>>()?;
+    Ok(changes.into_iter().fold(0.0, f32::max))
+}
+
+/// The rows (2D) or slices (3D) that one worker computes at a time, tile after tile.
+struct Band<'a> {
+    problem: &'a Problem<'a>,
+    source: Source<'a>,
+    /// Memory that the next band will use again.
+    tile: &'a mut Tile,
+    target: &'a mut [f32],
+    right: Option<&'a mut [f32]>,
+    coarse: [usize; 3],
+    axis: usize,
+    along: Range<usize>,
+}
+
+impl WithSimd for Band<'_> {
+    type Output = f32;
+
+    /// Everything below is inlined into this, and so compiled for the vector unit that was found.
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, _simd: S) -> f32 {
+        self.relax()
+    }
+}
+
+/// A tile in the cache: its pixels and a halo of steps + 1 around them. Outside the image the halo holds the image
+/// mirrored, whose update is the mirror of the update: that is the border condition, without a branch.
+#[derive(Default)]
+struct Tile {
+    /// First pixel, and pixels, without the halo.
+    first: [usize; 3],
+    size: [usize; 3],
+    halo: [usize; 3],
+    /// The extent with the halo.
+    full: [usize; 3],
+    current: Vec<f32>,
+    next: Vec<f32>,
+    /// 0 on the shape, else 1.
+    free: Vec<f32>,
+    right: Vec<f32>,
+}
+
+impl Band<'_> {
+    #[inline(always)]
+    fn relax(&mut self) -> f32 {
+        let shape = self.problem.grid.shape;
+        let steps = self.problem.grid.weights.len();
+        let volume = shape[2] > 1;
+        let extent = if volume { TILE_VOLUME } else { [TILE_X, TILE_Y, 1] };
+        let halo = [steps + 1, steps + 1, if volume { steps + 1 } else { 0 }];
+        let largest: usize = (0..3).map(|axis| extent[axis].min(shape[axis]) + 2 * halo[axis]).product();
+        let mut tile = std::mem::take(self.tile);
+        tile.halo = halo;
+        for values in [&mut tile.current, &mut tile.next, &mut tile.free] {
+            values.resize(largest.max(values.len()), 0.0);
+        }
+        tile.right.resize(if self.problem.right.is_empty() { 0 } else { largest }, 0.0);
+        let mut change = 0f32;
+        let rows = if self.axis == 1 { self.along.clone() } else { 0..shape[1] };
+        let slices = if self.axis == 2 { self.along.clone() } else { 0..1 };
+        for y in rows.clone().step_by(extent[1]) {
+            for x in (0..shape[0]).step_by(extent[0]) {
+                tile.first = [x, y, slices.start];
+                tile.size = [extent[0].min(shape[0] - x), extent[1].min(rows.end - y), slices.len()];
+                tile.full = std::array::from_fn(|axis| tile.size[axis] + 2 * tile.halo[axis]);
+                tile.load(self.problem, self.source);
+                for (step, &weight) in self.problem.grid.weights.iter().enumerate() {
+                    tile.step(step + 1, weight, self.problem.grid.lambda);
+                }
+                change = change.max(self.store(&tile));
+                if self.right.is_some() {
+                    tile.residual(self.problem.grid.lambda);
+                    self.restrict(&tile);
+                }
+            }
+        }
+        *self.tile = tile;
+        change
+    }
+
+    /// Where a row of the tile lies in the band's target.
+    fn row(&self, tile: &Tile, y: usize, z: usize) -> Range<usize> {
+        let [width, height, _] = self.problem.grid.shape;
+        let origin = if self.axis == 2 { [0, self.along.start] } else { [self.along.start, 0] };
+        let at = ((tile.first[2] + z - origin[1]) * height + tile.first[1] + y - origin[0]) * width + tile.first[0];
+        at..at + tile.size[0]
+    }
+
+    #[inline(always)]
+    fn store(&mut self, tile: &Tile) -> f32 {
+        let mut change = 0f32;
+        for z in 0..tile.size[2] {
+            for y in 0..tile.size[1] {
+                let range = self.row(tile, y, z);
+                let target = &mut self.target[range];
+                let values = &tile.current[tile.at(0, y, z)..][..target.len()];
+                for (to, &from) in target.iter_mut().zip(values) {
+                    let difference = (from - *to).abs();
+                    change = if difference > change { difference } else { change };
+                    *to = from;
+                }
+            }
+        }
+        change
+    }
+
+    /// Right side of a coarse cell: 4 × the mean of its children's residuals (a coarse pixel's unit of area is 4 fine
+    /// ones). The third child of a last cell only counts for the mask.
+    #[inline(always)]
+    fn restrict(&mut self, tile: &Tile) {
+        let Some(right) = &mut self.right else { return };
+        let shape = self.problem.grid.shape;
+        let volume = shape[2] > 1;
+        let [columns, rows, slices]: [Range<usize>; 3] = std::array::from_fn(|axis| {
+            tile.first[axis] / 2..(tile.first[axis] + tile.size[axis]).div_ceil(2).min(self.coarse[axis])
+        });
+        let base = self.along.start / 2;
+        let line = |y: usize, z: usize| &tile.next[tile.at(0, y, z)..][..tile.size[0]];
+        // A child beyond the border is the mirror of the one at the border.
+        let second = |index: usize, axis: usize| (2 * index + 1).min(shape[axis] - 1) - tile.first[axis];
+        for z in slices {
+            let depths = [2 * z - tile.first[2], second(z, 2)];
+            for y in rows.clone() {
+                let heights = [2 * y - tile.first[1], second(y, 1)];
+                let lines = depths.map(|z| heights.map(|y| line(y, z)));
+                let row = if volume { (z - base) * self.coarse[1] + y } else { y - base };
+                let target = &mut right[row * self.coarse[0]..][columns.clone()];
+                for (index, to) in target.iter_mut().enumerate() {
+                    let (a, b) = (2 * index, (2 * index + 1).min(tile.size[0] - 1));
+                    let sum = |lines: &[&[f32]; 2]| (lines[0][a] + lines[0][b]) + (lines[1][a] + lines[1][b]);
+                    *to = if volume { (sum(&lines[0]) + sum(&lines[1])) * 0.5 } else { sum(&lines[0]) };
+                }
+            }
+        }
+    }
+}
+
+/// The pixel that lies at `index` when the image is mirrored at its borders again and again.
+fn mirror(index: isize, count: usize) -> usize {
+    let index = index.rem_euclid(2 * count as isize) as usize;
+    if index < count { index } else { 2 * count - 1 - index }
+}
+
+/// The coarse cells that a fine one is interpolated from: the nearest (3/4) and the next (1/4).
+fn parents(index: usize, coarse: usize) -> [usize; 2] {
+    let near = index / 2;
+    let far = if index % 2 == 0 { near.saturating_sub(1) } else { near + 1 };
+    [near.min(coarse - 1), far.min(coarse - 1)]
+}
+
+#[inline(always)]
+fn blend(near: f32, far: f32) -> f32 {
+    near.mul_add(0.75, 0.25 * far)
+}
+
+impl Tile {
+    /// The index of a pixel, counted without the halo.
+    fn at(&self, x: usize, y: usize, z: usize) -> usize {
+        ((z + self.halo[2]) * self.full[1] + y + self.halo[1]) * self.full[0] + x + self.halo[0]
+    }
+
+    /// Fills the tile and its halo.
+    #[inline(always)]
+    fn load(&mut self, problem: &Problem<'_>, source: Source<'_>) {
+        let shape = problem.grid.shape;
+        let [width, height, depth] = shape;
+        let columns = Columns { first: self.first[0], halo: self.halo[0], width };
+        let mut lines = Lines::default();
+        for (row, start) in (0..self.full[2] * self.full[1]).map(|row| (row, row * self.full[0])) {
+            let z = mirror((self.first[2] + row / self.full[1]) as isize - self.halo[2] as isize, depth);
+            let y = mirror((self.first[1] + row % self.full[1]) as isize - self.halo[1] as isize, height);
+            let from = (z * height + y) * width..(z * height + y + 1) * width;
+            let into = start..start + self.full[0];
+            let free = &mut self.free[into.clone()];
+            columns.spread(&problem.fixed[from.clone()], free, |fixed| if fixed == 0 { 1.0 } else { 0.0 });
+            if !problem.right.is_empty() {
+                columns.spread(&problem.right[from.clone()], &mut self.right[into.clone()], |value| value);
+            }
+            let current = &mut self.current[into.clone()];
+            match source {
+                Source::Zero => current.fill(0.0),
+                Source::Values(values) => columns.spread(&values[from], current, |value| value),
+                Source::Corrected(values, coarse, coarse_shape) => {
+                    columns.spread(&values[from], current, |value| value);
+                    lines.interpolate(coarse, coarse_shape, columns.image(self.full[0]), [y, z]);
+                    let next = &mut self.next[into];
+                    columns.spread_from(&lines.fine, lines.first, next, |value| value);
+                    for ((value, &free), &correction) in current.iter_mut().zip(&*free).zip(&*next) {
+                        *value = free.mul_add(correction, *value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One step of the smoother on all pixels that later steps still need.
+    #[inline(always)]
+    fn step(&mut self, number: usize, weight: f32, lambda: f32) {
+        self.sweep(
+            number,
+            #[inline(always)]
+            |sum, neighbours, centre, free, right| {
+                let change = centre.mul_add(-lambda, centre.mul_add(-neighbours, sum.total())) - right;
+                (weight * free).mul_add(change, centre)
+            },
+        );
+        std::mem::swap(&mut self.current, &mut self.next);
+    }
+
+    /// The residual, from differences so that no rounding of 4v is left in it, into `next`; 0 on the shape.
+    #[inline(always)]
+    fn residual(&mut self, lambda: f32) {
+        self.sweep(
+            self.halo[0],
+            #[inline(always)]
+            |sum, _, centre, free, right| free * (right - centre.mul_add(-lambda, sum.differences(centre))),
+        );
+    }
+
+    /// Applies `update` to the tile and the halo without its outer `margin` pixels, from `current` into `next`.
+    #[inline(always)]
+    fn sweep(&mut self, margin: usize, update: impl Fn(Sum, f32, f32, f32, f32) -> f32) {
+        let [width, height, depth] = self.full;
+        let volume = self.halo[2] > 0;
+        let slices = if volume { margin..depth - margin } else { 0..1 };
+        let n = width - 2 * margin;
+        for z in slices {
+            for y in margin..height - margin {
+                let at = (z * height + y) * width + margin;
+                let line = |from: usize| &self.current[from..from + n];
+                let (left, right, up, down) = (line(at - 1), line(at + 1), line(at - width), line(at + width));
+                let centre = line(at);
+                let free = &self.free[at..at + n];
+                let next = &mut self.next[at..at + n];
+                if volume {
+                    let (front, back) = (line(at - width * height), line(at + width * height));
+                    if self.right.is_empty() {
+                        for i in 0..n {
+                            let pairs = Sum([[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]], true);
+                            next[i] = update(pairs, 6.0, centre[i], free[i], 0.0);
+                        }
+                    } else {
+                        let side = &self.right[at..at + n];
+                        for i in 0..n {
+                            let pairs = Sum([[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]], true);
+                            next[i] = update(pairs, 6.0, centre[i], free[i], side[i]);
+                        }
+                    }
+                } else if self.right.is_empty() {
+                    for i in 0..n {
+                        let pairs = Sum([[left[i], right[i]], [up[i], down[i]], [0.0; 2]], false);
+                        next[i] = update(pairs, 4.0, centre[i], free[i], 0.0);
+                    }
+                } else {
+                    let side = &self.right[at..at + n];
+                    for i in 0..n {
+                        let pairs = Sum([[left[i], right[i]], [up[i], down[i]], [0.0; 2]], false);
+                        next[i] = update(pairs, 4.0, centre[i], free[i], side[i]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The neighbours of a pixel in pairs, and whether the third pair (front and back) counts.
+struct Sum([[f32; 2]; 3], bool);
+
+impl Sum {
+    #[inline(always)]
+    fn total(&self) -> f32 {
+        let Self([[l, r], [u, d], [f, b]], volume) = *self;
+        let sum = (l + r) + (u + d);
+        if volume { sum + (f + b) } else { sum }
+    }
+
+    #[inline(always)]
+    fn differences(&self, c: f32) -> f32 {
+        let Self([[l, r], [u, d], [f, b]], volume) = *self;
+        let sum = ((l - c) + (r - c)) + ((u - c) + (d - c));
+        if volume { sum + ((f - c) + (b - c)) } else { sum }
+    }
+}
+
+/// How a tile's rows lie on the image's.
+#[derive(Clone, Copy)]
+struct Columns {
+    first: usize,
+    halo: usize,
+    width: usize,
+}
+
+impl Columns {
+    /// The image's columns that a row of `full` pixels needs.
+    fn image(&self, full: usize) -> Range<usize> {
+        // A mirrored halo reaches back into the image.
+        let mirrored = self.first < self.halo || self.first + full > self.width + self.halo;
+        if mirrored && self.width < 2 * full {
+            return 0..self.width;
+        }
+        let last = (self.first + full - self.halo).min(self.width);
+        self.first.saturating_sub(self.halo)..last
+    }
+
+    #[inline(always)]
+    fn spread<T: Copy>(&self, line: &[T], into: &mut [f32], map: impl Fn(T) -> f32) {
+        self.spread_from(line, 0, into, map);
+    }
+
+    /// Copies a row of the image, whose first element is column `origin`, with mirrored ends.
+    #[inline(always)]
+    fn spread_from<T: Copy>(&self, line: &[T], origin: usize, into: &mut [f32], map: impl Fn(T) -> f32) {
+        let left = self.halo.saturating_sub(self.first);
+        let right = (self.width + self.halo - self.first).min(into.len());
+        let from = self.first + left - self.halo - origin;
+        for (to, &value) in into[left..right].iter_mut().zip(&line[from..from + right - left]) {
+            *to = map(value);
+        }
+        for index in (0..left).chain(right..into.len()) {
+            into[index] = map(line[mirror((self.first + index) as isize - self.halo as isize, self.width) - origin]);
+        }
+    }
+}
+
+/// A coarse correction on its way to one row of a tile.
+#[derive(Default)]
+struct Lines {
+    coarse: Vec<f32>,
+    fine: Vec<f32>,
+    /// The image column of `fine[0]`.
+    first: usize,
+}
+
+impl Lines {
+    /// Interpolates row (`y`, `z`) of the finer grid on `columns`: along z, then y, then x.
+    #[inline(always)]
+    fn interpolate(&mut self, values: &[f32], coarse: [usize; 3], columns: Range<usize>, [y, z]: [usize; 2]) {
+        let cells = columns.start / 2..columns.end.div_ceil(2);
+        // The line of coarse values with one more at each end; at the border the end is repeated.
+        let inner = cells.start.saturating_sub(1)..(cells.end + 1).min(coarse[0]);
+        let lead = usize::from(cells.start == 0);
+        self.coarse.resize(cells.len() + 2, 0.0);
+        let rows = parents(z, coarse[2])
+            .map(|z| parents(y, coarse[1]).map(|y| &values[(z * coarse[1] + y) * coarse[0]..][inner.clone()]));
+        let line = &mut self.coarse[lead..lead + inner.len()];
+        let volume = coarse[2] > 1;
+        for (i, to) in line.iter_mut().enumerate() {
+            let [near, far] = if volume {
+                [blend(rows[0][0][i], rows[1][0][i]), blend(rows[0][1][i], rows[1][1][i])]
+            } else {
+                [rows[0][0][i], rows[0][1][i]]
+            };
+            *to = blend(near, far);
+        }
+        let (first, last) = (self.coarse[lead], self.coarse[lead + inner.len() - 1]);
+        self.coarse[..lead].fill(first);
+        self.coarse[lead + inner.len()..].fill(last);
+        self.first = 2 * cells.start;
+        self.fine.resize(2 * cells.len(), 0.0);
+        let n = cells.len();
+        let (before, here, after) = (&self.coarse[..n], &self.coarse[1..n + 1], &self.coarse[2..n + 2]);
+        for (i, pair) in self.fine.chunks_exact_mut(2).enumerate() {
+            pair[0] = blend(here[i], before[i]);
+            pair[1] = blend(here[i], after[i]);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "multigrid_tests.rs"]
+mod tests;
