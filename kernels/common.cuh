@@ -1,0 +1,86 @@
+// Shared by every kernel of the library: fixed-width names, image borders, bit masks, asynchronous copies.
+//
+// Rounding is part of the contract: the CPU path must give the same bits. Arithmetic that reaches a result is
+// therefore written with the _rn intrinsics and the files are compiled with -fmad=false.
+#pragma once
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+constexpr u32 WARP = 32;
+constexpr u32 ALL_LANES = 0xFFFFFFFFu;
+
+// Bits of a mask row are stored 32 to a word, after one pad word that holds the row's mirror image; one more
+// pad word follows the row. MASK_LEAD + x/32 is the word of pixel x, for x from -32 on.
+constexpr int MASK_WORD_BITS = 32;
+constexpr int MASK_LEAD = 1;
+
+// Mirror index: ... 2 1 0 | 0 1 2 ... n-1 | n-1 n-2 ... The loop runs more than once only where the halo is wider
+// than the image.
+__device__ __forceinline__ int mirror(int i, int n)
+{
+    while (i < 0 || i >= n) i = i < 0 ? -1 - i : n - 1 - (i - n);
+    return i;
+}
+
+__device__ __forceinline__ int clamp_index(int i, int n) { return min(max(i, 0), n - 1); }
+
+// The bit of pixel x, x >= -32, in a padded mask row.
+__device__ __forceinline__ bool mask_bit(const u32 *row, int x)
+{
+    const u32 bit = static_cast<u32>(x + MASK_LEAD * MASK_WORD_BITS);
+    return (row[bit / MASK_WORD_BITS] >> (bit % MASK_WORD_BITS)) & 1u;
+}
+
+// Copies from global to shared memory that need no register and complete in the order of their groups. A thread
+// that reads only what it copied itself needs no barrier, only the wait. Turing has no such copy and does it at once.
+template <int BYTES>
+__device__ __forceinline__ void copy_async(float *shared, const float *global)
+{
+    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "the hardware copies 4, 8 or 16 bytes");
+#if __CUDA_ARCH__ >= 800
+    const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(BYTES) : "memory");
+#else
+    if constexpr (BYTES == 16) *reinterpret_cast<float4 *>(shared) = *reinterpret_cast<const float4 *>(global);
+    else if constexpr (BYTES == 8) *reinterpret_cast<float2 *>(shared) = *reinterpret_cast<const float2 *>(global);
+    else *shared = *global;
+#endif
+}
+
+__device__ __forceinline__ void copy_async_commit()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+template <int PENDING>
+__device__ __forceinline__ void copy_async_wait()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
+}
+
+// Aligned vector accesses of N floats.
+template <int N>
+__device__ __forceinline__ void load_vector(float *to, const float *from)
+{
+    static_assert(N == 2 || N == 4, "float2 or float4");
+    if constexpr (N == 4) {
+        const float4 v = *reinterpret_cast<const float4 *>(from);
+        to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+    } else {
+        const float2 v = *reinterpret_cast<const float2 *>(from);
+        to[0] = v.x, to[1] = v.y;
+    }
+}
+
+template <int N>
+__device__ __forceinline__ void store_vector(float *to, const float *from)
+{
+    static_assert(N == 2 || N == 4, "float2 or float4");
+    if constexpr (N == 4) *reinterpret_cast<float4 *>(to) = make_float4(from[0], from[1], from[2], from[3]);
+    else *reinterpret_cast<float2 *>(to) = make_float2(from[0], from[1]);
+}

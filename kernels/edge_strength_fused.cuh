@@ -1,0 +1,329 @@
+// Edge strength in 2D, several iterations for each pass over memory (temporal blocking): the default.
+//
+// One iteration moves 8 bytes per pixel and does five operations, so a launch per iteration is bound by memory. Both
+// kernels here keep T iterations ("levels") of a piece of the image on the chip, and pay with a halo of T pixels
+// that neighbouring pieces compute too.
+//   stream  large images. Warps run down a strip of columns, one behind the other; each makes a few levels of every
+//           row, level t one row behind level t - 1, so that a level keeps two rows, in registers.
+//   tile    small images, where strips are too few to fill the chip. A block keeps a whole tile in registers.
+//
+// Image borders cost nothing in the inner loops: the halo is read mirrored, and because the sum of the neighbours is
+// symmetric a mirrored image stays mirrored, bit by bit, which is the Neumann border.
+#pragma once
+
+#include "edge_strength_update.cuh"
+
+// ------------------------------------------------------------------------------------------------ stream
+
+// Tuning of the stream kernel.
+template <int STAGE_STEPS_, int STAGES_, int COLUMNS_, int MIN_BLOCKS_>
+struct StreamPolicy {
+    static constexpr int STAGE_STEPS = STAGE_STEPS_;   // iterations of one warp
+    static constexpr int STAGES = STAGES_;             // warps of a block, one behind the other
+    static constexpr int COLUMNS = COLUMNS_;           // adjacent columns of a lane
+    static constexpr int MIN_BLOCKS = MIN_BLOCKS_;     // blocks per multiprocessor, which bounds the registers
+
+    static constexpr int STEPS = STAGE_STEPS * STAGES; // iterations per launch
+    static constexpr int BATCH = STAGE_STEPS;          // rows between two barriers; see the mask's age below
+    static constexpr int PHASES = BATCH % 2 ? 2 : 1;   // batches unrolled, so that rows unrolled are even
+    static constexpr int AHEAD = 2;                    // batches asked for before they are needed
+    static constexpr int RING = AHEAD + 1;             // batches of input: the one in use is not overwritten
+    static constexpr int MASK_RING = 16;               // batches of mask words: the last stage is 2*(STAGES-1) behind
+    static constexpr int SPAN = COLUMNS * static_cast<int>(WARP);
+    static constexpr int HALO = (STEPS + COLUMNS - 1) / COLUMNS * COLUMNS;   // whole lanes
+    static constexpr int VALID = SPAN - 2 * HALO;                            // columns a block writes
+
+    static_assert(COLUMNS == 4 || COLUMNS == 8, "one or two float4; mask bits within one word");
+    static_assert(STEPS <= MAX_STEPS && STEPS <= MASK_WORD_BITS, "weights and mirrored mask bits reach that far");
+    static_assert(AHEAD + 2 * (STAGES - 1) < MASK_RING, "a mask word is read before it is overwritten");
+    static_assert(VALID > 0, "the halo must leave something");
+};
+
+// Both sides of an image for the stream kernel are at least this, so that rows are mirrored once, without a loop.
+constexpr int STREAM_MIN_SIDE = 128;
+
+// Mirror index without a branch, for -n <= i < 2n.
+__device__ __forceinline__ int mirror_once(int i, int n)
+{
+    i ^= i >> 31;   // -1 - i where i < 0
+    return min(i, n - 1 - (i - n));
+}
+
+// Block <-> strip of VALID columns x chunk of chunk_rows rows. Warp ("stage") s makes iterations s*STAGE_STEPS + 1 to
+// (s + 1)*STAGE_STEPS of every row; lane l owns COLUMNS columns from strip*VALID - HALO + l*COLUMNS. Block
+// (32, STAGES), grid strips*chunks, strips = ceil(width/VALID), chunks = ceil(height/chunk_rows); strips vary
+// fastest, so that neighbours find their common columns in the cache. Shared memory
+// (RING + 2*(STAGES-1))*BATCH*SPAN*4 + MASK_RING*BATCH*128 + 256 bytes. Per pixel and launch: reads 4 bytes and a
+// mask bit, times (SPAN/VALID)*(1 + 2*STEPS/chunk_rows), most of the excess from the cache; writes 4 (up to
+// COLUMNS - 1 columns beyond the width too, within the pitch). Preconditions: sides >= STREAM_MIN_SIDE.
+template <typename P>
+__device__ __forceinline__ void fused_2d_stream(const float *__restrict__ in, float *__restrict__ out,
+                                                const u32 *__restrict__ mask, int width, int height, u32 pitch,
+                                                u32 mask_pitch, int chunk_rows, float dt,
+                                                const isoline_es_weights &weights)
+{
+    constexpr int T = P::STAGE_STEPS, C = P::COLUMNS, B = P::BATCH;
+    static_assert((P::AHEAD + P::PHASES + 2) * B + 2 * P::STEPS < STREAM_MIN_SIDE, "rows asked for stay mirrored once");
+    constexpr int VECTORS = C / 4;                // float4 of a lane's row; kept 32 lanes apart: no bank conflicts
+    constexpr int VECTOR_PITCH = 4 * WARP;
+    constexpr int NIBBLES = 16, NIBBLE_BYTES = sizeof(float4);
+    __shared__ __align__(16) float s_input[P::RING][B][P::SPAN];
+    __shared__ __align__(16) float s_passed[P::STAGES - 1][2][B][P::SPAN];   // to the next stage; while one is read, the other is made
+    __shared__ u32 s_mask[P::MASK_RING][B][WARP];
+    __shared__ float4 s_steps[NIBBLES];           // steps (dt, or 0 on the shape) of four pixels by their mask bits
+
+    const int lane = threadIdx.x, stage = threadIdx.y;
+    const u32 strips = (width + P::VALID - 1) / P::VALID;
+    const int y0 = blockIdx.x / strips * chunk_rows;
+    const int rows = min(chunk_rows, height - y0);
+    const int x0 = static_cast<int>(blockIdx.x % strips) * P::VALID - P::HALO + lane * C;
+
+    const bool inside = x0 >= 0 && x0 + C <= width;
+    const bool needed = x0 < width + P::HALO;     // beyond, no lane that is written depends on it
+    const bool writes = lane >= P::HALO / C && lane < static_cast<int>(WARP) - P::HALO / C && x0 < width;
+    // Bits of the lane's columns within a mask row; lanes that are not needed read the last pad bits.
+    const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
+    const u32 mask_shift = mask_at % MASK_WORD_BITS;
+    const u32 *mask_lane = mask + mask_at / MASK_WORD_BITS;
+    const float *in_lane = in + x0;
+    float *out_lane = out + x0;
+
+    // Asks for a batch of input rows and mask words, mirrored into the image; the stages share the rows.
+    auto request = [&](int batch) {
+#pragma unroll 1
+        for (int u = stage; u < B; u += P::STAGES) {
+            const u32 y = mirror_once(y0 - P::STEPS + batch * B + u, height);
+            const u64 row = static_cast<u64>(y) * pitch;
+            float *to = s_input[batch % P::RING][u] + lane * 4;
+            if (inside) {
+#pragma unroll
+                for (int j = 0; j < VECTORS; ++j) copy_async<16>(to + j * VECTOR_PITCH, in_lane + row + 4 * j);
+            } else if (needed) {
+#pragma unroll 1
+                for (int j = 0; j < C; ++j)
+                    copy_async<4>(to + j / 4 * VECTOR_PITCH + j % 4, in + row + mirror_once(x0 + j, width));
+            }
+            copy_async<4>(reinterpret_cast<float *>(&s_mask[batch % P::MASK_RING][u][lane]),
+                          reinterpret_cast<const float *>(mask_lane + static_cast<u64>(y) * mask_pitch));
+        }
+        copy_async_commit();
+    };
+
+    // kept[t][r & 1] is row r of the stage's level t, for the two newest rows that level t + 1 has not finished with.
+    // m[r % T] holds the steps of input row r for as long as a level works on that row. (r counts from any origin.)
+    float kept[T][2][C];
+    float m[T][C];
+#pragma unroll
+    for (int t = 0; t < T; ++t)
+#pragma unroll
+        for (int j = 0; j < C; ++j) kept[t][0][j] = kept[t][1][j] = m[t][j] = 0.0f;
+    float k[T];
+#pragma unroll
+    for (int t = 0; t < T; ++t) {
+        k[t] = weights.k[t];
+#pragma unroll
+        for (int s = 1; s < P::STAGES; ++s) k[t] = stage == s ? weights.k[s * T + t] : k[t];
+    }
+    if (stage == 0 && lane < NIBBLES)
+        s_steps[lane] = make_float4(lane & 1 ? 0.0f : dt, lane & 2 ? 0.0f : dt, lane & 4 ? 0.0f : dt,
+                                    lane & 8 ? 0.0f : dt);
+    for (int batch = 0; batch < P::AHEAD; ++batch) request(batch);
+
+    // Stage s takes batch b - s of the stage before, whose rows lag s batches (BATCH = STAGE_STEPS): their masks are
+    // 2s batches old, and what the last stage makes lags one batch more. In the first batches a stage works on what
+    // happens to be in shared memory; no row that is written depends on it.
+    constexpr int LAST_LAG = 2 * P::STAGES - 1;
+    const int batches = (rows + P::STEPS + B - 1) / B + LAST_LAG;
+    for (int start = 0; start < batches; start += P::PHASES) {
+#pragma unroll
+        for (int phase = 0; phase < P::PHASES; ++phase) {
+            const int b = start + phase;
+            // One barrier a batch: what a stage reads now was made, or has come, before it, and what it overwrites
+            // was read.
+            copy_async_wait<P::AHEAD - 1>();
+            __syncthreads();
+            request(b + P::AHEAD);
+
+            const float *from = (stage == 0 ? s_input[b % P::RING][0] : s_passed[stage - 1][(b + 1) & 1][0]) + lane * 4;
+            float *to = s_passed[min(stage, P::STAGES - 2)][b & 1][0] + lane * 4;
+            const u32 *words = s_mask[(b - 2 * stage) & (P::MASK_RING - 1)][0] + lane;
+            const int y_batch = (b - LAST_LAG) * B - P::STEPS;   // row of the last stage within the chunk
+            float *line = out_lane + static_cast<long long>(y0 + y_batch) * static_cast<long long>(pitch);
+#pragma unroll
+            for (int u = 0; u < B; ++u) {
+                const int i = phase * B + u;
+                float row[C];
+#pragma unroll
+                for (int j = 0; j < VECTORS; ++j) load_vector<4>(row + 4 * j, from + u * P::SPAN + j * VECTOR_PITCH);
+                const u32 word = words[u * WARP];
+
+                // Level t makes its row r - t from rows r-t-1, r-t and r-t+1 (just made) of level t-1.
+#pragma unroll
+                for (int t = 1; t <= T; ++t) {
+                    float *up = kept[t - 1][(i + t + 1) & 1];
+                    const float *centre = kept[t - 1][(i + t) & 1];
+                    const float *step_m = m[(i + T - t) % T];
+                    const float left = __shfl_up_sync(ALL_LANES, centre[C - 1], 1);
+                    const float right = __shfl_down_sync(ALL_LANES, centre[0], 1);
+#pragma unroll
+                    for (int j = 0; j < C; ++j) {
+                        const float next = update_2d(centre[j], j > 0 ? centre[j - 1] : left,
+                                                     j < C - 1 ? centre[j + 1] : right, up[j], row[j], step_m[j],
+                                                     k[t - 1]);
+                        up[j] = row[j];   // the newest row takes the place of the oldest
+                        row[j] = next;
+                    }
+                }
+#pragma unroll
+                for (int j = 0; j < VECTORS; ++j) {
+                    const u32 at = __funnelshift_r(word, word, mask_shift + 4 * j - 4) & ((NIBBLES - 1) * NIBBLE_BYTES);
+                    load_vector<4>(m[i % T] + 4 * j,
+                                   reinterpret_cast<const float *>(reinterpret_cast<const char *>(s_steps) + at));
+                }
+
+                if (stage < P::STAGES - 1) {
+#pragma unroll
+                    for (int j = 0; j < VECTORS; ++j) store_vector<4>(to + u * P::SPAN + j * VECTOR_PITCH, row + 4 * j);
+                } else if (writes && y_batch + u >= 0 && y_batch + u < rows) {
+#pragma unroll
+                    for (int j = 0; j < VECTORS; ++j) store_vector<4>(line + 4 * j, row + 4 * j);
+                }
+                line += pitch;
+            }
+        }
+    }
+    copy_async_wait<0>();   // nothing may still be on its way to shared memory that the next block gets
+}
+
+#define ISOLINE_ES_FUSED_2D(NAME, POLICY)                                                                            \
+    extern "C" __global__ void __launch_bounds__(WARP * POLICY::STAGES, POLICY::MIN_BLOCKS)                          \
+    NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \
+         u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt, isoline_es_weights k)                                  \
+    {                                                                                                                \
+        fused_2d_stream<POLICY>(in, out, mask, width, height, static_cast<u32>(pitch), mask_pitch, chunk_rows, dt,   \
+                                k);                                                                                  \
+    }
+#ifndef ISOLINE_ES_TUNE
+// Iterations of a stage, stages, columns of a lane, blocks per multiprocessor.
+using Stream12 = StreamPolicy<3, 4, 8, 4>;
+using Stream8 = StreamPolicy<2, 4, 8, 4>;
+ISOLINE_ES_FUSED_2D(isoline_es_fused_2d_12, Stream12)
+ISOLINE_ES_FUSED_2D(isoline_es_fused_2d_8, Stream8)
+#endif
+
+// -------------------------------------------------------------------------------------------------- tile
+
+constexpr int FTILE_COLUMNS = 4;                       // adjacent columns of a lane: one float4
+constexpr int FTILE_ROWS = 8;                          // rows of a warp
+constexpr int FTILE_WARPS = 16;                        // warps of a block, one below the other
+constexpr int FTILE_WIDTH = FTILE_COLUMNS * WARP;      // 128
+constexpr int FTILE_HEIGHT = FTILE_ROWS * FTILE_WARPS; // 128
+static_assert(FTILE_COLUMNS == 4, "rows are loaded, stored and exchanged as float4");
+static_assert(FTILE_WIDTH > 2 * MAX_STEPS && FTILE_HEIGHT > 2 * MAX_STEPS, "the halo must leave something");
+
+// Block <-> tile of 128x128 pixels, of which the inner 128 - 2*halo, halo = levels rounded up to 4, are written; lane
+// <-> 4 columns x 8 rows, in registers throughout. Block (32, 16), grid (ceil(width/inner), ceil(height/inner)) with
+// at most 65535 tile rows. 32768 bytes of shared memory. Per pixel and launch: reads 4 bytes and a mask bit, times
+// (128/inner)^2; writes 4.
+extern "C" __global__ void __launch_bounds__(WARP * FTILE_WARPS, 1)
+isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width_,
+                         u32 height_, u64 pitch, u32 mask_pitch, u32 levels, float dt, isoline_es_weights k)
+{
+    constexpr int C = FTILE_COLUMNS, R = FTILE_ROWS;
+    // Of each warp its first and last row, twice: while one set is read, the next is written.
+    __shared__ float4 s_edge[2][FTILE_WARPS][2][WARP];
+    __shared__ float s_k[MAX_STEPS];   // a parameter indexed at run time would be a chain of selects
+    const int width = width_, height = height_;
+    const int lane = threadIdx.x, warp = threadIdx.y;
+    const int halo = (levels + C - 1) / C * C;
+    const int x0 = blockIdx.x * (FTILE_WIDTH - 2 * halo) - halo + lane * C;
+    const int y0 = blockIdx.y * (FTILE_HEIGHT - 2 * halo) - halo + warp * R;
+
+    if (warp == 0 && lane < MAX_STEPS) {
+#pragma unroll
+        for (int i = 0; i < MAX_STEPS; ++i)
+            if (lane == i) s_k[i] = k.k[i];
+    }
+    __syncthreads();
+
+    // 1. Load, mirrored into the image. What lies beyond image and halo is never used.
+    float v[R][C], m[R][C];
+    const bool inside = x0 >= 0 && x0 + C <= width;
+    const bool needed = x0 < width + halo;
+    const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+        const bool row_needed = needed && y0 + r < height + halo;
+        const int y = row_needed ? mirror(y0 + r, height) : 0;
+        const float *row = in + y * pitch;
+        if (inside && row_needed) {
+            const float4 four = *reinterpret_cast<const float4 *>(row + x0);
+            v[r][0] = four.x, v[r][1] = four.y, v[r][2] = four.z, v[r][3] = four.w;
+        } else {
+#pragma unroll
+            for (int j = 0; j < C; ++j) v[r][j] = row_needed ? row[mirror(x0 + j, width)] : 0.0f;
+        }
+        const u32 word = mask[y * static_cast<u64>(mask_pitch) + mask_at / MASK_WORD_BITS];
+#pragma unroll
+        for (int j = 0; j < C; ++j) m[r][j] = (word >> (mask_at % MASK_WORD_BITS + j)) & 1u ? 0.0f : dt;
+    }
+
+    // A row's new values from its old ones and the old rows above and below; `row` is replaced, `old` gets its old
+    // values for the row below.
+    auto advance = [&](float(&row)[C], const float(&row_m)[C], const float(&above)[C], const float(&below)[C],
+                       float(&old)[C], float weight) {
+        const float left = __shfl_up_sync(ALL_LANES, row[C - 1], 1);
+        const float right = __shfl_down_sync(ALL_LANES, row[0], 1);
+        float next[C];
+#pragma unroll
+        for (int j = 0; j < C; ++j)
+            next[j] = update_2d(row[j], j > 0 ? row[j - 1] : left, j < C - 1 ? row[j + 1] : right, above[j], below[j],
+                                row_m[j], weight);
+#pragma unroll
+        for (int j = 0; j < C; ++j) old[j] = row[j], row[j] = next[j];
+    };
+
+    // 2. Iterate. Rows 1..R-2 need only the warp's own rows and are done while the other warps arrive.
+    for (u32 level = 0; level < levels; ++level) {
+        const float weight = s_k[level];
+        float4(*edge)[2][WARP] = s_edge[level & 1];
+        edge[warp][0][lane] = make_float4(v[0][0], v[0][1], v[0][2], v[0][3]);
+        edge[warp][1][lane] = make_float4(v[R - 1][0], v[R - 1][1], v[R - 1][2], v[R - 1][3]);
+
+        float old_second[C], old[C], above[C];
+#pragma unroll
+        for (int j = 0; j < C; ++j) old_second[j] = v[1][j], above[j] = v[0][j];
+#pragma unroll
+        for (int r = 1; r < R - 1; ++r) {
+            advance(v[r], m[r], above, v[r + 1], old, weight);
+#pragma unroll
+            for (int j = 0; j < C; ++j) above[j] = old[j];
+        }
+
+        // One barrier a level: the set written at the next level is the one whose readers passed this barrier.
+        __syncthreads();
+        // The tile's own first and last row have no neighbour here; they are halo and their values do not matter.
+        const float4 a = edge[max(warp - 1, 0)][1][lane];
+        const float4 b = edge[min(warp + 1, FTILE_WARPS - 1)][0][lane];
+        const float top[C] = {a.x, a.y, a.z, a.w}, bottom[C] = {b.x, b.y, b.z, b.w};
+        advance(v[R - 1], m[R - 1], above, bottom, old, weight);
+        advance(v[0], m[0], top, old_second, old, weight);
+    }
+
+    // 3. Store the inner part.
+    const int lane_x = lane * C;
+    if (lane_x < halo || lane_x >= FTILE_WIDTH - halo || x0 >= width) return;
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+        const int tile_y = warp * R + r;
+        if (tile_y < halo || tile_y >= FTILE_HEIGHT - halo || y0 + r >= height) continue;
+        float *to = out + (y0 + r) * pitch + x0;
+        if (inside) {
+            *reinterpret_cast<float4 *>(to) = make_float4(v[r][0], v[r][1], v[r][2], v[r][3]);
+        } else {
+#pragma unroll
+            for (int j = 0; j < C; ++j)
+                if (x0 + j < width) to[j] = v[r][j];
+        }
+    }
+}

@@ -1,0 +1,153 @@
+// Edge strength in 3D, several iterations for each pass over memory: see edge_strength_fused.cuh.
+//
+// A block marches along z with a column of 64x64 pixels; level t works on the slice t behind the one just read. Each
+// level keeps two slices, in registers; the rows at the seams between the warps go through shared memory.
+#pragma once
+
+#include "edge_strength_update.cuh"
+
+constexpr int F3_COLUMNS = 2;                         // adjacent columns of a lane: one float2
+constexpr int F3_ROWS = 8;                            // rows of a warp
+constexpr int F3_WARPS = 8;                           // warps of a block, one below the other
+constexpr int F3_WIDTH = F3_COLUMNS * WARP;           // 64
+constexpr int F3_HEIGHT = F3_ROWS * F3_WARPS;         // 64
+static_assert(F3_COLUMNS * F3_ROWS <= MASK_WORD_BITS, "a lane's mask bits of a slice are one word");
+
+template <int T>
+constexpr int F3_HALO = (T + F3_COLUMNS - 1) / F3_COLUMNS * F3_COLUMNS;   // whole lanes
+
+// Block <-> (64 - 2*halo)^2 columns of voxels, chunk_slices deep; lane <-> 2 columns x 8 rows. Block (32, 8), grid
+// (ceil(width/inner), ceil(height/inner), ceil(depth/chunk_slices)), inner = 64 - 2*halo, y and z at most 65535.
+// Shared memory T*8192 bytes. Per voxel and launch: reads 4 bytes and a mask bit, times (64/inner)^2 *
+// (1 + 2*T/chunk_slices); writes 4.
+template <int T>
+__device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__restrict__ out,
+                                         const u32 *__restrict__ mask, int width, int height, int depth, u64 pitch,
+                                         u32 mask_pitch, int chunk_slices, float dt, const isoline_es_weights &weights)
+{
+    constexpr int C = F3_COLUMNS, R = F3_ROWS, HALO = F3_HALO<T>;
+    static_assert(T == 1 || T % 2 == 0, "the slices in turn are unrolled T or 2 at a time");
+    constexpr int UNROLL = T < 2 ? 2 : T;
+    // Of each level's newest slice, each warp's first and last row; twice: while one set is read, the next is made.
+    __shared__ float2 s_edge[2][T][F3_WARPS][2][WARP];
+
+    const int lane = threadIdx.x, warp = threadIdx.y;
+    const int x0 = blockIdx.x * (F3_WIDTH - 2 * HALO) - HALO + lane * C;
+    const int y0 = blockIdx.y * (F3_HEIGHT - 2 * HALO) - HALO + warp * R;
+    const int z0 = blockIdx.z * chunk_slices;
+    const int slices = min(chunk_slices, depth - z0);
+    const int warp_above = max(warp - 1, 0), warp_below = min(warp + 1, F3_WARPS - 1);   // clamped: halo, unused
+
+    const bool inside = x0 >= 0 && x0 + C <= width;
+    const int xa = mirror(min(x0, width + HALO), width), xb = mirror(min(x0 + 1, width + HALO), width);
+    const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
+
+    // Reads the lane's part of slice z0 - T + step, mirrored into the volume; rows beyond image and halo are copies.
+    auto load = [&](int step, float(&v)[R][C]) -> u32 {
+        const u64 slice = static_cast<u64>(mirror(z0 - T + step, depth)) * height;
+        u32 bits = 0;
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+            const u64 line = slice + mirror(min(y0 + r, height + HALO), height);
+            const float *row = in + line * pitch;
+            if (inside) {
+                const float2 two = *reinterpret_cast<const float2 *>(row + x0);
+                v[r][0] = two.x, v[r][1] = two.y;
+            } else {
+                v[r][0] = row[xa], v[r][1] = row[xb];
+            }
+            const u32 word = mask[line * mask_pitch + mask_at / MASK_WORD_BITS];
+            bits |= (word >> (mask_at % MASK_WORD_BITS) & 3u) << (r * C);
+        }
+        return bits;
+    };
+
+    // kept[t][z & 1] is slice z of level t, for the two newest slices; bits[s % T] the mask of input slice s.
+    float kept[T][2][R][C];
+    u32 bits[T];
+#pragma unroll
+    for (int t = 0; t < T; ++t) {
+        bits[t] = 0;
+#pragma unroll
+        for (int r = 0; r < R; ++r)
+#pragma unroll
+            for (int j = 0; j < C; ++j) kept[t][0][r][j] = kept[t][1][r][j] = 0.0f;
+        s_edge[1][t][warp][0][lane] = s_edge[1][t][warp][1][lane] = make_float2(0.0f, 0.0f);   // read at step 0
+    }
+    __syncthreads();
+
+    float next_v[R][C];
+    u32 next_bits = load(0, next_v);
+    const int steps = slices + 2 * T;
+    for (int start = 0; start < steps; start += UNROLL) {
+#pragma unroll
+        for (int i = 0; i < UNROLL; ++i) {
+            const int step = start + i;
+            // 1. Take the slice read ahead; read the next while this one is worked on.
+            float v[R][C];
+#pragma unroll
+            for (int r = 0; r < R; ++r)
+#pragma unroll
+                for (int j = 0; j < C; ++j) v[r][j] = next_v[r][j];
+            const u32 slice_bits = next_bits;
+            next_bits = load(step + 1, next_v);
+
+            // 2. Level t makes its slice step - t; the rows of other warps are those left at the last step.
+#pragma unroll
+            for (int t = 1; t <= T; ++t) {
+                float(&front)[R][C] = kept[t - 1][(i + t + 1) & 1];
+                const float(&centre)[R][C] = kept[t - 1][(i + t) & 1];
+                const u32 fixed = bits[(i + T - t) % T];
+                s_edge[i & 1][t - 1][warp][0][lane] = make_float2(v[0][0], v[0][1]);
+                s_edge[i & 1][t - 1][warp][1][lane] = make_float2(v[R - 1][0], v[R - 1][1]);
+                const float2 top = s_edge[(i + 1) & 1][t - 1][warp_above][1][lane];
+                const float2 bottom = s_edge[(i + 1) & 1][t - 1][warp_below][0][lane];
+                const float above[C] = {top.x, top.y}, below[C] = {bottom.x, bottom.y};
+#pragma unroll
+                for (int r = 0; r < R; ++r) {
+                    const float left = __shfl_up_sync(ALL_LANES, centre[r][C - 1], 1);
+                    const float right = __shfl_down_sync(ALL_LANES, centre[r][0], 1);
+#pragma unroll
+                    for (int j = 0; j < C; ++j) {
+                        const float m = (fixed >> (r * C + j)) & 1u ? 0.0f : dt;
+                        const float next = update_3d(
+                            centre[r][j], j > 0 ? centre[r][j - 1] : left, j < C - 1 ? centre[r][j + 1] : right,
+                            r > 0 ? centre[r - 1][j] : above[j], r < R - 1 ? centre[r + 1][j] : below[j],
+                            front[r][j], v[r][j], m, weights.k[t - 1]);
+                        front[r][j] = v[r][j];   // the newest slice takes the place of the oldest
+                        v[r][j] = next;
+                    }
+                }
+            }
+            bits[i % T] = slice_bits;
+
+            // 3. The last level's slice is z0 - T + (step - T); its inner part is right and is kept.
+            const int z = step - 2 * T;
+            const bool lane_writes = lane >= HALO / C && lane < static_cast<int>(WARP) - HALO / C && x0 < width;
+            if (lane_writes && z >= 0 && z < slices) {
+#pragma unroll
+                for (int r = 0; r < R; ++r) {
+                    const int tile_y = warp * R + r;
+                    if (tile_y < HALO || tile_y >= F3_HEIGHT - HALO || y0 + r >= height) continue;
+                    float *to = out + ((static_cast<u64>(z0 + z)) * height + (y0 + r)) * pitch + x0;
+                    if (inside) *reinterpret_cast<float2 *>(to) = make_float2(v[r][0], v[r][1]);
+                    else to[0] = v[r][0];   // the image ends between the lane's two columns
+                }
+            }
+            // One barrier a step: the set written at the next step is the one read before this barrier.
+            __syncthreads();
+        }
+    }
+}
+
+#define ISOLINE_ES_FUSED_3D(NAME, T)                                                                                 \
+    extern "C" __global__ void __launch_bounds__(WARP * F3_WARPS, 1)                                                 \
+    NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \
+         u32 depth, u64 pitch, u32 mask_pitch, u32 chunk_slices, float dt, isoline_es_weights k)                     \
+    {                                                                                                                \
+        fused_3d<T>(in, out, mask, width, height, depth, pitch, mask_pitch, chunk_slices, dt, k);                    \
+    }
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_4, 4)
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_2, 2)
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_1, 1)
+#undef ISOLINE_ES_FUSED_3D

@@ -1,0 +1,25 @@
+// The update of one pixel, the same everywhere: operations, order and rounding are part of the contract with the
+// CPU path. m is the time step, or 0 on the shape. k is the iteration's centre weight 4 + 1/rho^2 (6 in 3D), whose
+// rounding error the host carries over to the next iteration's.
+#pragma once
+
+#include "common.cuh"
+
+// Centre weights of the iterations that one fused launch makes, first to last.
+constexpr int MAX_STEPS = 16;
+struct isoline_es_weights {
+    float k[MAX_STEPS];
+};
+
+__device__ __forceinline__ float update_2d(float c, float left, float right, float up, float down, float m, float k)
+{
+    const float sum = __fadd_rn(__fadd_rn(left, right), __fadd_rn(up, down));
+    return __fmaf_rn(m, __fmaf_rn(-k, c, sum), c);
+}
+
+__device__ __forceinline__ float update_3d(float c, float left, float right, float up, float down, float front,
+                                           float back, float m, float k)
+{
+    const float in_slice = __fadd_rn(__fadd_rn(left, right), __fadd_rn(up, down));
+    return __fmaf_rn(m, __fmaf_rn(-k, c, __fadd_rn(in_slice, __fadd_rn(front, back))), c);
+}
