@@ -136,9 +136,10 @@ static void contexts_are_made_and_freed_on_many_threads(const char *device) {
 static void one_description_serves_many_threads(const char *device) {
     prepare(device);
     worker workers[4];
+    int rounds = (int)scaled(50, 2);
     isoline_context *contexts[2] = {open_context(device), open_context(device)};
     for (int i = 0; i < 4; i++) {
-        worker one = {0, contexts[i % 2], device, &jobs.input[0], &jobs.params[0], jobs.wanted[0], 20, 0, 0};
+        worker one = {0, contexts[i % 2], device, &jobs.input[0], &jobs.params[0], jobs.wanted[0], rounds, 0, 0};
         workers[i] = one;
         pthread_create(&workers[i].thread, NULL, call_often, &workers[i]);
     }
