@@ -96,7 +96,8 @@ final class EdgeStrengthJob {
         int height = image.getHeight();
         EdgeStrength operation = settings.toOperation(rawThreshold(image, settings.threshold));
         setStartRange(operation);
-        float[][] result = new float[image.getStackSize()][];
+        // All of it now: a lack of memory is better found before the work than after it.
+        float[][] result = new float[image.getStackSize()][width * height];
         try (PixelBuffer input = new PixelBuffer(type(), width, height, largest);
                 PixelBuffer output =
                         new PixelBuffer(PixelBuffer.Type.F32, width, height, largest)) {
@@ -111,9 +112,7 @@ final class EdgeStrengthJob {
                 // The library says "converged" of the converged mode only.
                 converged &= !settings.isConverged() || lastReport.converged();
                 for (int i = 0; i < part.length; i++) {
-                    float[] slice = new float[width * height];
-                    output.read(i, slice);
-                    result[part[i] - 1] = slice;
+                    output.read(i, result[part[i] - 1]);
                 }
                 done += part.length;
             }

@@ -58,6 +58,12 @@ final class GuiDriver {
             case "devices":
                 driver.devices();
                 break;
+            case "macro":
+                driver.macro();
+                break;
+            case "help":
+                driver.help();
+                break;
             case "error":
                 driver.error();
                 break;
@@ -131,6 +137,37 @@ final class GuiDriver {
         picture("devices");
         say("dialog", dialog.getTitle());
         press(button(dialog, "OK"));
+    }
+
+    /** A macro in the window: a good call, then a bad one, which must end it without a dialog. */
+    private void macro() throws Exception {
+        String returned =
+                IJ.runMacro(
+                        "run(\"Edge Strength Function...\", \"rho=16 threshold=110\");\n"
+                                + "rename(\"first\");\n"
+                                + "run(\"Edge Strength Function...\", \"rho=-1\");\n"
+                                + "rename(\"went on\");");
+        picture("macro");
+        say("returned", returned);
+        say("current", title());
+        say("log", IJ.getLog().trim());
+        int dialogs = 0;
+        for (Window window : Window.getWindows()) {
+            if (window instanceof Dialog && window.isShowing()) {
+                dialogs++;
+            }
+        }
+        say("dialogs", dialogs);
+    }
+
+    private void help() throws Exception {
+        IJ.doCommand("Edge Strength Function...");
+        Dialog dialog = dialog();
+        press(button(dialog, "Help"));
+        await("the help", () -> dialog() != dialog);
+        say("help", dialog().getTitle());
+        dialog().setLocation(0, 0);
+        picture("help");
     }
 
     /** A broken installation: one message, and ImageJ works on. */

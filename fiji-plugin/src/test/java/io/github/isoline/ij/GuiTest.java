@@ -106,6 +106,22 @@ class GuiTest {
     }
 
     @Test
+    void macroInTheWindowEndsWithALineInTheLogAndNoDialog() throws Exception {
+        Map<String, String> seen = play("macro");
+        assertEquals("[aborted]", seen.get("returned"));
+        assertEquals("first", seen.get("current"));
+        assertEquals("0", seen.get("dialogs"));
+        String log = seen.get("log");
+        assertTrue(log.startsWith("Edge Strength Function: rho"), log);
+        assertTrue(log.endsWith("(macro line 3)"), log);
+    }
+
+    @Test
+    void helpIsInThePlugin() throws Exception {
+        assertEquals("Edge Strength Function Help", play("help").get("help"));
+    }
+
+    @Test
     void missingLibraryIsOneDialogAndImageJGoesOn() throws Exception {
         Map<String, String> seen = play("error", "-Disoline.library.path=" + home.resolve("gone"));
         assertEquals("Isoline", seen.get("dialog"));
