@@ -57,6 +57,7 @@ demo: setup-demo plugin ## a real ImageJ runs the plugin on real images; picture
 	scripts/demo.sh $(DEVICE)
 
 lint: setup-build ## format and lint: Rust, shell, Java
+	@scripts/setup-system.sh lint
 	scripts/lint.sh
 
 test: setup-test ## format, lint, Rust, header, C, C++, examples, Java, a macro in ImageJ

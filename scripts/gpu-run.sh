@@ -162,7 +162,10 @@ fi
 
 checks=()
 if [[ " $parts " == *" sanitizer "* ]]; then
-    sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2> /dev/null | head -1)
+    sanitizer=$(command -v compute-sanitizer)
+    for candidate in /usr/local/cuda*/bin/compute-sanitizer; do
+        [ -n "$sanitizer" ] || [ ! -x "$candidate" ] || sanitizer=$candidate
+    done
     if [ -z "$sanitizer" ]; then
         field sanitizer_note '"compute-sanitizer is not installed on this machine"'
     else

@@ -11,7 +11,8 @@ cbindgen=.tools/bin/cbindgen
 if ! "$cbindgen" --version 2> /dev/null | grep -qx "cbindgen $version"; then
     echo "header: building cbindgen $version into .tools"
     # A target folder of its own: the crate's may be locked by a build that waits for this one.
-    CARGO_TARGET_DIR=.tools/cbindgen-build cargo install cbindgen --version "$version" --locked --root .tools --quiet
+    # --debug: it runs for a second, but would compile for two minutes.
+    CARGO_TARGET_DIR=.tools/cbindgen-build cargo install --debug cbindgen --version "$version" --locked --root .tools --quiet
     rm -rf .tools/cbindgen-build
 fi
 

@@ -13,12 +13,7 @@ echo "lint: rustdoc"
 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --document-private-items
 
 echo "lint: shell"
-for script in scripts/*.sh .ci/run; do
-    bash -n "$script"
-done
-if command -v shellcheck > /dev/null 2>&1; then
-    shellcheck scripts/*.sh .ci/run
-fi
+shellcheck --severity=warning scripts/*.sh tests/c/run.sh .ci/run
 
 echo "lint: java"
 mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml spotless:check

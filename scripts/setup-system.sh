@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks for the system tools Isoline's make targets use, and installs with apt those that are missing.
-# Usage: setup-system.sh build|test|demo
+# Usage: setup-system.sh build|lint|test|demo
 # Rust, a JDK and Maven are never installed for you: which one to use is your choice.
 set -euo pipefail
 
@@ -55,6 +55,9 @@ if [ "$goal" = test ] || [ "$goal" = demo ]; then
 fi
 if [ "$goal" = test ]; then
     need valgrind valgrind
+fi
+if [ "$goal" = test ] || [ "$goal" = lint ]; then
+    need shellcheck shellcheck
 fi
 
 if [ ${#missing_packages[@]} -eq 0 ]; then

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 passed=0
 failed=0
 
-link=(-Iinclude -L"$native" -lisoline -Wl,-rpath,"$native")
+link=(-Iinclude -L"$native" -lisoline "-Wl,-rpath,$native")
 strict=(-Wall -Wextra -Wpedantic -Werror -O1)
 cc -std=c11 "${strict[@]}" examples/minimal.c "${link[@]}" -o "$work/minimal"
 cc -std=c11 "${strict[@]}" examples/edge_strength.c "${link[@]}" -o "$work/edge_strength"
