@@ -52,7 +52,7 @@ def row(program, out, name, variants, crop=None):
         axes.set_xlabel("x (pixels)")
     panels[0][0].set_ylabel("y (pixels)")
     finish_bar(figure, shown, bar)
-    figure.savefig(out)
+    figure.savefig(out, dpi=80)
     plt.close(figure)
     print(f"  {out}")
 
