@@ -244,7 +244,7 @@ impl Params {
         Ok(Plan {
             dimensions,
             lambda,
-            time_step: time_step as f32,
+            time_step: stable_step(time_step, neighbours + lambda),
             centre_weights,
             mode: self.mode,
             variant: self.variant,
@@ -252,6 +252,17 @@ impl Params {
             threshold: self.threshold,
         })
     }
+}
+
+/// Δt in f32, lowered by the few ulps it takes at the limit itself: there, Δt, a centre weight and their product with v
+/// may all be rounded up, and a pixel that loses all it has would end below 0.
+fn stable_step(step: f64, exact: f64) -> f32 {
+    let largest = f64::from((exact as f32).next_up()) * (1.0 + f64::from(f32::EPSILON));
+    let mut rounded = step as f32;
+    while f64::from(rounded) * largest > 1.0 {
+        rounded = rounded.next_down();
+    }
+    rounded
 }
 
 /// The centre weight 4 + λ of each iteration, rounded to f32 with the rounding error carried to the next.
