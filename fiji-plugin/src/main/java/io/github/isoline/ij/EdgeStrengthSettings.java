@@ -86,7 +86,7 @@ final class EdgeStrengthSettings {
         s.device = macro.text(DEVICE, s.device);
         s.rho = macro.number(RHO, s.rho);
         s.mode = macro.choice(MODE, ITERATE, CONVERGED);
-        s.iterations = macro.integer(ITERATIONS, s.iterations);
+        s.iterations = macro.count(ITERATIONS, s.iterations);
         s.tolerance = macro.number(TOLERANCE, s.tolerance);
         s.foreground = macro.choice(FOREGROUND, ABOVE, BELOW);
         s.threshold = macro.number(THRESHOLD, s.threshold);

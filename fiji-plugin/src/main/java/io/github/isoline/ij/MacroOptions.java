@@ -81,15 +81,15 @@ final class MacroOptions {
         return number;
     }
 
-    /** The whole number, 0 or more, given for a key. */
-    long integer(String key, long defaultValue) throws BadInput {
+    /** The whole number, 1 or more, given for a key. */
+    long count(String key, long defaultValue) throws BadInput {
         double number = number(key, defaultValue);
         if (number != Math.rint(number) || Math.abs(number) > Integer.MAX_VALUE) {
             throw new BadInput(key + " must be a whole number, got " + values.get(key) + ".");
         }
-        if (number < 0) {
+        if (number < 1) {
             // It becomes an unsigned number in C, where -1 would be a very long wait.
-            throw new BadInput(key + " must be 0 or more, got " + values.get(key) + ".");
+            throw new BadInput(key + " must be 1 or more, got " + values.get(key) + ".");
         }
         return (long) number;
     }

@@ -31,7 +31,7 @@ class CApiTest extends HeadlessTest {
         "camera.png,   64, 25, 0, 180, 1, 0",
         "cell.png,      8, 30, 0, 110, 0, 0",
         "pattern.png,  32, 20, 1,  40, 1, 0",
-        "page.png,      8,  0, 1,  90, 0, 1",
+        "page.png,      8,  1, 1,  90, 0, 1",
         "brain.tif,     8, 15, 0, 200, 0, 0"
     })
     void macroGivesThePixelsOfTheCApi(

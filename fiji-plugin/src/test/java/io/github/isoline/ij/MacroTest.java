@@ -79,7 +79,7 @@ class MacroTest extends HeadlessTest {
                 "rho=NaN                  | rho must be a number",
                 "rho=wide                 | rho must be a number, got \"wide\"",
                 "iterations=2.5           | iterations must be a whole number",
-                "iterations=-3            | iterations must be 0 or more",
+                "iterations=-3            | iterations must be 1 or more",
                 "mode=fast                | mode must be one of iterations, converged",
                 "foreground=white         | foreground must be one of above, below",
                 "start=noise              | start must be one of mask, image",
