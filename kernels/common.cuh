@@ -84,3 +84,14 @@ __device__ __forceinline__ void store_vector(float *to, const float *from)
     if constexpr (N == 4) *reinterpret_cast<float4 *>(to) = make_float4(from[0], from[1], from[2], from[3]);
     else *reinterpret_cast<float2 *>(to) = make_float2(from[0], from[1]);
 }
+
+// Shared memory by its 32-bit address, for tables whose entry is found by bit operations.
+__device__ __forceinline__ u32 shared_address(const void *shared)
+{
+    return static_cast<u32>(__cvta_generic_to_shared(shared));
+}
+
+__device__ __forceinline__ void load_shared_vector(float *to, u32 address)
+{
+    asm("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(address));
+}

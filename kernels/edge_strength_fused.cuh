@@ -49,62 +49,73 @@ __device__ __forceinline__ int mirror_once(int i, int n)
     return min(i, n - 1 - (i - n));
 }
 
-// Block <-> strip of VALID columns x chunk of chunk_rows rows. Warp ("stage") s makes iterations s*STAGE_STEPS + 1 to
-// (s + 1)*STAGE_STEPS of every row; lane l owns COLUMNS columns from strip*VALID - HALO + l*COLUMNS. Block
-// (32, STAGES), grid strips*chunks, strips = ceil(width/VALID), chunks = ceil(height/chunk_rows); strips vary
-// fastest, so that neighbours find their common columns in the cache. Shared memory
-// (RING + 2*(STAGES-1))*BATCH*SPAN*4 + MASK_RING*BATCH*128 + 256 bytes. Per pixel and launch: reads 4 bytes and a
-// mask bit, times (SPAN/VALID)*(1 + 2*STEPS/chunk_rows), most of the excess from the cache; writes 4 (up to
-// COLUMNS - 1 columns beyond the width too, within the pitch). Preconditions: sides >= STREAM_MIN_SIDE.
+// What a block works on, and its shared memory.
 template <typename P>
-__device__ __forceinline__ void fused_2d_stream(const float *__restrict__ in, float *__restrict__ out,
-                                                const u32 *__restrict__ mask, int width, int height, u32 pitch,
-                                                u32 mask_pitch, int chunk_rows, float dt,
-                                                const isoline_es_weights &weights)
+struct StreamJob {
+    const float *in;
+    float *out;
+    const u32 *mask;
+    int width, height;
+    u32 pitch, mask_pitch;
+    int y0, rows;   // the chunk
+    int x0;         // the lane's first column
+};
+
+template <typename P>
+struct StreamShared {
+    static constexpr int NIBBLES = 16;
+    float4 steps[NIBBLES];   // steps (dt, or 0 on the shape) of four pixels by their mask bits; first, so aligned
+    float input[P::RING][P::BATCH][P::SPAN];
+    float passed[P::STAGES - 1][2][P::BATCH][P::SPAN];   // to the next stage; while one is read, the other is made
+    u32 mask[P::MASK_RING][P::BATCH][WARP];
+};
+
+// One stage of a block: see fused_2d_stream. All stages run the same code: a copy for each, without branches and with
+// the weights as constants, has fewer instructions but overflows the instruction cache (8.0 ms instead of XX).
+template <typename P>
+__device__ __forceinline__ void stream_stage(const StreamJob<P> &job, int stage, StreamShared<P> &shared,
+                                             const isoline_es_weights &weights)
 {
     constexpr int T = P::STAGE_STEPS, C = P::COLUMNS, B = P::BATCH;
-    static_assert((P::AHEAD + P::PHASES + 2) * B + 2 * P::STEPS < STREAM_MIN_SIDE, "rows asked for stay mirrored once");
+    const bool first = stage == 0, last = stage == P::STAGES - 1;
     constexpr int VECTORS = C / 4;                // float4 of a lane's row; kept 32 lanes apart: no bank conflicts
     constexpr int VECTOR_PITCH = 4 * WARP;
-    constexpr int NIBBLES = 16, NIBBLE_BYTES = sizeof(float4);
-    __shared__ __align__(16) float s_input[P::RING][B][P::SPAN];
-    __shared__ __align__(16) float s_passed[P::STAGES - 1][2][B][P::SPAN];   // to the next stage; while one is read, the other is made
-    __shared__ u32 s_mask[P::MASK_RING][B][WARP];
-    __shared__ float4 s_steps[NIBBLES];           // steps (dt, or 0 on the shape) of four pixels by their mask bits
+    constexpr u32 NIBBLE_MASK = (StreamShared<P>::NIBBLES - 1) * sizeof(float4);
+    constexpr int NIBBLE_SHIFT = 4;               // log2 of sizeof(float4)
+    static_assert(sizeof(float4) == 1 << NIBBLE_SHIFT, "mask bits are shifted to a table offset");
 
-    const int lane = threadIdx.x, stage = threadIdx.y;
-    const u32 strips = (width + P::VALID - 1) / P::VALID;
-    const int y0 = blockIdx.x / strips * chunk_rows;
-    const int rows = min(chunk_rows, height - y0);
-    const int x0 = static_cast<int>(blockIdx.x % strips) * P::VALID - P::HALO + lane * C;
-
+    const int lane = threadIdx.x;
+    const int x0 = job.x0, width = job.width, y0 = job.y0;
     const bool inside = x0 >= 0 && x0 + C <= width;
     const bool needed = x0 < width + P::HALO;     // beyond, no lane that is written depends on it
     const bool writes = lane >= P::HALO / C && lane < static_cast<int>(WARP) - P::HALO / C && x0 < width;
     // Bits of the lane's columns within a mask row; lanes that are not needed read the last pad bits.
-    const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
+    const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), job.mask_pitch * MASK_WORD_BITS - C);
     const u32 mask_shift = mask_at % MASK_WORD_BITS;
-    const u32 *mask_lane = mask + mask_at / MASK_WORD_BITS;
-    const float *in_lane = in + x0;
-    float *out_lane = out + x0;
+    const char *mask_lane = reinterpret_cast<const char *>(job.mask + mask_at / MASK_WORD_BITS);
+    const char *in_lane = reinterpret_cast<const char *>(job.in + x0);
+    const u32 mask_stride = job.mask_pitch * sizeof(u32), stride = job.pitch * sizeof(float);
+    const u32 steps_at = shared_address(shared.steps);
 
-    // Asks for a batch of input rows and mask words, mirrored into the image; the stages share the rows.
-    auto request = [&](int batch) {
+    // Asks for this stage's rows of a batch of input rows and mask words, mirrored into the image.
+    auto request = [&](int batch, int slot) {
 #pragma unroll 1
         for (int u = stage; u < B; u += P::STAGES) {
-            const u32 y = mirror_once(y0 - P::STEPS + batch * B + u, height);
-            const u64 row = static_cast<u64>(y) * pitch;
-            float *to = s_input[batch % P::RING][u] + lane * 4;
+            const u32 y = mirror_once(y0 - P::STEPS + batch * B + u, job.height);
+            const u64 row = static_cast<u64>(y) * stride;
+            float *to = shared.input[slot][u] + lane * 4;
             if (inside) {
 #pragma unroll
-                for (int j = 0; j < VECTORS; ++j) copy_async<16>(to + j * VECTOR_PITCH, in_lane + row + 4 * j);
+                for (int j = 0; j < VECTORS; ++j)
+                    copy_async<16>(to + j * VECTOR_PITCH, reinterpret_cast<const float *>(in_lane + row) + 4 * j);
             } else if (needed) {
 #pragma unroll 1
                 for (int j = 0; j < C; ++j)
-                    copy_async<4>(to + j / 4 * VECTOR_PITCH + j % 4, in + row + mirror_once(x0 + j, width));
+                    copy_async<4>(to + j / 4 * VECTOR_PITCH + j % 4,
+                                  reinterpret_cast<const float *>(in_lane + row) + (mirror_once(x0 + j, width) - x0));
             }
-            copy_async<4>(reinterpret_cast<float *>(&s_mask[batch % P::MASK_RING][u][lane]),
-                          reinterpret_cast<const float *>(mask_lane + static_cast<u64>(y) * mask_pitch));
+            copy_async<4>(reinterpret_cast<float *>(&shared.mask[batch & (P::MASK_RING - 1)][u][lane]),
+                          reinterpret_cast<const float *>(mask_lane + static_cast<u64>(y) * mask_stride));
         }
         copy_async_commit();
     };
@@ -117,23 +128,25 @@ __device__ __forceinline__ void fused_2d_stream(const float *__restrict__ in, fl
     for (int t = 0; t < T; ++t)
 #pragma unroll
         for (int j = 0; j < C; ++j) kept[t][0][j] = kept[t][1][j] = m[t][j] = 0.0f;
-    float k[T];
+    float k[T];   // selected, as an index known only at run time would put the parameter into memory
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         k[t] = weights.k[t];
 #pragma unroll
         for (int s = 1; s < P::STAGES; ++s) k[t] = stage == s ? weights.k[s * T + t] : k[t];
     }
-    if (stage == 0 && lane < NIBBLES)
-        s_steps[lane] = make_float4(lane & 1 ? 0.0f : dt, lane & 2 ? 0.0f : dt, lane & 4 ? 0.0f : dt,
-                                    lane & 8 ? 0.0f : dt);
-    for (int batch = 0; batch < P::AHEAD; ++batch) request(batch);
+
+    int slot = 0, slot_ahead = P::AHEAD;   // of the batches in use and asked for, in the ring of input
+#pragma unroll
+    for (int batch = 0; batch < P::AHEAD; ++batch) request(batch, batch);
 
     // Stage s takes batch b - s of the stage before, whose rows lag s batches (BATCH = STAGE_STEPS): their masks are
     // 2s batches old, and what the last stage makes lags one batch more. In the first batches a stage works on what
     // happens to be in shared memory; no row that is written depends on it.
     constexpr int LAST_LAG = 2 * P::STAGES - 1;
-    const int batches = (rows + P::STEPS + B - 1) / B + LAST_LAG;
+    const int batches = (job.rows + P::STEPS + B - 1) / B + LAST_LAG;
+    int y = -LAST_LAG * B - P::STEPS;      // row of the last stage within the chunk
+    float *line = job.out + x0 + static_cast<long long>(y0 + y) * static_cast<long long>(job.pitch);
     for (int start = 0; start < batches; start += P::PHASES) {
 #pragma unroll
         for (int phase = 0; phase < P::PHASES; ++phase) {
@@ -142,13 +155,11 @@ __device__ __forceinline__ void fused_2d_stream(const float *__restrict__ in, fl
             // was read.
             copy_async_wait<P::AHEAD - 1>();
             __syncthreads();
-            request(b + P::AHEAD);
+            request(b + P::AHEAD, slot_ahead);
 
-            const float *from = (stage == 0 ? s_input[b % P::RING][0] : s_passed[stage - 1][(b + 1) & 1][0]) + lane * 4;
-            float *to = s_passed[min(stage, P::STAGES - 2)][b & 1][0] + lane * 4;
-            const u32 *words = s_mask[(b - 2 * stage) & (P::MASK_RING - 1)][0] + lane;
-            const int y_batch = (b - LAST_LAG) * B - P::STEPS;   // row of the last stage within the chunk
-            float *line = out_lane + static_cast<long long>(y0 + y_batch) * static_cast<long long>(pitch);
+            const float *from = (first ? shared.input[slot][0] : shared.passed[stage - 1][(b + 1) & 1][0]) + lane * 4;
+            float *to = shared.passed[stage][b & 1][0] + lane * 4;   // not used by the last
+            const u32 *words = shared.mask[(b - 2 * stage) & (P::MASK_RING - 1)][0] + lane;
 #pragma unroll
             for (int u = 0; u < B; ++u) {
                 const int i = phase * B + u;
@@ -176,23 +187,57 @@ __device__ __forceinline__ void fused_2d_stream(const float *__restrict__ in, fl
                 }
 #pragma unroll
                 for (int j = 0; j < VECTORS; ++j) {
-                    const u32 at = __funnelshift_r(word, word, mask_shift + 4 * j - 4) & ((NIBBLES - 1) * NIBBLE_BYTES);
-                    load_vector<4>(m[i % T] + 4 * j,
-                                   reinterpret_cast<const float *>(reinterpret_cast<const char *>(s_steps) + at));
+                    const u32 at = __funnelshift_r(word, word, mask_shift + 4 * j - NIBBLE_SHIFT) & NIBBLE_MASK;
+                    load_shared_vector(m[i % T] + 4 * j, steps_at | at);
                 }
 
-                if (stage < P::STAGES - 1) {
+                if (!last) {
 #pragma unroll
                     for (int j = 0; j < VECTORS; ++j) store_vector<4>(to + u * P::SPAN + j * VECTOR_PITCH, row + 4 * j);
-                } else if (writes && y_batch + u >= 0 && y_batch + u < rows) {
+                } else {
+                    if (writes && y >= 0 && y < job.rows) {
 #pragma unroll
-                    for (int j = 0; j < VECTORS; ++j) store_vector<4>(line + 4 * j, row + 4 * j);
+                        for (int j = 0; j < VECTORS; ++j) store_vector<4>(line + 4 * j, row + 4 * j);
+                    }
+                    ++y;
+                    line += job.pitch;
                 }
-                line += pitch;
             }
+            slot = slot == P::RING - 1 ? 0 : slot + 1;
+            slot_ahead = slot_ahead == P::RING - 1 ? 0 : slot_ahead + 1;
         }
     }
     copy_async_wait<0>();   // nothing may still be on its way to shared memory that the next block gets
+}
+
+// Block <-> strip of VALID columns x chunk of chunk_rows rows. Warp ("stage") s makes iterations s*STAGE_STEPS + 1 to
+// (s + 1)*STAGE_STEPS of every row; lane l owns COLUMNS columns from strip*VALID - HALO + l*COLUMNS. Block
+// (32, STAGES), grid strips*chunks, strips = ceil(width/VALID), chunks = ceil(height/chunk_rows); strips vary
+// fastest, so that neighbours find their common columns in the cache. Shared memory sizeof(StreamShared). Per pixel
+// and launch: reads 4 bytes and a mask bit, times (SPAN/VALID)*(1 + 2*STEPS/chunk_rows), most of the excess from the
+// cache; writes 4 (up to COLUMNS - 1 columns beyond the width too, within the pitch). Preconditions: sides >=
+// STREAM_MIN_SIDE, fewer than 2^30 columns.
+template <typename P>
+__device__ __forceinline__ void fused_2d_stream(const float *__restrict__ in, float *__restrict__ out,
+                                                const u32 *__restrict__ mask, int width, int height, u32 pitch,
+                                                u32 mask_pitch, int chunk_rows, float dt,
+                                                const isoline_es_weights &weights)
+{
+    static_assert((P::AHEAD + P::PHASES + 2) * P::BATCH + 2 * P::STEPS < STREAM_MIN_SIDE, "rows are mirrored once");
+    __shared__ __align__(256) StreamShared<P> shared;   // its table's offsets are or-ed to its address
+
+    const int lane = threadIdx.x;
+    // Broadcast, so that the compiler knows it for the same in all lanes and keeps what follows in uniform registers.
+    const int stage = __shfl_sync(ALL_LANES, threadIdx.y, 0);
+    const u32 strips = (width + P::VALID - 1) / P::VALID;
+    StreamJob<P> job{in, out, mask, width, height, pitch, mask_pitch};
+    job.y0 = blockIdx.x / strips * chunk_rows;
+    job.rows = min(chunk_rows, height - job.y0);
+    job.x0 = static_cast<int>(blockIdx.x % strips) * P::VALID - P::HALO + lane * P::COLUMNS;
+    if (stage == 0 && lane < StreamShared<P>::NIBBLES)
+        shared.steps[lane] = make_float4(lane & 1 ? 0.0f : dt, lane & 2 ? 0.0f : dt, lane & 4 ? 0.0f : dt,
+                                         lane & 8 ? 0.0f : dt);
+    stream_stage(job, stage, shared, weights);
 }
 
 #define ISOLINE_ES_FUSED_2D(NAME, POLICY)                                                                            \
