@@ -10,6 +10,7 @@
 //! on the number of threads or on [`Tuning`]. See `docs/edge_strength_cpu.md` for the reasons and the measurements.
 
 use super::Steps;
+use super::prepare::zeroed;
 use crate::error::Result;
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
@@ -131,10 +132,10 @@ struct March<'p, 'o, const VOLUME: bool> {
 }
 
 impl<const VOLUME: bool> WithSimd for March<'_, '_, VOLUME> {
-    type Output = ();
+    type Output = Result<()>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
         let Self { pass, task } = self;
         let Task { spans: [xs, ys, zs], out } = task;
         let levels = pass.centre_weights.len();
@@ -146,7 +147,7 @@ impl<const VOLUME: bool> WithSimd for March<'_, '_, VOLUME> {
         // Two slabs per level, two that arrive, one spare; two more masks than levels.
         let slabs = 2 * levels + 3;
         let masks = levels + 2;
-        let mut store = vec![0f32; (slabs + masks) * slab.len + LINE];
+        let mut store: Vec<f32> = zeroed((slabs + masks) * slab.len + LINE)?;
         let aligned = store.as_ptr().align_offset(64).min(LINE);
         let (ring, mask_ring) = store[aligned..].split_at_mut(slabs * slab.len);
         let range = |handle: usize| handle * slab.len..(handle + 1) * slab.len;
@@ -254,7 +255,7 @@ impl<const VOLUME: bool> WithSimd for March<'_, '_, VOLUME> {
             }
             top += 2;
             if top - levels as isize >= zs.own.end as isize {
-                break;
+                return Ok(());
             }
         }
     }
@@ -396,7 +397,7 @@ fn passes<const VOLUME: bool>(
     let [width, height, _] = shape;
     let cut = Cut::new(shape, tuning);
     let arch = Arch::new();
-    let mut result = vec![0f32; field.len()];
+    let mut result = zeroed(field.len())?;
     let mut source_panel = [width, height];
     let mut weights = steps.centre_weights;
     while !weights.is_empty() {
@@ -409,7 +410,7 @@ fn passes<const VOLUME: bool>(
         tasks(&mut result, shape, cut, now.len()).into_par_iter().with_max_len(1).try_for_each(|task| {
             ticker.check()?;
             let updates = task.out.len() * now.len();
-            arch.dispatch(March::<VOLUME> { pass: &pass, task });
+            arch.dispatch(March::<VOLUME> { pass: &pass, task })?;
             ticker.add(updates as u64);
             Ok(())
         })?;

@@ -15,6 +15,7 @@
 //!
 //! `docs/edge_strength_converged.md` has the reasons, the measured rates and what did not pay.
 
+use super::prepare::zeroed;
 use crate::error::Result;
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
@@ -154,7 +155,7 @@ pub(super) fn solve(
         field.fill(0.0);
         return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
     }
-    let mut levels = levels(fixed, shape, goal.lambda);
+    let mut levels = levels(fixed, shape, goal.lambda)?;
     let finest = &mut levels[0];
     finest.values.copy_from_slice(field);
     finest.values.iter_mut().zip(fixed).filter(|(_, f)| **f != 0).for_each(|(v, _)| *v = 1.0);
@@ -181,21 +182,25 @@ struct Level {
     right: Vec<f32>,
 }
 
-fn levels(fixed: &[u8], shape: [usize; 3], lambda: f64) -> Vec<Level> {
+fn levels(fixed: &[u8], shape: [usize; 3], lambda: f64) -> Result<Vec<Level>> {
     let mut levels: Vec<Level> = Vec::new();
     for grid in grids(shape, lambda) {
         let fixed = match levels.last() {
-            None => fixed.to_vec(),
-            Some(finer) => coarsen(&finer.fixed, finer.grid.shape, grid.shape),
+            None => {
+                let mut copy = zeroed(fixed.len())?;
+                copy.copy_from_slice(fixed);
+                copy
+            }
+            Some(finer) => coarsen(&finer.fixed, finer.grid.shape, grid.shape)?,
         };
         if !levels.is_empty() && !fixed.contains(&0) {
             break;
         }
         let cells = fixed.len();
-        let right = if levels.is_empty() { Vec::new() } else { vec![0.0; cells] };
-        levels.push(Level { grid, fixed, values: vec![0.0; cells], smoothed: vec![0.0; cells], right });
+        let right = if levels.is_empty() { Vec::new() } else { zeroed(cells)? };
+        levels.push(Level { grid, fixed, values: zeroed(cells)?, smoothed: zeroed(cells)?, right });
     }
-    levels
+    Ok(levels)
 }
 
 /// The children of coarse cell `index` along one axis. When the count was rounded down, the last cell has three.
@@ -203,8 +208,8 @@ fn children(index: usize, coarse: usize, fine: usize) -> Range<usize> {
     2 * index..if index + 1 == coarse { fine } else { 2 * index + 2 }
 }
 
-fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Vec<u8> {
-    let mut cells = vec![0; coarse.iter().product()];
+fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Result<Vec<u8>> {
+    let mut cells: Vec<u8> = zeroed(coarse.iter().product())?;
     cells.par_chunks_mut(coarse[0]).enumerate().for_each(|(row, cells)| {
         for z in children(row / coarse[1], coarse[2], fine[2]) {
             for y in children(row % coarse[1], coarse[1], fine[1]) {
@@ -215,7 +220,7 @@ fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Vec<u8> {
             }
         }
     });
-    cells
+    Ok(cells)
 }
 
 /// One V-cycle from the first of `levels` down; `measured`: returns the largest change of its values.

@@ -155,15 +155,13 @@ impl AsF32 for f32 {
     }
 }
 
-/// A zeroed vector, or an error instead of an abort when there is no memory.
-pub(super) fn zeroed<T: Clone + Default>(count: usize) -> Result<Vec<T>> {
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(count).map_err(|_| {
+/// A zeroed vector, or an error instead of an abort when there is no memory. Every buffer of an image's size is made by
+/// this. The system zeroes large ones page by page when they are first used.
+pub(super) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
+    bytemuck::try_zeroed_vec(count).map_err(|()| {
         Error::memory(format!(
             "{} of main memory could not be had; close other programs or work on fewer pixels at a time",
-            crate::error::human_bytes((count * size_of::<T>()) as u64)
+            crate::error::human_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
         ))
-    })?;
-    vector.resize(count, T::default());
-    Ok(vector)
+    })
 }

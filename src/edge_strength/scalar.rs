@@ -1,6 +1,7 @@
 //! Eq. 3, written down as a plain loop on one thread: the reference that the fast paths are compared with.
 
 use super::Steps;
+use super::prepare::zeroed;
 use crate::error::Result;
 use crate::progress::Ticker;
 
@@ -15,7 +16,8 @@ pub(super) fn iterate(
     let [width, height, depth] = shape;
     let volume = steps.dimensions == 3;
     // Jacobi: every pixel is computed from the last iteration alone, so the order of the loop does not matter.
-    let mut next = field.clone();
+    let mut next = zeroed(field.len())?;
+    next.copy_from_slice(field);
     for &centre in steps.centre_weights {
         for z in 0..depth {
             for y in 0..height {
