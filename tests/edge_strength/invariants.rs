@@ -1,0 +1,290 @@
+//! What must not change the result, and what must change it in a known way.
+
+use crate::{assert_bits, assert_close, assert_same, drawing, everywhere, iterate, machines, strength};
+use isoline::Context;
+use isoline::edge_strength::{Dimensions, Foreground, Mode, Params, Start, Variant};
+use ndarray::{Array2, Array3, ArrayView3, Axis, s};
+use proptest::prelude::*;
+
+const BOTH: [Dimensions; 2] = [Dimensions::Slices, Dimensions::Volume];
+
+#[test]
+fn one_slice_of_a_stack_is_the_slice_alone() {
+    let input = drawing(5, 70, 90);
+    everywhere(|context, variant, name| {
+        let params = Params { variant, ..iterate(Dimensions::Slices, 64.0, 50) };
+        let stack = strength(context, input.view(), &params);
+        for z in 0..5 {
+            let alone = strength(context, input.slice(s![z..z + 1, .., ..]), &params);
+            assert_bits(&stack.slice(s![z..z + 1, .., ..]).to_owned(), &alone, &format!("{name}, slice {z}"));
+        }
+        let between = strength(context, input.view(), &Params { dimensions: Dimensions::Volume, ..params });
+        assert_ne!(between, stack, "{name}: a volume's slices know of each other");
+    });
+}
+
+#[test]
+fn crops_strides_and_orders_of_the_callers_memory_do_not_matter() {
+    let large = drawing(9, 80, 100);
+    let views: [ArrayView3<'_, u8>; 4] = [
+        large.slice(s![2..6, 10..59, 20..91]),
+        large.slice(s![..;2, ..;3, ..;2]),
+        large.slice(s![..;-1, ..;-1, ..;-1]),
+        large.view().permuted_axes([2, 0, 1]),
+    ];
+    everywhere(|context, variant, name| {
+        for (number, view) in views.iter().enumerate() {
+            for dimensions in BOTH {
+                let params = Params { variant, ..iterate(dimensions, 20.0, 25) };
+                let packed = view.as_standard_layout().into_owned();
+                let expected = strength(context, packed.view(), &params);
+                assert_bits(&strength(context, *view, &params), &expected, &format!("{name}, view {number}"));
+
+                // Into every second column of a larger output; the others stay.
+                let (depth, height, width) = view.dim();
+                let mut frame = Array3::from_elem((depth + 2, height + 3, 2 * width), -7.0f32);
+                let target = frame.slice_mut(s![1..depth + 1, 2..height + 2, ..;2]);
+                isoline::edge_strength::run(context, (*view).into(), &params, None, target.into()).unwrap();
+                let written = frame.slice(s![1..depth + 1, 2..height + 2, ..;2]).to_owned();
+                assert_bits(&written, &expected, &format!("{name}, view {number} into a frame"));
+                let untouched = frame.iter().filter(|value| **value == -7.0).count();
+                assert_eq!(untouched, frame.len() - expected.len(), "{name}: only the target is written");
+            }
+        }
+    });
+}
+
+#[test]
+fn mirrored_and_transposed_images_give_mirrored_and_transposed_results() {
+    let input = drawing(6, 41, 67);
+    everywhere(|context, variant, name| {
+        for dimensions in BOTH {
+            let params = Params { variant, ..iterate(dimensions, 64.0, 40) };
+            let straight = strength(context, input.view(), &params);
+            for axis in 0..3 {
+                let mut mirrored = input.clone();
+                mirrored.invert_axis(Axis(axis));
+                let mut back = strength(context, mirrored.view(), &params);
+                back.invert_axis(Axis(axis));
+                assert_bits(&back, &straight, &format!("{name} {dimensions:?}, axis {axis} mirrored"));
+            }
+            // (l + r) + (u + d) is the same with x and y exchanged.
+            let transposed = strength(context, input.view().permuted_axes([0, 2, 1]), &params);
+            let back = transposed.permuted_axes([0, 2, 1]);
+            assert_bits(&back, &straight, &format!("{name} {dimensions:?}, x and y exchanged"));
+        }
+        // In ((l + r) + (u + d)) + (f + b) z comes last: exchanging it changes the rounding, no more.
+        let params = Params { variant, ..iterate(Dimensions::Volume, 64.0, 40) };
+        let straight = strength(context, input.view(), &params).mapv(f64::from);
+        let back = strength(context, input.view().permuted_axes([2, 1, 0]), &params).permuted_axes([2, 1, 0]);
+        assert_close(&back, &straight, 1e-6, &format!("{name}, x and z exchanged"));
+    });
+}
+
+#[test]
+fn dark_on_bright_is_bright_on_dark() {
+    let input = drawing(2, 50, 60);
+    let negative = input.mapv(|pixel| 255 - pixel);
+    everywhere(|context, variant, name| {
+        for start in [Start::Mask, Start::Input(None)] {
+            let params = Params { variant, start, threshold: 100.0, ..iterate(Dimensions::Slices, 64.0, 50) };
+            let expected = strength(context, input.view(), &params);
+            let below = Params { foreground: Foreground::Below, ..params };
+            assert_bits(&strength(context, negative.view(), &below), &expected, name);
+        }
+    });
+}
+
+#[test]
+fn the_threshold_itself_is_dark() {
+    let input = Array2::from_shape_vec((1, 4), vec![9u16, 10, 11, 12]).unwrap();
+    everywhere(|context, variant, name| {
+        let params = Params { variant, threshold: 10.0, ..iterate(Dimensions::Slices, 64.0, 0) };
+        let above = strength(context, input.view(), &params);
+        assert_eq!(above.as_slice().unwrap(), [0.0, 0.0, 1.0, 1.0], "{name}");
+        let below = strength(context, input.view(), &Params { foreground: Foreground::Below, ..params });
+        assert_eq!(below.as_slice().unwrap(), [1.0, 1.0, 0.0, 0.0], "{name}");
+    });
+}
+
+#[test]
+fn one_mask_from_every_pixel_type_is_one_result() {
+    let bytes = drawing(3, 40, 50);
+    let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
+    let floats = bytes.mapv(|pixel| f32::from(pixel) / 255.0 - 0.5);
+    everywhere(|context, variant, name| {
+        for dimensions in BOTH {
+            let params = Params { variant, ..iterate(dimensions, 64.0, 50) };
+            let expected = strength(context, bytes.view(), &params);
+            assert_bits(&strength(context, words.view(), &params), &expected, &format!("{name} u16"));
+            assert_bits(&strength(context, floats.view(), &params), &expected, &format!("{name} f32"));
+        }
+    });
+}
+
+#[test]
+fn not_a_number_is_background_and_starts_at_0() {
+    let clean = drawing(1, 40, 50).mapv(f32::from);
+    // 255 is background and starts at 0 when the dark side is the shape; 0 likewise when the bright side is.
+    for (foreground, background) in [(Foreground::Above, 0.0), (Foreground::Below, 255.0)] {
+        let holes = clean.indexed_iter().map(|((_, y, x), v)| if (x + y) % 9 == 4 { background } else { *v });
+        let filled = Array3::from_shape_vec(clean.dim(), holes.collect()).unwrap();
+        let holes = clean.indexed_iter().map(|((_, y, x), v)| if (x + y) % 9 == 4 { f32::NAN } else { *v });
+        let broken = Array3::from_shape_vec(clean.dim(), holes.collect()).unwrap();
+        everywhere(|context, variant, name| {
+            for start in [Start::Mask, Start::Input(None)] {
+                let params =
+                    Params { variant, start, foreground, threshold: 100.0, ..iterate(Dimensions::Slices, 64.0, 30) };
+                let expected = strength(context, filled.view(), &params);
+                let got = strength(context, broken.view(), &params);
+                assert_bits(&got, &expected, &format!("{name} {foreground:?} {start:?}"));
+            }
+        });
+    }
+}
+
+#[test]
+fn nothing_drawn_gives_0_and_all_drawn_gives_1() {
+    for (pixel, value) in [(0u8, 0.0f32), (255, 1.0)] {
+        let input = Array3::from_elem((2, 33, 35), pixel);
+        for dimensions in BOTH {
+            let expected = Array3::from_elem(input.dim(), value);
+            everywhere(|context, variant, name| {
+                let params = Params { variant, ..iterate(dimensions, 64.0, 20) };
+                assert_bits(&strength(context, input.view(), &params), &expected, name);
+            });
+            for machine in machines() {
+                let mode = Mode::Converged { tolerance: 1e-6, max_cycles: 100 };
+                let params = Params { mode, ..iterate(dimensions, 64.0, 0) };
+                let got = strength(&machine.context, input.view(), &params);
+                assert_close(&got, &expected.mapv(f64::from), 1e-5, &machine.context.device().id);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    for (dimensions, input) in
+        [(BOTH[0], drawing(1, 300, 1300)), (BOTH[0], drawing(3, 90, 50)), (BOTH[1], drawing(60, 70, 80))]
+    {
+        let params = iterate(dimensions, 64.0, 70);
+        let expected = strength(&Context::with_threads("cpu", 1).unwrap(), input.view(), &params);
+        for threads in [2, 3, 4, 7, 16] {
+            let context = Context::with_threads("cpu", threads).unwrap();
+            assert_bits(&strength(&context, input.view(), &params), &expected, &format!("{threads} threads"));
+        }
+    }
+}
+
+#[test]
+fn every_device_and_variant_gives_the_same() {
+    let cpu = Context::new("cpu").unwrap();
+    for (dimensions, input) in [(BOTH[0], drawing(2, 517, 1031)), (BOTH[1], drawing(40, 90, 133))] {
+        for (rho, time_step) in [(0.7, None), (64.0, Some(0.1)), (5000.0, None)] {
+            let params = Params { time_step, ..iterate(dimensions, rho, 200) };
+            let expected = strength(&cpu, input.view(), &params);
+            everywhere(|context, variant, name| {
+                let got = strength(context, input.view(), &Params { variant, ..params.clone() });
+                assert_same(&got, &expected, variant, &format!("{name} {dimensions:?} rho {rho}"));
+            });
+        }
+    }
+}
+
+#[test]
+fn more_iterations_and_a_larger_rho_reach_further() {
+    // From 0 the iteration only rises (it is monotone, and the start lies below the steady state).
+    let input = drawing(1, 60, 60);
+    everywhere(|context, variant, name| {
+        let at = |rho, iterations| {
+            strength(context, input.view(), &Params { variant, ..iterate(Dimensions::Slices, rho, iterations) })
+        };
+        let (few, many, far) = (at(8.0, 10), at(8.0, 60), at(64.0, 60));
+        assert!(few.iter().zip(&many).all(|(few, many)| few <= many) && few != many, "{name}");
+        assert!(many.iter().zip(&far).all(|(near, far)| near <= far) && many != far, "{name}");
+    });
+}
+
+#[test]
+fn the_largest_step_keeps_a_lone_pixel_from_going_below_0() {
+    // The worst case: all of a grey pixel at 1 flows off, so any rounding up of Δt or of a centre weight shows.
+    let mut input = Array3::zeros((1, 21, 21));
+    input[[0, 10, 10]] = 255u8;
+    everywhere(|context, variant, name| {
+        for step in 0..120 {
+            let rho = 0.3 * 1.1f64.powi(step);
+            for iterations in [1, 2, 7] {
+                let params = Params {
+                    variant,
+                    start: Start::Input(None),
+                    threshold: 255.0,
+                    time_step: Some(1.0 / (4.0 + 1.0 / (rho * rho))),
+                    ..iterate(Dimensions::Slices, rho, iterations)
+                };
+                let got = strength(context, input.view(), &params);
+                let worst = got.iter().copied().fold(0.0, f32::min);
+                assert!(worst >= 0.0, "{name}: {worst:e} at rho {rho} after {iterations} iterations");
+                assert!(got.iter().all(|value| *value <= 1.0), "{name}");
+            }
+        }
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// For every Δt that is accepted, up to the limit itself, and any start in 0..1.
+    #[test]
+    fn the_field_stays_between_0_and_1(
+        seed in any::<u64>(),
+        size in [1usize..40, 1..40, 1..6],
+        density in 0.0..1.0f64,
+        rho in prop_oneof![0.05..2.0f64, 2.0..100.0, 100.0..5000.0],
+        share in prop_oneof![Just(1.0f64), 0.01..1.0],
+        grey in any::<bool>(),
+        volume in any::<bool>(),
+        iterations in 0u64..80,
+    ) {
+        let mut state = seed | 1;
+        let input = Array3::from_shape_simple_fn((size[2], size[1], size[0]), || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / (1u64 << 24) as f32
+        });
+        let dimensions = if volume { Dimensions::Volume } else { Dimensions::Slices };
+        let limit = 1.0 / (if volume { 6.0 } else { 4.0 } + 1.0 / (rho * rho));
+        let params = Params {
+            time_step: Some(share * limit),
+            threshold: 1.0 - density,
+            start: if grey { Start::Input(Some([0.2, 0.8])) } else { Start::Mask },
+            ..iterate(dimensions, rho, iterations)
+        };
+        for machine in machines() {
+            for variant in machine.variants {
+                let got = strength(&machine.context, input.view(), &Params { variant: *variant, ..params.clone() });
+                for (value, pixel) in got.iter().zip(&input) {
+                    prop_assert!((0.0..=1.0).contains(value), "{:?}: {value:e}", variant);
+                    prop_assert!(*value == 1.0 || f64::from(*pixel) <= 1.0 - density, "a shape pixel is {value}");
+                }
+            }
+        }
+    }
+
+    /// Any size, crop and number of threads gives the bits of the whole image on one thread.
+    #[test]
+    fn any_size_on_any_number_of_threads(
+        size in [1usize..400, 1..60, 1..12],
+        threads in 1usize..9,
+        volume in any::<bool>(),
+        iterations in 0u64..50,
+    ) {
+        let input = drawing(size[2], size[1], size[0]);
+        let dimensions = if volume { Dimensions::Volume } else { Dimensions::Slices };
+        let params = iterate(dimensions, 30.0, iterations);
+        let one = strength(&Context::with_threads("cpu", 1).unwrap(), input.view(), &params);
+        let many = strength(&Context::with_threads("cpu", threads).unwrap(), input.view(), &params);
+        assert_bits(&many, &one, &format!("{threads} threads"));
+        let plain = strength(&Context::new("cpu").unwrap(), input.view(), &Params { variant: Variant::Scalar, ..params });
+        assert_close(&many, &plain.mapv(f64::from), 1e-6, "scalar");
+    }
+}

@@ -1,0 +1,112 @@
+//! The edge strength through the public Rust API: against float64 and analytic references, its invariants, and its
+//! errors. Everything runs on the CPU; where there is a CUDA device it runs there too, in every variant.
+
+mod accuracy;
+mod errors;
+mod invariants;
+mod reference;
+
+use isoline::edge_strength::{self, Dimensions, Mode, Params, Variant};
+use isoline::{Context, Image, Report};
+use ndarray::Array3;
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A device, and the variants that it has.
+struct Machine {
+    context: Context,
+    variants: &'static [Variant],
+}
+
+/// The CPU, and a CUDA device if there is one; says why not otherwise.
+fn machines() -> Vec<Machine> {
+    let cpu = Context::new("cpu").expect("the CPU is always there");
+    let mut machines = vec![Machine { context: cpu, variants: &[Variant::Fused, Variant::Scalar] }];
+    match Context::new("cuda") {
+        Ok(context) => {
+            machines.push(Machine { context, variants: &[Variant::Fused, Variant::Shared, Variant::Texture] });
+        }
+        Err(error) => TOLD.with(|told| {
+            if !told.replace(true) {
+                eprintln!("skipped on CUDA: {error}");
+            }
+        }),
+    }
+    machines
+}
+
+/// Runs `test` with every variant of every device.
+fn everywhere(mut test: impl FnMut(&Context, Variant, &str)) {
+    for Machine { context, variants } in machines() {
+        for variant in variants {
+            test(&context, *variant, &format!("{} {variant:?}", context.device().id));
+        }
+    }
+}
+
+/// A run that must succeed. The output starts as NaN, so that an unwritten pixel shows.
+fn run<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params) -> (Array3<f32>, Report) {
+    let input = input.into();
+    let [width, height, depth] = input.shape();
+    let mut output = Array3::from_elem((depth, height, width), f32::NAN);
+    let report = edge_strength::run(context, input, params, None, output.view_mut().into()).expect("a good call");
+    (output, report)
+}
+
+fn strength<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params) -> Array3<f32> {
+    run(context, input, params).0
+}
+
+/// Default parameters with these.
+fn iterate(dimensions: Dimensions, rho: f64, iterations: u64) -> Params {
+    Params { dimensions, rho, mode: Mode::Iterate { iterations }, ..Params::default() }
+}
+
+/// Whether the fast path has fused multiply-add here; without it its results may differ in the last bits.
+fn fused_multiply_add() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    cfg!(target_arch = "aarch64")
+}
+
+/// Fails unless `got` equals `expected` bit for bit, or to 1e-6 for a variant that promises no more.
+fn assert_same(got: &Array3<f32>, expected: &Array3<f32>, variant: Variant, what: &str) {
+    assert_eq!(got.dim(), expected.dim(), "{what}");
+    if variant == Variant::Scalar || !fused_multiply_add() {
+        assert_close(got, &expected.mapv(f64::from), 1e-6, what);
+    } else {
+        assert_bits(got, expected, what);
+    }
+}
+
+/// Fails unless the two are equal bit for bit.
+fn assert_bits(got: &Array3<f32>, expected: &Array3<f32>, what: &str) {
+    assert_eq!(got.dim(), expected.dim(), "{what}");
+    for ((index, got), expected) in got.indexed_iter().zip(expected) {
+        assert_eq!(got.to_bits(), expected.to_bits(), "{what}: {got:e} instead of {expected:e} at {index:?}");
+    }
+}
+
+/// Fails where the two differ by more than `tolerance`, or where `got` is not a number.
+fn assert_close(got: &Array3<f32>, expected: &Array3<f64>, tolerance: f64, what: &str) {
+    assert_eq!(got.dim(), expected.dim(), "{what}");
+    for ((index, got), expected) in got.indexed_iter().zip(expected) {
+        let off = (f64::from(*got) - expected).abs();
+        assert!(off <= tolerance, "{what}: {got:e} instead of {expected:e} at {index:?}, off by {off:e}");
+    }
+}
+
+/// Lines, dots and a frame with a hole: a drawing of any size, 255 on black.
+fn drawing(depth: usize, height: usize, width: usize) -> Array3<u8> {
+    Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+        let line = (x + 2 * y + 5 * z) % 37 == 0 && (x / 16 + y / 16) % 3 == 0;
+        let dot = (x * 7919 + y * 104_729 + z * 1_299_709) % 211 == 3;
+        let frame = (5..14).contains(&x) && (5..14).contains(&y) && !((6..13).contains(&x) && (6..13).contains(&y));
+        if line || dot || frame { 255 } else { 0 }
+    })
+}
