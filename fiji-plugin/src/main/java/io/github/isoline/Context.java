@@ -57,9 +57,12 @@ public final class Context implements AutoCloseable {
         }
     }
 
-    synchronized Pointer pointer() {
+    synchronized Pointer pointer() throws IsolineException {
         if (pointer == null) {
-            throw new IllegalStateException("this Isoline context is closed");
+            // Another command may have found the device broken and closed it meanwhile.
+            throw new IsolineException(
+                    Status.DEVICE_FAILED,
+                    "The device " + device + " was closed meanwhile; run the command again.");
         }
         return pointer;
     }

@@ -100,7 +100,7 @@ class LibraryTest {
         Context context = Context.open("cpu");
         context.close();
         context.close();
-        assertThrows(IllegalStateException.class, context::trim);
+        assertThrows(IsolineException.class, context::trim);
     }
 
     @Test

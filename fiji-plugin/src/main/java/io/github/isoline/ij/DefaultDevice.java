@@ -1,6 +1,9 @@
 package io.github.isoline.ij;
 
 import ij.Prefs;
+import io.github.isoline.DeviceInfo;
+import java.util.ArrayList;
+import java.util.List;
 
 /** The device that dialogs offer first: the user's choice in the Devices command. */
 final class DefaultDevice {
@@ -10,6 +13,18 @@ final class DefaultDevice {
 
     static String get() {
         return Prefs.get(KEY, EdgeStrengthSettings.AUTO);
+    }
+
+    /** What a dialog offers: auto, and every device that can be used now. */
+    static List<String> choices(List<DeviceInfo> devices) {
+        List<String> ids = new ArrayList<>();
+        ids.add(EdgeStrengthSettings.AUTO);
+        for (DeviceInfo device : devices) {
+            if (device.isUsable()) {
+                ids.add(device.id());
+            }
+        }
+        return ids;
     }
 
     static void set(String device) {

@@ -41,7 +41,7 @@ public final class DevicesPlugin implements PlugIn {
         MacroOptions macro = new MacroOptions(options, Collections.singletonList(DEVICE));
         if (macro.has(DEVICE)) {
             String device = macro.text(DEVICE, "");
-            List<String> usable = usable(devices);
+            List<String> usable = DefaultDevice.choices(devices);
             if (!usable.contains(device)) {
                 throw new BadInput(
                         "The device \""
@@ -60,7 +60,7 @@ public final class DevicesPlugin implements PlugIn {
         GenericDialog dialog = new GenericDialog(COMMAND);
         dialog.addMessage(Host.wrap(describe(devices)), new Font(Font.MONOSPACED, Font.PLAIN, 12));
         dialog.addMessage("The device that Isoline's dialogs offer first:");
-        String[] usable = usable(devices).toArray(new String[0]);
+        String[] usable = DefaultDevice.choices(devices).toArray(new String[0]);
         dialog.addChoice("Device", usable, DefaultDevice.get());
         dialog.addHelp(Help.text("devices"));
         dialog.showDialog();
@@ -109,17 +109,6 @@ public final class DevicesPlugin implements PlugIn {
             state = reason.startsWith(state) ? reason : state + ": " + reason;
         }
         return device + "\n  " + state + (facts.isEmpty() ? "" : "\n  " + String.join("; ", facts));
-    }
-
-    private static List<String> usable(List<DeviceInfo> devices) {
-        List<String> ids = new ArrayList<>();
-        ids.add(EdgeStrengthSettings.AUTO);
-        for (DeviceInfo device : devices) {
-            if (device.isUsable()) {
-                ids.add(device.id());
-            }
-        }
-        return ids;
     }
 
     private static String reasons(List<DeviceInfo> devices) {

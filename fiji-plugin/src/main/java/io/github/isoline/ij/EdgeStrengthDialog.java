@@ -9,7 +9,6 @@ import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
 import io.github.isoline.NativeLoader;
 import java.awt.AWTEvent;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
@@ -49,7 +48,7 @@ final class EdgeStrengthDialog implements DialogListener {
 
     private void build() throws IsolineException {
         EdgeStrengthSettings s = settings;
-        dialog.addChoice("Device", usable().toArray(new String[0]), s.device);
+        dialog.addChoice("Device", DefaultDevice.choices(devices).toArray(new String[0]), s.device);
         number("Rho (decay length)", s.rho, "pixels");
         dialog.addChoice(
                 "Mode",
@@ -184,17 +183,6 @@ final class EdgeStrengthDialog implements DialogListener {
             }
         }
         return "Device auto: " + devices.get(0) + why;
-    }
-
-    private List<String> usable() {
-        List<String> ids = new ArrayList<>();
-        ids.add(EdgeStrengthSettings.AUTO);
-        for (DeviceInfo device : devices) {
-            if (device.isUsable()) {
-                ids.add(device.id());
-            }
-        }
-        return ids;
     }
 
     private static String number(double value) {

@@ -88,16 +88,34 @@ final class EdgeStrengthJob {
         check(image, settings.isVolume());
         Context context = Contexts.of(settings.device);
         List<int[]> parts = parts();
+        EdgeStrength operation = settings.toOperation(rawThreshold(image, settings.threshold));
+        setStartRange(operation);
+        // All of it now: a lack of memory is better found before the work than after it.
+        float[][] result = new float[image.getStackSize()][image.getWidth() * image.getHeight()];
+        try {
+            compute(context, operation, parts, result, progress);
+        } catch (IsolineException e) {
+            if (e.isDeviceFailure()) {
+                Contexts.discard(settings.device);
+            }
+            throw e;
+        }
+        return dress(result);
+    }
+
+    private void compute(
+            Context context,
+            EdgeStrength operation,
+            List<int[]> parts,
+            float[][] result,
+            Progress progress)
+            throws BadInput, IsolineException {
+        int width = image.getWidth();
+        int height = image.getHeight();
         int largest = 0;
         for (int[] part : parts) {
             largest = Math.max(largest, part.length);
         }
-        int width = image.getWidth();
-        int height = image.getHeight();
-        EdgeStrength operation = settings.toOperation(rawThreshold(image, settings.threshold));
-        setStartRange(operation);
-        // All of it now: a lack of memory is better found before the work than after it.
-        float[][] result = new float[image.getStackSize()][width * height];
         try (PixelBuffer input = new PixelBuffer(type(), width, height, largest);
                 PixelBuffer output =
                         new PixelBuffer(PixelBuffer.Type.F32, width, height, largest)) {
@@ -116,14 +134,10 @@ final class EdgeStrengthJob {
                 }
                 done += part.length;
             }
+        } finally {
+            // Between commands the device's memory belongs to other programs.
             context.trim();
-        } catch (IsolineException e) {
-            if (e.isDeviceFailure()) {
-                Contexts.discard(settings.device);
-            }
-            throw e;
         }
-        return dress(result);
     }
 
     /** What the last part reports; its device and iterations hold for all. */

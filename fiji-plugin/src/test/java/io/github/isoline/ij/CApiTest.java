@@ -77,7 +77,9 @@ class CApiTest extends HeadlessTest {
         ImagePlus image = open("brain.tif");
         macro(
                 image,
-                "run(\"" + COMMAND + "\", \"rho=8 iterations=9 threshold=200 stack=volume\");");
+                "run(\""
+                        + COMMAND
+                        + "\", \"device=cpu rho=8 iterations=9 threshold=200 stack=volume\");");
         Memory params = new Memory(PARAMS_BYTES);
         init("isoline_edge_strength_params_init", params, PARAMS_BYTES);
         params.setInt(4, 3);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ij.CompositeImage;
 import ij.ImagePlus;
@@ -15,7 +16,11 @@ import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.process.ImageProcessor;
 import ij.process.LUT;
+import io.github.isoline.DeviceInfo;
+import io.github.isoline.IsolineException;
 import java.awt.Color;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -181,7 +186,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         brain.setOverlay(new Overlay(roi));
         byte[] before = ((byte[]) brain.getStack().getPixels(4)).clone();
 
-        ImagePlus esf = run(brain, "iterations=3 threshold=200");
+        ImagePlus esf = run(brain, "device=cpu iterations=3 threshold=200");
 
         assertEquals("ESF of brain 1", esf.getTitle());
         assertEquals(32, esf.getBitDepth());
@@ -267,6 +272,38 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         assertNull(horse.getOverlay());
     }
 
+    @Test
+    void everyGpuGivesTheSameAsTheCpu() throws IsolineException {
+        List<String> gpus = new ArrayList<>();
+        StringBuilder why = new StringBuilder();
+        for (DeviceInfo device : DeviceInfo.list()) {
+            if (device.isCuda() && device.isUsable()) {
+                gpus.add(device.id());
+            } else if (device.isCuda()) {
+                why.append(device.reason()).append(' ');
+            }
+        }
+        if (gpus.isEmpty()) {
+            System.out.println("everyGpuGivesTheSameAsTheCpu is skipped: " + why);
+        }
+        assumeTrue(!gpus.isEmpty(), why.toString());
+        ImagePlus brain = open("brain.tif");
+        for (String stack : new String[] {"slices", "volume"}) {
+            String options = "rho=16 iterations=200 threshold=200 stack=" + stack;
+            ImagePlus cpu = run(brain, options + " device=cpu");
+            for (String gpu : gpus) {
+                ImagePlus result = run(brain, options + " device=" + gpu);
+                assertTrue(((String) result.getProperty("Info")).contains("device: " + gpu));
+                for (int z = 1; z <= brain.getStackSize(); z++) {
+                    assertArrayEquals(
+                            (float[]) cpu.getStack().getPixels(z),
+                            (float[]) result.getStack().getPixels(z),
+                            1e-6f);
+                }
+            }
+        }
+    }
+
     private static void check(
             ImagePlus esf,
             boolean[][] shape,
@@ -321,7 +358,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     private static ImagePlus run(EdgeStrengthJob job) {
         try {
             return job.run(null);
-        } catch (BadInput | io.github.isoline.IsolineException e) {
+        } catch (BadInput | IsolineException e) {
             throw new AssertionError(e);
         }
     }

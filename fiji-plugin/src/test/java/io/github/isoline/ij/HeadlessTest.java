@@ -11,6 +11,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -46,8 +47,12 @@ abstract class HeadlessTest {
 
     /** Runs the command on an image as another plugin would, and returns the new image. */
     static ImagePlus run(ImagePlus image, String options) {
-        WindowManager.setTempCurrentImage(image);
-        IJ.run(COMMAND, options);
+        captured(
+                () -> {
+                    WindowManager.setTempCurrentImage(image);
+                    IJ.run(COMMAND, options);
+                    return "";
+                });
         ImagePlus result = WindowManager.getCurrentImage();
         assertTrue(result != image, "the command made no new image");
         return result;
@@ -66,12 +71,20 @@ abstract class HeadlessTest {
 
     /** Runs macro code with an image as the current one. */
     static Outcome macro(ImagePlus image, String code) {
+        return captured(
+                () -> {
+                    WindowManager.setTempCurrentImage(image);
+                    return IJ.runMacro(code, "");
+                });
+    }
+
+    /** ImageJ without a window logs to System.out. */
+    private static Outcome captured(Supplier<String> body) {
         PrintStream before = System.out;
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         System.setOut(new PrintStream(bytes, true));
         try {
-            WindowManager.setTempCurrentImage(image);
-            String returned = IJ.runMacro(code, "");
+            String returned = body.get();
             return new Outcome(returned, bytes.toString());
         } finally {
             System.setOut(before);

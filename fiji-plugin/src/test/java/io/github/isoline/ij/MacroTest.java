@@ -25,7 +25,7 @@ class MacroTest extends HeadlessTest {
         Outcome outcome =
                 macro(
                         open("horse.png"),
-                        call("rho=16 iterations=5 foreground=below threshold=127")
+                        call("device=cpu rho=16 iterations=5 foreground=below threshold=127")
                                 + "getMinAndMax(low, high);"
                                 + "return getTitle + \"|\" + bitDepth + \"|\" + low + \"|\" + high;");
         assertEquals("ESF of horse.png|32|0|1", outcome.returned, outcome.log);
