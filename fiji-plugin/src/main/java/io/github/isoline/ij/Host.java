@@ -1,8 +1,11 @@
 package io.github.isoline.ij;
 
 import ij.IJ;
+import ij.ImagePlus;
 import ij.Macro;
+import ij.WindowManager;
 import ij.macro.Interpreter;
+import io.github.isoline.IsolineException;
 import io.github.isoline.NativeLoader;
 import java.awt.EventQueue;
 import java.awt.GraphicsEnvironment;
@@ -64,11 +67,7 @@ final class Host {
      */
     static void guard(String command, Command body) {
         if (EventQueue.isDispatchThread()) {
-            String options = Macro.getOptions();
-            Thread thread = new Thread(() -> guard(command, body), "Run$_" + command);
-            // Macro options belong to a thread.
-            Macro.setOptions(thread, options);
-            thread.start();
+            startThread(command, body);
             return;
         }
         String failure;
@@ -77,7 +76,7 @@ final class Host {
             return;
         } catch (BadInput e) {
             failure = e.getMessage();
-        } catch (io.github.isoline.IsolineException e) {
+        } catch (IsolineException e) {
             if (e.isCancelled()) {
                 cancelled(command);
                 return;
@@ -98,6 +97,26 @@ final class Host {
                             + " MB) and restart ImageJ.";
         }
         fail(command, failure);
+    }
+
+    private static void startThread(String command, Command body) {
+        String options = Macro.getOptions();
+        ImagePlus image = WindowManager.getCurrentImage();
+        Runnable work =
+                () -> {
+                    try {
+                        guard(command, body);
+                    } finally {
+                        WindowManager.setTempCurrentImage(null);
+                    }
+                };
+        // Options and the current image belong to a thread, and the name says that a macro runs.
+        Thread thread = new Thread(work, options == null ? command : "Run$_" + command);
+        Macro.setOptions(thread, options);
+        if (image != null) {
+            WindowManager.setTempCurrentImage(thread, image);
+        }
+        thread.start();
     }
 
     /** Breaks long lines, which ImageJ's message dialogs do not do by themselves. */
@@ -124,6 +143,6 @@ final class Host {
     /** The body of a command. */
     @FunctionalInterface
     interface Command {
-        void run() throws BadInput, io.github.isoline.IsolineException;
+        void run() throws BadInput, IsolineException;
     }
 }

@@ -61,6 +61,9 @@ final class GuiDriver {
             case "macro":
                 driver.macro();
                 break;
+            case "event thread":
+                driver.eventThread();
+                break;
             case "help":
                 driver.help();
                 break;
@@ -158,6 +161,19 @@ final class GuiDriver {
             }
         }
         say("dialogs", dialogs);
+    }
+
+    /** Called on the event thread, as a script's button does: the windows must not freeze. */
+    private void eventThread() throws Exception {
+        long began = System.nanoTime();
+        EventQueue.invokeAndWait(
+                () ->
+                        IJ.run(
+                                "Edge Strength Function...",
+                                "iterations=20000 threshold=110 device=cpu"));
+        say("the call held the event thread for ms", (System.nanoTime() - began) / 1_000_000);
+        await("a result", () -> title().startsWith("ESF of"));
+        say("info", WindowManager.getCurrentImage().getInfoProperty().replace('\n', ' '));
     }
 
     private void help() throws Exception {

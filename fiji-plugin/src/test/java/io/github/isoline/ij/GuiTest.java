@@ -117,6 +117,14 @@ class GuiTest {
     }
 
     @Test
+    void callOnTheEventThreadDoesNotFreezeTheWindows() throws Exception {
+        Map<String, String> seen = play("event thread");
+        long held = Long.parseLong(seen.get("the call held the event thread for ms"));
+        assertTrue(held < 500, held + " ms");
+        assertTrue(seen.get("info").contains("iterations=20000"), seen.get("info"));
+    }
+
+    @Test
     void helpIsInThePlugin() throws Exception {
         assertEquals("Edge Strength Function Help", play("help").get("help"));
     }
