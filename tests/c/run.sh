@@ -82,7 +82,9 @@ run_programs() { # run_programs FOLDER LOG COMMAND...: runs every program of FOL
     shift 2
     : > "$log"
     for program in "$folder"/*; do
-        [ -f "$program" ] && [ -x "$program" ] || continue
+        if [ ! -f "$program" ] || [ ! -x "$program" ]; then
+            continue
+        fi
         echo " $(basename "$program")"
         "$@" "$program" 2>&1
         status=$?
