@@ -148,8 +148,8 @@ final class EdgeStrengthSettings {
         if (!isConverged() && iterations < 1) {
             return "Iterations must be 1 or more.";
         }
-        if (isConverged() && !(tolerance > 0)) {
-            return "Tolerance must be above 0.";
+        if (isConverged() && !(tolerance > 0 && tolerance < 1)) {
+            return "Tolerance must be between 0 and 1.";
         }
         if (Double.isNaN(threshold)) {
             return "Threshold must be a number.";
