@@ -1,0 +1,485 @@
+//! Speed of the edge strength: every variant of every device here, against the plain scalar loop and the published
+//! numbers. `cargo bench --bench edge_strength -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda,
+//! cuda:N) and `ISOLINE_BENCH_JSON` say the same.
+//!
+//! Every number is a median after a warm-up. "ms" is the iterations alone: on CUDA the kernels, between CUDA events,
+//! with input and output resident; on the CPU the call less a call with 0 iterations. "call ms" is the whole call, host
+//! memory to host memory.
+#![allow(missing_docs)]
+
+use isoline::edge_strength::{self, Mode, Params, Variant};
+use isoline::{Context, DeviceImage, PixelType};
+use ndarray::Array3;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// The scalar loop is slow and its speed does not depend on the count: about this many updates are enough to time it.
+const SCALAR_UPDATES: usize = 50_000_000;
+/// Repetitions: at least, at most, and the time after which no more are begun.
+const REPEAT: (usize, usize, Duration) = (3, 25, Duration::from_millis(1500));
+
+/// Milliseconds as published (Keleş 2016, tables 1–3): side, iterations, picture, a 4 GHz Core i7, a GTX 970 with shared
+/// and with texture memory.
+const PUBLISHED: [(usize, u64, &str, f64, f64, f64); 12] = [
+    (1024, 50, "lines", 267.7, 6.2, 7.0),
+    (2048, 50, "lines", 1076.3, 23.9, 25.7),
+    (4096, 50, "lines", 4319.5, 92.6, 101.3),
+    (8192, 50, "lines", 17266.4, 360.8, 410.3),
+    (1024, 200, "lines", 1070.2, 25.3, 26.8),
+    (2048, 200, "lines", 4309.2, 91.5, 102.3),
+    (4096, 200, "lines", 17270.3, 363.9, 404.6),
+    (8192, 200, "lines", 69295.6, 1441.8, 1641.3),
+    (1024, 200, "shape", 1042.6, 24.9, 26.6),
+    (2048, 200, "shape", 5016.1, 91.5, 103.9),
+    (4096, 200, "shape", 23192.1, 359.2, 412.8),
+    (8192, 200, "shape", 86319.7, 1406.1, 1667.3),
+];
+
+/// "lines": bands of an eightfold star pattern, foreground and background in every tile, like the paper's Seljuk
+/// patterns. "shape": one filled shape. "white": nothing but shape.
+fn picture(name: &str, side: usize) -> Array3<u8> {
+    const PERIOD: f64 = 61.0;
+    const WIDTH: f64 = 3.0;
+    Array3::from_shape_fn((1, side, side), |(_, y, x)| {
+        let (x, y) = (x as f64, y as f64);
+        let on = match name {
+            "lines" => (0..4).any(|direction| {
+                let (sin, cos) = (f64::from(direction) * std::f64::consts::FRAC_PI_4).sin_cos();
+                (x * cos + y * sin).rem_euclid(PERIOD) < WIDTH
+            }),
+            "shape" => {
+                let (x, y) = (x / side as f64 - 0.5, y / side as f64 - 0.5);
+                x.hypot(y) < 0.3 * (1.0 + 0.3 * (5.0 * y.atan2(x)).cos())
+            }
+            _ => true,
+        };
+        if on { 255 } else { 0 }
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The median of what `measure` returns; its first call warms up and does not count.
+fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
+    measure()?;
+    let started = Instant::now();
+    let (least, most, enough) = REPEAT;
+    let mut values = vec![];
+    while values.len() < least || (values.len() < most && started.elapsed() < enough) {
+        values.push(measure()?);
+    }
+    Ok(median(values))
+}
+
+/// Seconds of a whole call, host to host.
+fn call(context: &Context, input: &Array3<u8>, output: &mut Array3<f32>, params: &Params) -> Outcome<f64> {
+    Ok(edge_strength::run(context, input.view().into(), params, None, output.view_mut().into())?.seconds_total)
+}
+
+/// Input and output on the device.
+struct Resident {
+    input: DeviceImage,
+    output: DeviceImage,
+}
+
+impl Resident {
+    fn new(context: &Context, input: &Array3<u8>) -> Outcome<Self> {
+        let (depth, height, width) = input.dim();
+        let shape = [width, height, depth];
+        let mut resident = Self {
+            input: context.device_image(PixelType::U8, shape)?,
+            output: context.device_image(PixelType::F32, shape)?,
+        };
+        resident.input.upload(input.view().into())?;
+        Ok(resident)
+    }
+
+    /// Seconds in kernels.
+    fn compute(&mut self, context: &Context, params: &Params) -> Outcome<f64> {
+        Ok(edge_strength::run(context, self.input.view(), params, None, self.output.view_mut())?.seconds_compute)
+    }
+}
+
+/// One measured line.
+struct Line {
+    device: String,
+    variant: &'static str,
+    picture: &'static str,
+    side: usize,
+    iterations: u64,
+    /// Of the iterations alone.
+    seconds: f64,
+    seconds_call: Option<f64>,
+    note: String,
+}
+
+impl Line {
+    fn updates_per_second(&self) -> f64 {
+        (self.side * self.side) as f64 * self.iterations as f64 / self.seconds
+    }
+}
+
+struct Bench {
+    cpu: Context,
+    cuda: Option<Context>,
+    quick: bool,
+    /// JSON objects.
+    records: Vec<String>,
+}
+
+fn with(variant: Variant, iterations: u64) -> Params {
+    Params { variant, mode: Mode::Iterate { iterations }, ..Params::default() }
+}
+
+impl Bench {
+    /// Every variant on one picture; a table.
+    fn table(&mut self, picture_name: &'static str, side: usize, counts: &[u64]) -> Outcome<()> {
+        let input = picture(picture_name, side);
+        let mut output = Array3::zeros(input.dim());
+        let mut resident = self.cuda.as_ref().map(|cuda| Resident::new(cuda, &input)).transpose()?;
+        let mut lines = vec![self.scalar(picture_name, &input, &mut output)?];
+        for &iterations in counts {
+            let nothing = repeat(|| call(&self.cpu, &input, &mut output, &with(Variant::Fused, 0)))?;
+            let whole = repeat(|| call(&self.cpu, &input, &mut output, &with(Variant::Fused, iterations)))?;
+            let mut line = Line {
+                device: "cpu".into(),
+                variant: "fused",
+                picture: picture_name,
+                side,
+                iterations,
+                seconds: whole - nothing,
+                seconds_call: Some(whole),
+                note: String::new(),
+            };
+            if let Some(paper) = PUBLISHED.iter().find(|p| (p.0, p.1, p.2) == (side, iterations, picture_name)) {
+                line.note = format!("published: CPU {} ms, GPU {} / {} ms", paper.3, paper.4, paper.5);
+            }
+            lines.push(line);
+            let (Some(cuda), Some(resident)) = (&self.cuda, &mut resident) else { continue };
+            for (variant, name) in
+                [(Variant::Fused, "fused"), (Variant::Shared, "shared"), (Variant::Texture, "texture")]
+            {
+                let params = with(variant, iterations);
+                let seconds = repeat(|| resident.compute(cuda, &params))?;
+                let seconds_call = if name == "fused" && picture_name == "lines" {
+                    Some(repeat(|| call(cuda, &input, &mut output, &params))?)
+                } else {
+                    None
+                };
+                lines.push(Line {
+                    device: cuda.device().id.clone(),
+                    variant: name,
+                    picture: picture_name,
+                    side,
+                    iterations,
+                    seconds,
+                    seconds_call,
+                    note: String::new(),
+                });
+            }
+        }
+        self.print(&lines);
+        Ok(())
+    }
+
+    fn scalar(&self, picture: &'static str, input: &Array3<u8>, output: &mut Array3<f32>) -> Outcome<Line> {
+        let side = input.dim().1;
+        let iterations = (SCALAR_UPDATES / (side * side)).clamp(1, 50) as u64;
+        let mut whole = || call(&self.cpu, input, output, &with(Variant::Scalar, iterations));
+        let whole = whole()?.min(whole()?);
+        let mut nothing = || call(&self.cpu, input, output, &with(Variant::Scalar, 0));
+        let nothing = nothing()?.min(nothing()?);
+        Ok(Line {
+            device: "cpu".into(),
+            variant: "scalar",
+            picture,
+            side,
+            iterations,
+            seconds: whole - nothing,
+            seconds_call: None,
+            note: format!("one thread; timed over {iterations} iterations"),
+        })
+    }
+
+    fn print(&mut self, lines: &[Line]) {
+        let scalar = lines[0].updates_per_second();
+        println!("\n{} {side}x{side}", lines[0].picture, side = lines[0].side);
+        println!("  device  variant   iterations          ms     call ms   10^9 updates/s   x scalar   x shared");
+        for line in lines {
+            let shared = lines.iter().find(|other| other.variant == "shared" && other.iterations == line.iterations);
+            let on_gpu = shared.filter(|shared| shared.device == line.device);
+            let text = |value: Option<f64>, digits| value.map_or("-".into(), |value| format!("{value:.digits$}"));
+            println!(
+                "  {:<7} {:<9} {:>10} {:>11.3} {:>11} {:>16.3} {:>10.1} {:>10}   {}",
+                line.device,
+                line.variant,
+                line.iterations,
+                line.seconds * 1e3,
+                text(line.seconds_call.map(|seconds| seconds * 1e3), 3),
+                line.updates_per_second() * 1e-9,
+                line.updates_per_second() / scalar,
+                text(on_gpu.map(|shared| shared.seconds / line.seconds), 2),
+                line.note
+            );
+            self.records.push(format!(
+                "{{\"what\": \"iterations\", \"device\": \"{}\", \"variant\": \"{}\", \"picture\": \"{}\", \"side\": {}, \
+                 \"iterations\": {}, \"seconds\": {:.9}, \"seconds_call\": {}, \"updates_per_second\": {:.4e}}}",
+                line.device,
+                line.variant,
+                line.picture,
+                line.side,
+                line.iterations,
+                line.seconds,
+                line.seconds_call.map_or("null".into(), |seconds| format!("{seconds:.9}")),
+                line.updates_per_second()
+            ));
+        }
+    }
+
+    /// The steady state against iterations that do not reach it.
+    fn converged(&mut self, side: usize) -> Outcome<()> {
+        const ITERATIONS: u64 = 500;
+        println!(
+            "\nconverged (multigrid, ρ = 64, tolerance 1e-5) against {ITERATIONS} fused iterations, lines {side}x{side}"
+        );
+        let input = picture("lines", side);
+        let steady = Params {
+            mode: Mode::Converged {
+                tolerance: edge_strength::DEFAULT_TOLERANCE,
+                max_cycles: edge_strength::DEFAULT_MAX_CYCLES,
+            },
+            ..Params::default()
+        };
+        let mut output = Array3::zeros(input.dim());
+        let fused = repeat(|| call(&self.cpu, &input, &mut output, &with(Variant::Fused, ITERATIONS)))?;
+        let multigrid = repeat(|| call(&self.cpu, &input, &mut output, &steady))?;
+        self.compare("cpu", "whole calls", side, multigrid, fused);
+        if let Some(cuda) = &self.cuda {
+            let mut resident = Resident::new(cuda, &input)?;
+            let fused = repeat(|| resident.compute(cuda, &with(Variant::Fused, ITERATIONS)))?;
+            let multigrid = repeat(|| resident.compute(cuda, &steady))?;
+            let id = cuda.device().id.clone();
+            self.compare(&id, "kernels only", side, multigrid, fused);
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, device: &str, what: &str, side: usize, multigrid: f64, fused: f64) {
+        println!(
+            "  {device:<7} converged {:>10.3} ms, iterations {:>10.3} ms, ratio {:.2} ({what})",
+            multigrid * 1e3,
+            fused * 1e3,
+            multigrid / fused
+        );
+        self.records.push(format!(
+            "{{\"what\": \"converged\", \"device\": \"{device}\", \"side\": {side}, \"seconds\": {multigrid:.9}, \
+             \"seconds_500_iterations\": {fused:.9}}}"
+        ));
+    }
+
+    /// A stack from host memory to host memory, where the link is the limit.
+    fn stack(&mut self, side: usize, depth: usize) -> Outcome<()> {
+        let Some(cuda) = &self.cuda else { return Ok(()) };
+        let params = with(Variant::Fused, 50);
+        let slice = picture("lines", side);
+        let one = {
+            let mut resident = Resident::new(cuda, &slice)?;
+            repeat(|| resident.compute(cuda, &params))?
+        };
+        let compute = one * depth as f64;
+        let pixels = side * side * depth;
+        println!("\nstack of {depth} slices of {side}x{side}, u8 to f32, 50 iterations, host to host");
+        for pinned in [true, false] {
+            let mut memory = link::Memory::new(cuda.device().index as usize, pixels, pinned)?;
+            for (z, plane) in memory.input().chunks_exact_mut(side * side).enumerate() {
+                // Each slice is different, so that a wrong order would show.
+                plane.copy_from_slice(slice.as_slice().ok_or("a packed picture")?);
+                plane[z] = 255;
+            }
+            let [up, down, both] = memory.seconds()?;
+            let mut measure = || -> Outcome<f64> {
+                let (input, output) = memory.both();
+                let input = ndarray::ArrayView3::from_shape((depth, side, side), input)?;
+                let output = ndarray::ArrayViewMut3::from_shape((depth, side, side), output)?;
+                Ok(edge_strength::run(cuda, input.into(), &params, None, output.into())?.seconds_total)
+            };
+            let seconds = repeat(&mut measure)?;
+            let limit = both.max(compute);
+            let name = if pinned { "pinned" } else { "pageable" };
+            println!(
+                "  {name:<8} {:>8.2} ms; link {:.2} ms (up {:.1}, down {:.1} GB/s; both ways at once), compute {:.2} ms; \
+                 {:.2} of the larger",
+                seconds * 1e3,
+                both * 1e3,
+                pixels as f64 / up * 1e-9,
+                4.0 * pixels as f64 / down * 1e-9,
+                compute * 1e3,
+                seconds / limit
+            );
+            self.records.push(format!(
+                "{{\"what\": \"stack\", \"memory\": \"{name}\", \"side\": {side}, \"depth\": {depth}, \"seconds\": {seconds:.9}, \
+                 \"seconds_link\": {both:.9}, \"seconds_compute\": {compute:.9}, \"ratio\": {:.4}}}",
+                seconds / limit
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Host memory that the GPU can reach by itself, and what the link to it can do: the ruler for [`Bench::stack`].
+mod link {
+    // The library hands out no pinned memory; the driver does, through `unsafe`.
+    #![allow(unsafe_code)]
+
+    use super::Outcome;
+    use cudarc::driver::{CudaContext, CudaSlice, CudaStream, PinnedHostSlice};
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    enum Host<T> {
+        Pinned(PinnedHostSlice<T>),
+        Pageable(Vec<T>),
+    }
+
+    pub struct Memory {
+        streams: [Arc<CudaStream>; 2],
+        input: Host<u8>,
+        output: Host<f32>,
+        device: (CudaSlice<u8>, CudaSlice<f32>),
+    }
+
+    impl Memory {
+        pub fn new(device: usize, pixels: usize, pinned: bool) -> Outcome<Self> {
+            let context = CudaContext::new(device)?;
+            let streams = [context.new_stream()?, context.new_stream()?];
+            let (input, output) = if pinned {
+                // SAFETY: both are written before they are read: here, and by the copy or the operation.
+                unsafe {
+                    let mut input = context.alloc_pinned_with_flags::<u8>(pixels, 0)?;
+                    let mut output = context.alloc_pinned_with_flags::<f32>(pixels, 0)?;
+                    input.as_mut_slice()?.fill(0);
+                    output.as_mut_slice()?.fill(0.0);
+                    (Host::Pinned(input), Host::Pinned(output))
+                }
+            } else {
+                (Host::Pageable(vec![1u8; pixels]), Host::Pageable(vec![1f32; pixels]))
+            };
+            let device = (streams[0].alloc_zeros(pixels)?, streams[1].alloc_zeros(pixels)?);
+            context.synchronize()?;
+            Ok(Self { streams, input, output, device })
+        }
+
+        pub fn input(&mut self) -> &mut [u8] {
+            match &mut self.input {
+                Host::Pinned(slice) => slice.as_mut_slice().expect("pinned memory that is idle"),
+                Host::Pageable(vec) => vec,
+            }
+        }
+
+        pub fn both(&mut self) -> (&[u8], &mut [f32]) {
+            let input = match &self.input {
+                Host::Pinned(slice) => slice.as_slice().expect("pinned memory that is idle"),
+                Host::Pageable(vec) => vec,
+            };
+            let output = match &mut self.output {
+                Host::Pinned(slice) => slice.as_mut_slice().expect("pinned memory that is idle"),
+                Host::Pageable(vec) => vec,
+            };
+            (input, output)
+        }
+
+        fn up(&mut self) -> Outcome<()> {
+            match &self.input {
+                Host::Pinned(slice) => self.streams[0].memcpy_htod(slice, &mut self.device.0)?,
+                Host::Pageable(vec) => self.streams[0].memcpy_htod(vec, &mut self.device.0)?,
+            }
+            Ok(())
+        }
+
+        fn down(&mut self) -> Outcome<()> {
+            match &mut self.output {
+                Host::Pinned(slice) => self.streams[1].memcpy_dtoh(&self.device.1, slice)?,
+                Host::Pageable(vec) => self.streams[1].memcpy_dtoh(&self.device.1, vec)?,
+            }
+            Ok(())
+        }
+
+        /// Plain copies of the whole stack: up, down, and both at once.
+        pub fn seconds(&mut self) -> Outcome<[f64; 3]> {
+            let mut best = [f64::INFINITY; 3];
+            for _ in 0..3 {
+                for (way, best) in best.iter_mut().enumerate() {
+                    let started = Instant::now();
+                    if way != 1 {
+                        self.up()?;
+                    }
+                    if way != 0 {
+                        self.down()?;
+                    }
+                    self.streams[0].synchronize()?;
+                    self.streams[1].synchronize()?;
+                    *best = best.min(started.elapsed().as_secs_f64());
+                }
+            }
+            Ok(best)
+        }
+    }
+}
+
+fn main() -> Outcome<()> {
+    let mut quick = false;
+    let mut json = std::env::var_os("ISOLINE_BENCH_JSON");
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--quick") => quick = true,
+            Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
+            // What cargo bench adds.
+            Some("--bench") => {}
+            _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
+        }
+    }
+    let device = std::env::var("ISOLINE_BENCH_DEVICE").unwrap_or_else(|_| "auto".into());
+    let cuda = match device.as_str() {
+        "cpu" => None,
+        "auto" => Context::new("cuda").inspect_err(|error| println!("CUDA is skipped: {error}")).ok(),
+        named => Some(Context::new(named)?),
+    };
+    let mut bench = Bench { cpu: Context::new("cpu")?, cuda, quick, records: vec![] };
+    for context in [Some(&bench.cpu), bench.cuda.as_ref()].into_iter().flatten() {
+        let info = context.device();
+        println!(
+            "{}: {} ({} {})",
+            info.id,
+            info.name,
+            info.multiprocessors,
+            if info.id == "cpu" { "threads" } else { "multiprocessors" }
+        );
+    }
+
+    let sides: &[usize] = if bench.quick { &[256] } else { &[1024, 2048, 4096, 8192] };
+    let counts: &[u64] = if bench.quick { &[10] } else { &[50, 200] };
+    for picture in ["lines", "shape", "white"] {
+        for &side in sides {
+            bench.table(picture, side, counts)?;
+        }
+    }
+    bench.converged(if bench.quick { 256 } else { 4096 })?;
+    if bench.quick {
+        bench.stack(256, 4)?
+    } else {
+        bench.stack(2048, 64)?
+    }
+
+    if let Some(path) = json {
+        let head =
+            format!("{{\"cpu\": \"{}\", \"threads\": {}", bench.cpu.device().name, bench.cpu.device().multiprocessors);
+        std::fs::write(path, format!("{head}, \"results\": [\n{}\n]}}\n", bench.records.join(",\n")))?;
+    }
+    Ok(())
+}
