@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-ISOLINE_BENCH_DEVICE=${1:-auto} cargo bench --locked
+ISOLINE_BENCH_DEVICE=${1:-auto} cargo bench --locked --bench '*'

@@ -27,7 +27,7 @@ for line in sys.stdin:
         { cat "$stage/cargo.log" >&2; exit 1; }
 }
 executables test --release --lib --tests > "$stage/list"
-executables bench --benches >> "$stage/list"
+executables bench --bench '*' >> "$stage/list"
 while read -r kind name path; do
     if [ "$kind" = bench ] || [ ! -e "$stage/$kind/$name" ]; then
         objcopy --strip-debug "$path" "$stage/$kind/$name"
