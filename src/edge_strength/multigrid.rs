@@ -41,24 +41,31 @@ pub(super) struct Goal {
     pub max_cycles: u64,
 }
 
-/// Steps of the smoother before and after each coarse correction.
-pub(super) const STEPS_2D: usize = 8;
-pub(super) const STEPS_3D: usize = 4;
+/// A smoother: the steps, before and after each coarse correction, that damp the errors whose eigenvalue of −∇² is
+/// between `from` and `to`. `from` is well below the 2 (2D) that coarse grids demand, because near the shape the coarse
+/// grids cannot help.
+struct Smoother {
+    /// The order of the polynomial's roots, largest first, that keeps both intermediate values and rounding errors
+    /// within 5×.
+    order: &'static [usize],
+    from: f64,
+    to: f64,
+}
 
-/// The smoother damps every error whose eigenvalue of −∇² is above this: well below the 2 (2D) that coarse grids
-/// demand, because near the shape the coarse grids cannot help.
-const SMOOTH_FROM_2D: f64 = 0.15;
-const SMOOTH_FROM_3D: f64 = 0.6;
+/// On the finest grid, where steps are dearest.
+const FINEST: Smoother = Smoother { order: &[1, 5, 0, 3, 4, 2], from: 0.3, to: 8.0 };
+const COARSE: Smoother = Smoother { order: &[2, 6, 3, 5, 0, 7, 1, 4], from: 0.15, to: 8.0 };
+/// On all grids of a volume.
+const VOLUME: Smoother = Smoother { order: &[1, 3, 0, 2], from: 0.6, to: 12.0 };
 
-/// The order of a Chebyshev polynomial's steps that keeps both intermediate values and rounding errors within 5×.
-const ORDER_2D: [usize; STEPS_2D] = [2, 6, 3, 5, 0, 7, 1, 4];
-const ORDER_3D: [usize; STEPS_3D] = [1, 3, 0, 2];
+/// The most steps of a smoother.
+pub(super) const MOST_STEPS: usize = 8;
 
 /// Coarsening stops when λ in units of the grid reaches this (cells are 2ρ wide): smoothing alone then converges.
 const COARSEST_LAMBDA: f64 = 4.0;
 
 /// Smoothings that solve the coarsest grid.
-pub(super) const COARSEST_SMOOTHINGS: usize = 4;
+pub(super) const COARSEST_SMOOTHINGS: usize = 2;
 
 /// Above this λ every value but the shape's is below any tolerance, and float32 would overflow.
 const LARGEST_LAMBDA: f64 = 1e12;
@@ -68,20 +75,20 @@ const LARGEST_LAMBDA: f64 = 1e12;
 pub(super) struct Grid {
     pub shape: [usize; 3],
     pub lambda: f32,
-    /// The smoother's step widths, in order; [`STEPS_2D`] or [`STEPS_3D`] of them.
+    /// The smoother's step widths, in order; an even number of them.
     pub weights: Vec<f32>,
 }
 
 /// All grids that `lambda` and the shape call for, finest first; fixed cells may end the list earlier.
 pub(super) fn grids(shape: [usize; 3], lambda: f64) -> Vec<Grid> {
     let mut lambda = lambda.min(LARGEST_LAMBDA);
-    let volume = shape[2] > 1;
-    let mut grids = vec![Grid { shape, lambda: lambda as f32, weights: weights(volume, lambda) }];
+    let (finest, coarse) = if shape[2] > 1 { (&VOLUME, &VOLUME) } else { (&FINEST, &COARSE) };
+    let mut grids = vec![Grid { shape, lambda: lambda as f32, weights: weights(finest, lambda) }];
     let mut cells = shape;
     while cells.iter().any(|&n| n > 1) && lambda < COARSEST_LAMBDA {
         lambda *= 4.0;
         cells = std::array::from_fn(|axis| half(cells[axis], shape[axis], grids.len()));
-        grids.push(Grid { shape: cells, lambda: lambda as f32, weights: weights(volume, lambda) });
+        grids.push(Grid { shape: cells, lambda: lambda as f32, weights: weights(coarse, lambda) });
     }
     grids
 }
@@ -95,9 +102,8 @@ fn half(n: usize, image: usize, level: usize) -> usize {
 }
 
 /// The reciprocal roots of the Chebyshev polynomial of the smoothed part of the spectrum, in a stable order.
-fn weights(volume: bool, lambda: f64) -> Vec<f32> {
-    let (order, from, to): (&[usize], f64, f64) =
-        if volume { (&ORDER_3D, SMOOTH_FROM_3D, 12.0) } else { (&ORDER_2D, SMOOTH_FROM_2D, 8.0) };
+fn weights(smoother: &Smoother, lambda: f64) -> Vec<f32> {
+    let Smoother { order, from, to } = smoother;
     let (middle, radius) = ((from + to) / 2.0 + lambda, (to - from) / 2.0);
     let steps = order.len() as f64;
     let root = |index: usize| middle + radius * (std::f64::consts::PI * (index as f64 + 0.5) / steps).cos();
@@ -107,33 +113,41 @@ fn weights(volume: bool, lambda: f64) -> Vec<f32> {
 /// Estimates the largest error from how much each cycle changes: when changes δ shrink by a factor q, what is left to
 /// change after a cycle is δ·q/(1 − q). The worst of the last two factors and [`SMALLEST_FACTOR`] is taken.
 pub(super) struct Watch {
-    change: f64,
+    change: Option<f64>,
     factor: f64,
-    pub residual: f64,
+    worst: f64,
+    /// The estimate.
+    pub(super) residual: f64,
 }
+
+/// Taken after the first cycle, when there is nothing to compare with.
+const FIRST_FACTOR: f64 = 0.9;
 
 /// The first cycles can be quicker than the later ones, which still have the slowest errors to work on.
 const SMALLEST_FACTOR: f64 = 0.2;
-
-/// Assumed until there are two changes to compare.
-const FIRST_FACTOR: f64 = 0.9;
-
-/// Rounding can make a change larger than the last one; then the estimate is large, but finite.
 const LARGEST_FACTOR: f64 = 0.999;
+
+/// Of smaller changes rounding may be a large part: they tell nothing of the factor, which is kept from before.
+const ROUNDING: f64 = 2e-5;
 
 impl Watch {
     pub(super) fn new() -> Self {
-        Self { change: f64::NAN, factor: 0.0, residual: f64::INFINITY }
+        Self { change: None, factor: 0.0, worst: SMALLEST_FACTOR, residual: f64::INFINITY }
     }
 
     /// Takes note of the largest change of any pixel in one whole cycle.
     pub(super) fn note(&mut self, change: f64) {
-        let factor = if self.change.is_nan() { FIRST_FACTOR } else { change / self.change.max(f64::MIN_POSITIVE) };
-        let worse = factor.max(self.factor).clamp(SMALLEST_FACTOR, LARGEST_FACTOR);
-        self.residual = change * worse / (1.0 - worse);
-        // The assumed factor only serves the first cycle.
-        self.factor = if self.change.is_nan() { 0.0 } else { factor };
-        self.change = change;
+        match self.change {
+            None => self.worst = FIRST_FACTOR,
+            Some(last) if last > ROUNDING => {
+                let factor = change / last;
+                self.worst = factor.max(self.factor).clamp(SMALLEST_FACTOR, LARGEST_FACTOR);
+                self.factor = factor;
+            }
+            Some(_) => {}
+        }
+        self.change = Some(change);
+        self.residual = change * self.worst / (1.0 - self.worst);
     }
 
     /// How far the logarithm of the error has come, in 0..=1.
@@ -230,13 +244,8 @@ fn cycle(levels: &mut [Level], measured: bool, ticker: &Ticker) -> Result<f32> {
     let problem = Problem { grid, fixed, right };
     let start = if measured { Source::Values(values) } else { Source::Zero };
     if coarser.is_empty() {
+        const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
         relax(&problem, start, smoothed, None, ticker)?;
-        if !measured {
-            for _ in 0..COARSEST_SMOOTHINGS / 2 - 1 {
-                relax(&problem, Source::Values(smoothed), values, None, ticker)?;
-                relax(&problem, Source::Values(values), smoothed, None, ticker)?;
-            }
-        }
         return relax(&problem, Source::Values(smoothed), values, None, ticker);
     }
     let below = &mut coarser[0];

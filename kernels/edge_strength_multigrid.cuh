@@ -1,0 +1,445 @@
+// Edge strength's converged mode: the pieces of a multigrid V-cycle (docs/edge_strength_converged.md has the method).
+//
+//   coarsen   a coarser mask: a cell is fixed when any of its children is
+//   smooth    2D: STEPS steps of a Chebyshev polynomial of the five-point update, in registers, and in the same pass
+//             over memory what comes before (adding the coarse correction) and after (restricting the residual,
+//             measuring the change)
+//   3D        the same steps one launch at a time: step, restrict, correct
+//
+// Operations and their order are those of src/edge_strength/multigrid.rs; with the same cycles the bits are the same.
+// Buffers as in edge_strength.cu (pitch, bit mask), but pads of coarse masks are not filled and never read. All
+// reductions are maxima of non-negative floats, compared as integers, so no order of blocks changes a bit.
+// f32 fields: fine ones have shape (width, height), coarse ones (coarse_width, coarse_height), where a side is half,
+// rounded up or down. Rounded up, the last cell's second child is the mirror of the first; rounded down, the last
+// cell has a third child that only counts for the mask.
+#pragma once
+
+#include "common.cuh"
+
+constexpr int MG_FINE_STEPS = 6;      // on the finest grid, where steps are dearest
+constexpr int MG_COARSE_STEPS = 8;
+constexpr int MG_MAX_STEPS = 8;
+
+// Step widths of one smoothing, first to last.
+struct isoline_mg_weights {
+    float w[MG_MAX_STEPS];
+};
+
+// Interpolation: 3/4 of the nearest coarse value and 1/4 of the next.
+constexpr float MG_NEAR = 0.75f, MG_FAR = 0.25f;
+
+__device__ __forceinline__ float mg_blend(float near, float far)
+{
+    return __fmaf_rn(near, MG_NEAR, __fmul_rn(MG_FAR, far));
+}
+
+// The coarse cells that fine cell i is interpolated from.
+__device__ __forceinline__ int mg_near(int i, int coarse) { return min(i / 2, coarse - 1); }
+__device__ __forceinline__ int mg_far(int i, int coarse)
+{
+    return min(max(i % 2 == 0 ? i / 2 - 1 : i / 2 + 1, 0), coarse - 1);
+}
+
+// ------------------------------------------------------------------------------------------------ coarsen
+
+constexpr u32 MG_COARSEN_THREADS = 256;
+constexpr u32 MG_ANY_FREE = 1u, MG_ANY_FIXED = 2u;
+
+// One past the last child of coarse cell i.
+__device__ __forceinline__ int mg_children_end(int i, int coarse, int fine)
+{
+    return i + 1 == coarse ? fine : 2 * i + 2;
+}
+
+// Thread <-> coarse cell of a row, a warp makes one word by a ballot. Block (256,1,1), grid x covers coarse_width, grid
+// y loops over the coarse_height*coarse_depth rows. `flags` collects MG_ANY_FREE and MG_ANY_FIXED of the coarse mask.
+extern "C" __global__ void __launch_bounds__(MG_COARSEN_THREADS)
+isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int height, int depth,
+                   u32 *__restrict__ coarse, u32 coarse_pitch, int coarse_width, int coarse_height, int coarse_depth,
+                   u32 *__restrict__ flags)
+{
+    const int x = blockIdx.x * MG_COARSEN_THREADS + threadIdx.x;
+    if (x / MASK_WORD_BITS > (coarse_width - 1) / MASK_WORD_BITS) return;   // whole warps
+    const bool inside = x < coarse_width;
+    const u32 all = __ballot_sync(ALL_LANES, inside);
+    u32 found = 0;
+    const u64 rows = static_cast<u64>(coarse_height) * coarse_depth;
+    for (u64 row = blockIdx.y; row < rows; row += gridDim.y) {
+        const int cy = static_cast<int>(row % coarse_height), cz = static_cast<int>(row / coarse_height);
+        bool fixed = false;
+        if (inside) {
+            for (int z = 2 * cz; z < mg_children_end(cz, coarse_depth, depth); ++z)
+                for (int y = 2 * cy; y < mg_children_end(cy, coarse_height, height); ++y) {
+                    const u32 *line = fine + (static_cast<u64>(z) * height + y) * fine_pitch;
+                    for (int i = 2 * x; i < mg_children_end(x, coarse_width, width); ++i) fixed |= mask_bit(line, i);
+                }
+        }
+        const u32 bits = __ballot_sync(ALL_LANES, fixed);
+        found |= (bits != 0 ? MG_ANY_FIXED : 0u) | (bits != all ? MG_ANY_FREE : 0u);
+        if (threadIdx.x % WARP == 0) coarse[row * coarse_pitch + MASK_LEAD + x / MASK_WORD_BITS] = bits;
+    }
+    if (threadIdx.x % WARP == 0) atomicOr(flags, found);
+}
+
+// ------------------------------------------------------------------------------------------------ smooth, 2D
+
+constexpr int MG_COLUMNS = 4;                                            // adjacent columns of a lane
+constexpr int MG_WIDTH = MG_COLUMNS * static_cast<int>(WARP);            // of a block's tile
+constexpr int MG_WARPS = 16;
+constexpr int MG_THREADS = MG_WARPS * static_cast<int>(WARP);
+
+enum MgStart { MG_ZERO, MG_VALUES, MG_CORRECTED };
+
+// What a smoothing does besides: start from zero, from `in`, or from `in` plus the correction in `coarse`; RIGHT: there
+// is a right side; RESTRICT: the residual goes to `coarse_right`; MEASURE: the largest change of `out` to `change`.
+// ROWS of a thread: many for large grids (less halo), few for small ones (more blocks, each sooner done).
+template <int STEPS_, int ROWS_, MgStart START_, bool RIGHT_, bool RESTRICT_, bool MEASURE_>
+struct MgPolicy {
+    static constexpr int STEPS = STEPS_, ROWS = ROWS_;
+    static constexpr MgStart START = START_;
+    static constexpr bool RIGHT = RIGHT_, RESTRICT = RESTRICT_, MEASURE = MEASURE_;
+    static constexpr int BLOCKS = RIGHT && ROWS > 2 ? 1 : 2;             // per multiprocessor, bounds the registers
+    static constexpr int HEIGHT = MG_WARPS * ROWS;
+    static constexpr int HALO_X = (STEPS + MG_COLUMNS) / MG_COLUMNS * MG_COLUMNS;   // > STEPS, whole lanes
+    static constexpr int HALO_Y = (STEPS + 2) / 2 * 2;                              // > STEPS, children together
+    static constexpr int VALID_X = MG_WIDTH - 2 * HALO_X;                // pixels that a block writes
+    static constexpr int VALID_Y = HEIGHT - 2 * HALO_Y;
+    static_assert(HALO_X > STEPS && HALO_Y > STEPS, "the steps and the residual eat the halo");
+    static_assert(STEPS <= MG_MAX_STEPS && ROWS % 2 == 0 && ROWS * MG_COLUMNS <= 32, "mask bits fit a word");
+    static_assert(VALID_Y > 0 && VALID_X % 2 == 0, "the halo must leave something");
+};
+
+// Block <-> tile of 128 x 16*ROWS pixels whose inner VALID_X x VALID_Y it writes; warp <-> ROWS rows; lane <-> 4
+// columns. Beyond the image the tile holds the mirrored image, which is the Neumann border. Grid: tiles, x fastest.
+// Rows at a warp's edge go through shared memory (32 KiB), one barrier a step.
+// Memory per pixel: reads 4 bytes (with RIGHT 8) and a mask bit, times 1.5 for the halo, mostly from the cache, plus 1
+// for the correction; writes 4, plus 1 when restricting; reads 4 more when measuring.
+template <typename P>
+__device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *out, const float *__restrict__ right,
+                                          const u32 *__restrict__ mask, int width, int height, u32 pitch,
+                                          u32 mask_pitch, float lambda, const isoline_mg_weights &weights,
+                                          const float *__restrict__ coarse, float *__restrict__ coarse_right,
+                                          int coarse_width, int coarse_height, u32 coarse_pitch, u32 *change)
+{
+    constexpr int R = P::ROWS, C = MG_COLUMNS;
+    __shared__ float4 s_edge[2][MG_WARPS][2][WARP];   // first and last row of each warp; while one set is read, the other is made
+
+    const int lane = threadIdx.x, warp = threadIdx.y;
+    const int tiles_x = (width + P::VALID_X - 1) / P::VALID_X;
+    const int x0 = static_cast<int>(blockIdx.x % tiles_x) * P::VALID_X - P::HALO_X + lane * C;
+    const int y0 = static_cast<int>(blockIdx.x / tiles_x) * P::VALID_Y - P::HALO_Y + warp * R;
+    const bool inside = x0 >= 0 && x0 + C <= width;
+    const bool needed = x0 < width + P::HALO_X;
+
+    // 1. Load, mirrored into the image. What lies beyond image and halo is never used.
+    float v[R][C], b[P::RIGHT ? R : 1][C];
+    u32 fixed = 0;
+    int xs[C];
+#pragma unroll
+    for (int j = 0; j < C; ++j) xs[j] = inside ? x0 + j : needed ? mirror(x0 + j, width) : 0;
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+#pragma unroll
+        for (int j = 0; j < C; ++j) v[r][j] = 0.0f;
+        if (P::RIGHT)
+#pragma unroll
+            for (int j = 0; j < C; ++j) b[r][j] = 0.0f;
+        if (!needed || y0 + r >= height + P::HALO_Y) continue;
+        const int y = mirror(y0 + r, height);
+        const u64 row = static_cast<u64>(y) * pitch;
+        const u32 *mask_row = mask + static_cast<u64>(y) * mask_pitch;
+        u32 bits = 0;
+        if (inside) {
+            if (P::START != MG_ZERO) load_vector<C>(v[r], in + row + x0);
+            if (P::RIGHT) load_vector<C>(b[P::RIGHT ? r : 0], right + row + x0);
+            bits = mask_row[MASK_LEAD + x0 / MASK_WORD_BITS] >> (x0 % MASK_WORD_BITS) & ((1u << C) - 1u);
+        } else {
+#pragma unroll
+            for (int j = 0; j < C; ++j) {
+                if (P::START != MG_ZERO) v[r][j] = in[row + xs[j]];
+                if (P::RIGHT) b[P::RIGHT ? r : 0][j] = right[row + xs[j]];
+                bits |= static_cast<u32>(mask_bit(mask_row, xs[j])) << j;
+            }
+        }
+        fixed |= bits << (r * C);
+        if (P::START == MG_CORRECTED) {
+            const float *near = coarse + static_cast<u64>(mg_near(y, coarse_height)) * coarse_pitch;
+            const float *far = coarse + static_cast<u64>(mg_far(y, coarse_height)) * coarse_pitch;
+            auto line = [&](int x) { return mg_blend(near[x], far[x]); };
+            float correction[C];
+            if (inside) {
+                // Four columns from a multiple of four on have the same four parents everywhere but at the border.
+                const int first = x0 / 2;
+                const float p = line(max(first - 1, 0)), q = line(first), s = line(min(first + 1, coarse_width - 1)),
+                            t = line(min(first + 2, coarse_width - 1));
+                correction[0] = mg_blend(q, p), correction[1] = mg_blend(q, s);
+                correction[2] = mg_blend(s, q), correction[3] = mg_blend(s, t);
+            } else {
+#pragma unroll
+                for (int j = 0; j < C; ++j)
+                    correction[j] = mg_blend(line(mg_near(xs[j], coarse_width)), line(mg_far(xs[j], coarse_width)));
+            }
+#pragma unroll
+            for (int j = 0; j < C; ++j)
+                if (!(bits >> j & 1u)) v[r][j] = __fadd_rn(correction[j], v[r][j]);
+        }
+    }
+
+    // A row of `row` becomes `update` of it; `old` gets its old values for the row below.
+    auto advance = [&](int r, const float(&above)[C], const float(&below)[C], float(&old)[C], auto &&update) {
+        float *row = v[r];
+        const float before = __shfl_up_sync(ALL_LANES, row[C - 1], 1);
+        const float after = __shfl_down_sync(ALL_LANES, row[0], 1);
+        float next[C];
+#pragma unroll
+        for (int j = 0; j < C; ++j)
+            next[j] = update(r, j, row[j], j > 0 ? row[j - 1] : before, j < C - 1 ? row[j + 1] : after, above[j],
+                             below[j]);
+#pragma unroll
+        for (int j = 0; j < C; ++j) old[j] = row[j], row[j] = next[j];
+    };
+    // Applies `update` to the whole tile. The tile's own rim has no neighbours; it is halo and does not matter.
+    auto sweep = [&](int parity, auto &&update) {
+        float4(*edge)[2][WARP] = s_edge[parity];
+        edge[warp][0][lane] = make_float4(v[0][0], v[0][1], v[0][2], v[0][3]);
+        edge[warp][1][lane] = make_float4(v[R - 1][0], v[R - 1][1], v[R - 1][2], v[R - 1][3]);
+        float old_second[C], old[C], above[C];
+#pragma unroll
+        for (int j = 0; j < C; ++j) old_second[j] = v[1][j], above[j] = v[0][j];
+#pragma unroll
+        for (int r = 1; r < R - 1; ++r) {
+            advance(r, above, v[r + 1], old, update);
+#pragma unroll
+            for (int j = 0; j < C; ++j) above[j] = old[j];
+        }
+        // One barrier a sweep: the set written next is the one whose readers have passed this barrier.
+        __syncthreads();
+        const float4 a = edge[max(warp - 1, 0)][1][lane];
+        const float4 d = edge[min(warp + 1, MG_WARPS - 1)][0][lane];
+        const float top[C] = {a.x, a.y, a.z, a.w}, bottom[C] = {d.x, d.y, d.z, d.w};
+        advance(R - 1, above, bottom, old, update);
+        advance(0, top, old_second, old, update);
+    };
+
+    // 2. Smooth.
+#pragma unroll 1
+    for (int step = 0; step < P::STEPS; ++step) {
+        const float weight = weights.w[step];
+        sweep(step & 1, [&](int r, int j, float c, float l, float rr, float u, float d) {
+            const float sum = __fadd_rn(__fadd_rn(l, rr), __fadd_rn(u, d));
+            float t = __fmaf_rn(-lambda, c, __fmaf_rn(-4.0f, c, sum));
+            if (P::RIGHT) t = __fsub_rn(t, b[P::RIGHT ? r : 0][j]);
+            return __fmaf_rn(fixed >> (r * C + j) & 1u ? 0.0f : weight, t, c);
+        });
+    }
+
+    // 3. Store the inner part.
+    const int lane_x = lane * C;
+    const bool owns = lane_x >= P::HALO_X && lane_x < MG_WIDTH - P::HALO_X && x0 < width;
+    float largest = 0.0f;
+    if (P::MEASURE) {
+        // All old values are asked for before the first is needed, and before anything is stored.
+        float old[R][C];
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+            const int tile_y = warp * R + r;
+#pragma unroll
+            for (int j = 0; j < C; ++j) old[r][j] = v[r][j];
+            if (!owns || tile_y < P::HALO_Y || tile_y >= P::HEIGHT - P::HALO_Y || y0 + r >= height) continue;
+            const float *from = out + static_cast<u64>(y0 + r) * pitch + x0;
+            if (inside) load_vector<C>(old[r], from);
+            else
+#pragma unroll
+                for (int j = 0; j < C; ++j)
+                    if (x0 + j < width) old[r][j] = from[j];
+        }
+#pragma unroll
+        for (int r = 0; r < R; ++r)
+#pragma unroll
+            for (int j = 0; j < C; ++j) largest = fmaxf(largest, fabsf(__fsub_rn(v[r][j], old[r][j])));
+    }
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+        const int tile_y = warp * R + r;
+        if (!owns || tile_y < P::HALO_Y || tile_y >= P::HEIGHT - P::HALO_Y || y0 + r >= height) continue;
+        float *to = out + static_cast<u64>(y0 + r) * pitch + x0;
+        if (inside) {
+            store_vector<C>(to, v[r]);
+        } else {
+#pragma unroll
+            for (int j = 0; j < C; ++j)
+                if (x0 + j < width) to[j] = v[r][j];
+        }
+    }
+    if (P::MEASURE) {
+#pragma unroll
+        for (int lanes = WARP / 2; lanes > 0; lanes /= 2)
+            largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, lanes));
+        if (lane == 0 && largest > 0.0f) atomicMax(change, __float_as_uint(largest));
+    }
+
+    // 4. Restrict the residual: from differences, so that lambda is not lost beside 4.
+    if (P::RESTRICT) {
+        sweep(P::STEPS & 1, [&](int r, int j, float c, float l, float rr, float u, float d) {
+            const float sum = __fadd_rn(__fadd_rn(__fsub_rn(l, c), __fsub_rn(rr, c)),
+                                        __fadd_rn(__fsub_rn(u, c), __fsub_rn(d, c)));
+            const float t = __fmaf_rn(-lambda, c, sum);
+            const float residual = P::RIGHT ? __fsub_rn(b[P::RIGHT ? r : 0][j], t) : -t;
+            return fixed >> (r * C + j) & 1u ? 0.0f : residual;
+        });
+        const int cx = x0 / 2;
+#pragma unroll
+        for (int r = 0; r < R; r += 2) {
+            const int tile_y = warp * R + r, cy = (y0 + r) / 2;
+            if (!owns || tile_y < P::HALO_Y || tile_y >= P::HEIGHT - P::HALO_Y || cy >= coarse_height) continue;
+            float *to = coarse_right + static_cast<u64>(cy) * coarse_pitch + cx;
+            float sums[C / 2];
+#pragma unroll
+            for (int j = 0; j < C; j += 2)
+                sums[j / 2] = __fadd_rn(__fadd_rn(v[r][j], v[r][j + 1]), __fadd_rn(v[r + 1][j], v[r + 1][j + 1]));
+            if (cx + C / 2 <= coarse_width) store_vector<C / 2>(to, sums);
+            else if (cx < coarse_width) to[0] = sums[0];
+        }
+    }
+}
+
+// Arguments that a kernel's policy does not use may be null. Block (32, 16).
+#define ISOLINE_MG_SMOOTH(NAME, ...)                                                                                 \
+    extern "C" __global__ void __launch_bounds__(MG_THREADS, MgPolicy<__VA_ARGS__>::BLOCKS)                          \
+    NAME(const float *in, float *out, const float *right, const u32 *mask, int width, int height, u32 pitch,         \
+         u32 mask_pitch, float lambda, isoline_mg_weights weights, const float *coarse, float *coarse_right,         \
+         int coarse_width, int coarse_height, u32 coarse_pitch, u32 *change)                                         \
+    {                                                                                                                \
+        mg_smooth<MgPolicy<__VA_ARGS__>>(in, out, right, mask, width, height, pitch, mask_pitch, lambda, weights,    \
+                                         coarse, coarse_right, coarse_width, coarse_height, coarse_pitch, change);   \
+    }
+//                                            steps       rows  start         right  restrict measure
+ISOLINE_MG_SMOOTH(isoline_mg_fine_down,       MG_FINE_STEPS,   8, MG_VALUES,    false, true,    false)
+ISOLINE_MG_SMOOTH(isoline_mg_fine_up,         MG_FINE_STEPS,   8, MG_CORRECTED, false, false,   true)
+ISOLINE_MG_SMOOTH(isoline_mg_fine_alone,      MG_FINE_STEPS,   8, MG_VALUES,    false, false,   true)
+ISOLINE_MG_SMOOTH(isoline_mg_coarse_down,     MG_COARSE_STEPS, 8, MG_ZERO,      true,  true,    false)
+ISOLINE_MG_SMOOTH(isoline_mg_coarse_up,       MG_COARSE_STEPS, 8, MG_CORRECTED, true,  false,   false)
+ISOLINE_MG_SMOOTH(isoline_mg_small_down,      MG_COARSE_STEPS, 2, MG_ZERO,      true,  true,    false)
+ISOLINE_MG_SMOOTH(isoline_mg_small_up,        MG_COARSE_STEPS, 2, MG_CORRECTED, true,  false,   false)
+ISOLINE_MG_SMOOTH(isoline_mg_coarsest_zero,   MG_COARSE_STEPS, 2, MG_ZERO,      true,  false,   false)
+ISOLINE_MG_SMOOTH(isoline_mg_coarsest_on,     MG_COARSE_STEPS, 2, MG_VALUES,    true,  false,   false)
+#undef ISOLINE_MG_SMOOTH
+
+// ------------------------------------------------------------------------------------------------ 3D
+
+// One pixel a thread: block (32, 4, 2), grid (ceil(width/32), min(ceil(height/4), 65535), min(ceil(depth/2), 65535));
+// blocks loop over what exceeds the grid. Sizes are those of the grid that is written.
+constexpr int MG_BLOCK_X = 32, MG_BLOCK_Y = 4, MG_BLOCK_Z = 2;
+
+template <typename BODY>
+__device__ __forceinline__ void mg_each_voxel(int width, int height, int depth, const BODY &body)
+{
+    const int x = blockIdx.x * MG_BLOCK_X + threadIdx.x;
+    if (x >= width) return;
+    for (int z = blockIdx.z * MG_BLOCK_Z + threadIdx.z; z < depth; z += gridDim.z * MG_BLOCK_Z)
+        for (int y = blockIdx.y * MG_BLOCK_Y + threadIdx.y; y < height; y += gridDim.y * MG_BLOCK_Y) body(x, y, z);
+}
+
+// Values and geometry of a volume; neighbours beyond the border are the voxel itself.
+struct MgVolume {
+    const float *v;
+    int width, height, depth;
+    u32 pitch;
+
+    __device__ __forceinline__ float at(int x, int y, int z) const
+    {
+        return v[(static_cast<u64>(z) * height + y) * pitch + x];
+    }
+    __device__ __forceinline__ float left(int x, int y, int z) const { return at(max(x - 1, 0), y, z); }
+    __device__ __forceinline__ float right(int x, int y, int z) const { return at(min(x + 1, width - 1), y, z); }
+    __device__ __forceinline__ float up(int x, int y, int z) const { return at(x, max(y - 1, 0), z); }
+    __device__ __forceinline__ float down(int x, int y, int z) const { return at(x, min(y + 1, height - 1), z); }
+    __device__ __forceinline__ float front(int x, int y, int z) const { return at(x, y, max(z - 1, 0)); }
+    __device__ __forceinline__ float back(int x, int y, int z) const { return at(x, y, min(z + 1, depth - 1)); }
+};
+
+// One step of the smoother. in null: from zero. right null: zero. change not null: the largest difference between the
+// new and the old `out`.
+extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
+isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__restrict__ right,
+                   const u32 *__restrict__ mask, int width, int height, int depth, u32 pitch, u32 mask_pitch,
+                   float lambda, float weight, u32 *change)
+{
+    const MgVolume from{in, width, height, depth, pitch};
+    float largest = 0.0f;
+    mg_each_voxel(width, height, depth, [&](int x, int y, int z) {
+        const u64 row = static_cast<u64>(z) * height + y, at = row * pitch + x;
+        float c = 0.0f, t = 0.0f;
+        if (in) {
+            c = from.at(x, y, z);
+            const float in_slice = __fadd_rn(__fadd_rn(from.left(x, y, z), from.right(x, y, z)),
+                                             __fadd_rn(from.up(x, y, z), from.down(x, y, z)));
+            const float sum = __fadd_rn(in_slice, __fadd_rn(from.front(x, y, z), from.back(x, y, z)));
+            t = __fmaf_rn(-lambda, c, __fmaf_rn(-6.0f, c, sum));
+        }
+        if (right) t = __fsub_rn(t, right[at]);
+        const float next = __fmaf_rn(mask_bit(mask + row * mask_pitch, x) ? 0.0f : weight, t, c);
+        if (change) largest = fmaxf(largest, fabsf(__fsub_rn(next, out[at])));
+        out[at] = next;
+    });
+    if (change && largest > 0.0f) atomicMax(change, __float_as_uint(largest));
+}
+
+// The coarse right side: half the sum of the eight children's residuals. Thread <-> coarse voxel.
+extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
+isoline_mg_restrict_3d(const float *__restrict__ in, const float *__restrict__ right, const u32 *__restrict__ mask,
+                       int width, int height, int depth, u32 pitch, u32 mask_pitch, float lambda,
+                       float *__restrict__ coarse_right, int coarse_width, int coarse_height, int coarse_depth,
+                       u32 coarse_pitch)
+{
+    const MgVolume from{in, width, height, depth, pitch};
+    auto residual = [&](int x, int y, int z) {
+        const u64 row = static_cast<u64>(z) * height + y;
+        if (mask_bit(mask + row * mask_pitch, x)) return 0.0f;
+        const float c = from.at(x, y, z);
+        const float in_slice = __fadd_rn(
+            __fadd_rn(__fsub_rn(from.left(x, y, z), c), __fsub_rn(from.right(x, y, z), c)),
+            __fadd_rn(__fsub_rn(from.up(x, y, z), c), __fsub_rn(from.down(x, y, z), c)));
+        const float sum = __fadd_rn(
+            in_slice, __fadd_rn(__fsub_rn(from.front(x, y, z), c), __fsub_rn(from.back(x, y, z), c)));
+        const float t = __fmaf_rn(-lambda, c, sum);
+        return right ? __fsub_rn(right[row * pitch + x], t) : -t;
+    };
+    mg_each_voxel(coarse_width, coarse_height, coarse_depth, [&](int x, int y, int z) {
+        const int second_x = min(2 * x + 1, width - 1);
+        auto four = [&](int slice) {
+            const int first = 2 * y, second = min(2 * y + 1, height - 1);
+            return __fadd_rn(__fadd_rn(residual(2 * x, first, slice), residual(second_x, first, slice)),
+                             __fadd_rn(residual(2 * x, second, slice), residual(second_x, second, slice)));
+        };
+        coarse_right[(static_cast<u64>(z) * coarse_height + y) * coarse_pitch + x] =
+            __fmul_rn(__fadd_rn(four(2 * z), four(min(2 * z + 1, depth - 1))), 0.5f);
+    });
+}
+
+// out = in + the interpolated coarse correction, off the shape. Along z, then y, then x, as the CPU does it.
+extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
+isoline_mg_correct_3d(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, int width,
+                      int height, int depth, u32 pitch, u32 mask_pitch, const float *__restrict__ coarse,
+                      int coarse_width, int coarse_height, int coarse_depth, u32 coarse_pitch)
+{
+    mg_each_voxel(width, height, depth, [&](int x, int y, int z) {
+        const u64 row = static_cast<u64>(z) * height + y, at = row * pitch + x;
+        float value = in[at];
+        if (!mask_bit(mask + row * mask_pitch, x)) {
+            const int near_z = mg_near(z, coarse_depth), far_z = mg_far(z, coarse_depth);
+            auto cell = [&](int cx, int cy, int cz) {
+                return coarse[(static_cast<u64>(cz) * coarse_height + cy) * coarse_pitch + cx];
+            };
+            // A volume whose coarse grid is one slice deep is interpolated as that slice.
+            auto column = [&](int cx, int cy) {
+                return coarse_depth > 1 ? mg_blend(cell(cx, cy, near_z), cell(cx, cy, far_z)) : cell(cx, cy, 0);
+            };
+            auto line = [&](int cx) {
+                return mg_blend(column(cx, mg_near(y, coarse_height)), column(cx, mg_far(y, coarse_height)));
+            };
+            value = __fadd_rn(mg_blend(line(mg_near(x, coarse_width)), line(mg_far(x, coarse_width))), value);
+        }
+        out[at] = value;
+    });
+}

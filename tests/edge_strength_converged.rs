@@ -1,0 +1,152 @@
+//! The converged mode against a sparse direct solve in float64 on real images (tests/data/edge_strength_reference), on
+//! the CPU and, where there is one, on a CUDA device.
+
+use isoline::edge_strength::{self, Dimensions, Mode, Params};
+use isoline::{Context, Report};
+use ndarray::{Array2, Array3, s};
+use std::path::PathBuf;
+
+/// The reference holds every STEP-th pixel of every STEP-th row, from OFFSET on.
+const STEP: usize = 5;
+const OFFSET: usize = 2;
+
+/// What the operation promises at the default tolerance.
+const LARGEST_ERROR: f32 = 1e-4;
+
+const IMAGES: [&str; 5] = ["horse", "camera_edges", "coins", "page", "text"];
+
+fn file(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/edge_strength_reference").join(name);
+    std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// A mask as pixels: 1 on the shape.
+fn mask(name: &str) -> Array2<u8> {
+    let bytes = file(&format!("{name}.pbm"));
+    let mut lines = bytes.splitn(3, |&byte| byte == b'\n');
+    assert_eq!(lines.next(), Some(&b"P4"[..]));
+    let size: Vec<usize> =
+        std::str::from_utf8(lines.next().unwrap()).unwrap().split(' ').map(|n| n.parse().unwrap()).collect();
+    let (width, bits) = (size[0], lines.next().unwrap());
+    let row = width.div_ceil(8);
+    Array2::from_shape_fn((size[1], width), |(y, x)| bits[y * row + x / 8] >> (7 - x % 8) & 1)
+}
+
+fn reference(name: &str, rho: u32) -> Vec<f32> {
+    let bytes = file(&format!("{name}_rho{rho}.f32"));
+    bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect()
+}
+
+fn converged(context: &Context, input: &Array3<u8>, params: &Params) -> (Array3<f32>, Report) {
+    let mut strength = Array3::from_elem(input.dim(), f32::NAN);
+    let report = edge_strength::run(context, input.view().into(), params, None, strength.view_mut().into()).unwrap();
+    (strength, report)
+}
+
+fn params(rho: f64) -> Params {
+    Params { rho, mode: Mode::Converged { tolerance: 1e-5, max_cycles: 100 }, ..Params::default() }
+}
+
+/// "cpu", and "cuda" where it can be used; says why where it cannot.
+fn devices() -> Vec<Context> {
+    let mut devices = vec![Context::new("cpu").unwrap()];
+    match Context::new("cuda") {
+        Ok(cuda) => devices.push(cuda),
+        Err(error) => eprintln!("skipped on CUDA: {error}"),
+    }
+    devices
+}
+
+fn largest_difference<'a>(a: impl IntoIterator<Item = &'a f32>, b: impl IntoIterator<Item = &'a f32>) -> f32 {
+    a.into_iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn real_images_agree_with_a_direct_solve() {
+    for context in devices() {
+        for name in IMAGES {
+            let image = mask(name);
+            let (height, width) = image.dim();
+            let image = image.into_shape_with_order((1, height, width)).unwrap();
+            for rho in [4, 16, 64] {
+                let (strength, report) = converged(&context, &image, &params(f64::from(rho)));
+                let kept = strength.slice(s![0, OFFSET..;STEP, OFFSET..;STEP]);
+                let exact = reference(name, rho);
+                assert_eq!(kept.len(), exact.len());
+                let error = largest_difference(&kept, &exact);
+                println!(
+                    "{} {name} rho {rho}: {} cycles, largest error {error:.1e}, estimated {:.1e}",
+                    report.device.id, report.iterations, report.residual
+                );
+                assert!(report.converged && error <= LARGEST_ERROR, "{name} rho {rho}: {error} {report:?}");
+            }
+        }
+    }
+}
+
+/// Lines, a filled square and single pixels, of any size; the same every time.
+fn drawing(shape: (usize, usize, usize)) -> Array3<u8> {
+    Array3::from_shape_fn(shape, |(z, y, x)| {
+        let line = y == x * 3 / 7 + z || x == 2 * shape.2 / 3 && y > shape.1 / 2;
+        let square = (5..12).contains(&x) && (3..9).contains(&y) && z == 0;
+        u8::from(line || square || (x * 31 + y * 17 + z * 7) % 1009 == 500)
+    })
+}
+
+#[test]
+fn devices_agree_and_repeat_bit_for_bit() {
+    let all = devices();
+    for (shape, dimensions) in [
+        ((1, 1, 1), Dimensions::Slices),
+        ((1, 1, 300), Dimensions::Slices),
+        ((1, 257, 3), Dimensions::Slices),
+        ((1, 501, 513), Dimensions::Slices),
+        ((3, 130, 1100), Dimensions::Slices),
+        ((20, 33, 47), Dimensions::Volume),
+        ((5, 64, 1), Dimensions::Volume),
+    ] {
+        let image = drawing(shape);
+        for rho in [0.7, 16.0, 500.0, 5000.0] {
+            let wanted = Params { dimensions, ..params(rho) };
+            let (first, report) = converged(&all[0], &image, &wanted);
+            assert!(report.converged, "{shape:?} rho {rho}: {report:?}");
+            for context in &all {
+                let (strength, report) = converged(context, &image, &wanted);
+                let (again, _) = converged(context, &image, &wanted);
+                let id = &report.device.id;
+                assert!(strength.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()), "{id} {shape:?}");
+                let difference = largest_difference(&strength, &first);
+                assert!(difference <= 1e-5, "{id} {shape:?} rho {rho}: {difference}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_slice_is_solved_by_itself() {
+    let stack = drawing((3, 130, 200));
+    for context in devices() {
+        let (together, _) = converged(&context, &stack, &params(16.0));
+        for z in 0..3 {
+            let (alone, _) = converged(&context, &stack.slice(s![z..z + 1, .., ..]).to_owned(), &params(16.0));
+            assert_eq!(alone.slice(s![0, .., ..]), together.slice(s![z, .., ..]));
+        }
+    }
+}
+
+#[test]
+fn no_shape_all_shape_and_one_pixel() {
+    for context in devices() {
+        for (value, expected) in [(0, 0.0), (1, 1.0)] {
+            let (strength, report) = converged(&context, &Array3::from_elem((1, 150, 131), value), &params(64.0));
+            assert!(report.converged && strength.iter().all(|&v| v == expected));
+        }
+        let mut image = Array3::zeros((1, 1024, 1024));
+        image[[0, 700, 300]] = 1;
+        let (strength, report) = converged(&context, &image, &params(64.0));
+        assert!(report.converged, "{report:?}");
+        assert_eq!(strength[[0, 700, 300]], 1.0);
+        // It falls off from the pixel, the same way to both sides but for the distance to the border.
+        assert!(strength[[0, 700, 301]] < 1.0 && strength[[0, 700, 310]] < strength[[0, 700, 301]]);
+    }
+}
