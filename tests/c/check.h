@@ -73,6 +73,18 @@ static inline int check_that(int good, const char *file, int line, const char *w
     return good;
 }
 
+static inline int check_number(double got, double wanted, const char *file, int line, const char *what) {
+    return check_that(got == wanted, file, line, "%s is %.17g, not %.17g", what, got, wanted);
+}
+
+static inline int check_text(const char *got, const char *wanted, const char *file, int line, const char *what) {
+    return check_that(strcmp(got, wanted) == 0, file, line, "%s is '%s', not '%s'", what, got, wanted);
+}
+
+static inline int check_has(const char *text, const char *part, const char *file, int line, const char *what) {
+    return check_that(strstr(text, part) != NULL, file, line, "%s is '%s' and lacks '%s'", what, text, part);
+}
+
 static inline int check_status(isoline_status got, isoline_status wanted, const char *word, const char *file, int line,
                                const char *call) {
     const char *message = isoline_last_error();
@@ -87,12 +99,9 @@ static inline int check_status(isoline_status got, isoline_status wanted, const 
 
 /* The value is 1 when the check holds, so that a test can leave early. */
 #define CHECK(condition) check_that((condition) ? 1 : 0, __FILE__, __LINE__, "%s", #condition)
-#define CHECK_NUMBER(got, wanted)                                                                                      \
-    check_that((got) == (wanted), __FILE__, __LINE__, "%s is %.17g, not %.17g", #got, (double)(got), (double)(wanted))
-#define CHECK_TEXT(got, wanted)                                                                                        \
-    check_that(strcmp((got), (wanted)) == 0, __FILE__, __LINE__, "%s is '%s', not '%s'", #got, (got), (wanted))
-#define CHECK_HAS(text, part)                                                                                          \
-    check_that(strstr((text), (part)) != NULL, __FILE__, __LINE__, "%s is '%s' and lacks '%s'", #text, (text), (part))
+#define CHECK_NUMBER(got, wanted) check_number((double)(got), (double)(wanted), __FILE__, __LINE__, #got)
+#define CHECK_TEXT(got, wanted) check_text((got), (wanted), __FILE__, __LINE__, #got)
+#define CHECK_HAS(text, part) check_has((text), (part), __FILE__, __LINE__, #text)
 #define GOOD(call) check_status((call), ISOLINE_OK, NULL, __FILE__, __LINE__, #call)
 /* The call fails with `status`, and the message names `word`. */
 #define REFUSED(call, status, word) check_status((call), (status), (word), __FILE__, __LINE__, #call)

@@ -209,13 +209,35 @@ static void make_use_and_free(void *text) {
 static void cycles_of_making_and_freeing_do_not_grow(const char *device) {
     char text[16];
     snprintf(text, sizeof text, "%s", device);
+    /* One context stays, or the driver would spend a tenth of a second in each round on starting the GPU. */
+    isoline_context *stays = strcmp(device, "cpu") == 0 ? NULL : open_context(device);
     must_not_grow(make_and_free, text, (int)scaled(50, 2), (int)scaled(1000, 20));
+    isoline_context_free(stays);
 }
 
 static void cycles_of_making_using_and_freeing_do_not_grow(const char *device) {
     char text[16];
     snprintf(text, sizeof text, "%s", device);
+    isoline_context *stays = strcmp(device, "cpu") == 0 ? NULL : open_context(device);
     must_not_grow(make_use_and_free, text, (int)scaled(50, 2), (int)scaled(200, 10));
+    isoline_context_free(stays);
+}
+
+static void the_last_context_gives_the_gpu_its_memory_back(const char *device) {
+    char text[16];
+    snprintf(text, sizeof text, "%s", device);
+    uint64_t free_memory[2];
+    for (int i = 0; i < 2; i++) {
+        for (int round = 0; round < 10; round++) {
+            make_use_and_free(text);
+        }
+        isoline_device entry;
+        GOOD(isoline_device_init(&entry, sizeof entry));
+        GOOD(isoline_device_info(1, &entry));
+        free_memory[i] = entry.free_memory;
+    }
+    /* Ten rounds that keep as little as an allocation each (2 MiB at least) are found; less may be other programs. */
+    CHECK(free_memory[1] + ((uint64_t)16 << 20) >= free_memory[0]);
 }
 
 static void fail_to_make(void *unused) {
@@ -265,6 +287,9 @@ int main(void) {
     RUN_ON_EACH(cycles_of_making_and_freeing_do_not_grow);
     RUN_ON(cycles_of_making_and_freeing_do_not_grow, "auto");
     RUN_ON_EACH(cycles_of_making_using_and_freeing_do_not_grow);
+    if (have_cuda()) {
+        RUN_ON(the_last_context_gives_the_gpu_its_memory_back, "cuda:0");
+    }
     RUN(failures_do_not_grow);
     RUN(without_memory_for_threads_a_context_is_refused);
     return summary();
