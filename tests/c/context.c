@@ -219,7 +219,7 @@ static void cycles_of_making_using_and_freeing_do_not_grow(const char *device) {
     char text[16];
     snprintf(text, sizeof text, "%s", device);
     isoline_context *stays = strcmp(device, "cpu") == 0 ? NULL : open_context(device);
-    must_not_grow(make_use_and_free, text, (int)scaled(50, 2), (int)scaled(200, 10));
+    must_not_grow(make_use_and_free, text, (int)scaled(50, 2), (int)scaled(400, 10));
     isoline_context_free(stays);
 }
 
