@@ -21,6 +21,7 @@ use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Mutex;
 
 /// What a solve reached.
 #[derive(Clone, Copy, Debug)]
@@ -173,10 +174,11 @@ pub(super) fn solve(
     let finest = &mut levels[0];
     finest.values.copy_from_slice(field);
     finest.values.iter_mut().zip(fixed).filter(|(_, f)| **f != 0).for_each(|(v, _)| *v = 1.0);
+    let tiles = Tiles::default();
     let mut watch = Watch::new();
     let mut cycles = 0;
     while cycles < goal.max_cycles && watch.residual > goal.tolerance {
-        watch.note(f64::from(cycle(&mut levels, true, ticker)?));
+        watch.note(f64::from(cycle(&mut levels, true, &tiles, ticker)?));
         cycles += 1;
         ticker.set(watch.fraction(goal));
     }
@@ -238,29 +240,33 @@ fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Result<Vec<u8>
 }
 
 /// One V-cycle from the first of `levels` down; `measured`: returns the largest change of its values.
-fn cycle(levels: &mut [Level], measured: bool, ticker: &Ticker) -> Result<f32> {
+fn cycle(levels: &mut [Level], measured: bool, tiles: &Tiles, ticker: &Ticker) -> Result<f32> {
     let Some((level, coarser)) = levels.split_first_mut() else { return Ok(0.0) };
     let Level { grid, fixed, values, smoothed, right } = level;
-    let problem = Problem { grid, fixed, right };
+    let problem = Problem { grid, fixed, right, tiles };
     let start = if measured { Source::Values(values) } else { Source::Zero };
     if coarser.is_empty() {
         const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
-        relax(&problem, start, smoothed, None, ticker)?;
-        return relax(&problem, Source::Values(smoothed), values, None, ticker);
+        relax(&problem, start, smoothed, None, false, ticker)?;
+        return relax(&problem, Source::Values(smoothed), values, None, measured, ticker);
     }
     let below = &mut coarser[0];
     let residual = Some((&mut below.right[..], below.grid.shape));
-    relax(&problem, start, smoothed, residual, ticker)?;
-    cycle(coarser, false, ticker)?;
+    relax(&problem, start, smoothed, residual, false, ticker)?;
+    cycle(coarser, false, tiles, ticker)?;
     let correction = Source::Corrected(smoothed, &coarser[0].values, coarser[0].grid.shape);
-    relax(&problem, correction, values, None, ticker)
+    relax(&problem, correction, values, None, measured, ticker)
 }
+
+/// The workers' tiles between bands.
+type Tiles = Mutex<Vec<Tile>>;
 
 /// What stays the same in all passes over one grid.
 struct Problem<'a> {
     grid: &'a Grid,
     fixed: &'a [u8],
     right: &'a [f32],
+    tiles: &'a Tiles,
 }
 
 /// What a pass starts from.
@@ -273,23 +279,28 @@ enum Source<'a> {
 }
 
 /// A tile's extent without its halo; in 3D bands are TILE_Z slices. All but the first even, as children are pairs.
-const TILE_X: usize = 256;
-const TILE_Y: usize = 64;
 const TILE_VOLUME: [usize; 3] = [128, 32, 16];
+const TILE_X: usize = 512;
+
+/// Rows of a 2D tile: more of them for large images waste less on the halo, fewer for small ones feed all cores.
+fn tile_rows(height: usize) -> usize {
+    if height < 2048 { 32 } else { 128 }
+}
 
 /// Smooths `source` into `target`, and sums the children's residuals into the coarser right side if there is one.
-/// Returns the largest difference between the new and the old `target`.
+/// Returns the largest difference between the new and the old `target` when `measured`, else 0.
 fn relax(
     problem: &Problem<'_>,
     source: Source<'_>,
     target: &mut [f32],
     coarse: Option<(&mut [f32], [usize; 3])>,
+    measured: bool,
     ticker: &Ticker,
 ) -> Result<f32> {
     let shape = problem.grid.shape;
     let volume = shape[2] > 1;
     // Bands along the slowest axis are independent pieces of the target.
-    let (axis, thickness) = if volume { (2, TILE_VOLUME[2]) } else { (1, TILE_Y) };
+    let (axis, thickness) = if volume { (2, TILE_VOLUME[2]) } else { (1, tile_rows(shape[1])) };
     let plane = |shape: [usize; 3]| shape[0] * if volume { shape[1] } else { 1 };
     let (right, coarse_shape) = coarse.unwrap_or((&mut [], [0; 3]));
     let mut right = if right.is_empty() {
@@ -304,13 +315,13 @@ fn relax(
         .into_par_iter()
         .zip(right)
         .enumerate()
-        .map_init(Tile::default, |tile, (index, (target, right))| {
+        .map(|(index, (target, right))| {
             ticker.check()?;
             let first = index * thickness;
             let band = Band {
                 problem,
                 source,
-                tile,
+                measured,
                 target,
                 right,
                 coarse: coarse_shape,
@@ -327,8 +338,7 @@ fn relax(
 struct Band<'a> {
     problem: &'a Problem<'a>,
     source: Source<'a>,
-    /// Memory that the next band will use again.
-    tile: &'a mut Tile,
+    measured: bool,
     target: &'a mut [f32],
     right: Option<&'a mut [f32]>,
     coarse: [usize; 3],
@@ -360,7 +370,9 @@ struct Tile {
     next: Vec<f32>,
     /// 0 on the shape, else 1.
     free: Vec<f32>,
+    /// Empty where the right side is zero.
     right: Vec<f32>,
+    lines: Lines,
 }
 
 impl Band<'_> {
@@ -369,10 +381,11 @@ impl Band<'_> {
         let shape = self.problem.grid.shape;
         let steps = self.problem.grid.weights.len();
         let volume = shape[2] > 1;
-        let extent = if volume { TILE_VOLUME } else { [TILE_X, TILE_Y, 1] };
+        let extent = if volume { TILE_VOLUME } else { [TILE_X, tile_rows(shape[1]), 1] };
         let halo = [steps + 1, steps + 1, if volume { steps + 1 } else { 0 }];
         let largest: usize = (0..3).map(|axis| extent[axis].min(shape[axis]) + 2 * halo[axis]).product();
-        let mut tile = std::mem::take(self.tile);
+        let lock = || self.problem.tiles.lock().unwrap_or_else(|e| e.into_inner());
+        let mut tile = lock().pop().unwrap_or_default();
         tile.halo = halo;
         for values in [&mut tile.current, &mut tile.next, &mut tile.free] {
             values.resize(largest.max(values.len()), 0.0);
@@ -386,10 +399,7 @@ impl Band<'_> {
                 tile.first = [x, y, slices.start];
                 tile.size = [extent[0].min(shape[0] - x), extent[1].min(rows.end - y), slices.len()];
                 tile.full = std::array::from_fn(|axis| tile.size[axis] + 2 * tile.halo[axis]);
-                tile.load(self.problem, self.source);
-                for (step, &weight) in self.problem.grid.weights.iter().enumerate() {
-                    tile.step(step + 1, weight, self.problem.grid.lambda);
-                }
+                tile.smooth(self.problem, self.source);
                 change = change.max(self.store(&tile));
                 if self.right.is_some() {
                     tile.residual(self.problem.grid.lambda);
@@ -397,7 +407,7 @@ impl Band<'_> {
                 }
             }
         }
-        *self.tile = tile;
+        lock().push(tile);
         change
     }
 
@@ -411,20 +421,30 @@ impl Band<'_> {
 
     #[inline(always)]
     fn store(&mut self, tile: &Tile) -> f32 {
-        let mut change = 0f32;
+        /// Maxima kept side by side, so that the loop is vectorised.
+        const SIDE_BY_SIDE: usize = 16;
+        let mut largest = [0f32; SIDE_BY_SIDE];
         for z in 0..tile.size[2] {
             for y in 0..tile.size[1] {
                 let range = self.row(tile, y, z);
                 let target = &mut self.target[range];
                 let values = &tile.current[tile.at(0, y, z)..][..target.len()];
-                for (to, &from) in target.iter_mut().zip(values) {
-                    let difference = (from - *to).abs();
-                    change = if difference > change { difference } else { change };
-                    *to = from;
+                if self.measured {
+                    let (old, old_rest) = target.as_chunks::<SIDE_BY_SIDE>();
+                    let (new, new_rest) = values.as_chunks::<SIDE_BY_SIDE>();
+                    for (old, new) in old.iter().zip(new) {
+                        for i in 0..SIDE_BY_SIDE {
+                            largest[i] = larger(largest[i], (new[i] - old[i]).abs());
+                        }
+                    }
+                    for (old, new) in old_rest.iter().zip(new_rest) {
+                        largest[0] = larger(largest[0], (new - old).abs());
+                    }
                 }
+                target.copy_from_slice(values);
             }
         }
-        change
+        largest.into_iter().fold(0.0, f32::max)
     }
 
     /// Right side of a coarse cell: 4 × the mean of its children's residuals (a coarse pixel's unit of area is 4 fine
@@ -448,10 +468,25 @@ impl Band<'_> {
                 let lines = depths.map(|z| heights.map(|y| line(y, z)));
                 let row = if volume { (z - base) * self.coarse[1] + y } else { y - base };
                 let target = &mut right[row * self.coarse[0]..][columns.clone()];
-                for (index, to) in target.iter_mut().enumerate() {
-                    let (a, b) = (2 * index, (2 * index + 1).min(tile.size[0] - 1));
-                    let sum = |lines: &[&[f32]; 2]| (lines[0][a] + lines[0][b]) + (lines[1][a] + lines[1][b]);
-                    *to = if volume { (sum(&lines[0]) + sum(&lines[1])) * 0.5 } else { sum(&lines[0]) };
+                let sum =
+                    |[first, second]: [&[f32]; 2], a: usize, b: usize| (first[a] + first[b]) + (second[a] + second[b]);
+                let pairs = lines.map(|lines| lines.map(|line| line.as_chunks::<2>().0));
+                let (whole, rest) = target.split_at_mut(target.len().min(pairs[0][0].len()));
+                if volume {
+                    for (index, to) in whole.iter_mut().enumerate() {
+                        let [front, back] = lines.map(|lines| sum(lines, 2 * index, 2 * index + 1));
+                        *to = (front + back) * 0.5;
+                    }
+                } else {
+                    let [above, below] = pairs[0];
+                    for (to, (above, below)) in whole.iter_mut().zip(above.iter().zip(below)) {
+                        *to = (above[0] + above[1]) + (below[0] + below[1]);
+                    }
+                }
+                if let [to] = rest {
+                    let last = tile.size[0] - 1;
+                    let [front, back] = lines.map(|lines| sum(lines, last, last));
+                    *to = if volume { (front + back) * 0.5 } else { front };
                 }
             }
         }
@@ -471,6 +506,12 @@ fn parents(index: usize, coarse: usize) -> [usize; 2] {
     [near.min(coarse - 1), far.min(coarse - 1)]
 }
 
+/// Unlike `f32::max` one instruction: there are no NaNs here.
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
 #[inline(always)]
 fn blend(near: f32, far: f32) -> f32 {
     near.mul_add(0.75, 0.25 * far)
@@ -482,18 +523,51 @@ impl Tile {
         ((z + self.halo[2]) * self.full[1] + y + self.halo[1]) * self.full[0] + x + self.halo[0]
     }
 
-    /// Fills the tile and its halo.
+    /// Loads the tile and makes all steps, in a wave: each step follows one row (3D: slice) behind the step before it,
+    /// so that the rows in use stay in the fastest cache. Step t makes row r - t when row r arrives, and reads rows
+    /// that no step has overwritten yet. The result is in `current`.
     #[inline(always)]
-    fn load(&mut self, problem: &Problem<'_>, source: Source<'_>) {
-        let shape = problem.grid.shape;
-        let [width, height, depth] = shape;
+    fn smooth(&mut self, problem: &Problem<'_>, source: Source<'_>) {
+        let Grid { weights, lambda, .. } = problem.grid;
+        debug_assert!(weights.len() % 2 == 0, "the last step must end in `current`");
+        let outer = if self.halo[2] > 0 { self.full[2] } else { self.full[1] };
+        for arrived in 0..outer + weights.len() {
+            if arrived < outer {
+                self.load(problem, source, arrived);
+            }
+            for (step, &weight) in weights.iter().enumerate().take(arrived) {
+                let margin = step + 1;
+                let row = arrived - margin;
+                if row < margin || row + margin >= outer {
+                    continue;
+                }
+                let lambda = *lambda;
+                let forward = step % 2 == 0;
+                self.sweep(
+                    row,
+                    margin,
+                    forward,
+                    #[inline(always)]
+                    |sum, neighbours, centre, free, right| {
+                        let change = centre.mul_add(-lambda, centre.mul_add(-neighbours, sum.total())) - right;
+                        (weight * free).mul_add(change, centre)
+                    },
+                );
+            }
+        }
+    }
+
+    /// Fills row `arrived` (3D: slice) of the tile with its halo.
+    #[inline(always)]
+    fn load(&mut self, problem: &Problem<'_>, source: Source<'_>, arrived: usize) {
+        let [width, height, depth] = problem.grid.shape;
         let columns = Columns { first: self.first[0], halo: self.halo[0], width };
-        let mut lines = Lines::default();
-        for (row, start) in (0..self.full[2] * self.full[1]).map(|row| (row, row * self.full[0])) {
+        let rows = if self.halo[2] > 0 { self.full[1] } else { 1 };
+        for row in arrived * rows..(arrived + 1) * rows {
             let z = mirror((self.first[2] + row / self.full[1]) as isize - self.halo[2] as isize, depth);
             let y = mirror((self.first[1] + row % self.full[1]) as isize - self.halo[1] as isize, height);
             let from = (z * height + y) * width..(z * height + y + 1) * width;
-            let into = start..start + self.full[0];
+            let into = row * self.full[0]..(row + 1) * self.full[0];
             let free = &mut self.free[into.clone()];
             columns.spread(&problem.fixed[from.clone()], free, |fixed| if fixed == 0 { 1.0 } else { 0.0 });
             if !problem.right.is_empty() {
@@ -505,9 +579,9 @@ impl Tile {
                 Source::Values(values) => columns.spread(&values[from], current, |value| value),
                 Source::Corrected(values, coarse, coarse_shape) => {
                     columns.spread(&values[from], current, |value| value);
-                    lines.interpolate(coarse, coarse_shape, columns.image(self.full[0]), [y, z]);
+                    self.lines.interpolate(coarse, coarse_shape, columns.image(self.full[0]), [y, z]);
                     let next = &mut self.next[into];
-                    columns.spread_from(&lines.fine, lines.first, next, |value| value);
+                    columns.spread_from(&self.lines.fine, self.lines.first, next, |value| value);
                     for ((value, &free), &correction) in current.iter_mut().zip(&*free).zip(&*next) {
                         *value = free.mul_add(correction, *value);
                     }
@@ -516,69 +590,61 @@ impl Tile {
         }
     }
 
-    /// One step of the smoother on all pixels that later steps still need.
-    #[inline(always)]
-    fn step(&mut self, number: usize, weight: f32, lambda: f32) {
-        self.sweep(
-            number,
-            #[inline(always)]
-            |sum, neighbours, centre, free, right| {
-                let change = centre.mul_add(-lambda, centre.mul_add(-neighbours, sum.total())) - right;
-                (weight * free).mul_add(change, centre)
-            },
-        );
-        std::mem::swap(&mut self.current, &mut self.next);
-    }
-
     /// The residual, from differences so that no rounding of 4v is left in it, into `next`; 0 on the shape.
     #[inline(always)]
     fn residual(&mut self, lambda: f32) {
-        self.sweep(
-            self.halo[0],
-            #[inline(always)]
-            |sum, _, centre, free, right| free * (right - centre.mul_add(-lambda, sum.differences(centre))),
-        );
+        let (outer, margin) =
+            if self.halo[2] > 0 { (self.full[2], self.halo[2]) } else { (self.full[1], self.halo[1]) };
+        for row in margin..outer - margin {
+            self.sweep(
+                row,
+                margin,
+                true,
+                #[inline(always)]
+                |sum, _, centre, free, right| free * (right - centre.mul_add(-lambda, sum.differences(centre))),
+            );
+        }
     }
 
-    /// Applies `update` to the tile and the halo without its outer `margin` pixels, from `current` into `next`.
+    /// Applies `update` to one row of the tile, in 3D to one slice, but for the outer `margin` pixels: from `current`
+    /// into `next` when `forward`, else back.
     #[inline(always)]
-    fn sweep(&mut self, margin: usize, update: impl Fn(Sum, f32, f32, f32, f32) -> f32) {
-        let [width, height, depth] = self.full;
+    fn sweep(&mut self, outer: usize, margin: usize, forward: bool, update: impl Fn(Sum, f32, f32, f32, f32) -> f32) {
+        let [width, height, _] = self.full;
         let volume = self.halo[2] > 0;
-        let slices = if volume { margin..depth - margin } else { 0..1 };
+        let (source, target) = if forward { (&self.current, &mut self.next) } else { (&self.next, &mut self.current) };
         let n = width - 2 * margin;
-        for z in slices {
-            for y in margin..height - margin {
-                let at = (z * height + y) * width + margin;
-                let line = |from: usize| &self.current[from..from + n];
-                let (left, right, up, down) = (line(at - 1), line(at + 1), line(at - width), line(at + width));
-                let centre = line(at);
-                let free = &self.free[at..at + n];
-                let next = &mut self.next[at..at + n];
-                if volume {
-                    let (front, back) = (line(at - width * height), line(at + width * height));
-                    if self.right.is_empty() {
-                        for i in 0..n {
-                            let pairs = Sum([[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]], true);
-                            next[i] = update(pairs, 6.0, centre[i], free[i], 0.0);
-                        }
-                    } else {
-                        let side = &self.right[at..at + n];
-                        for i in 0..n {
-                            let pairs = Sum([[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]], true);
-                            next[i] = update(pairs, 6.0, centre[i], free[i], side[i]);
-                        }
-                    }
-                } else if self.right.is_empty() {
+        let rows = if volume { outer * height + margin..(outer + 1) * height - margin } else { outer..outer + 1 };
+        for row in rows {
+            let at = row * width + margin;
+            let line = |from: usize| &source[from..from + n];
+            let (left, right, up, down) = (line(at - 1), line(at + 1), line(at - width), line(at + width));
+            let centre = line(at);
+            let free = &self.free[at..at + n];
+            let target = &mut target[at..at + n];
+            if volume {
+                let (front, back) = (line(at - width * height), line(at + width * height));
+                let pairs = |i: usize| Sum([[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]], true);
+                if self.right.is_empty() {
                     for i in 0..n {
-                        let pairs = Sum([[left[i], right[i]], [up[i], down[i]], [0.0; 2]], false);
-                        next[i] = update(pairs, 4.0, centre[i], free[i], 0.0);
+                        target[i] = update(pairs(i), 6.0, centre[i], free[i], 0.0);
                     }
                 } else {
                     let side = &self.right[at..at + n];
                     for i in 0..n {
-                        let pairs = Sum([[left[i], right[i]], [up[i], down[i]], [0.0; 2]], false);
-                        next[i] = update(pairs, 4.0, centre[i], free[i], side[i]);
+                        target[i] = update(pairs(i), 6.0, centre[i], free[i], side[i]);
+                    }
+                }
+            } else {
+                let pairs = |i: usize| Sum([[left[i], right[i]], [up[i], down[i]], [0.0; 2]], false);
+                if self.right.is_empty() {
+                    for i in 0..n {
+                        target[i] = update(pairs(i), 4.0, centre[i], free[i], 0.0);
+                    }
+                } else {
+                    let side = &self.right[at..at + n];
+                    for i in 0..n {
+                        target[i] = update(pairs(i), 4.0, centre[i], free[i], side[i]);
                     }
                 }
             }
@@ -666,14 +732,16 @@ impl Lines {
         let rows = parents(z, coarse[2])
             .map(|z| parents(y, coarse[1]).map(|y| &values[(z * coarse[1] + y) * coarse[0]..][inner.clone()]));
         let line = &mut self.coarse[lead..lead + inner.len()];
-        let volume = coarse[2] > 1;
-        for (i, to) in line.iter_mut().enumerate() {
-            let [near, far] = if volume {
-                [blend(rows[0][0][i], rows[1][0][i]), blend(rows[0][1][i], rows[1][1][i])]
-            } else {
-                [rows[0][0][i], rows[0][1][i]]
-            };
-            *to = blend(near, far);
+        let [[near, far], [near_behind, far_behind]] = rows;
+        if coarse[2] > 1 {
+            let slices = near.iter().zip(near_behind).zip(far.iter().zip(far_behind));
+            for (to, ((a, b), (c, d))) in line.iter_mut().zip(slices) {
+                *to = blend(blend(*a, *b), blend(*c, *d));
+            }
+        } else {
+            for (to, (near, far)) in line.iter_mut().zip(near.iter().zip(far)) {
+                *to = blend(*near, *far);
+            }
         }
         let (first, last) = (self.coarse[lead], self.coarse[lead + inner.len() - 1]);
         self.coarse[..lead].fill(first);
