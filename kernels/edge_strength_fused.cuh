@@ -28,6 +28,7 @@ struct StreamPolicy {
     static constexpr int PHASES = BATCH % 2 ? 2 : 1;   // batches unrolled, so that rows unrolled are even
     static constexpr int AHEAD = 2;                    // batches asked for before they are needed
     static constexpr int RING = AHEAD + 1;             // batches of input: the one in use is not overwritten
+    static_assert(BATCH <= STAGES, "each stage asks for at most one row of a batch");
     static constexpr int MASK_RING = 16;               // batches of mask words: the last stage is 2*(STAGES-1) behind
     static constexpr int SPAN = COLUMNS * static_cast<int>(WARP);
     static constexpr int HALO = (STEPS + COLUMNS - 1) / COLUMNS * COLUMNS;   // whole lanes
@@ -95,15 +96,17 @@ __device__ __forceinline__ void stream_stage(const StreamJob<P> &job, int stage,
     const char *mask_lane = reinterpret_cast<const char *>(job.mask + mask_at / MASK_WORD_BITS);
     const char *in_lane = reinterpret_cast<const char *>(job.in + x0);
     const u32 mask_stride = job.mask_pitch * sizeof(u32), stride = job.pitch * sizeof(float);
-    const u32 steps_at = shared_address(shared.steps);
+    u32 steps_at = shared_address(shared.steps);
+    asm volatile("" : "+r"(steps_at));            // in a register of the lane: bit operations take no uniform one
+    float *input_lane = shared.input[0][stage] + lane * 4;
+    u32 *mask_words = shared.mask[0][stage] + lane;
 
-    // Asks for this stage's rows of a batch of input rows and mask words, mirrored into the image.
+    // Asks for this stage's row of a batch of input rows and mask words, mirrored into the image.
     auto request = [&](int batch, int slot) {
-#pragma unroll 1
-        for (int u = stage; u < B; u += P::STAGES) {
-            const u32 y = mirror_once(y0 - P::STEPS + batch * B + u, job.height);
+        if (stage < B) {
+            const u32 y = mirror_once(y0 - P::STEPS + batch * B + stage, job.height);
             const u64 row = static_cast<u64>(y) * stride;
-            float *to = shared.input[slot][u] + lane * 4;
+            float *to = input_lane + slot * (B * P::SPAN);
             if (inside) {
 #pragma unroll
                 for (int j = 0; j < VECTORS; ++j)
@@ -114,7 +117,7 @@ __device__ __forceinline__ void stream_stage(const StreamJob<P> &job, int stage,
                     copy_async<4>(to + j / 4 * VECTOR_PITCH + j % 4,
                                   reinterpret_cast<const float *>(in_lane + row) + (mirror_once(x0 + j, width) - x0));
             }
-            copy_async<4>(reinterpret_cast<float *>(&shared.mask[batch & (P::MASK_RING - 1)][u][lane]),
+            copy_async<4>(reinterpret_cast<float *>(mask_words + (batch & (P::MASK_RING - 1)) * (B * WARP)),
                           reinterpret_cast<const float *>(mask_lane + static_cast<u64>(y) * mask_stride));
         }
         copy_async_commit();
@@ -268,50 +271,68 @@ static_assert(FTILE_WIDTH > 2 * MAX_STEPS && FTILE_HEIGHT > 2 * MAX_STEPS, "the 
 
 // Block <-> tile of 128x128 pixels, of which the inner 128 - 2*halo, halo = levels rounded up to 4, are written; lane
 // <-> 4 columns x 8 rows, in registers throughout. Block (32, 16), grid (ceil(width/inner), ceil(height/inner)) with
-// at most 65535 tile rows. 32768 bytes of shared memory. Per pixel and launch: reads 4 bytes and a mask bit, times
+// at most 65535 tile rows. 34112 bytes of shared memory. Per pixel and launch: reads 4 bytes and a mask bit, times
 // (128/inner)^2; writes 4.
 extern "C" __global__ void __launch_bounds__(WARP * FTILE_WARPS, 1)
 isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width_,
                          u32 height_, u64 pitch, u32 mask_pitch, u32 levels, float dt, isoline_es_weights k)
 {
     constexpr int C = FTILE_COLUMNS, R = FTILE_ROWS;
+    constexpr int NIBBLES = 16;
     // Of each warp its first and last row, twice: while one set is read, the next is written.
     __shared__ float4 s_edge[2][FTILE_WARPS][2][WARP];
-    __shared__ float s_k[MAX_STEPS];   // a parameter indexed at run time would be a chain of selects
+    __shared__ __align__(16) int s_column[FTILE_WIDTH];   // of the image, mirrored
+    __shared__ int s_row[FTILE_HEIGHT];
+    __shared__ float4 s_steps[NIBBLES];                   // time steps (dt, or 0 on the shape) by four mask bits
+    __shared__ float s_k[MAX_STEPS];                      // a parameter indexed at run time would be selects
     const int width = width_, height = height_;
-    const int lane = threadIdx.x, warp = threadIdx.y;
+    const int lane = threadIdx.x, warp = threadIdx.y, thread = warp * WARP + lane;
     const int halo = (levels + C - 1) / C * C;
-    const int x0 = blockIdx.x * (FTILE_WIDTH - 2 * halo) - halo + lane * C;
-    const int y0 = blockIdx.y * (FTILE_HEIGHT - 2 * halo) - halo + warp * R;
+    const int tile_x = blockIdx.x * (FTILE_WIDTH - 2 * halo) - halo;
+    const int tile_y = blockIdx.y * (FTILE_HEIGHT - 2 * halo) - halo;
+    const int x0 = tile_x + lane * C, y0 = tile_y + warp * R;
 
-    if (warp == 0 && lane < MAX_STEPS) {
+    // 1. Tables. What lies beyond image and halo is never used, so that its index may be any.
+    static_assert(FTILE_WIDTH + FTILE_HEIGHT + NIBBLES + MAX_STEPS <= WARP * FTILE_WARPS, "a thread an entry");
+    static_assert(FTILE_WIDTH % WARP == 0 && FTILE_HEIGHT % WARP == 0, "few warps take two branches");
+    if (thread < FTILE_WIDTH) {
+        s_column[thread] = mirror(min(tile_x + thread, width + halo - 1), width);
+    } else if (thread < FTILE_WIDTH + FTILE_HEIGHT) {
+        const int i = thread - FTILE_WIDTH;
+        s_row[i] = mirror(min(tile_y + i, height + halo - 1), height);
+    } else if (thread < FTILE_WIDTH + FTILE_HEIGHT + NIBBLES) {
+        const int bits = lane;
+        s_steps[bits] = make_float4(bits & 1 ? 0.0f : dt, bits & 2 ? 0.0f : dt, bits & 4 ? 0.0f : dt,
+                                    bits & 8 ? 0.0f : dt);
+    } else if (thread < FTILE_WIDTH + FTILE_HEIGHT + NIBBLES + MAX_STEPS) {
 #pragma unroll
         for (int i = 0; i < MAX_STEPS; ++i)
-            if (lane == i) s_k[i] = k.k[i];
+            if (lane == NIBBLES + i) s_k[i] = k.k[i];
     }
     __syncthreads();
 
-    // 1. Load, mirrored into the image. What lies beyond image and halo is never used.
+    // 2. Load.
     float v[R][C], m[R][C];
     const bool inside = x0 >= 0 && x0 + C <= width;
-    const bool needed = x0 < width + halo;
     const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
+    const u32 mask_shift = mask_at % MASK_WORD_BITS;
+    const u32 *mask_lane = mask + mask_at / MASK_WORD_BITS;
+    u32 words[R];
 #pragma unroll
     for (int r = 0; r < R; ++r) {
-        const bool row_needed = needed && y0 + r < height + halo;
-        const int y = row_needed ? mirror(y0 + r, height) : 0;
+        const u64 y = static_cast<u32>(s_row[warp * R + r]);
         const float *row = in + y * pitch;
-        if (inside && row_needed) {
-            const float4 four = *reinterpret_cast<const float4 *>(row + x0);
-            v[r][0] = four.x, v[r][1] = four.y, v[r][2] = four.z, v[r][3] = four.w;
+        if (inside) {
+            load_vector<C>(v[r], row + x0);
         } else {
 #pragma unroll
-            for (int j = 0; j < C; ++j) v[r][j] = row_needed ? row[mirror(x0 + j, width)] : 0.0f;
+            for (int j = 0; j < C; ++j) v[r][j] = row[s_column[lane * C + j]];
         }
-        const u32 word = mask[y * static_cast<u64>(mask_pitch) + mask_at / MASK_WORD_BITS];
-#pragma unroll
-        for (int j = 0; j < C; ++j) m[r][j] = (word >> (mask_at % MASK_WORD_BITS + j)) & 1u ? 0.0f : dt;
+        words[r] = mask_lane[y * mask_pitch];
     }
+#pragma unroll
+    for (int r = 0; r < R; ++r)
+        load_vector<C>(m[r], reinterpret_cast<const float *>(&s_steps[(words[r] >> mask_shift) % NIBBLES]));
 
     // A row's new values from its old ones and the old rows above and below; `row` is replaced, `old` gets its old
     // values for the row below.
@@ -328,7 +349,7 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
         for (int j = 0; j < C; ++j) old[j] = row[j], row[j] = next[j];
     };
 
-    // 2. Iterate. Rows 1..R-2 need only the warp's own rows and are done while the other warps arrive.
+    // 3. Iterate. Rows 1..R-2 need only the warp's own rows and are done while the other warps arrive.
     for (u32 level = 0; level < levels; ++level) {
         const float weight = s_k[level];
         float4(*edge)[2][WARP] = s_edge[level & 1];
@@ -355,20 +376,13 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
         advance(v[0], m[0], top, old_second, old, weight);
     }
 
-    // 3. Store the inner part.
+    // 4. Store the inner part.
     const int lane_x = lane * C;
     if (lane_x < halo || lane_x >= FTILE_WIDTH - halo || x0 >= width) return;
 #pragma unroll
     for (int r = 0; r < R; ++r) {
-        const int tile_y = warp * R + r;
-        if (tile_y < halo || tile_y >= FTILE_HEIGHT - halo || y0 + r >= height) continue;
-        float *to = out + (y0 + r) * pitch + x0;
-        if (inside) {
-            *reinterpret_cast<float4 *>(to) = make_float4(v[r][0], v[r][1], v[r][2], v[r][3]);
-        } else {
-#pragma unroll
-            for (int j = 0; j < C; ++j)
-                if (x0 + j < width) to[j] = v[r][j];
-        }
+        const int row = warp * R + r;
+        if (row < halo || row >= FTILE_HEIGHT - halo || y0 + r >= height) continue;
+        store_vector<C>(out + (y0 + r) * pitch + x0, v[r]);   // beyond the width too, within the pitch
     }
 }
