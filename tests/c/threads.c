@@ -66,9 +66,12 @@ static void prepare(const char *device) {
         jobs.wanted[i] = unwritten(COUNT);
         isoline_image output = describe(ISOLINE_F32, SIDE, SIDE, 1, jobs.wanted[i]);
         GOOD(isoline_edge_strength(context, &jobs.input[i], &jobs.params[i], NULL, &output, NULL));
-        double *exact = exact_edge_strength(jobs.pixels[i], SIDE, SIDE, 1, &jobs.params[i]);
-        CHECK(largest_error(jobs.wanted[i], exact, COUNT) <= TOLERANCE_EXACT);
-        free(exact);
+        /* The plain pass judges the pixels; an instrument would need longer for this than for all else. */
+        if (!slow()) {
+            double *exact = exact_edge_strength(jobs.pixels[i], SIDE, SIDE, 1, &jobs.params[i]);
+            CHECK(largest_error(jobs.wanted[i], exact, COUNT) <= TOLERANCE_EXACT);
+            free(exact);
+        }
     }
     isoline_context_free(context);
 }
