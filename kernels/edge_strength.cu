@@ -139,30 +139,31 @@ isoline_es_shared_2d(const float *__restrict__ in, float *__restrict__ out, cons
                      u32 height, u64 pitch, u32 mask_pitch, float dt, float k)
 {
     __shared__ float s_v[TILE_Y + 2 * RIM][TILE_X + 2 * RIM];
-    const int tx = threadIdx.x, ty = threadIdx.y;
-    const int x = blockIdx.x * TILE_X + tx;
-    const int tile_rows = (height + TILE_Y - 1) / TILE_Y;
+    const u32 tx = threadIdx.x, ty = threadIdx.y;
+    const u32 x = blockIdx.x * TILE_X + tx, cx = min(x, width - 1);
+    const u32 tile_rows = (height + TILE_Y - 1) / TILE_Y;
 
-    for (int tile = blockIdx.y; tile < tile_rows; tile += gridDim.y) {
-        const int y = tile * TILE_Y + ty;
-        // 1. Load the tile; threads of its edges load the rim too. Clamped indices are the Neumann border; a
-        //    thread beyond the image loads a copy of the border that nobody keeps.
-        const int cx = min(x, static_cast<int>(width) - 1), cy = min(y, static_cast<int>(height) - 1);
-        const float *row = in + cy * pitch;
-        s_v[ty + RIM][tx + RIM] = row[cx];
-        if (ty == 0) s_v[0][tx + RIM] = in[max(y - 1, 0) * pitch + cx];
-        if (ty == TILE_Y - 1) s_v[TILE_Y + RIM][tx + RIM] = in[clamp_index(y + 1, height) * pitch + cx];
-        if (tx == 0) s_v[ty + RIM][0] = row[max(x - 1, 0)];
-        if (tx == TILE_X - 1) s_v[ty + RIM][TILE_X + RIM] = row[clamp_index(x + 1, width)];
+    for (u32 tile = blockIdx.y;;) {
+        // 1. Load the tile; threads of its edges load the rim too. At the image border the neighbour is the pixel
+        //    itself (Neumann); a thread beyond the image loads a copy of the border that nobody keeps.
+        const u32 y = tile * TILE_Y + ty, cy = min(y, height - 1);
+        const float *pixel = in + cy * pitch + cx;
+        s_v[ty + RIM][tx + RIM] = *pixel;
+        if (tx == 0) s_v[ty + RIM][0] = pixel[x > 0 ? -1 : 0];
+        if (tx == TILE_X - 1) s_v[ty + RIM][TILE_X + RIM] = pixel[x + 1 < width ? 1 : 0];
+        if (ty == 0) s_v[0][tx + RIM] = *(y > 0 ? pixel - pitch : pixel);
+        if (ty == TILE_Y - 1) s_v[TILE_Y + RIM][tx + RIM] = *(y + 1 < height ? pixel + pitch : pixel);
         __syncthreads();
 
         // 2. Update and store.
-        if (x < static_cast<int>(width) && y < static_cast<int>(height)) {
+        if (x < width && y < height) {
             const u32 word = mask[y * static_cast<u64>(mask_pitch) + MASK_LEAD + blockIdx.x];
             const float m = (word >> tx) & 1u ? 0.0f : dt;
             out[y * pitch + x] = update_2d(s_v[ty + RIM][tx + RIM], s_v[ty + RIM][tx], s_v[ty + RIM][tx + 2 * RIM],
                                            s_v[ty][tx + RIM], s_v[ty + 2 * RIM][tx + RIM], m, k);
         }
+        tile += gridDim.y;
+        if (tile >= tile_rows) break;
         __syncthreads();   // the next tile of this block overwrites s_v
     }
 }

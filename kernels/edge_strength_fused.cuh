@@ -72,7 +72,7 @@ struct StreamShared {
 };
 
 // One stage of a block: see fused_2d_stream. All stages run the same code: a copy for each, without branches and with
-// the weights as constants, has fewer instructions but overflows the instruction cache (8.0 ms instead of XX).
+// the weights as constants, has fewer instructions but overflows the instruction cache (8.0 instead of 5.9 ms).
 template <typename P>
 __device__ __forceinline__ void stream_stage(const StreamJob<P> &job, int stage, StreamShared<P> &shared,
                                              const isoline_es_weights &weights)

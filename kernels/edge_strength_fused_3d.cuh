@@ -30,6 +30,8 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     constexpr int UNROLL = T < 2 ? 2 : T;
     // Of each level's newest slice, each warp's first and last row; twice: while one set is read, the next is made.
     __shared__ float2 s_edge[2][T][F3_WARPS][2][WARP];
+    __shared__ int s_row[F3_HEIGHT];
+    static_assert(F3_HEIGHT % WARP == 0 && F3_HEIGHT <= WARP * F3_WARPS, "a thread a row");
 
     const int lane = threadIdx.x, warp = threadIdx.y;
     const int x0 = blockIdx.x * (F3_WIDTH - 2 * HALO) - HALO + lane * C;
@@ -39,25 +41,33 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     const int warp_above = max(warp - 1, 0), warp_below = min(warp + 1, F3_WARPS - 1);   // clamped: halo, unused
 
     const bool inside = x0 >= 0 && x0 + C <= width;
-    const int xa = mirror(min(x0, width + HALO), width), xb = mirror(min(x0 + 1, width + HALO), width);
+    const int xa = mirror(min(x0, width + HALO - 1), width), xb = mirror(min(x0 + 1, width + HALO - 1), width);
     const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
+    const u32 mask_shift = mask_at % MASK_WORD_BITS;
+    const u32 *mask_lane = mask + mask_at / MASK_WORD_BITS;
+    // Rows of the image, mirrored; beyond image and halo any will do. A table keeps the mirroring out of the loop.
+    if (warp < F3_HEIGHT / static_cast<int>(WARP)) {
+        const int row = warp * WARP + lane;
+        s_row[row] = mirror(min(y0 - warp * R + row, height + HALO - 1), height);
+    }
+    __syncthreads();
 
-    // Reads the lane's part of slice z0 - T + step, mirrored into the volume; rows beyond image and halo are copies.
+    // Reads the lane's part of slice z0 - T + step, mirrored into the volume.
     auto load = [&](int step, float(&v)[R][C]) -> u32 {
         const u64 slice = static_cast<u64>(mirror(z0 - T + step, depth)) * height;
+        const float *slice_v = in + slice * pitch;
+        const u32 *slice_mask = mask_lane + slice * mask_pitch;
         u32 bits = 0;
 #pragma unroll
         for (int r = 0; r < R; ++r) {
-            const u64 line = slice + mirror(min(y0 + r, height + HALO), height);
-            const float *row = in + line * pitch;
+            const u64 y = static_cast<u32>(s_row[warp * R + r]);
+            const float *row = slice_v + y * static_cast<u32>(pitch);
             if (inside) {
-                const float2 two = *reinterpret_cast<const float2 *>(row + x0);
-                v[r][0] = two.x, v[r][1] = two.y;
+                load_vector<C>(v[r], row + x0);
             } else {
                 v[r][0] = row[xa], v[r][1] = row[xb];
             }
-            const u32 word = mask[line * mask_pitch + mask_at / MASK_WORD_BITS];
-            bits |= (word >> (mask_at % MASK_WORD_BITS) & 3u) << (r * C);
+            bits |= (slice_mask[y * mask_pitch] >> mask_shift & 3u) << (r * C);
         }
         return bits;
     };
@@ -75,6 +85,14 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
         s_edge[1][t][warp][0][lane] = s_edge[1][t][warp][1][lane] = make_float2(0.0f, 0.0f);   // read at step 0
     }
     __syncthreads();
+
+    const bool lane_writes = lane >= HALO / C && lane < static_cast<int>(WARP) - HALO / C && x0 < width;
+    u32 row_writes = 0;   // a bit for each row of the warp that is neither halo nor beyond the image
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+        const int tile_y = warp * R + r;
+        if (tile_y >= HALO && tile_y < F3_HEIGHT - HALO && y0 + r < height) row_writes |= 1u << r;
+    }
 
     float next_v[R][C];
     u32 next_bits = load(0, next_v);
@@ -123,16 +141,11 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
 
             // 3. The last level's slice is z0 - T + (step - T); its inner part is right and is kept.
             const int z = step - 2 * T;
-            const bool lane_writes = lane >= HALO / C && lane < static_cast<int>(WARP) - HALO / C && x0 < width;
             if (lane_writes && z >= 0 && z < slices) {
+                float *to = out + (static_cast<u64>(z0 + z) * height + y0) * pitch + x0;
 #pragma unroll
-                for (int r = 0; r < R; ++r) {
-                    const int tile_y = warp * R + r;
-                    if (tile_y < HALO || tile_y >= F3_HEIGHT - HALO || y0 + r >= height) continue;
-                    float *to = out + ((static_cast<u64>(z0 + z)) * height + (y0 + r)) * pitch + x0;
-                    if (inside) *reinterpret_cast<float2 *>(to) = make_float2(v[r][0], v[r][1]);
-                    else to[0] = v[r][0];   // the image ends between the lane's two columns
-                }
+                for (int r = 0; r < R; ++r, to += pitch)
+                    if (row_writes >> r & 1u) store_vector<C>(to, v[r]);   // beyond the width too, within the pitch
             }
             // One barrier a step: the set written at the next step is the one read before this barrier.
             __syncthreads();
@@ -140,14 +153,14 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     }
 }
 
-#define ISOLINE_ES_FUSED_3D(NAME, T)                                                                                 \
-    extern "C" __global__ void __launch_bounds__(WARP * F3_WARPS, 1)                                                 \
+#define ISOLINE_ES_FUSED_3D(NAME, T, MIN_BLOCKS)                                                                     \
+    extern "C" __global__ void __launch_bounds__(WARP * F3_WARPS, MIN_BLOCKS)                                        \
     NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \
          u32 depth, u64 pitch, u32 mask_pitch, u32 chunk_slices, float dt, isoline_es_weights k)                     \
     {                                                                                                                \
         fused_3d<T>(in, out, mask, width, height, depth, pitch, mask_pitch, chunk_slices, dt, k);                    \
     }
-ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_4, 4)
-ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_2, 2)
-ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_1, 1)
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_4, 4, 1)
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_2, 2, 2)
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_1, 1, 2)
 #undef ISOLINE_ES_FUSED_3D
