@@ -6,7 +6,7 @@
 //             measuring the change)
 //   3D        the same steps one launch at a time: step, restrict, correct
 //
-// Operations and their order are those of src/edge_strength/multigrid.rs; with the same cycles the bits are the same.
+// Operations and their order are those of src/edge_strength/multigrid.rs: the same cycles give the same bits.
 // Buffers as in edge_strength.cu (pitch, bit mask), but pads of coarse masks are not filled and never read. All
 // reductions are maxima of non-negative floats, compared as integers, so no order of blocks changes a bit.
 // f32 fields: fine ones have shape (width, height), coarse ones (coarse_width, coarse_height), where a side is half,
@@ -16,7 +16,7 @@
 
 #include "common.cuh"
 
-constexpr int MG_FINE_STEPS = 6;      // on the finest grid, where steps are dearest
+constexpr int MG_FINE_STEPS = 6;      // on the finest grid, where steps are dearest, and for the first guess
 constexpr int MG_COARSE_STEPS = 8;
 constexpr int MG_MAX_STEPS = 8;
 
@@ -42,7 +42,7 @@ __device__ __forceinline__ int mg_far(int i, int coarse)
 
 // ------------------------------------------------------------------------------------------------ coarsen
 
-constexpr u32 MG_COARSEN_THREADS = 256;
+constexpr u32 MG_COARSEN_THREADS = 128;
 constexpr u32 MG_ANY_FREE = 1u, MG_ANY_FIXED = 2u;
 
 // One past the last child of coarse cell i.
@@ -51,34 +51,56 @@ __device__ __forceinline__ int mg_children_end(int i, int coarse, int fine)
     return i + 1 == coarse ? fine : 2 * i + 2;
 }
 
-// Thread <-> coarse cell of a row, a warp makes one word by a ballot. Block (256,1,1), grid x covers coarse_width, grid
-// y loops over the coarse_height*coarse_depth rows. `flags` collects MG_ANY_FREE and MG_ANY_FIXED of the coarse mask.
+// Bits 0, 2, 4, ... moved together.
+__device__ __forceinline__ u32 mg_even_bits(u32 w)
+{
+    w &= 0x55555555u;
+    w = (w | w >> 1) & 0x33333333u;
+    w = (w | w >> 2) & 0x0F0F0F0Fu;
+    w = (w | w >> 4) & 0x00FF00FFu;
+    return (w | w >> 8) & 0x0000FFFFu;
+}
+
+// Thread <-> word of 32 coarse cells. Block (128,1,1), grid x covers the words, grid y loops over the rows
+// coarse_height*coarse_depth. `flags` collects MG_ANY_FREE and MG_ANY_FIXED of the coarse mask.
 extern "C" __global__ void __launch_bounds__(MG_COARSEN_THREADS)
 isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int height, int depth,
                    u32 *__restrict__ coarse, u32 coarse_pitch, int coarse_width, int coarse_height, int coarse_depth,
-                   u32 *__restrict__ flags)
+                   u32 *flags)
 {
-    const int x = blockIdx.x * MG_COARSEN_THREADS + threadIdx.x;
-    if (x / MASK_WORD_BITS > (coarse_width - 1) / MASK_WORD_BITS) return;   // whole warps
-    const bool inside = x < coarse_width;
-    const u32 all = __ballot_sync(ALL_LANES, inside);
+    const int word = blockIdx.x * MG_COARSEN_THREADS + threadIdx.x;
+    const int words = (coarse_width + MASK_WORD_BITS - 1) / MASK_WORD_BITS;
+    if (word >= words) return;
+    const int fine_words = (width + MASK_WORD_BITS - 1) / MASK_WORD_BITS;
+    const int cells = min(coarse_width - word * MASK_WORD_BITS, MASK_WORD_BITS);
+    const u32 all = cells == MASK_WORD_BITS ? ~0u : (1u << cells) - 1u;
+    // Bits beyond the fine width are not the image's; a third child of the last cell is.
+    const u32 last_bits = width % MASK_WORD_BITS == 0 ? ~0u : (1u << width % MASK_WORD_BITS) - 1u;
+    const bool third = word + 1 == words && width > 2 * coarse_width;
+
     u32 found = 0;
     const u64 rows = static_cast<u64>(coarse_height) * coarse_depth;
     for (u64 row = blockIdx.y; row < rows; row += gridDim.y) {
         const int cy = static_cast<int>(row % coarse_height), cz = static_cast<int>(row / coarse_height);
-        bool fixed = false;
-        if (inside) {
-            for (int z = 2 * cz; z < mg_children_end(cz, coarse_depth, depth); ++z)
-                for (int y = 2 * cy; y < mg_children_end(cy, coarse_height, height); ++y) {
-                    const u32 *line = fine + (static_cast<u64>(z) * height + y) * fine_pitch;
-                    for (int i = 2 * x; i < mg_children_end(x, coarse_width, width); ++i) fixed |= mask_bit(line, i);
-                }
-        }
-        const u32 bits = __ballot_sync(ALL_LANES, fixed);
+        u32 low = 0, high = 0;
+        bool extra = false;
+        for (int z = 2 * cz; z < mg_children_end(cz, coarse_depth, depth); ++z)
+            for (int y = 2 * cy; y < mg_children_end(cy, coarse_height, height); ++y) {
+                const u32 *line = fine + (static_cast<u64>(z) * height + y) * fine_pitch;
+                const int first = 2 * word;
+                low |= line[MASK_LEAD + first] & (first + 1 == fine_words ? last_bits : ~0u);
+                if (first + 1 < fine_words)
+                    high |= line[MASK_LEAD + first + 1] & (first + 2 == fine_words ? last_bits : ~0u);
+                if (third) extra |= mask_bit(line, width - 1);
+            }
+        u32 bits = mg_even_bits(low | low >> 1) | mg_even_bits(high | high >> 1) << 16;
+        if (extra) bits |= 1u << (cells - 1);
+        bits &= all;
+        coarse[row * coarse_pitch + MASK_LEAD + word] = bits;
         found |= (bits != 0 ? MG_ANY_FIXED : 0u) | (bits != all ? MG_ANY_FREE : 0u);
-        if (threadIdx.x % WARP == 0) coarse[row * coarse_pitch + MASK_LEAD + x / MASK_WORD_BITS] = bits;
     }
-    if (threadIdx.x % WARP == 0) atomicOr(flags, found);
+    // Most threads find what others have found already.
+    if (found & ~*static_cast<volatile u32 *>(flags)) atomicOr(flags, found);
 }
 
 // ------------------------------------------------------------------------------------------------ smooth, 2D
@@ -88,10 +110,11 @@ constexpr int MG_WIDTH = MG_COLUMNS * static_cast<int>(WARP);            // of a
 constexpr int MG_WARPS = 16;
 constexpr int MG_THREADS = MG_WARPS * static_cast<int>(WARP);
 
-enum MgStart { MG_ZERO, MG_VALUES, MG_CORRECTED };
+enum MgStart { MG_ZERO, MG_VALUES, MG_GUESS, MG_CORRECTED };
 
-// What a smoothing does besides: start from zero, from `in`, or from `in` plus the correction in `coarse`; RIGHT: there
-// is a right side; RESTRICT: the residual goes to `coarse_right`; MEASURE: the largest change of `out` to `change`.
+// What a smoothing does besides: start from zero, from `in`, from the values in `coarse` (null: zero) and 1 on the
+// shape, or from `in` plus the correction in `coarse`; RIGHT: there is a right side; RESTRICT: the residual goes to
+// `coarse_right`; MEASURE: the largest change of `out` goes to `change` (null: nowhere).
 // ROWS of a thread: many for large grids (less halo), few for small ones (more blocks, each sooner done).
 template <int STEPS_, int ROWS_, MgStart START_, bool RIGHT_, bool RESTRICT_, bool MEASURE_>
 struct MgPolicy {
@@ -150,19 +173,22 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
         const u32 *mask_row = mask + static_cast<u64>(y) * mask_pitch;
         u32 bits = 0;
         if (inside) {
-            if (P::START != MG_ZERO) load_vector<C>(v[r], in + row + x0);
+            if (P::START == MG_VALUES || P::START == MG_CORRECTED) load_vector<C>(v[r], in + row + x0);
             if (P::RIGHT) load_vector<C>(b[P::RIGHT ? r : 0], right + row + x0);
             bits = mask_row[MASK_LEAD + x0 / MASK_WORD_BITS] >> (x0 % MASK_WORD_BITS) & ((1u << C) - 1u);
         } else {
 #pragma unroll
             for (int j = 0; j < C; ++j) {
-                if (P::START != MG_ZERO) v[r][j] = in[row + xs[j]];
+                if (P::START == MG_VALUES || P::START == MG_CORRECTED) v[r][j] = in[row + xs[j]];
                 if (P::RIGHT) b[P::RIGHT ? r : 0][j] = right[row + xs[j]];
                 bits |= static_cast<u32>(mask_bit(mask_row, xs[j])) << j;
             }
         }
         fixed |= bits << (r * C);
-        if (P::START == MG_CORRECTED) {
+        if (P::START == MG_GUESS)
+#pragma unroll
+            for (int j = 0; j < C; ++j) v[r][j] = bits >> j & 1u ? 1.0f : 0.0f;
+        if (P::START == MG_CORRECTED || (P::START == MG_GUESS && coarse)) {
             const float *near = coarse + static_cast<u64>(mg_near(y, coarse_height)) * coarse_pitch;
             const float *far = coarse + static_cast<u64>(mg_far(y, coarse_height)) * coarse_pitch;
             auto line = [&](int x) { return mg_blend(near[x], far[x]); };
@@ -237,7 +263,7 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
     const int lane_x = lane * C;
     const bool owns = lane_x >= P::HALO_X && lane_x < MG_WIDTH - P::HALO_X && x0 < width;
     float largest = 0.0f;
-    if (P::MEASURE) {
+    if (P::MEASURE && change) {
         // All old values are asked for before the first is needed, and before anything is stored.
         float old[R][C];
 #pragma unroll
@@ -271,7 +297,7 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
                 if (x0 + j < width) to[j] = v[r][j];
         }
     }
-    if (P::MEASURE) {
+    if (P::MEASURE && change) {
 #pragma unroll
         for (int lanes = WARP / 2; lanes > 0; lanes /= 2)
             largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, lanes));
@@ -315,8 +341,12 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
     }
 //                                            steps       rows  start         right  restrict measure
 ISOLINE_MG_SMOOTH(isoline_mg_fine_down,       MG_FINE_STEPS,   8, MG_VALUES,    false, true,    false)
+ISOLINE_MG_SMOOTH(isoline_mg_fine_guess,      MG_FINE_STEPS,   8, MG_GUESS,     false, true,    false)
 ISOLINE_MG_SMOOTH(isoline_mg_fine_up,         MG_FINE_STEPS,   8, MG_CORRECTED, false, false,   true)
 ISOLINE_MG_SMOOTH(isoline_mg_fine_alone,      MG_FINE_STEPS,   8, MG_VALUES,    false, false,   true)
+ISOLINE_MG_SMOOTH(isoline_mg_small_start,     MG_FINE_STEPS,   2, MG_VALUES,    false, true,    false)
+ISOLINE_MG_SMOOTH(isoline_mg_small_guess,     MG_FINE_STEPS,   2, MG_GUESS,     false, true,    false)
+ISOLINE_MG_SMOOTH(isoline_mg_small_finish,    MG_FINE_STEPS,   2, MG_CORRECTED, false, false,   true)
 ISOLINE_MG_SMOOTH(isoline_mg_coarse_down,     MG_COARSE_STEPS, 8, MG_ZERO,      true,  true,    false)
 ISOLINE_MG_SMOOTH(isoline_mg_coarse_up,       MG_COARSE_STEPS, 8, MG_CORRECTED, true,  false,   false)
 ISOLINE_MG_SMOOTH(isoline_mg_small_down,      MG_COARSE_STEPS, 2, MG_ZERO,      true,  true,    false)
@@ -417,7 +447,8 @@ isoline_mg_restrict_3d(const float *__restrict__ in, const float *__restrict__ r
     });
 }
 
-// out = in + the interpolated coarse correction, off the shape. Along z, then y, then x, as the CPU does it.
+// out = in + the interpolated coarse correction, off the shape. Along z, then y, then x, as the CPU does it. in null: the
+// coarse values (coarse null too: 0), interpolated, and 1 on the shape.
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_correct_3d(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, int width,
                       int height, int depth, u32 pitch, u32 mask_pitch, const float *__restrict__ coarse,
@@ -425,8 +456,9 @@ isoline_mg_correct_3d(const float *__restrict__ in, float *__restrict__ out, con
 {
     mg_each_voxel(width, height, depth, [&](int x, int y, int z) {
         const u64 row = static_cast<u64>(z) * height + y, at = row * pitch + x;
-        float value = in[at];
-        if (!mask_bit(mask + row * mask_pitch, x)) {
+        const bool fixed = mask_bit(mask + row * mask_pitch, x);
+        float value = in ? in[at] : fixed ? 1.0f : 0.0f;
+        if (!fixed && coarse) {
             const int near_z = mg_near(z, coarse_depth), far_z = mg_far(z, coarse_depth);
             auto cell = [&](int cx, int cy, int cz) {
                 return coarse[(static_cast<u64>(cz) * coarse_height + cy) * coarse_pitch + cx];

@@ -5,7 +5,8 @@
 //! corrections that miss a fringe along the shape, is paid by the smoother: a Chebyshev polynomial of the plain
 //! five-point (seven-point) update, whose steps run inside a tile while it is in the cache, so that many steps cost
 //! one pass over memory. Coarse right sides are sums of the children's residuals; corrections are interpolated
-//! linearly. Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed.
+//! linearly. Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed. The first guess
+//! is the coarse grids' own solution, made from coarse to fine by one cycle on each (nested iteration).
 //!
 //! **Accuracy.** Values are float32. Residuals are summed from differences, Σ(v_n − v) − λv, so λ is not lost beside
 //! 4 + λ however large ρ is; what remains is the rounding of the smoother, about 1e-6.
@@ -53,7 +54,7 @@ struct Smoother {
     to: f64,
 }
 
-/// On the finest grid, where steps are dearest.
+/// On the finest grid, where steps are dearest, and for the first guess.
 const FINEST: Smoother = Smoother { order: &[1, 5, 0, 3, 4, 2], from: 0.3, to: 8.0 };
 const COARSE: Smoother = Smoother { order: &[2, 6, 3, 5, 0, 7, 1, 4], from: 0.15, to: 8.0 };
 /// On all grids of a volume.
@@ -76,22 +77,38 @@ const LARGEST_LAMBDA: f64 = 1e12;
 pub(super) struct Grid {
     pub shape: [usize; 3],
     pub lambda: f32,
-    /// The smoother's step widths, in order; an even number of them.
+    /// The smoother's step widths, in order; an even number of them. When it corrects a finer grid:
     pub weights: Vec<f32>,
+    /// When it is the finest, or makes the first guess:
+    pub own_weights: Vec<f32>,
 }
 
 /// All grids that `lambda` and the shape call for, finest first; fixed cells may end the list earlier.
 pub(super) fn grids(shape: [usize; 3], lambda: f64) -> Vec<Grid> {
     let mut lambda = lambda.min(LARGEST_LAMBDA);
-    let (finest, coarse) = if shape[2] > 1 { (&VOLUME, &VOLUME) } else { (&FINEST, &COARSE) };
-    let mut grids = vec![Grid { shape, lambda: lambda as f32, weights: weights(finest, lambda) }];
+    let (own, coarse) = if shape[2] > 1 { (&VOLUME, &VOLUME) } else { (&FINEST, &COARSE) };
+    let grid = |shape, lambda: f64| Grid {
+        shape,
+        lambda: lambda as f32,
+        weights: weights(coarse, lambda),
+        own_weights: weights(own, lambda),
+    };
+    let mut grids = vec![grid(shape, lambda)];
     let mut cells = shape;
     while cells.iter().any(|&n| n > 1) && lambda < COARSEST_LAMBDA {
         lambda *= 4.0;
         cells = std::array::from_fn(|axis| half(cells[axis], shape[axis], grids.len()));
-        grids.push(Grid { shape: cells, lambda: lambda as f32, weights: weights(coarse, lambda) });
+        grids.push(grid(cells, lambda));
     }
     grids
+}
+
+/// The grid on which the first guess starts, of the `grids` in use: the first with cells of ρ/8 or more, as wider cells
+/// would tell nothing, but never the coarsest. `None`: the solver starts from the shape alone.
+pub(super) fn first_guess<'a>(grids: impl ExactSizeIterator<Item = &'a Grid>) -> Option<usize> {
+    const LEAST_LAMBDA: f32 = 1.0 / 64.0;
+    let last = grids.len().checked_sub(2).filter(|&last| last > 0)?;
+    Some(grids.take(last).skip(1).position(|grid| grid.lambda >= LEAST_LAMBDA).map_or(last, |index| index + 1))
 }
 
 /// Half of `n` cells, rounded to where `level` grids down the border stays closest to the image's: always rounding up
@@ -114,14 +131,15 @@ fn weights(smoother: &Smoother, lambda: f64) -> Vec<f32> {
 /// Estimates the largest error from how much each cycle changes: when changes δ shrink by a factor q, what is left to
 /// change after a cycle is δ·q/(1 − q). The worst of the last two factors and [`SMALLEST_FACTOR`] is taken.
 pub(super) struct Watch {
-    change: Option<f64>,
+    cycles: u64,
+    change: f64,
     factor: f64,
     worst: f64,
     /// The estimate.
     pub(super) residual: f64,
 }
 
-/// Taken after the first cycle, when there is nothing to compare with.
+/// Taken as long as there are no two changes to compare.
 const FIRST_FACTOR: f64 = 0.9;
 
 /// The first cycles can be quicker than the later ones, which still have the slowest errors to work on.
@@ -133,21 +151,21 @@ const ROUNDING: f64 = 2e-5;
 
 impl Watch {
     pub(super) fn new() -> Self {
-        Self { change: None, factor: 0.0, worst: SMALLEST_FACTOR, residual: f64::INFINITY }
+        Self { cycles: 0, change: 0.0, factor: 0.0, worst: FIRST_FACTOR, residual: f64::INFINITY }
     }
 
     /// Takes note of the largest change of any pixel in one whole cycle.
     pub(super) fn note(&mut self, change: f64) {
-        match self.change {
-            None => self.worst = FIRST_FACTOR,
-            Some(last) if last > ROUNDING => {
-                let factor = change / last;
-                self.worst = factor.max(self.factor).clamp(SMALLEST_FACTOR, LARGEST_FACTOR);
-                self.factor = factor;
-            }
-            Some(_) => {}
+        self.cycles += 1;
+        // What the first cycle changed is mostly the start.
+        if self.cycles <= 2 {
+            self.worst = FIRST_FACTOR;
+        } else if self.change > ROUNDING {
+            let factor = change / self.change;
+            self.worst = factor.max(self.factor).clamp(SMALLEST_FACTOR, LARGEST_FACTOR);
+            self.factor = factor;
         }
-        self.change = Some(change);
+        self.change = change;
         self.residual = change * self.worst / (1.0 - self.worst);
     }
 
@@ -175,10 +193,20 @@ pub(super) fn solve(
     finest.values.copy_from_slice(field);
     finest.values.iter_mut().zip(fixed).filter(|(_, f)| **f != 0).for_each(|(v, _)| *v = 1.0);
     let tiles = Tiles::default();
+    let mut entry = Entry::Values;
+    if let Some(first) = first_guess(levels.iter().map(|level| &level.grid)) {
+        let Level { values, fixed, .. } = &mut levels[first];
+        values.iter_mut().zip(&*fixed).for_each(|(value, &fixed)| *value = f32::from(fixed));
+        for index in (1..=first).rev() {
+            cycle(&mut levels[index..], entry, &tiles, ticker)?;
+            entry = Entry::Guess;
+        }
+    }
     let mut watch = Watch::new();
     let mut cycles = 0;
     while cycles < goal.max_cycles && watch.residual > goal.tolerance {
-        watch.note(f64::from(cycle(&mut levels, true, &tiles, ticker)?));
+        watch.note(f64::from(cycle(&mut levels, entry, &tiles, ticker)?));
+        entry = Entry::Values;
         cycles += 1;
         ticker.set(watch.fraction(goal));
     }
@@ -239,23 +267,44 @@ fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Result<Vec<u8>
     Ok(cells)
 }
 
-/// One V-cycle from the first of `levels` down; `measured`: returns the largest change of its values.
-fn cycle(levels: &mut [Level], measured: bool, tiles: &Tiles, ticker: &Ticker) -> Result<f32> {
+/// What a cycle does on the first of its grids.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    /// Solves for v, from the values there.
+    Values,
+    /// Solves for v, from the values of the next grid, interpolated.
+    Guess,
+    /// Solves for the correction of the grid above, from zero.
+    Correction,
+}
+
+/// One V-cycle from the first of `levels` down; returns the largest change of its values, but for a correction.
+fn cycle(levels: &mut [Level], entry: Entry, tiles: &Tiles, ticker: &Ticker) -> Result<f32> {
     let Some((level, coarser)) = levels.split_first_mut() else { return Ok(0.0) };
     let Level { grid, fixed, values, smoothed, right } = level;
-    let problem = Problem { grid, fixed, right, tiles };
-    let start = if measured { Source::Values(values) } else { Source::Zero };
-    if coarser.is_empty() {
+    let own = entry != Entry::Correction;
+    let problem = Problem {
+        grid,
+        weights: if own { &grid.own_weights } else { &grid.weights },
+        fixed,
+        right: if own { &[] } else { right },
+        tiles,
+    };
+    let Some(below) = coarser.first_mut() else {
         const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
+        let start = if own { Source::Values(values) } else { Source::Zero };
         relax(&problem, start, smoothed, None, false, ticker)?;
-        return relax(&problem, Source::Values(smoothed), values, None, measured, ticker);
-    }
-    let below = &mut coarser[0];
-    let residual = Some((&mut below.right[..], below.grid.shape));
-    relax(&problem, start, smoothed, residual, false, ticker)?;
-    cycle(coarser, false, tiles, ticker)?;
+        return relax(&problem, Source::Values(smoothed), values, None, own, ticker);
+    };
+    let start = match entry {
+        Entry::Values => Source::Values(values),
+        Entry::Guess => Source::Guess(&below.values, below.grid.shape),
+        Entry::Correction => Source::Zero,
+    };
+    relax(&problem, start, smoothed, Some((&mut below.right, below.grid.shape)), false, ticker)?;
+    cycle(coarser, Entry::Correction, tiles, ticker)?;
     let correction = Source::Corrected(smoothed, &coarser[0].values, coarser[0].grid.shape);
-    relax(&problem, correction, values, None, measured, ticker)
+    relax(&problem, correction, values, None, own, ticker)
 }
 
 /// The workers' tiles between bands.
@@ -264,6 +313,7 @@ type Tiles = Mutex<Vec<Tile>>;
 /// What stays the same in all passes over one grid.
 struct Problem<'a> {
     grid: &'a Grid,
+    weights: &'a [f32],
     fixed: &'a [u8],
     right: &'a [f32],
     tiles: &'a Tiles,
@@ -274,6 +324,8 @@ struct Problem<'a> {
 enum Source<'a> {
     Zero,
     Values(&'a [f32]),
+    /// A coarser grid's values, interpolated, and 1 on the shape.
+    Guess(&'a [f32], [usize; 3]),
     /// Values, and a coarser grid's values to be added by linear interpolation.
     Corrected(&'a [f32], &'a [f32], [usize; 3]),
 }
@@ -379,7 +431,7 @@ impl Band<'_> {
     #[inline(always)]
     fn relax(&mut self) -> f32 {
         let shape = self.problem.grid.shape;
-        let steps = self.problem.grid.weights.len();
+        let steps = self.problem.weights.len();
         let volume = shape[2] > 1;
         let extent = if volume { TILE_VOLUME } else { [TILE_X, tile_rows(shape[1]), 1] };
         let halo = [steps + 1, steps + 1, if volume { steps + 1 } else { 0 }];
@@ -528,7 +580,7 @@ impl Tile {
     /// that no step has overwritten yet. The result is in `current`.
     #[inline(always)]
     fn smooth(&mut self, problem: &Problem<'_>, source: Source<'_>) {
-        let Grid { weights, lambda, .. } = problem.grid;
+        let (weights, lambda) = (problem.weights, problem.grid.lambda);
         debug_assert!(weights.len() % 2 == 0, "the last step must end in `current`");
         let outer = if self.halo[2] > 0 { self.full[2] } else { self.full[1] };
         for arrived in 0..outer + weights.len() {
@@ -541,7 +593,6 @@ impl Tile {
                 if row < margin || row + margin >= outer {
                     continue;
                 }
-                let lambda = *lambda;
                 let forward = step % 2 == 0;
                 self.sweep(
                     row,
@@ -576,15 +627,17 @@ impl Tile {
             let current = &mut self.current[into.clone()];
             match source {
                 Source::Zero => current.fill(0.0),
-                Source::Values(values) => columns.spread(&values[from], current, |value| value),
-                Source::Corrected(values, coarse, coarse_shape) => {
+                Source::Values(values) | Source::Corrected(values, ..) => {
                     columns.spread(&values[from], current, |value| value);
-                    self.lines.interpolate(coarse, coarse_shape, columns.image(self.full[0]), [y, z]);
-                    let next = &mut self.next[into];
-                    columns.spread_from(&self.lines.fine, self.lines.first, next, |value| value);
-                    for ((value, &free), &correction) in current.iter_mut().zip(&*free).zip(&*next) {
-                        *value = free.mul_add(correction, *value);
-                    }
+                }
+                Source::Guess(..) => current.iter_mut().zip(&*free).for_each(|(value, free)| *value = 1.0 - free),
+            }
+            if let Source::Corrected(_, coarse, coarse_shape) | Source::Guess(coarse, coarse_shape) = source {
+                self.lines.interpolate(coarse, coarse_shape, columns.image(self.full[0]), [y, z]);
+                let next = &mut self.next[into];
+                columns.spread_from(&self.lines.fine, self.lines.first, next, |value| value);
+                for ((value, &free), &correction) in current.iter_mut().zip(&*free).zip(&*next) {
+                    *value = free.mul_add(correction, *value);
                 }
             }
         }

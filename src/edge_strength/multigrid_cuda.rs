@@ -4,7 +4,7 @@
 //! waits for the largest change only when a further cycle might be the last one needed.
 #![allow(unsafe_code)]
 
-use super::multigrid::{COARSEST_SMOOTHINGS, Goal, Grid, MOST_STEPS, Solution, Watch, grids};
+use super::multigrid::{COARSEST_SMOOTHINGS, Goal, Grid, MOST_STEPS, Solution, Watch, first_guess, grids};
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream, failed};
 use crate::error::Result;
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
@@ -24,10 +24,12 @@ const PIECE_ALIGNMENT: usize = 256;
 /// Lanes and warps of a 2D smoothing's block.
 const BLOCK_2D: (u32, u32, u32) = (32, 16, 1);
 
-/// Pixels that a block writes: on the finest grid, on large coarse grids and on small ones.
+/// Pixels that a block writes: solving for v on large grids, for corrections on large and on small ones, and for v on
+/// small ones.
 const TILE_FINE: [usize; 2] = [112, 112];
 const TILE_COARSE: [usize; 2] = [104, 108];
 const TILE_SMALL: [usize; 2] = [104, 12];
+const TILE_SMALL_OWN: [usize; 2] = [112, 16];
 
 /// A coarse grid is large from this many large tiles on: about one for each multiprocessor.
 const LARGE_TILES: usize = 100;
@@ -88,13 +90,26 @@ pub(super) fn solve(
     let useful = 1 + flags.iter().take_while(|flags| *flags & ANY_FREE != 0).count();
     solver.levels.truncate(useful.min(solver.grids));
 
+    let guess = first_guess(solver.levels.iter().map(|level| &level.grid));
+    if let Some(first) = guess {
+        for index in (1..=first).rev() {
+            let entry = if index == first { Entry::Shape } else { Entry::Guess };
+            solver.cycle(index, entry, 0)?;
+        }
+    }
     let mut watch = Watch::new();
     let mut cycles = 0;
     while cycles < goal.max_cycles && watch.residual > goal.tolerance {
-        let missing = (watch.residual.min(1.0) / goal.tolerance).ln() / (1.0 / BEST_FACTOR).ln();
-        let queue = if field.shape.iter().product::<usize>() > QUEUE_PIXELS { 1.0 } else { missing.floor() };
+        let queue = match cycles {
+            _ if field.shape.iter().product::<usize>() > QUEUE_PIXELS => 1.0,
+            // The estimate needs two cycles to start with, and falls steeply with the third.
+            0 => 2.0,
+            2 => 1.0,
+            _ => ((watch.residual / goal.tolerance).ln() / (1.0 / BEST_FACTOR).ln()).floor(),
+        };
         let queue = (queue as u64).clamp(1, MOST_QUEUED as u64).min(goal.max_cycles - cycles);
-        for change in solver.cycles(queue as usize)? {
+        let entry = if cycles == 0 && guess.is_some() { Entry::Guess } else { Entry::Values };
+        for change in solver.cycles(queue as usize, entry)? {
             watch.note(f64::from(change));
         }
         cycles += queue;
@@ -183,12 +198,10 @@ unsafe impl cudarc::driver::DeviceRepr for Weights {}
 
 /// One grid on the device: addresses and sizes as the kernels take them.
 struct Level {
+    grid: Grid,
     shape: [i32; 3],
-    extent: [usize; 3],
     pitch: u32,
     mask_pitch: u32,
-    lambda: f32,
-    weights: Vec<f32>,
     values: u64,
     smoothed: u64,
     /// 0 (zero) on the finest grid.
@@ -210,6 +223,10 @@ enum Kind {
         fine_alone: CudaFunction,
         coarse_down: CudaFunction,
         coarse_up: CudaFunction,
+        fine_guess: CudaFunction,
+        small_start: CudaFunction,
+        small_guess: CudaFunction,
+        small_finish: CudaFunction,
         small_down: CudaFunction,
         small_up: CudaFunction,
         coarsest_zero: CudaFunction,
@@ -220,6 +237,17 @@ enum Kind {
         restrict: CudaFunction,
         correct: CudaFunction,
     },
+}
+
+/// What a cycle does on the first of its grids.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    /// Solves for v, from the values there.
+    Values,
+    /// Solves for v, from the values of the next grid, interpolated.
+    Guess,
+    /// Solves for v, from 1 on the shape and 0 elsewhere.
+    Shape,
 }
 
 struct Solver<'a> {
@@ -256,16 +284,14 @@ impl<'a> Solver<'a> {
                 let own = |offset: usize, fields: u64| if index == 0 { fields } else { at(offset) };
                 Level {
                     shape: piece.grid.shape.map(|n| n as i32),
-                    extent: piece.grid.shape,
                     pitch: if index == 0 { field.pitch } else { piece.pitch } as u32,
                     mask_pitch: if index == 0 { field.mask_pitch } else { piece.mask_pitch } as u32,
-                    lambda: piece.grid.lambda,
-                    weights: piece.grid.weights,
                     values: own(piece.values, field.values.address()),
                     smoothed: own(piece.smoothed, field.scratch.address()),
                     right: own(piece.right, 0),
                     other: at(piece.other),
                     mask: own(piece.mask, field.mask.address()),
+                    grid: piece.grid,
                 }
             })
             .collect();
@@ -283,6 +309,10 @@ impl<'a> Solver<'a> {
                 fine_alone: function("fine_alone")?,
                 coarse_down: function("coarse_down")?,
                 coarse_up: function("coarse_up")?,
+                fine_guess: function("fine_guess")?,
+                small_start: function("small_start")?,
+                small_guess: function("small_guess")?,
+                small_finish: function("small_finish")?,
                 small_down: function("small_down")?,
                 small_up: function("small_up")?,
                 coarsest_zero: function("coarsest_zero")?,
@@ -304,7 +334,7 @@ impl<'a> Solver<'a> {
 
     /// Makes the coarse masks; returns the flags of each, from the second grid on.
     fn coarsen(&mut self) -> Result<Vec<u32>> {
-        const THREADS: usize = 256;
+        const THREADS: usize = 128;
         let words = self.levels.len();
         self.stream.fill(&self.buffer, self.flags, words * size_of::<u32>(), 0)?;
         for (index, pair) in self.levels.windows(2).enumerate() {
@@ -312,8 +342,8 @@ impl<'a> Solver<'a> {
             let flags = self.buffer.address() + (self.flags + (index + 1) * size_of::<u32>()) as u64;
             let config = LaunchConfig {
                 grid_dim: (
-                    coarse.extent[0].div_ceil(THREADS) as u32,
-                    (coarse.extent[1] * coarse.extent[2]).min(MAX_GRID_YZ) as u32,
+                    coarse.grid.shape[0].div_ceil(THREADS * u32::BITS as usize) as u32,
+                    (coarse.grid.shape[1] * coarse.grid.shape[2]).min(MAX_GRID_YZ) as u32,
                     1,
                 ),
                 block_dim: (THREADS as u32, 1, 1),
@@ -340,24 +370,33 @@ impl<'a> Solver<'a> {
         Ok(self.pinned.as_slice()[..bytes].chunks_exact(4).map(bytemuck::pod_read_unaligned).collect())
     }
 
-    /// Queues `count` cycles, waits for them and returns the largest change of each.
-    fn cycles(&self, count: usize) -> Result<Vec<f32>> {
+    /// Queues `count` cycles, the first of them from `entry`, waits for them and returns the largest change of each.
+    fn cycles(&self, count: usize, entry: Entry) -> Result<Vec<f32>> {
         self.stream.fill(&self.buffer, self.changes, count * size_of::<u32>(), 0)?;
         for index in 0..count {
             let change = self.buffer.address() + (self.changes + index * size_of::<u32>()) as u64;
-            match &self.kernels.kind {
-                Kind::Flat { .. } => self.cycle_2d(change)?,
-                Kind::Volume { .. } => self.cycle_3d(change)?,
-            }
+            self.cycle(0, if index == 0 { entry } else { Entry::Values }, change)?;
         }
         Ok(self.fetch(self.changes, count)?.into_iter().map(f32::from_bits).collect())
     }
 
-    fn cycle_2d(&self, change: u64) -> Result<()> {
+    /// Queues one V-cycle from grid `first` down; the largest change of its values goes to `change`, if not 0.
+    fn cycle(&self, first: usize, entry: Entry, change: u64) -> Result<()> {
+        match &self.kernels.kind {
+            Kind::Flat { .. } => self.cycle_2d(&self.levels[first..], entry, change),
+            Kind::Volume { .. } => self.cycle_3d(&self.levels[first..], entry, change),
+        }
+    }
+
+    fn cycle_2d(&self, levels: &[Level], entry: Entry, change: u64) -> Result<()> {
         let Kind::Flat {
             fine_down,
+            fine_guess,
             fine_up,
             fine_alone,
+            small_start,
+            small_guess,
+            small_finish,
             coarse_down,
             coarse_up,
             small_down,
@@ -368,35 +407,42 @@ impl<'a> Solver<'a> {
         else {
             unreachable!("2D kernels for a 2D field")
         };
-        let levels = &self.levels;
         let last = levels.len() - 1;
         if last == 0 {
-            let only = &levels[0];
-            self.smooth((fine_alone, TILE_FINE), only, None, only.values, only.smoothed, change)?;
-            // The first smoothing's change is not what is measured: only the second writes `values`.
-            self.stream.fill(&self.buffer, (change - self.buffer.address()) as usize, size_of::<u32>(), 0)?;
-            return self.smooth((fine_alone, TILE_FINE), only, None, only.smoothed, only.values, change);
+            let only = Own(&levels[0]);
+            self.smooth((fine_alone, TILE_FINE), only, None, only.0.values, only.0.smoothed, 0)?;
+            return self.smooth((fine_alone, TILE_FINE), only, None, only.0.smoothed, only.0.values, change);
         }
         let large = |level: &Level| tiles(level, TILE_COARSE) >= LARGE_TILES;
+        let (down, up) = match (entry, large(&levels[0])) {
+            (Entry::Values, true) => ((fine_down, TILE_FINE), (fine_up, TILE_FINE)),
+            (Entry::Values, false) => ((small_start, TILE_SMALL_OWN), (small_finish, TILE_SMALL_OWN)),
+            (_, true) => ((fine_guess, TILE_FINE), (fine_up, TILE_FINE)),
+            (_, false) => ((small_guess, TILE_SMALL_OWN), (small_finish, TILE_SMALL_OWN)),
+        };
         for (index, pair) in levels.windows(2).enumerate() {
-            let kernel = match index {
-                0 => (fine_down, TILE_FINE),
-                _ if large(&pair[0]) => (coarse_down, TILE_COARSE),
-                _ => (small_down, TILE_SMALL),
-            };
-            self.smooth(kernel, &pair[0], Some(&pair[1]), pair[0].values, pair[0].smoothed, 0)?;
+            let [level, coarse] = pair else { unreachable!("windows of two") };
+            if index == 0 {
+                let coarse = if entry == Entry::Shape { Below::Right(coarse) } else { Below::All(coarse) };
+                self.smooth(down, Own(level), Some(coarse), level.values, level.smoothed, 0)?;
+            } else {
+                let kernel = if large(level) { (coarse_down, TILE_COARSE) } else { (small_down, TILE_SMALL) };
+                self.smooth(kernel, Correction(level), Some(Below::All(coarse)), 0, level.smoothed, 0)?;
+            }
         }
         const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
-        let coarsest = &levels[last];
-        self.smooth((coarsest_zero, TILE_SMALL), coarsest, None, 0, coarsest.smoothed, 0)?;
-        self.smooth((coarsest_on, TILE_SMALL), coarsest, None, coarsest.smoothed, coarsest.values, 0)?;
+        let coarsest = Correction(&levels[last]);
+        self.smooth((coarsest_zero, TILE_SMALL), coarsest, None, 0, coarsest.0.smoothed, 0)?;
+        self.smooth((coarsest_on, TILE_SMALL), coarsest, None, coarsest.0.smoothed, coarsest.0.values, 0)?;
         for (index, pair) in levels.windows(2).enumerate().rev() {
-            let kernel = match index {
-                0 => (fine_up, TILE_FINE),
-                _ if large(&pair[0]) => (coarse_up, TILE_COARSE),
-                _ => (small_up, TILE_SMALL),
-            };
-            self.smooth(kernel, &pair[0], Some(&pair[1]), pair[0].smoothed, pair[0].values, change)?;
+            let [level, coarse] = pair else { unreachable!("windows of two") };
+            let coarse = Some(Below::All(coarse));
+            if index == 0 {
+                self.smooth(up, Own(level), coarse, level.smoothed, level.values, change)?;
+            } else {
+                let kernel = if large(level) { (coarse_up, TILE_COARSE) } else { (small_up, TILE_SMALL) };
+                self.smooth(kernel, Correction(level), coarse, level.smoothed, level.values, 0)?;
+            }
         }
         Ok(())
     }
@@ -405,23 +451,27 @@ impl<'a> Solver<'a> {
     fn smooth(
         &self,
         (kernel, tile): (&CudaFunction, [usize; 2]),
-        level: &Level,
-        coarse: Option<&Level>,
+        role: impl Role,
+        coarse: Option<Below<'_>>,
         from: u64,
         to: u64,
         change: u64,
     ) -> Result<()> {
+        let (level, right, own_weights) = role.of();
         let config =
             LaunchConfig { grid_dim: (tiles(level, tile) as u32, 1, 1), block_dim: BLOCK_2D, shared_mem_bytes: 0 };
         let mut weights = Weights([0.0; MOST_STEPS]);
-        weights.0[..level.weights.len()].copy_from_slice(&level.weights);
-        let (coarse_values, coarse_right, coarse_shape, coarse_pitch) =
-            coarse.map_or((0, 0, [0; 3], 0), |c| (c.values, c.right, c.shape, c.pitch));
+        weights.0[..own_weights.len()].copy_from_slice(own_weights);
+        let (coarse_values, coarse_right, coarse_shape, coarse_pitch) = match coarse {
+            None => (0, 0, [0; 3], 0),
+            Some(Below::All(c)) => (c.values, c.right, c.shape, c.pitch),
+            Some(Below::Right(c)) => (0, c.right, c.shape, c.pitch),
+        };
         let [width, height, _] = &level.shape;
         let [coarse_width, coarse_height, _] = &coarse_shape;
         let mut launch = self.stream.raw().launch_builder(kernel);
-        launch.arg(&from).arg(&to).arg(&level.right).arg(&level.mask).arg(width).arg(height);
-        launch.arg(&level.pitch).arg(&level.mask_pitch).arg(&level.lambda).arg(&weights);
+        launch.arg(&from).arg(&to).arg(&right).arg(&level.mask).arg(width).arg(height);
+        launch.arg(&level.pitch).arg(&level.mask_pitch).arg(&level.grid.lambda).arg(&weights);
         launch.arg(&coarse_values).arg(&coarse_right).arg(coarse_width).arg(coarse_height).arg(&coarse_pitch);
         launch.arg(&change);
         // SAFETY: the arguments are the kernel's, in its order; fields and masks have their grid's bytes, `from` and
@@ -429,107 +479,151 @@ impl<'a> Solver<'a> {
         unsafe { launch.launch(config) }.map(|_| ()).map_err(|e| failed("start a smoothing kernel", e))
     }
 
-    fn cycle_3d(&self, change: u64) -> Result<()> {
-        let levels = &self.levels;
+    fn cycle_3d(&self, levels: &[Level], entry: Entry, change: u64) -> Result<()> {
         let last = levels.len() - 1;
-        for (index, level) in levels.iter().enumerate() {
-            let start = if index == 0 { level.values } else { 0 };
-            if index == last {
-                break;
-            }
-            self.smooth_3d(level, start, level.smoothed, 0)?;
-            self.restrict_3d(level, &levels[index + 1])?;
-        }
-        let coarsest = &levels[last];
         if last == 0 {
-            self.smooth_3d(coarsest, coarsest.values, coarsest.smoothed, 0)?;
-            return self.smooth_3d(coarsest, coarsest.smoothed, coarsest.values, change);
+            let only = Own(&levels[0]);
+            self.smooth_3d(only, only.0.values, only.0.smoothed)?;
+            return self.finish_3d(only, only.0.smoothed, change);
         }
-        self.smooth_3d(coarsest, 0, coarsest.smoothed, 0)?;
-        self.smooth_3d(coarsest, coarsest.smoothed, coarsest.values, 0)?;
-        for index in (0..last).rev() {
-            let level = &levels[index];
-            self.correct_3d(level, &levels[index + 1])?;
-            // `correct` has put its result where the smoothed values were not: into `other`.
-            self.smooth_corrected_3d(level, if index == 0 { change } else { 0 })?;
+        for (index, pair) in levels.windows(2).enumerate() {
+            let [level, coarse] = pair else { unreachable!("windows of two") };
+            match (index, entry) {
+                (0, Entry::Values) => self.smooth_3d(Own(level), level.values, level.smoothed)?,
+                (0, _) => {
+                    let below = if entry == Entry::Guess { coarse.values } else { 0 };
+                    self.correct_3d(level, coarse, 0, below, level.smoothed)?;
+                    self.smooth_3d(Own(level), level.smoothed, level.smoothed)?;
+                }
+                _ => self.smooth_3d(Correction(level), 0, level.smoothed)?,
+            }
+            self.restrict_3d(level, coarse, if index == 0 { 0 } else { level.right })?;
+        }
+        const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
+        let coarsest = Correction(&levels[last]);
+        self.smooth_3d(coarsest, 0, coarsest.0.smoothed)?;
+        self.smooth_3d(coarsest, coarsest.0.smoothed, coarsest.0.values)?;
+        for (index, pair) in levels.windows(2).enumerate().rev() {
+            let [level, coarse] = pair else { unreachable!("windows of two") };
+            self.correct_3d(level, coarse, level.smoothed, coarse.values, level.other)?;
+            if index == 0 {
+                self.finish_3d(Own(level), level.other, change)?;
+            } else {
+                self.finish_3d(Correction(level), level.other, 0)?;
+            }
         }
         Ok(())
     }
 
-    /// The steps of one smoothing from `from` (0: zero) to `to`, both kept apart from `other`.
-    fn smooth_3d(&self, level: &Level, from: u64, to: u64, change: u64) -> Result<()> {
-        // from → other → to → other → to; the start stays as it was for `change` to compare with.
+    /// The steps of one smoothing from `from` (0: zero) by way of `other` to `to`; the last two may be the same.
+    fn smooth_3d(&self, role: impl Role, from: u64, to: u64) -> Result<()> {
+        let (level, right, weights) = role.of();
         let mut source = from;
-        for (step, &weight) in level.weights.iter().enumerate() {
+        for (step, &weight) in weights.iter().enumerate() {
             let target = if step % 2 == 0 { level.other } else { to };
-            let last = step + 1 == level.weights.len();
-            self.step_3d(level, source, target, weight, if last { change } else { 0 })?;
+            self.step_3d(level, right, source, target, weight, 0)?;
             source = target;
         }
         Ok(())
     }
 
-    /// As [`smooth_3d`](Self::smooth_3d), from `other` over `smoothed` to `values`.
-    fn smooth_corrected_3d(&self, level: &Level, change: u64) -> Result<()> {
-        let mut source = level.other;
-        for (step, &weight) in level.weights.iter().enumerate() {
-            let last = step + 1 == level.weights.len();
+    /// The steps of one smoothing from `from`, which is `other` or `smoothed`, by way of both to `values`, which keeps
+    /// what it was until the last step has compared with it.
+    fn finish_3d(&self, role: impl Role, from: u64, change: u64) -> Result<()> {
+        let (level, right, weights) = role.of();
+        let mut source = from;
+        for (step, &weight) in weights.iter().enumerate() {
+            let last = step + 1 == weights.len();
             let target = match (last, source == level.other) {
                 (true, _) => level.values,
                 (false, true) => level.smoothed,
                 (false, false) => level.other,
             };
-            self.step_3d(level, source, target, weight, if last { change } else { 0 })?;
+            self.step_3d(level, right, source, target, weight, if last { change } else { 0 })?;
             source = target;
         }
         Ok(())
     }
 
-    fn step_3d(&self, level: &Level, from: u64, to: u64, weight: f32, change: u64) -> Result<()> {
+    fn step_3d(&self, level: &Level, right: u64, from: u64, to: u64, weight: f32, change: u64) -> Result<()> {
         let Kind::Volume { step, .. } = &self.kernels.kind else { unreachable!("3D kernels for a volume") };
         let [width, height, depth] = &level.shape;
         let mut launch = self.stream.raw().launch_builder(step);
-        launch.arg(&from).arg(&to).arg(&level.right).arg(&level.mask).arg(width).arg(height).arg(depth);
-        launch.arg(&level.pitch).arg(&level.mask_pitch).arg(&level.lambda).arg(&weight).arg(&change);
+        launch.arg(&from).arg(&to).arg(&right).arg(&level.mask).arg(width).arg(height).arg(depth);
+        launch.arg(&level.pitch).arg(&level.mask_pitch).arg(&level.grid.lambda).arg(&weight).arg(&change);
         // SAFETY: as in `smooth`.
         unsafe { launch.launch(geometry_3d(level)) }.map(|_| ()).map_err(|e| failed("start the kernel step_3d", e))
     }
 
     /// Residuals of `smoothed` to the right side of the next grid.
-    fn restrict_3d(&self, level: &Level, coarse: &Level) -> Result<()> {
+    fn restrict_3d(&self, level: &Level, coarse: &Level, right: u64) -> Result<()> {
         let Kind::Volume { restrict, .. } = &self.kernels.kind else { unreachable!("3D kernels for a volume") };
         let [width, height, depth] = &level.shape;
         let [coarse_width, coarse_height, coarse_depth] = &coarse.shape;
         let mut launch = self.stream.raw().launch_builder(restrict);
-        launch.arg(&level.smoothed).arg(&level.right).arg(&level.mask).arg(width).arg(height).arg(depth);
-        launch.arg(&level.pitch).arg(&level.mask_pitch).arg(&level.lambda);
+        launch.arg(&level.smoothed).arg(&right).arg(&level.mask).arg(width).arg(height).arg(depth);
+        launch.arg(&level.pitch).arg(&level.mask_pitch).arg(&level.grid.lambda);
         launch.arg(&coarse.right).arg(coarse_width).arg(coarse_height).arg(coarse_depth).arg(&coarse.pitch);
         // SAFETY: as in `smooth`; a thread writes one coarse voxel.
         unsafe { launch.launch(geometry_3d(coarse)) }.map(|_| ()).map_err(|e| failed("start the kernel restrict_3d", e))
     }
 
-    /// `smoothed` and the coarse correction into `other`.
-    fn correct_3d(&self, level: &Level, coarse: &Level) -> Result<()> {
+    /// `from` (0: the shape) and `below`, the next grid's values (0: zero), interpolated, into `to`.
+    fn correct_3d(&self, level: &Level, coarse: &Level, from: u64, below: u64, to: u64) -> Result<()> {
         let Kind::Volume { correct, .. } = &self.kernels.kind else { unreachable!("3D kernels for a volume") };
         let [width, height, depth] = &level.shape;
         let [coarse_width, coarse_height, coarse_depth] = &coarse.shape;
         let mut launch = self.stream.raw().launch_builder(correct);
-        launch.arg(&level.smoothed).arg(&level.other).arg(&level.mask).arg(width).arg(height).arg(depth);
+        launch.arg(&from).arg(&to).arg(&level.mask).arg(width).arg(height).arg(depth);
         launch.arg(&level.pitch).arg(&level.mask_pitch);
-        launch.arg(&coarse.values).arg(coarse_width).arg(coarse_height).arg(coarse_depth).arg(&coarse.pitch);
+        launch.arg(&below).arg(coarse_width).arg(coarse_height).arg(coarse_depth).arg(&coarse.pitch);
         // SAFETY: as in `smooth`.
         unsafe { launch.launch(geometry_3d(level)) }.map(|_| ()).map_err(|e| failed("start the kernel correct_3d", e))
     }
 }
 
+/// What a grid is solved for: its right side and its steps depend on it.
+trait Role: Copy {
+    /// The grid, the address of its right side (0: zero) and its smoother's steps.
+    fn of(&self) -> (&Level, u64, &[f32]);
+}
+
+/// For v.
+#[derive(Clone, Copy)]
+struct Own<'a>(&'a Level);
+
+/// For the correction of the grid above.
+#[derive(Clone, Copy)]
+struct Correction<'a>(&'a Level);
+
+impl Role for Own<'_> {
+    fn of(&self) -> (&Level, u64, &[f32]) {
+        (self.0, 0, &self.0.grid.own_weights)
+    }
+}
+
+impl Role for Correction<'_> {
+    fn of(&self) -> (&Level, u64, &[f32]) {
+        (self.0, self.0.right, &self.0.grid.weights)
+    }
+}
+
+/// The next grid as a smoothing kernel sees it.
+#[derive(Clone, Copy)]
+enum Below<'a> {
+    All(&'a Level),
+    /// Only its right side: its values are not there yet.
+    Right(&'a Level),
+}
+
 /// How many tiles cover a grid.
 fn tiles(level: &Level, tile: [usize; 2]) -> usize {
-    level.extent[0].div_ceil(tile[0]) * level.extent[1].div_ceil(tile[1])
+    level.grid.shape[0].div_ceil(tile[0]) * level.grid.shape[1].div_ceil(tile[1])
 }
 
 /// A thread a voxel; blocks loop over what exceeds the grid.
 fn geometry_3d(level: &Level) -> LaunchConfig {
-    let blocks = |axis: usize| level.extent[axis].div_ceil(BLOCK_3D[axis]);
+    let blocks = |axis: usize| level.grid.shape[axis].div_ceil(BLOCK_3D[axis]);
     LaunchConfig {
         grid_dim: (blocks(0) as u32, blocks(1).min(MAX_GRID_YZ) as u32, blocks(2).min(MAX_GRID_YZ) as u32),
         block_dim: (BLOCK_3D[0] as u32, BLOCK_3D[1] as u32, BLOCK_3D[2] as u32),
