@@ -35,6 +35,8 @@ step java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify 
 step macros scripts/test-macros.sh
 
 printf '\n== summary: every step passed in %d s (%s)\n' $((SECONDS - started)) "$(IFS=,; echo "${times[*]}")"
-grep -h "passed, .* failed" "$logs"/{c,examples,macros}.log || true
+for suite in c examples macros; do
+    grep -h "passed, .* failed" "$logs/$suite.log" | tail -1 | sed "s/^\([0-9]\)/$suite: \1/"
+done
 grep -h "^test result:" "$logs/rust.log"
 grep -h "Tests run:" "$logs/java.log" | tail -1
