@@ -20,13 +20,13 @@ export NVCC := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint bench header plugin demo gpu-bundle data clean
+.PHONY: help setup build test lint bench header plugin demo gpu-bundle data doc-pictures clean
 .PHONY: setup-build setup-test setup-demo
 
 help: ## list the targets
 	@echo 'make TARGET, where TARGET is one of'
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | \
-	    while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
+	    while IFS='|' read -r name text; do printf '  %-13s %s\n' "$$name" "$$text"; done
 	@echo
 	@sed -nE '2,5s/^# ?//p' $(MAKEFILE_LIST)
 
@@ -72,6 +72,9 @@ gpu-bundle: setup-test plugin ## target/gpu-bundle: everything needed to test an
 data: ## make tests/data again from its sources
 	scripts/setup-python.sh
 	.tools/venv/bin/python scripts/make_data.py
+
+doc-pictures: demo ## refresh docs/images from the demo
+	scripts/doc-pictures.sh $(RELEASE)
 
 clean: ## remove what was built (tools in .tools stay)
 	rm -rf $(TARGET) fiji-plugin/target demo-output

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Refreshes docs/images from the last 'make demo' and from examples/edge_strength.c. (docs/images/fiji-* belong to docs/fiji.md.)
+# Usage: doc-pictures.sh FOLDER-OF-LIBISOLINE
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+native=$(realpath "$1")
+program=$(mktemp)
+trap 'rm -f "$program"' EXIT
+cc -std=c11 -O1 examples/edge_strength.c -Iinclude -L"$native" -lisoline "-Wl,-rpath,$native" -o "$program"
+.tools/venv/bin/python scripts/make_doc_images.py "$program" docs/images
+# 256 colours are enough for these, and a third of the bytes.
+.tools/venv/bin/python - << 'PYTHON'
+from PIL import Image
+for name in ("horse", "pattern", "brain"):
+    picture = Image.open(f"demo-output/{name}.png").convert("RGB")
+    picture.quantize(256, dither=Image.Dither.NONE).save(f"docs/images/{name}.png", optimize=True)
+    print(f"  docs/images/{name}.png")
+PYTHON
