@@ -73,7 +73,7 @@ fn real_images_agree_with_a_direct_solve() {
                 let kept = strength.slice(s![0, OFFSET..;STEP, OFFSET..;STEP]);
                 let exact = reference(name, rho);
                 assert_eq!(kept.len(), exact.len());
-                let error = largest_difference(&kept, &exact);
+                let error = largest_difference(kept, &exact);
                 println!(
                     "{} {name} rho {rho}: {} cycles, largest error {error:.1e}, estimated {:.1e}",
                     report.device.id, report.iterations, report.residual

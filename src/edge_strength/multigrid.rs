@@ -554,7 +554,7 @@ fn mirror(index: isize, count: usize) -> usize {
 /// The coarse cells that a fine one is interpolated from: the nearest (3/4) and the next (1/4).
 fn parents(index: usize, coarse: usize) -> [usize; 2] {
     let near = index / 2;
-    let far = if index % 2 == 0 { near.saturating_sub(1) } else { near + 1 };
+    let far = if index.is_multiple_of(2) { near.saturating_sub(1) } else { near + 1 };
     [near.min(coarse - 1), far.min(coarse - 1)]
 }
 
@@ -581,7 +581,7 @@ impl Tile {
     #[inline(always)]
     fn smooth(&mut self, problem: &Problem<'_>, source: Source<'_>) {
         let (weights, lambda) = (problem.weights, problem.grid.lambda);
-        debug_assert!(weights.len() % 2 == 0, "the last step must end in `current`");
+        debug_assert!(weights.len().is_multiple_of(2), "the last step must end in `current`");
         let outer = if self.halo[2] > 0 { self.full[2] } else { self.full[1] };
         for arrived in 0..outer + weights.len() {
             if arrived < outer {

@@ -48,7 +48,7 @@ fn scattered(shape: [usize; 3], one_in: u32, seed: u32) -> Vec<u8> {
     let mut fixed: Vec<u8> = (0..shape.iter().product())
         .map(|_| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            u8::from((state >> 8) % one_in == 0)
+            u8::from((state >> 8).is_multiple_of(one_in))
         })
         .collect();
     let middle = fixed.len() / 2;
