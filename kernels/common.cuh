@@ -95,3 +95,14 @@ __device__ __forceinline__ void load_shared_vector(float *to, u32 address)
 {
     asm("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(address));
 }
+
+// The host may start a launch before the one ahead of it in the stream is over (programmatic dependent launch), so
+// that its blocks are in place when it ends. Nothing that the launch ahead wrote may be read before this returns, and
+// nothing that it reads be written. Without that kind of launch, and before Hopper, it does nothing.
+__device__ __forceinline__ void wait_for_previous_launch()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}

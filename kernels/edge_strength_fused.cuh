@@ -3,8 +3,8 @@
 // One iteration moves 8 bytes per pixel and does five operations, so a launch per iteration is bound by memory. Both
 // kernels here keep T iterations ("levels") of a piece of the image on the chip, and pay with a halo of T pixels
 // that neighbouring pieces compute too.
-//   stream  large images. Warps run down a strip of columns, one behind the other; each makes a few levels of every
-//           row, level t one row behind level t - 1, so that a level keeps two rows, in registers.
+//   stream  large images. A warp runs down a strip of columns; level t works one row behind level t - 1, so that each
+//           level keeps two rows, in registers. No barrier, no exchange between warps.
 //   tile    small images, where strips are too few to fill the chip. A block keeps a whole tile in registers.
 //
 // Image borders cost nothing in the inner loops: the halo is read mirrored, and because the sum of the neighbours is
@@ -15,33 +15,24 @@
 
 // ------------------------------------------------------------------------------------------------ stream
 
-// Tuning of the stream kernel.
-template <int STAGE_STEPS_, int STAGES_, int COLUMNS_, int MIN_BLOCKS_>
-struct StreamPolicy {
-    static constexpr int STAGE_STEPS = STAGE_STEPS_;   // iterations of one warp
-    static constexpr int STAGES = STAGES_;             // warps of a block, one behind the other
-    static constexpr int COLUMNS = COLUMNS_;           // adjacent columns of a lane
-    static constexpr int MIN_BLOCKS = MIN_BLOCKS_;     // blocks per multiprocessor, which bounds the registers
+constexpr int STREAM_STEPS = 8;                                // iterations of one launch: the levels
+constexpr int STREAM_COLUMNS = 4;                              // adjacent columns of a lane: one float4
+constexpr int STREAM_SPAN = STREAM_COLUMNS * WARP;             // 128 columns of a warp
+constexpr int STREAM_HALO = 8;                                 // STREAM_STEPS in whole lanes
+constexpr int STREAM_VALID = STREAM_SPAN - 2 * STREAM_HALO;    // 112 columns that a warp writes
+constexpr int STREAM_RING = 8;                                 // input rows in shared memory: asked for or in use
+constexpr int STREAM_AHEAD = 4;                                // rows asked for before they are needed
+constexpr int STREAM_BLOCKS = 12;                              // per multiprocessor, which leaves 168 registers
+constexpr int STREAM_NIBBLES = 16;                             // entries of the table of steps by four mask bits
+static_assert(STREAM_HALO >= STREAM_STEPS && STREAM_HALO % STREAM_COLUMNS == 0, "a halo of whole lanes");
+static_assert(STREAM_STEPS % 2 == 0 && STREAM_RING == STREAM_STEPS, "rows are unrolled STREAM_STEPS at a time");
+static_assert(STREAM_AHEAD < STREAM_RING, "a row asked for does not overwrite one in use");
+static_assert(STREAM_STEPS <= MAX_STEPS && STREAM_HALO <= MASK_WORD_BITS, "weights and mirrored mask bits reach that far");
 
-    static constexpr int STEPS = STAGE_STEPS * STAGES; // iterations per launch
-    static constexpr int BATCH = STAGE_STEPS;          // rows between two barriers; see the mask's age below
-    static constexpr int PHASES = BATCH % 2 ? 2 : 1;   // batches unrolled, so that rows unrolled are even
-    static constexpr int AHEAD = 2;                    // batches asked for before they are needed
-    static constexpr int RING = AHEAD + 1;             // batches of input: the one in use is not overwritten
-    static_assert(BATCH <= STAGES, "each stage asks for at most one row of a batch");
-    static constexpr int MASK_RING = 16;               // batches of mask words: the last stage is 2*(STAGES-1) behind
-    static constexpr int SPAN = COLUMNS * static_cast<int>(WARP);
-    static constexpr int HALO = (STEPS + COLUMNS - 1) / COLUMNS * COLUMNS;   // whole lanes
-    static constexpr int VALID = SPAN - 2 * HALO;                            // columns a block writes
-
-    static_assert(COLUMNS == 4 || COLUMNS == 8, "one or two float4; mask bits within one word");
-    static_assert(STEPS <= MAX_STEPS && STEPS <= MASK_WORD_BITS, "weights and mirrored mask bits reach that far");
-    static_assert(AHEAD + 2 * (STAGES - 1) < MASK_RING, "a mask word is read before it is overwritten");
-    static_assert(VALID > 0, "the halo must leave something");
-};
-
-// Both sides of an image for the stream kernel are at least this, so that rows are mirrored once, without a loop.
+// Both sides of an image for the stream kernel are at least this, so that rows and lanes are mirrored once.
 constexpr int STREAM_MIN_SIDE = 128;
+static_assert(STREAM_MIN_SIDE >= STREAM_SPAN, "the lanes beyond the image's end mirror into it");
+static_assert(STREAM_MIN_SIDE >= 4 * STREAM_STEPS + STREAM_AHEAD, "so do the rows asked for beyond it");
 
 // Mirror index without a branch, for -n <= i < 2n.
 __device__ __forceinline__ int mirror_once(int i, int n)
@@ -50,214 +41,143 @@ __device__ __forceinline__ int mirror_once(int i, int n)
     return min(i, n - 1 - (i - n));
 }
 
-// What a block works on, and its shared memory.
-template <typename P>
-struct StreamJob {
-    const float *in;
-    float *out;
-    const u32 *mask;
-    int width, height;
-    u32 pitch, mask_pitch;
-    int y0, rows;   // the chunk
-    int x0;         // the lane's first column
-};
-
-template <typename P>
+// A warp's shared memory. Each lane reads only what it copied itself, so that no barrier is needed.
 struct StreamShared {
-    static constexpr int NIBBLES = 16;
-    float4 steps[NIBBLES];   // steps (dt, or 0 on the shape) of four pixels by their mask bits; first, so aligned
-    float input[P::RING][P::BATCH][P::SPAN];
-    float passed[P::STAGES - 1][2][P::BATCH][P::SPAN];   // to the next stage; while one is read, the other is made
-    u32 mask[P::MASK_RING][P::BATCH][WARP];
+    float4 steps[STREAM_NIBBLES];   // steps (dt, or 0 on the shape) of four pixels by their mask bits
+    float input[STREAM_RING][STREAM_SPAN];
+    u32 mask[STREAM_RING][WARP];
 };
 
-// One stage of a block: see fused_2d_stream. All stages run the same code: a copy for each, without branches and with
-// the weights as constants, has fewer instructions but overflows the instruction cache (8.0 instead of 5.9 ms).
-template <typename P>
-__device__ __forceinline__ void stream_stage(const StreamJob<P> &job, int stage, StreamShared<P> &shared,
-                                             const isoline_es_weights &weights)
+// Warp <-> strip of STREAM_VALID columns x chunk of chunk_rows rows; lane <-> STREAM_COLUMNS columns from
+// strip*VALID - HALO + lane*COLUMNS on. The warp runs down the rows; level t makes row r - t when row r is read, from
+// rows r-t-1, r-t, r-t+1 of level t-1. ODD: the width is no multiple of 4, so quads at the right border are mirrored
+// pixel by pixel; else a quad beyond a border is the mirrored quad turned round.
+template <bool ODD>
+__device__ __forceinline__ void stream_strip(const float *__restrict__ in, float *__restrict__ out,
+                                             const u32 *__restrict__ mask, int width, int height, u32 pitch,
+                                             u32 mask_pitch, int chunk_rows, float dt,
+                                             const isoline_es_weights &weights, StreamShared &shared)
 {
-    constexpr int T = P::STAGE_STEPS, C = P::COLUMNS, B = P::BATCH;
-    const bool first = stage == 0, last = stage == P::STAGES - 1;
-    constexpr int VECTORS = C / 4;                // float4 of a lane's row; kept 32 lanes apart: no bank conflicts
-    constexpr int VECTOR_PITCH = 4 * WARP;
-    constexpr u32 NIBBLE_MASK = (StreamShared<P>::NIBBLES - 1) * sizeof(float4);
-    constexpr int NIBBLE_SHIFT = 4;               // log2 of sizeof(float4)
-    static_assert(sizeof(float4) == 1 << NIBBLE_SHIFT, "mask bits are shifted to a table offset");
-
+    constexpr int T = STREAM_STEPS, C = STREAM_COLUMNS;
     const int lane = threadIdx.x;
-    const int x0 = job.x0, width = job.width, y0 = job.y0;
+    const u32 strips = (width + STREAM_VALID - 1) / STREAM_VALID;
+    const int y0 = blockIdx.x / strips * chunk_rows;
+    const int rows = min(chunk_rows, height - y0);
+    const int x0 = static_cast<int>(blockIdx.x % strips) * STREAM_VALID - STREAM_HALO + lane * C;
     const bool inside = x0 >= 0 && x0 + C <= width;
-    const bool needed = x0 < width + P::HALO;     // beyond, no lane that is written depends on it
-    const bool writes = lane >= P::HALO / C && lane < static_cast<int>(WARP) - P::HALO / C && x0 < width;
-    // Bits of the lane's columns within a mask row; lanes that are not needed read the last pad bits.
-    const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), job.mask_pitch * MASK_WORD_BITS - C);
-    const u32 mask_shift = mask_at % MASK_WORD_BITS;
-    const char *mask_lane = reinterpret_cast<const char *>(job.mask + mask_at / MASK_WORD_BITS);
-    const char *in_lane = reinterpret_cast<const char *>(job.in + x0);
-    const u32 mask_stride = job.mask_pitch * sizeof(u32), stride = job.pitch * sizeof(float);
-    u32 steps_at = shared_address(shared.steps);
-    asm volatile("" : "+r"(steps_at));            // in a register of the lane: bit operations take no uniform one
-    float *input_lane = shared.input[0][stage] + lane * 4;
-    u32 *mask_words = shared.mask[0][stage] + lane;
+    const bool turned = !ODD && !inside;
+    const bool writes = lane >= STREAM_HALO / C && lane < static_cast<int>(WARP) - STREAM_HALO / C && x0 < width;
 
-    // Asks for this stage's row of a batch of input rows and mask words, mirrored into the image.
-    auto request = [&](int batch, int slot) {
-        if (stage < B) {
-            const u32 y = mirror_once(y0 - P::STEPS + batch * B + stage, job.height);
-            const u64 row = static_cast<u64>(y) * stride;
-            float *to = input_lane + slot * (B * P::SPAN);
-            if (inside) {
+    // Bits of the lane's columns within a mask row; lanes beyond the halo read the last pad bits, unused.
+    constexpr int NIBBLE_SHIFT = 4;   // log2 of sizeof(float4): mask bits become a table offset
+    constexpr u32 NIBBLE_MASK = (STREAM_NIBBLES - 1) << NIBBLE_SHIFT;
+    const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
+    const u32 mask_shift = mask_at % MASK_WORD_BITS - NIBBLE_SHIFT;   // modulo 32: a rotation
+    const u32 row_bytes = pitch * sizeof(float), mask_row_bytes = mask_pitch * sizeof(u32);
+    const char *mask_lane = reinterpret_cast<const char *>(mask + mask_at / MASK_WORD_BITS);
+    const int quad = !turned ? x0 : x0 < 0 ? -C - x0 : max(2 * width - C - x0, 0);
+    const char *in_lane = reinterpret_cast<const char *>(in + quad);
+    char *out_lane = reinterpret_cast<char *>(out + x0 + static_cast<u64>(y0) * pitch);
+    u32 column[C];   // byte offsets of the mirrored columns
+    if (ODD)
 #pragma unroll
-                for (int j = 0; j < VECTORS; ++j)
-                    copy_async<16>(to + j * VECTOR_PITCH, reinterpret_cast<const float *>(in_lane + row) + 4 * j);
-            } else if (needed) {
-#pragma unroll 1
-                for (int j = 0; j < C; ++j)
-                    copy_async<4>(to + j / 4 * VECTOR_PITCH + j % 4,
-                                  reinterpret_cast<const float *>(in_lane + row) + (mirror_once(x0 + j, width) - x0));
-            }
-            copy_async<4>(reinterpret_cast<float *>(mask_words + (batch & (P::MASK_RING - 1)) * (B * WARP)),
-                          reinterpret_cast<const float *>(mask_lane + static_cast<u64>(y) * mask_stride));
+        for (int j = 0; j < C; ++j) column[j] = sizeof(float) * mirror(min(x0 + j, width + STREAM_HALO), width);
+
+    auto request = [&](u32 y, int slot) {
+        float *to = shared.input[slot] + lane * C;
+        const u64 row = static_cast<u64>(y) * row_bytes;
+        if (!ODD || inside) {
+            copy_async<16>(to, reinterpret_cast<const float *>(in_lane + row));
+        } else {
+            const char *line = reinterpret_cast<const char *>(in) + row;
+#pragma unroll
+            for (int j = 0; j < C; ++j) copy_async<4>(to + j, reinterpret_cast<const float *>(line + column[j]));
         }
+        copy_async<4>(reinterpret_cast<float *>(&shared.mask[slot][lane]),
+                      reinterpret_cast<const float *>(mask_lane + static_cast<u64>(y) * mask_row_bytes));
         copy_async_commit();
     };
 
-    // kept[t][r & 1] is row r of the stage's level t, for the two newest rows that level t + 1 has not finished with.
-    // m[r % T] holds the steps of input row r for as long as a level works on that row. (r counts from any origin.)
+    // kept[t][r & 1] is row r of level t, for the two newest rows that level t + 1 has not finished with. m[r % T]
+    // holds the steps of input row r for as long as a level works on that row. (r counts from the first row read.)
     float kept[T][2][C];
     float m[T][C];
 #pragma unroll
     for (int t = 0; t < T; ++t)
 #pragma unroll
         for (int j = 0; j < C; ++j) kept[t][0][j] = kept[t][1][j] = m[t][j] = 0.0f;
-    float k[T];   // selected, as an index known only at run time would put the parameter into memory
-#pragma unroll
-    for (int t = 0; t < T; ++t) {
-        k[t] = weights.k[t];
-#pragma unroll
-        for (int s = 1; s < P::STAGES; ++s) k[t] = stage == s ? weights.k[s * T + t] : k[t];
-    }
+#pragma unroll 1
+    for (int r = 0; r < STREAM_AHEAD; ++r) request(mirror_once(y0 - T + r, height), r);
 
-    int slot = 0, slot_ahead = P::AHEAD;   // of the batches in use and asked for, in the ring of input
+    const int total = rows + 2 * T;
+#pragma unroll 1
+    for (int start = 0; start < total; start += T) {
+        // The mirrored indices of the rows that this trip asks for, one a lane.
+        const int asked = mirror_once(y0 - T + start + STREAM_AHEAD + lane % T, height);
 #pragma unroll
-    for (int batch = 0; batch < P::AHEAD; ++batch) request(batch, batch);
+        for (int i = 0; i < T; ++i) {
+            // 1. Ask for a row, take the one asked for STREAM_AHEAD rows ago.
+            request(__shfl_sync(ALL_LANES, asked, i), (i + STREAM_AHEAD) % STREAM_RING);
+            copy_async_wait<STREAM_AHEAD>();
+            float row[C];
+            load_vector<4>(row, shared.input[i] + lane * C);
+            const u32 word = shared.mask[i][lane];
+            if (!ODD) {
+                const float a = row[0], b = row[1], c = row[2], d = row[3];
+                row[0] = turned ? d : a, row[1] = turned ? c : b, row[2] = turned ? b : c, row[3] = turned ? a : d;
+            }
 
-    // Stage s takes batch b - s of the stage before, whose rows lag s batches (BATCH = STAGE_STEPS): their masks are
-    // 2s batches old, and what the last stage makes lags one batch more. In the first batches a stage works on what
-    // happens to be in shared memory; no row that is written depends on it.
-    constexpr int LAST_LAG = 2 * P::STAGES - 1;
-    const int batches = (job.rows + P::STEPS + B - 1) / B + LAST_LAG;
-    int y = -LAST_LAG * B - P::STEPS;      // row of the last stage within the chunk
-    float *line = job.out + x0 + static_cast<long long>(y0 + y) * static_cast<long long>(job.pitch);
-    for (int start = 0; start < batches; start += P::PHASES) {
+            // 2. All levels, each from the row that the level before has just made.
 #pragma unroll
-        for (int phase = 0; phase < P::PHASES; ++phase) {
-            const int b = start + phase;
-            // One barrier a batch: what a stage reads now was made, or has come, before it, and what it overwrites
-            // was read.
-            copy_async_wait<P::AHEAD - 1>();
-            __syncthreads();
-            request(b + P::AHEAD, slot_ahead);
-
-            const float *from = (first ? shared.input[slot][0] : shared.passed[stage - 1][(b + 1) & 1][0]) + lane * 4;
-            float *to = shared.passed[stage][b & 1][0] + lane * 4;   // not used by the last
-            const u32 *words = shared.mask[(b - 2 * stage) & (P::MASK_RING - 1)][0] + lane;
+            for (int t = 1; t <= T; ++t) {
+                float *up = kept[t - 1][(i + t + 1) & 1];
+                const float *centre = kept[t - 1][(i + t) & 1];
+                const float *step_m = m[(i + T - t) % T];
+                const float left = __shfl_up_sync(ALL_LANES, centre[C - 1], 1);
+                const float right = __shfl_down_sync(ALL_LANES, centre[0], 1);
 #pragma unroll
-            for (int u = 0; u < B; ++u) {
-                const int i = phase * B + u;
-                float row[C];
-#pragma unroll
-                for (int j = 0; j < VECTORS; ++j) load_vector<4>(row + 4 * j, from + u * P::SPAN + j * VECTOR_PITCH);
-                const u32 word = words[u * WARP];
-
-                // Level t makes its row r - t from rows r-t-1, r-t and r-t+1 (just made) of level t-1.
-#pragma unroll
-                for (int t = 1; t <= T; ++t) {
-                    float *up = kept[t - 1][(i + t + 1) & 1];
-                    const float *centre = kept[t - 1][(i + t) & 1];
-                    const float *step_m = m[(i + T - t) % T];
-                    const float left = __shfl_up_sync(ALL_LANES, centre[C - 1], 1);
-                    const float right = __shfl_down_sync(ALL_LANES, centre[0], 1);
-#pragma unroll
-                    for (int j = 0; j < C; ++j) {
-                        const float next = update_2d(centre[j], j > 0 ? centre[j - 1] : left,
-                                                     j < C - 1 ? centre[j + 1] : right, up[j], row[j], step_m[j],
-                                                     k[t - 1]);
-                        up[j] = row[j];   // the newest row takes the place of the oldest
-                        row[j] = next;
-                    }
-                }
-#pragma unroll
-                for (int j = 0; j < VECTORS; ++j) {
-                    const u32 at = __funnelshift_r(word, word, mask_shift + 4 * j - NIBBLE_SHIFT) & NIBBLE_MASK;
-                    load_shared_vector(m[i % T] + 4 * j, steps_at | at);
-                }
-
-                if (!last) {
-#pragma unroll
-                    for (int j = 0; j < VECTORS; ++j) store_vector<4>(to + u * P::SPAN + j * VECTOR_PITCH, row + 4 * j);
-                } else {
-                    if (writes && y >= 0 && y < job.rows) {
-#pragma unroll
-                        for (int j = 0; j < VECTORS; ++j) store_vector<4>(line + 4 * j, row + 4 * j);
-                    }
-                    ++y;
-                    line += job.pitch;
+                for (int j = 0; j < C; ++j) {
+                    const float next = update_2d(centre[j], j > 0 ? centre[j - 1] : left,
+                                                 j < C - 1 ? centre[j + 1] : right, up[j], row[j], step_m[j],
+                                                 weights.k[t - 1]);
+                    up[j] = row[j];   // the newest row takes the place of the oldest
+                    row[j] = next;
                 }
             }
-            slot = slot == P::RING - 1 ? 0 : slot + 1;
-            slot_ahead = slot_ahead == P::RING - 1 ? 0 : slot_ahead + 1;
+            const u32 at = __funnelshift_r(word, word, mask_shift) & NIBBLE_MASK;
+            load_vector<4>(m[i], reinterpret_cast<const float *>(reinterpret_cast<const char *>(shared.steps) + at));
+
+            // 3. The last level's row is T rows behind the row read, which began T rows above the chunk.
+            const u32 y = start + i - 2 * T;
+            if (writes && y < static_cast<u32>(rows))
+                store_vector<4>(reinterpret_cast<float *>(out_lane + static_cast<u64>(y) * row_bytes), row);
         }
     }
     copy_async_wait<0>();   // nothing may still be on its way to shared memory that the next block gets
 }
 
-// Block <-> strip of VALID columns x chunk of chunk_rows rows. Warp ("stage") s makes iterations s*STAGE_STEPS + 1 to
-// (s + 1)*STAGE_STEPS of every row; lane l owns COLUMNS columns from strip*VALID - HALO + l*COLUMNS. Block
-// (32, STAGES), grid strips*chunks, strips = ceil(width/VALID), chunks = ceil(height/chunk_rows); strips vary
-// fastest, so that neighbours find their common columns in the cache. Shared memory sizeof(StreamShared). Per pixel
-// and launch: reads 4 bytes and a mask bit, times (SPAN/VALID)*(1 + 2*STEPS/chunk_rows), most of the excess from the
-// cache; writes 4 (up to COLUMNS - 1 columns beyond the width too, within the pitch). Preconditions: sides >=
-// STREAM_MIN_SIDE, fewer than 2^30 columns.
-template <typename P>
-__device__ __forceinline__ void fused_2d_stream(const float *__restrict__ in, float *__restrict__ out,
-                                                const u32 *__restrict__ mask, int width, int height, u32 pitch,
-                                                u32 mask_pitch, int chunk_rows, float dt,
-                                                const isoline_es_weights &weights)
+// Block (32), one warp; grid strips*chunks, strips = ceil(width/112), chunks = ceil(height/chunk_rows); strips vary
+// fastest, so that neighbours find their common columns in the cache. Shared memory 5376 bytes. Per pixel and launch:
+// reads 4 bytes and a mask bit, times (128/112)*(1 + 16/chunk_rows), most of the excess from the cache; writes 4 (up
+// to 3 columns beyond the width too, within the pitch). Preconditions: sides >= 128 and below 2^30.
+extern "C" __global__ void __launch_bounds__(WARP, STREAM_BLOCKS)
+isoline_es_fused_2d_stream(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask,
+                           u32 width, u32 height, u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt,
+                           const __grid_constant__ isoline_es_weights k)
 {
-    static_assert((P::AHEAD + P::PHASES + 2) * P::BATCH + 2 * P::STEPS < STREAM_MIN_SIDE, "rows are mirrored once");
-    __shared__ __align__(256) StreamShared<P> shared;   // its table's offsets are or-ed to its address
-
+    __shared__ StreamShared shared;
     const int lane = threadIdx.x;
-    // Broadcast, so that the compiler knows it for the same in all lanes and keeps what follows in uniform registers.
-    const int stage = __shfl_sync(ALL_LANES, threadIdx.y, 0);
-    const u32 strips = (width + P::VALID - 1) / P::VALID;
-    StreamJob<P> job{in, out, mask, width, height, pitch, mask_pitch};
-    job.y0 = blockIdx.x / strips * chunk_rows;
-    job.rows = min(chunk_rows, height - job.y0);
-    job.x0 = static_cast<int>(blockIdx.x % strips) * P::VALID - P::HALO + lane * P::COLUMNS;
-    if (stage == 0 && lane < StreamShared<P>::NIBBLES)
+    if (lane < STREAM_NIBBLES)
         shared.steps[lane] = make_float4(lane & 1 ? 0.0f : dt, lane & 2 ? 0.0f : dt, lane & 4 ? 0.0f : dt,
                                          lane & 8 ? 0.0f : dt);
-    stream_stage(job, stage, shared, weights);
+    __syncwarp();
+    wait_for_previous_launch();
+    // One of the two loops for the whole launch: both at once would not fit the instruction cache.
+    if (width % STREAM_COLUMNS == 0)
+        stream_strip<false>(in, out, mask, width, height, static_cast<u32>(pitch), mask_pitch, chunk_rows, dt, k, shared);
+    else
+        stream_strip<true>(in, out, mask, width, height, static_cast<u32>(pitch), mask_pitch, chunk_rows, dt, k, shared);
 }
-
-#define ISOLINE_ES_FUSED_2D(NAME, POLICY)                                                                            \
-    extern "C" __global__ void __launch_bounds__(WARP * POLICY::STAGES, POLICY::MIN_BLOCKS)                          \
-    NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \
-         u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt, isoline_es_weights k)                                  \
-    {                                                                                                                \
-        fused_2d_stream<POLICY>(in, out, mask, width, height, static_cast<u32>(pitch), mask_pitch, chunk_rows, dt,   \
-                                k);                                                                                  \
-    }
-#ifndef ISOLINE_ES_TUNE
-// Iterations of a stage, stages, columns of a lane, blocks per multiprocessor.
-using Stream12 = StreamPolicy<3, 4, 8, 4>;
-using Stream8 = StreamPolicy<2, 4, 8, 4>;
-ISOLINE_ES_FUSED_2D(isoline_es_fused_2d_12, Stream12)
-ISOLINE_ES_FUSED_2D(isoline_es_fused_2d_8, Stream8)
-#endif
 
 // -------------------------------------------------------------------------------------------------- tile
 
@@ -285,6 +205,7 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
     __shared__ int s_row[FTILE_HEIGHT];
     __shared__ float4 s_steps[NIBBLES];                   // time steps (dt, or 0 on the shape) by four mask bits
     __shared__ float s_k[MAX_STEPS];                      // a parameter indexed at run time would be selects
+    wait_for_previous_launch();
     const int width = width_, height = height_;
     const int lane = threadIdx.x, warp = threadIdx.y, thread = warp * WARP + lane;
     const int halo = (levels + C - 1) / C * C;

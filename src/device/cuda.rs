@@ -16,7 +16,7 @@ pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 use super::{DeviceInfo, DeviceKind};
 use crate::error::{Error, ErrorKind, Result};
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DriverError, result};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig, result};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -183,6 +183,8 @@ pub(crate) struct Cuda {
     context: Arc<CudaContext>,
     index: u32,
     multiprocessors: u32,
+    /// Launches may start before the one ahead of them is over (from compute capability 9.0 on).
+    early_launches: bool,
     modules: Mutex<HashMap<&'static str, Arc<CudaModule>>>,
     functions: Mutex<HashMap<String, CudaFunction>>,
     /// Bytes; 0 = automatic.
@@ -225,6 +227,7 @@ impl Cuda {
                 memory: Memory::new(context.clone()),
                 index,
                 multiprocessors: info.multiprocessors,
+                early_launches: info.compute_capability.0 >= 9,
                 modules: Mutex::default(),
                 functions: Mutex::default(),
                 limit: AtomicU64::new(0),
@@ -248,6 +251,11 @@ impl Cuda {
 
     pub(crate) fn multiprocessors(&self) -> u32 {
         self.multiprocessors
+    }
+
+    /// Whether [`Stream::launch_early`] may be used.
+    pub(crate) fn early_launches(&self) -> bool {
+        self.early_launches
     }
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {
@@ -332,6 +340,40 @@ impl Stream {
     /// cudarc's stream, for launches.
     pub(crate) fn raw(&self) -> &cudarc::driver::CudaStream {
         &self.0
+    }
+
+    /// Launches a kernel whose blocks may take their places before the launch ahead of it is over (programmatic
+    /// dependent launch), which hides the time between two launches.
+    ///
+    /// # Safety
+    /// As a plain launch: `arguments` point to the kernel's arguments, in its order. And the kernel waits for the
+    /// launch ahead (`wait_for_previous_launch` in `kernels/common.cuh`) before it touches memory.
+    pub(crate) unsafe fn launch_early(
+        &self,
+        function: &CudaFunction,
+        config: LaunchConfig,
+        arguments: &mut [*mut c_void],
+    ) -> Result<(), DriverError> {
+        let mut attribute = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        };
+        let config = sys::CUlaunchConfig {
+            gridDimX: config.grid_dim.0,
+            gridDimY: config.grid_dim.1,
+            gridDimZ: config.grid_dim.2,
+            blockDimX: config.block_dim.0,
+            blockDimY: config.block_dim.1,
+            blockDimZ: config.block_dim.2,
+            sharedMemBytes: config.shared_mem_bytes,
+            hStream: self.0.cu_stream(),
+            attrs: &mut attribute,
+            numAttrs: 1,
+        };
+        // SAFETY: the configuration is complete; the arguments are as the caller vouches.
+        unsafe { sys::cuLaunchKernelEx(&config, function.cu_function(), arguments.as_mut_ptr(), std::ptr::null_mut()) }
+            .result()
     }
 
     pub(crate) fn synchronize(&self) -> Result<()> {

@@ -368,21 +368,22 @@ fn relax(
         .zip(right)
         .enumerate()
         .map(|(index, (target, right))| {
-            ticker.check()?;
             let first = index * thickness;
             let band = Band {
                 problem,
                 source,
                 measured,
+                ticker,
                 target,
                 right,
                 coarse: coarse_shape,
                 axis,
                 along: first..(first + thickness).min(shape[axis]),
             };
-            Ok(Arch::new().dispatch(band))
+            Arch::new().dispatch(band)
         })
-        .collect::<Result<Vec<f32>>>()?;
+        .collect::<Vec<f32>>();
+    ticker.check()?;
     Ok(changes.into_iter().fold(0.0, f32::max))
 }
 
@@ -391,6 +392,7 @@ struct Band<'a> {
     problem: &'a Problem<'a>,
     source: Source<'a>,
     measured: bool,
+    ticker: &'a Ticker,
     target: &'a mut [f32],
     right: Option<&'a mut [f32]>,
     coarse: [usize; 3],
@@ -448,6 +450,10 @@ impl Band<'_> {
         let slices = if self.axis == 2 { self.along.clone() } else { 0..1 };
         for y in rows.clone().step_by(extent[1]) {
             for x in (0..shape[0]).step_by(extent[0]) {
+                if self.ticker.check().is_err() {
+                    // The caller sees it too, and what is here is not used.
+                    return change;
+                }
                 tile.first = [x, y, slices.start];
                 tile.size = [extent[0].min(shape[0] - x), extent[1].min(rows.end - y), slices.len()];
                 tile.full = std::array::from_fn(|axis| tile.size[axis] + 2 * tile.halo[axis]);

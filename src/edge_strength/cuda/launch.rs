@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Image, PixelType};
 use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
+use std::ffi::c_void;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "edge_strength";
@@ -93,10 +94,16 @@ pub(super) struct Launcher<'a> {
     sizes: Sizes,
     prepare: CudaFunction,
     kernels: Kernels,
+    early_launches: bool,
 }
 
 fn kernel_launch(error: cudarc::driver::DriverError, kernel: &str) -> Error {
     failed(&format!("start the kernel {kernel}"), error)
+}
+
+/// A kernel argument as the driver takes it.
+fn pointer<T>(argument: &T) -> *mut c_void {
+    std::ptr::from_ref(argument).cast_mut().cast()
 }
 
 fn suffix(pixel_type: PixelType) -> &'static str {
@@ -136,6 +143,7 @@ impl<'a> Launcher<'a> {
             },
             prepare: cuda.function(MODULE, &format!("isoline_es_prepare_{}", suffix(pixel_type)))?,
             kernels,
+            early_launches: cuda.early_launches(),
         })
     }
 
@@ -322,9 +330,30 @@ impl Binding<'_> {
         let from = self.values[self.current].address();
         let to = self.values[1 - self.current].address();
         let mask = self.mask.address();
+        let volume = launcher.plan.dimensions == 3;
+        // The kernels of 2D wait for the launch ahead by themselves.
+        if launcher.early_launches && !volume {
+            let mut arguments = [
+                pointer(&from),
+                pointer(&to),
+                pointer(&mask),
+                pointer(&sizes.width),
+                pointer(&sizes.height),
+                pointer(&sizes.pitch),
+                pointer(&sizes.mask_pitch),
+                pointer(&choice.argument),
+                pointer(&launcher.plan.time_step),
+                pointer(&weights),
+            ];
+            // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel asks for, and both
+            // 2D kernels begin by waiting for the launch ahead.
+            unsafe { stream.launch_early(choice.function, choice.config, &mut arguments) }
+                .map_err(|e| kernel_launch(e, "fused"))?;
+            return Ok(choice.steps);
+        }
         let mut launch = stream.raw().launch_builder(choice.function);
         launch.arg(&from).arg(&to).arg(&mask).arg(&sizes.width).arg(&sizes.height);
-        if launcher.plan.dimensions == 3 {
+        if volume {
             launch.arg(&sizes.depth);
         }
         launch
@@ -369,12 +398,14 @@ enum Fused {
     Volume { by_steps: Vec<(usize, CudaFunction)>, field: Field, multiprocessors: usize },
 }
 
-/// Iterations of one launch of the stream kernel, columns that a block of it writes, its halo, its warps, and the
-/// blocks that a multiprocessor holds.
-const STREAM_STEPS: usize = 12;
-const STREAM_VALID: usize = 224;
-const STREAM_STAGES: u32 = 4;
-const STREAM_BLOCKS: usize = 4;
+/// Iterations of one launch of the stream kernel, columns that a block of it writes, and the blocks that a
+/// multiprocessor holds.
+const STREAM_STEPS: usize = 8;
+const STREAM_VALID: usize = 112;
+const STREAM_BLOCKS: usize = 12;
+
+/// A chunk of the stream kernel has at least this many rows: its halo of 16 rows is computed as well.
+const STREAM_LEAST_ROWS: usize = 16;
 
 /// Images with a shorter side than this, or fewer pixels than that, are tiled.
 const STREAM_LEAST_SIDE: usize = 128;
@@ -405,7 +436,7 @@ impl Fused {
         if width.min(height) < STREAM_LEAST_SIDE || width * height < STREAM_LEAST_PIXELS {
             return Ok(Self::Tile { tile, field });
         }
-        Ok(Self::Stream { stream: function(format!("2d_{STREAM_STEPS}"))?, tile, field, multiprocessors })
+        Ok(Self::Stream { stream: function("2d_stream".into())?, tile, field, multiprocessors })
     }
 
     /// The next launch when `left` iterations are to be done.
@@ -431,14 +462,14 @@ fn stream_choice(function: &CudaFunction, field: Field, multiprocessors: usize) 
     let strips = width.div_ceil(STREAM_VALID);
     // As many chunks as fill the device once.
     let chunks = (multiprocessors * STREAM_BLOCKS / strips).max(1);
-    let chunk_rows = height.div_ceil(chunks).max(64);
+    let chunk_rows = height.div_ceil(chunks).max(STREAM_LEAST_ROWS);
     Choice {
         function,
         steps: STREAM_STEPS,
         argument: chunk_rows as u32,
         config: LaunchConfig {
             grid_dim: ((strips * height.div_ceil(chunk_rows)) as u32, 1, 1),
-            block_dim: (WARP, STREAM_STAGES, 1),
+            block_dim: (WARP, 1, 1),
             shared_mem_bytes: 0,
         },
     }
@@ -472,9 +503,16 @@ fn volume_choice(function: &CudaFunction, steps: usize, field: Field, multiproce
     let [width, height, depth] = field.shape;
     let inner = COLUMN_SIDE - 2 * steps.next_multiple_of(2);
     let (columns_x, columns_y) = (width.div_ceil(inner), height.div_ceil(inner));
-    // As many chunks as fill the device, but deep enough that the halo of `steps` slices at both ends stays small.
-    let wanted = multiprocessors.div_ceil(columns_x * columns_y).min(depth);
-    let chunk = depth.div_ceil(wanted).max(8 * steps).min(depth);
+    // While columns are few, as many chunks as fill the device once, but not so thin that their halo of `steps` slices
+    // at both ends outweighs them; else chunks that keep the halo small and the end of the launch short.
+    const LEAST_SLICES: usize = 8;
+    const SLICES: usize = 64;
+    let columns = columns_x * columns_y;
+    let chunk = if 2 * columns <= multiprocessors {
+        depth.div_ceil(multiprocessors / columns).max(LEAST_SLICES)
+    } else {
+        SLICES
+    };
     let chunks = depth.div_ceil(chunk);
     if columns_y > MAX_GRID_YZ || chunks > MAX_GRID_YZ {
         return Err(Error::unsupported(format!(
