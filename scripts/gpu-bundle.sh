@@ -17,7 +17,7 @@ mkdir -p "$stage"/{rust,bench,c,lib,imagej,macros,system}
 
 echo "gpu-bundle: Rust tests and benches"
 executables() { # executables CARGO-ARGUMENTS...: "kind name path" a line
-    cargo "$@" --locked --no-run --message-format=json 2> "$stage/cargo.log" | python3 -c '
+    cargo "$@" --locked --message-format=json 2> "$stage/cargo.log" | python3 -c '
 import json, sys
 for line in sys.stdin:
     message = json.loads(line)
@@ -26,8 +26,9 @@ for line in sys.stdin:
         print("bench" if kind == "bench" else "rust", message["target"]["name"], message["executable"])' ||
         { cat "$stage/cargo.log" >&2; exit 1; }
 }
-executables test --release --lib --tests > "$stage/list"
-executables bench --bench '*' >> "$stage/list"
+# 'build' for the benches too: in the release profile, so that nothing is compiled twice.
+executables test --release --lib --tests --no-run > "$stage/list"
+executables build --release --bench '*' >> "$stage/list"
 while read -r kind name path; do
     if [ "$kind" = bench ] || [ ! -e "$stage/$kind/$name" ]; then
         objcopy --strip-debug "$path" "$stage/$kind/$name"
@@ -49,7 +50,7 @@ jlink --add-modules java.base,java.desktop,java.logging,jdk.unsupported --strip-
 for library in libfreetype.so.6 libfontconfig.so.1 libpng16.so.16 libjpeg.so.62 liblcms2.so.2 libharfbuzz.so.0 \
     libgraphite2.so.3 libbrotlidec.so.1 libbrotlicommon.so.1 libz.so.1 libexpat.so.1 libglib-2.0.so.0 \
     libpcre2-8.so.0 libpcre.so.3 libgif.so.7; do
-    path=$(ldconfig -p | awk -v name="$library" '$1 == name { print $NF; exit }')
+    path=$(ldconfig -p | awk -v name="$library" '$1 == name && !path { path = $NF } END { print path }')
     if [ -n "$path" ]; then
         cp -L "$path" "$stage/system/"
     fi
