@@ -189,7 +189,7 @@ impl Bench {
 
     fn scalar(&self, picture: &'static str, input: &Array3<u8>, output: &mut Array3<f32>) -> Outcome<Line> {
         let side = input.dim().1;
-        let iterations = (SCALAR_UPDATES / (side * side)).clamp(1, 50) as u64;
+        let iterations = (SCALAR_UPDATES / (side * side)).clamp(3, 50) as u64;
         let mut whole = || call(&self.cpu, input, output, &with(Variant::Scalar, iterations));
         let whole = whole()?.min(whole()?);
         let mut nothing = || call(&self.cpu, input, output, &with(Variant::Scalar, 0));

@@ -11,8 +11,9 @@ use crate::error::Result;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// Floats in a cache line: rows in cache start on one.
-const LINE: usize = 16;
+/// Rows in cache start on a cache line, of so many bytes and floats.
+const LINE_BYTES: usize = 64;
+const LINE: usize = LINE_BYTES / size_of::<f32>();
 
 /// Some iterations over the whole field.
 pub(super) struct Pass<'a> {
@@ -100,17 +101,17 @@ impl<const VOLUME: bool> WithSimd for March<'_, '_, VOLUME> {
 }
 
 /// Slabs of equal size in cache.
-struct Slabs {
-    store: Vec<f32>,
-    /// The first float on a cache line.
+struct Slabs<T> {
+    store: Vec<T>,
+    /// The first on a cache line.
     first: usize,
     len: usize,
 }
 
-impl Slabs {
+impl<T: bytemuck::Zeroable + Copy> Slabs<T> {
     fn new(count: usize, len: usize) -> Result<Self> {
-        let store: Vec<f32> = zeroed(count * len + LINE)?;
-        let first = store.as_ptr().align_offset(LINE * size_of::<f32>()).min(LINE);
+        let store: Vec<T> = zeroed(count * len + LINE_BYTES)?;
+        let first = store.as_ptr().align_offset(LINE_BYTES).min(LINE_BYTES);
         Ok(Self { store, first, len })
     }
 
@@ -120,12 +121,12 @@ impl Slabs {
     }
 
     #[inline(always)]
-    fn get(&self, handle: usize) -> &[f32] {
+    fn get(&self, handle: usize) -> &[T] {
         &self.store[self.range(handle)]
     }
 
     #[inline(always)]
-    fn get_mut(&mut self, handle: usize) -> &mut [f32] {
+    fn get_mut(&mut self, handle: usize) -> &mut [T] {
         let range = self.range(handle);
         &mut self.store[range]
     }
@@ -136,7 +137,7 @@ impl Slabs {
     }
 
     #[inline(always)]
-    fn get_five_mut(&mut self, handles: [usize; 5]) -> [&mut [f32]; 5] {
+    fn get_five_mut(&mut self, handles: [usize; 5]) -> [&mut [T]; 5] {
         let ranges = handles.map(|handle| self.range(handle));
         self.store.get_disjoint_mut(ranges).unwrap_or_else(|_| unreachable!("no handle is given out twice"))
     }
@@ -152,9 +153,10 @@ struct Window<'p, const VOLUME: bool> {
     stride: usize,
     /// The first pixel of a slab. A pixel of border is on either side of its rows, and in 3D a row above and below.
     first: usize,
-    slabs: Slabs,
-    /// Δt or 0 for each pixel, of the slabs that some iteration still has to do: slab z is `masks[z % mask_count]`.
-    masks: Slabs,
+    slabs: Slabs<f32>,
+    /// All bits set where the pixel changes, for the slabs that some iteration still has to do: slab z is
+    /// `masks[z % mask_count]`. Bytes, because the second-level cache is what the iterations wait for.
+    masks: Slabs<u8>,
     mask_count: usize,
     /// The two slabs that wait for the next two of their iteration: of the start, iteration 1, 2, …
     waiting: Vec<[usize; 2]>,
@@ -206,8 +208,10 @@ impl<'p, const VOLUME: bool> Window<'p, VOLUME> {
                 }
                 if inside.contains(&mask) {
                     let fixed = &self.pass.fixed[from(mask)..][..columns];
-                    let weights = self.masks.get_mut(mask as usize % self.mask_count);
-                    weigh(fixed, self.pass.time_step, &mut weights[at..at + columns]);
+                    let mask = self.masks.get_mut(mask as usize % self.mask_count);
+                    for (changes, fixed) in mask[at..at + columns].iter_mut().zip(fixed) {
+                        *changes = u8::from(*fixed == 0).wrapping_neg();
+                    }
                 }
             }
             self.extend_borders(handle);
@@ -279,6 +283,7 @@ impl<'p, const VOLUME: bool> Window<'p, VOLUME> {
                 &d[at(0)],
                 &mut e[at(0)],
                 masks.map(|mask| &mask[at(0)]),
+                self.pass.time_step,
             );
         }
     }
@@ -325,13 +330,15 @@ impl<'p, const VOLUME: bool> Window<'p, VOLUME> {
     }
 }
 
-/// The weight of a pixel's change: 0 on the shape, else Δt.
+/// The weights of the pixels' changes: Δt where all bits of the mask are set, 0 where none is.
 #[inline(always)]
-fn weigh(fixed: &[u8], time_step: f32, weights: &mut [f32]) {
-    for (weight, fixed) in weights.iter_mut().zip(fixed) {
-        // No branch, so that this becomes vector code.
-        *weight = f32::from_bits(time_step.to_bits() & u32::from(*fixed == 0).wrapping_neg());
+fn weights<S: Simd>(simd: S, mask: &[u8], time_step: f32) -> S::f32s {
+    let mut weights = [simd.splat_f32s(0.0)];
+    // A loop that becomes two vector instructions.
+    for (weight, mask) in bytemuck::cast_slice_mut::<_, f32>(&mut weights).iter_mut().zip(mask) {
+        *weight = f32::from_bits(time_step.to_bits() & i32::from(mask.cast_signed()).cast_unsigned());
     }
+    weights[0]
 }
 
 /// One iteration on the same row of two neighbouring slabs, b and c, between a and d. The result of b replaces a, which
@@ -349,7 +356,8 @@ fn two_rows<S: Simd, const VOLUME: bool>(
     c: [&[f32]; 5],
     d: &[f32],
     e: &mut [f32],
-    mask: [&[f32]; 2],
+    [b_mask, c_mask]: [&[u8]; 2],
+    time_step: f32,
 ) {
     let k = simd.splat_f32s(-centre_weight);
     let a = S::as_mut_simd_f32s(a).0;
@@ -358,8 +366,9 @@ fn two_rows<S: Simd, const VOLUME: bool>(
     let e = &mut S::as_mut_simd_f32s(e).0[..n];
     let vectors = |row| &S::as_simd_f32s(row).0[..n];
     let ([bl, bc, br, bu, bd], [cl, cc, cr, cu, cd]) = (b.map(vectors), c.map(vectors));
-    let (d, [mb, mc]) = (vectors(d), mask.map(vectors));
-    for i in 0..n {
+    let d = vectors(d);
+    let masks = b_mask.chunks_exact(S::F32_LANES).zip(c_mask.chunks_exact(S::F32_LANES));
+    for (i, (b_mask, c_mask)) in (0..n).zip(masks) {
         let (b, c) = (bc[i], cc[i]);
         let mut b_sum = simd.add_f32s(bl[i], br[i]);
         let mut c_sum = simd.add_f32s(cl[i], cr[i]);
@@ -371,7 +380,7 @@ fn two_rows<S: Simd, const VOLUME: bool>(
         c_sum = simd.add_f32s(c_sum, simd.add_f32s(b, d[i]));
         let b_change = simd.mul_add_e_f32s(k, b, b_sum);
         let c_change = simd.mul_add_e_f32s(k, c, c_sum);
-        a[i] = simd.mul_add_e_f32s(mb[i], b_change, b);
-        e[i] = simd.mul_add_e_f32s(mc[i], c_change, c);
+        a[i] = simd.mul_add_e_f32s(weights(simd, b_mask, time_step), b_change, b);
+        e[i] = simd.mul_add_e_f32s(weights(simd, c_mask, time_step), c_change, c);
     }
 }
