@@ -329,13 +329,14 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
     }
 }
 
-// Arguments that a kernel's policy does not use may be null. Block (32, 16).
+// Arguments that a kernel's policy does not use may be null. Block (32, 16). May be launched early (common.cuh).
 #define ISOLINE_MG_SMOOTH(NAME, ...)                                                                                 \
     extern "C" __global__ void __launch_bounds__(MG_THREADS, MgPolicy<__VA_ARGS__>::BLOCKS)                          \
     NAME(const float *in, float *out, const float *right, const u32 *mask, int width, int height, u32 pitch,         \
          u32 mask_pitch, float lambda, isoline_mg_weights weights, const float *coarse, float *coarse_right,         \
          int coarse_width, int coarse_height, u32 coarse_pitch, u32 *change)                                         \
     {                                                                                                                \
+        wait_for_previous_launch();                                                                                  \
         mg_smooth<MgPolicy<__VA_ARGS__>>(in, out, right, mask, width, height, pitch, mask_pitch, lambda, weights,    \
                                          coarse, coarse_right, coarse_width, coarse_height, coarse_pitch, change);   \
     }

@@ -8,6 +8,7 @@ use super::multigrid::{COARSEST_SMOOTHINGS, Goal, Grid, MOST_STEPS, Solution, Wa
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream, failed};
 use crate::error::Result;
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
+use std::ffi::c_void;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "edge_strength";
@@ -253,6 +254,7 @@ enum Entry {
 struct Solver<'a> {
     stream: &'a Stream,
     kernels: Kernels,
+    early_launches: bool,
     levels: Vec<Level>,
     grids: usize,
     buffer: Buffer,
@@ -321,6 +323,7 @@ impl<'a> Solver<'a> {
         };
         Ok(Self {
             stream,
+            early_launches: cuda.early_launches(),
             kernels: Kernels { coarsen: function("coarsen")?, kind },
             levels,
             grids: layout.grids,
@@ -469,14 +472,37 @@ impl<'a> Solver<'a> {
         };
         let [width, height, _] = &level.shape;
         let [coarse_width, coarse_height, _] = &coarse_shape;
-        let mut launch = self.stream.raw().launch_builder(kernel);
-        launch.arg(&from).arg(&to).arg(&right).arg(&level.mask).arg(width).arg(height);
-        launch.arg(&level.pitch).arg(&level.mask_pitch).arg(&level.grid.lambda).arg(&weights);
-        launch.arg(&coarse_values).arg(&coarse_right).arg(coarse_width).arg(coarse_height).arg(&coarse_pitch);
-        launch.arg(&change);
+        let mut arguments = [
+            pointer(&from),
+            pointer(&to),
+            pointer(&right),
+            pointer(&level.mask),
+            pointer(width),
+            pointer(height),
+            pointer(&level.pitch),
+            pointer(&level.mask_pitch),
+            pointer(&level.grid.lambda),
+            pointer(&weights),
+            pointer(&coarse_values),
+            pointer(&coarse_right),
+            pointer(coarse_width),
+            pointer(coarse_height),
+            pointer(&coarse_pitch),
+            pointer(&change),
+        ];
         // SAFETY: the arguments are the kernel's, in its order; fields and masks have their grid's bytes, `from` and
         // `to` are different buffers, and the pointers that are 0 belong to features that the kernel does not have.
-        unsafe { launch.launch(config) }.map(|_| ()).map_err(|e| failed("start a smoothing kernel", e))
+        // The kernels begin by waiting for the launch ahead.
+        unsafe {
+            if self.early_launches {
+                self.stream.launch_early(kernel, config, &mut arguments)
+            } else {
+                let (grid, block) = (config.grid_dim, config.block_dim);
+                let stream = self.stream.raw().cu_stream();
+                cudarc::driver::result::launch_kernel(kernel.cu_function(), grid, block, 0, stream, &mut arguments)
+            }
+        }
+        .map_err(|e| failed("start a smoothing kernel", e))
     }
 
     fn cycle_3d(&self, levels: &[Level], entry: Entry, change: u64) -> Result<()> {
@@ -614,6 +640,11 @@ enum Below<'a> {
     All(&'a Level),
     /// Only its right side: its values are not there yet.
     Right(&'a Level),
+}
+
+/// A kernel argument as the driver takes it.
+fn pointer<T>(argument: &T) -> *mut c_void {
+    std::ptr::from_ref(argument).cast_mut().cast()
 }
 
 /// How many tiles cover a grid.
