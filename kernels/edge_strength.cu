@@ -17,9 +17,10 @@
 // ------------------------------------------------------------------------------------------------ prepare, range
 
 constexpr u32 PREPARE_THREADS = 256;
+constexpr u32 PREPARE_ROWS = 4;   // rows of a block at a time
 
 // Threads run along the padded bits of a mask row, so that a warp makes one mask word by a ballot and the pads are
-// the row's mirror image. Grid x covers the mask_pitch*32 bits; grid y loops over the height*depth rows.
+// the row's mirror image. Grid x covers the mask_pitch*32 bits; grid y loops over the height*depth rows, four at a time.
 // Reads each pixel once (pads again), writes 4 + 1/8 bytes per pixel.
 template <typename PIXEL>
 __device__ __forceinline__ void prepare(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width,
@@ -34,27 +35,38 @@ __device__ __forceinline__ void prepare(const unsigned char *pixels, u64 row_str
     const int x = static_cast<int>(bit) - MASK_LEAD * MASK_WORD_BITS;
     const int source = mirror(x, width);
 
+    // Several rows at a time, so that their loads are on the way together.
     const u64 rows = static_cast<u64>(height) * depth;
-    for (u64 row = blockIdx.y; row < rows; row += gridDim.y) {
-        const unsigned char *line = pixels + row / height * slice_stride + row % height * row_stride;
-        const PIXEL pixel = reinterpret_cast<const PIXEL *>(line)[source];
+    for (u64 first = static_cast<u64>(blockIdx.y) * PREPARE_ROWS; first < rows;
+         first += static_cast<u64>(gridDim.y) * PREPARE_ROWS) {
+        PIXEL pixel[PREPARE_ROWS];
+#pragma unroll
+        for (u32 i = 0; i < PREPARE_ROWS; ++i) {
+            const u64 row = min(first + i, rows - 1);
+            const u64 at = depth == 1 ? row * row_stride : row / height * slice_stride + row % height * row_stride;
+            pixel[i] = reinterpret_cast<const PIXEL *>(pixels + at)[source];
+        }
+#pragma unroll
+        for (u32 i = 0; i < PREPARE_ROWS; ++i) {
+            const u64 row = first + i;
+            if (row >= rows) break;
+            // In f64 a threshold means the same for every pixel type. NaN fails both comparisons: background.
+            const double value = static_cast<double>(pixel[i]);
+            const bool shape = below ? value <= threshold : value > threshold;
+            const u32 bits = __ballot_sync(ALL_LANES, shape);
+            if (threadIdx.x % WARP == 0) mask[row * mask_pitch + word] = bits;
 
-        // In f64 a threshold means the same for every pixel type. NaN fails both comparisons: background.
-        const double value = static_cast<double>(pixel);
-        const bool shape = below ? value <= threshold : value > threshold;
-        const u32 bits = __ballot_sync(ALL_LANES, shape);
-        if (threadIdx.x % WARP == 0) mask[row * mask_pitch + word] = bits;
-
-        if (x >= 0 && x < static_cast<int>(width)) {
-            float start = 0.0f;
-            if (start_input && value == value) {
-                start = __fmul_rn(__fsub_rn(static_cast<float>(pixel), start_min), start_scale);
-                // Written as comparisons, not fmin/fmax: NaN (0 * infinity) and -0 must become +0 on every device.
-                start = start > 0.0f ? start : 0.0f;
-                start = start < 1.0f ? start : 1.0f;
-                if (below) start = __fsub_rn(1.0f, start);
+            if (x >= 0 && x < static_cast<int>(width)) {
+                float start = 0.0f;
+                if (start_input && value == value) {
+                    start = __fmul_rn(__fsub_rn(static_cast<float>(pixel[i]), start_min), start_scale);
+                    // Written as comparisons, not fmin/fmax: NaN (0 * infinity) and -0 must become +0 everywhere.
+                    start = start > 0.0f ? start : 0.0f;
+                    start = start < 1.0f ? start : 1.0f;
+                    if (below) start = __fsub_rn(1.0f, start);
+                }
+                v[row * pitch + x] = shape ? 1.0f : start;
             }
-            v[row * pitch + x] = shape ? 1.0f : start;
         }
     }
 }

@@ -48,6 +48,12 @@ struct StreamShared {
     u32 mask[STREAM_RING][WARP];
 };
 
+// A number of levels that the compiler knows.
+template <int COUNT_>
+struct Levels {
+    static constexpr int COUNT = COUNT_;
+};
+
 // Warp <-> strip of STREAM_VALID columns x chunk of chunk_rows rows; lane <-> STREAM_COLUMNS columns from
 // strip*VALID - HALO + lane*COLUMNS on. The warp runs down the rows; level t makes row r - t when row r is read, from
 // rows r-t-1, r-t, r-t+1 of level t-1. ODD: the width is no multiple of 4, so quads at the right border are mirrored
@@ -110,8 +116,10 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     for (int r = 0; r < STREAM_AHEAD; ++r) request(mirror_once(y0 - T + r, height), r);
 
     const int total = rows + 2 * T;
-#pragma unroll 1
-    for (int start = 0; start < total; start += T) {
+    // T rows down, through the first LEVELS levels.
+    auto trip = [&](int start, auto levels) {
+        constexpr int L = decltype(levels)::COUNT;
+
         // The mirrored indices of the rows that this trip asks for, one a lane.
         const int asked = mirror_once(y0 - T + start + STREAM_AHEAD + lane % T, height);
 #pragma unroll
@@ -127,9 +135,9 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
                 row[0] = turned ? d : a, row[1] = turned ? c : b, row[2] = turned ? b : c, row[3] = turned ? a : d;
             }
 
-            // 2. All levels, each from the row that the level before has just made.
+            // 2. The levels, each from the row that the level before has just made.
 #pragma unroll
-            for (int t = 1; t <= T; ++t) {
+            for (int t = 1; t <= L; ++t) {
                 float *up = kept[t - 1][(i + t + 1) & 1];
                 const float *centre = kept[t - 1][(i + t) & 1];
                 const float *step_m = m[(i + T - t) % T];
@@ -144,15 +152,22 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
                     row[j] = next;
                 }
             }
+            if (L < T)
+#pragma unroll
+                for (int j = 0; j < C; ++j) kept[L % T][(i + L) & 1][j] = row[j];
             const u32 at = __funnelshift_r(word, word, mask_shift) & NIBBLE_MASK;
             load_vector<4>(m[i], reinterpret_cast<const float *>(reinterpret_cast<const char *>(shared.steps) + at));
 
             // 3. The last level's row is T rows behind the row read, which began T rows above the chunk.
             const u32 y = start + i - 2 * T;
-            if (writes && y < static_cast<u32>(rows))
+            if (L == T && writes && y < static_cast<u32>(rows))
                 store_vector<4>(reinterpret_cast<float *>(out_lane + static_cast<u64>(y) * row_bytes), row);
         }
-    }
+        };
+    // Level t has nothing right to work on before row 2t, so the first trip needs few levels.
+    trip(0, Levels<(T - 1) / 2>{});
+#pragma unroll 1
+    for (int start = T; start < total; start += T) trip(start, Levels<T>{});
     copy_async_wait<0>();   // nothing may still be on its way to shared memory that the next block gets
 }
 

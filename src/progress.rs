@@ -42,7 +42,7 @@ pub struct Ticker {
     told: AtomicU64,
     /// When the callback was last called.
     last: Mutex<Option<Instant>>,
-    stage: Mutex<&'static str>,
+    stage: &'static str,
 }
 
 impl Ticker {
@@ -57,7 +57,7 @@ impl Ticker {
             units_total: AtomicU64::new(0),
             told: AtomicU64::new(0f64.to_bits()),
             last: Mutex::new(None),
-            stage: Mutex::new(stage),
+            stage,
         }
     }
 
@@ -69,11 +69,6 @@ impl Ticker {
     /// Asks the workers to stop.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
-    }
-
-    /// Names the stage shown to the user.
-    pub fn stage(&self, name: &'static str) {
-        *self.stage.lock().unwrap_or_else(|e| e.into_inner()) = name;
     }
 
     /// Starts section `index` of `count` equal ones (a slice of a stack, say).
@@ -123,10 +118,9 @@ impl Ticker {
                 }
                 *last = Some(Instant::now());
             }
-            let stage = *self.stage.lock().unwrap_or_else(|e| e.into_inner());
             let fraction = self.fraction().max(f64::from_bits(self.told.load(Ordering::Relaxed)));
             self.told.store(fraction.to_bits(), Ordering::Relaxed);
-            if callback(fraction, stage) == Continue::No {
+            if callback(fraction, self.stage) == Continue::No {
                 self.cancel();
             }
         }

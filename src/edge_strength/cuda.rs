@@ -19,8 +19,12 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Slices in flight: one uploading, one computing, one downloading, and one being staged by the CPU.
-const SLOTS: usize = 4;
+/// Slices in flight. Downloads take the longest, and kernels of neighbours slow each other down; with eight the link
+/// never waits (64 slices of 2048²: 26.0 ms with four, 21.9 with eight, 19.8 for the link alone).
+const SLOTS: usize = 8;
+
+/// The same for slices of more than a piece, whose pinned memory would be large.
+const SLOTS_OF_LARGE: usize = 3;
 
 /// Staged copies go in pieces of at most this size; two pieces alternate.
 const PIECE_BYTES: usize = 32 << 20;
@@ -116,7 +120,8 @@ pub(super) fn run(
         ticker,
     };
     let staging = [needs_staging(Host::of(input)), needs_staging(Host::of_mut(output))];
-    let wanted = SLOTS.min(layout.count).min((cuda.budget()? / layout.slot_bytes(plan).max(1)) as usize).max(1);
+    let most = if job.packed_result_bytes() <= PIECE_BYTES { SLOTS } else { SLOTS_OF_LARGE };
+    let wanted = most.min(layout.count).min((cuda.budget()? / layout.slot_bytes(plan).max(1)) as usize).max(1);
     let mut slots = (0..wanted).map(|_| job.slot(staging)).collect::<Result<Vec<_>>>()?;
     for slice in 0..layout.count {
         let slot = slice % wanted;

@@ -91,7 +91,7 @@ pub(super) fn prepare(
 
 fn fill<T>(view: ArrayView3<'_, T>, plan: &Plan, start: &Start0) -> Result<(Vec<f32>, Vec<u8>)>
 where
-    T: Copy + Into<f64> + Send + Sync + AsF32,
+    T: Copy + Into<f64> + Send + Sync + ToF32,
 {
     let (depth, height, width) = view.dim();
     let count = depth * height * width;
@@ -120,7 +120,7 @@ where
 }
 
 /// The start value of one pixel, and 1 if it is shape.
-fn first<T: Copy + Into<f64> + AsF32>(pixel: T, plan: &Plan, start: &Start0) -> (f32, u8) {
+fn first<T: Copy + Into<f64> + ToF32>(pixel: T, plan: &Plan, start: &Start0) -> (f32, u8) {
     let value: f64 = pixel.into();
     let shape = match plan.foreground {
         Foreground::Above => value > plan.threshold,
@@ -131,26 +131,26 @@ fn first<T: Copy + Into<f64> + AsF32>(pixel: T, plan: &Plan, start: &Start0) -> 
     } else if value.is_nan() {
         (0.0, 0)
     } else {
-        (start.value(pixel.as_f32()), 0)
+        (start.value(pixel.to_f32()), 0)
     }
 }
 
 /// Every pixel type is exact in f32.
-trait AsF32 {
-    fn as_f32(self) -> f32;
+trait ToF32 {
+    fn to_f32(self) -> f32;
 }
-impl AsF32 for u8 {
-    fn as_f32(self) -> f32 {
+impl ToF32 for u8 {
+    fn to_f32(self) -> f32 {
         f32::from(self)
     }
 }
-impl AsF32 for u16 {
-    fn as_f32(self) -> f32 {
+impl ToF32 for u16 {
+    fn to_f32(self) -> f32 {
         f32::from(self)
     }
 }
-impl AsF32 for f32 {
-    fn as_f32(self) -> f32 {
+impl ToF32 for f32 {
+    fn to_f32(self) -> f32 {
         self
     }
 }

@@ -223,14 +223,11 @@ impl Drop for Pinned {
 /// Whether `address` is in page-locked host memory that the driver knows, so that copies need no staging.
 pub(crate) fn is_pinned(address: usize) -> bool {
     let mut kind: u32 = 0;
-    // SAFETY: writes one u32; any address may be asked about. The driver answers with an error for pageable memory.
-    let told = unsafe {
-        sys::cuPointerGetAttribute(
-            (&raw mut kind).cast::<c_void>(),
-            sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-            address as u64,
-        )
-    };
+    let mut attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    let mut answer = (&raw mut kind).cast::<c_void>();
+    // SAFETY: one attribute, which writes one u32; any address may be asked about. Of pageable memory this plural form
+    // leaves the answer 0 and succeeds, where the singular one fails.
+    let told = unsafe { sys::cuPointerGetAttributes(1, &mut attribute, &mut answer, address as u64) };
     told.result().is_ok() && kind == CUmemorytype::CU_MEMORYTYPE_HOST as u32
 }
 

@@ -175,6 +175,7 @@ impl<'a> Launcher<'a> {
         mask: &Buffer,
     ) -> Result<()> {
         const THREADS: usize = 256;
+        const ROWS_AT_A_TIME: usize = 4;
         let [width, height, _] = self.field.shape;
         let pixel = input.pixel_type().bytes();
         let (pixels, row_stride, slice_stride) = match (input, raw) {
@@ -190,7 +191,7 @@ impl<'a> Launcher<'a> {
         let config = LaunchConfig {
             grid_dim: (
                 (self.field.mask_pitch * u32::BITS as usize).div_ceil(THREADS) as u32,
-                self.field.rows().min(MAX_GRID_YZ) as u32,
+                self.field.rows().div_ceil(ROWS_AT_A_TIME).min(MAX_GRID_YZ) as u32,
                 1,
             ),
             block_dim: (THREADS as u32, 1, 1),
