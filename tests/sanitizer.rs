@@ -70,6 +70,22 @@ fn sanitizer_slices() {
     compare(Dimensions::Slices, &SLICES);
 }
 
+/// The kernel of large slices, which small ones never reach: widths of whole and of broken quads, strips and chunks that
+/// end within the image, wide and tall ones; iterations that it does by itself (16) and with a rest for tiles (3).
+#[test]
+fn sanitizer_large_slices() {
+    let Some((cuda, cpu)) = contexts() else { return };
+    for shape in [[1, 2048, 2048], [2, 2049, 2051], [1, 1030, 4102], [1, 4301, 1029]] {
+        let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
+        let mode = Mode::Iterate { iterations: 19 };
+        let params = Params { mode, threshold: 200.0, rho: 16.0, start: Start::Input(None), ..Params::default() };
+        let expected = run(&cpu, input.view().into(), shape, &params);
+        let got = run(&cuda, input.view().into(), shape, &params);
+        let off = largest_difference(&got, &expected);
+        assert!(off <= 1e-6, "{shape:?}: {off}");
+    }
+}
+
 #[test]
 fn sanitizer_volumes() {
     compare(Dimensions::Volume, &VOLUMES);
