@@ -9,18 +9,27 @@ import java.util.List;
 final class DefaultDevice {
     private static final String KEY = "isoline.device";
 
+    /** The library's name for the first CUDA device that works. */
+    private static final String CUDA = "cuda";
+
     private DefaultDevice() {}
 
     static String get() {
         return Prefs.get(KEY, EdgeStrengthSettings.AUTO);
     }
 
-    /** What a dialog offers: auto, and every device that can be used now. */
+    /**
+     * What a dialog offers and a macro may name: auto, every device that can be used now, and cuda
+     * (the first CUDA device that works) where there is one.
+     */
     static List<String> choices(List<DeviceInfo> devices) {
         List<String> ids = new ArrayList<>();
         ids.add(EdgeStrengthSettings.AUTO);
         for (DeviceInfo device : devices) {
             if (device.isUsable()) {
+                if (device.id().startsWith(CUDA + ":") && !ids.contains(CUDA)) {
+                    ids.add(CUDA);
+                }
                 ids.add(device.id());
             }
         }
