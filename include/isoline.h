@@ -510,7 +510,9 @@ const char *isoline_version_string(void);
 const char *isoline_status_name(uint32_t status);
 
 // The sentence of the last failure on the calling thread: what was wanted, what was got, what to do. Empty if there was
-// none. UTF-8; never NULL; not to be freed; valid until the next failure on this thread. A success leaves it as it is.
+// none. A success leaves it as it is; the next failure on this thread writes over it, in place: the pointer is the same
+// at every call on a thread and good to read until that thread ends. At most 2047 bytes; a longer sentence (it quotes
+// what it was given) ends with "…" after a whole character. UTF-8; never NULL; not to be freed; for the thread that asks.
 const char *isoline_last_error(void);
 
 #ifdef __cplusplus

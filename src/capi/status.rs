@@ -1,9 +1,8 @@
 //! Status codes, the last error, the version.
 
-use super::guard_or;
 use crate::error::ErrorKind;
-use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char};
+use std::cell::Cell;
+use std::ffi::{CStr, c_char};
 
 /// What a call came to. The numbers are frozen; a retired one stays reserved.
 #[repr(u32)]
@@ -79,14 +78,38 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
     Err(_) => panic!("the version contains no NUL"),
 };
 
+/// The room for a sentence with its NUL: several times what any needs that does not quote a long text of the caller's.
+const SENTENCE_BYTES: usize = 2048;
+/// How a sentence ends that had to be cut.
+const CUT: &str = "…";
+
 thread_local! {
-    static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
+    // One place for the thread's life, so that a pointer once handed out never dangles. Without a destructor: C may
+    // still read it from a destructor of its own while the thread ends.
+    static LAST_ERROR: [Cell<u8>; SENTENCE_BYTES] = const { [const { Cell::new(0) }; SENTENCE_BYTES] };
 }
 
 pub(super) fn set_last_error(message: &str) {
-    let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
-    // At thread exit the slot may be gone already; then nobody can ask for it either.
-    let _ = LAST_ERROR.try_with(|slot| slot.replace(message));
+    // An error means that there is no such storage any more; then nobody can ask for it either.
+    let _ = LAST_ERROR.try_with(|slot| {
+        let (whole, end) = fitting(message);
+        let bytes = whole.bytes().chain(end.bytes()).map(|byte| if byte == 0 { b' ' } else { byte });
+        for (to, from) in slot.iter().zip(bytes.chain([0])) {
+            to.set(from);
+        }
+    });
+}
+
+/// As many whole characters of a message as have room, and what comes after them.
+fn fitting(message: &str) -> (&str, &'static str) {
+    if message.len() < SENTENCE_BYTES {
+        return (message, "");
+    }
+    let mut length = SENTENCE_BYTES - 1 - CUT.len();
+    while !message.is_char_boundary(length) {
+        length -= 1;
+    }
+    (&message[..length], CUT)
 }
 
 /// The version of the library that is loaded: major << 16 | minor << 8 | patch. The same major means a compatible C
@@ -110,10 +133,12 @@ pub extern "C" fn isoline_status_name(status: u32) -> *const c_char {
 }
 
 /// The sentence of the last failure on the calling thread: what was wanted, what was got, what to do. Empty if there was
-/// none. UTF-8; never NULL; not to be freed; valid until the next failure on this thread. A success leaves it as it is.
+/// none. A success leaves it as it is; the next failure on this thread writes over it, in place: the pointer is the same
+/// at every call on a thread and good to read until that thread ends. At most 2047 bytes; a longer sentence (it quotes
+/// what it was given) ends with "…" after a whole character. UTF-8; never NULL; not to be freed; for the thread that asks.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_last_error() -> *const c_char {
-    guard_or(c"".as_ptr(), || LAST_ERROR.try_with(|slot| slot.borrow().as_ptr()).unwrap_or(c"".as_ptr()))
+    LAST_ERROR.try_with(|slot| slot.as_ptr().cast()).unwrap_or(c"".as_ptr())
 }
 
 #[cfg(test)]
@@ -128,5 +153,30 @@ mod tests {
             assert_eq!(told, *name);
         }
         assert_eq!(isoline_status::ISOLINE_PANIC as usize, NAMES.len() - 1);
+    }
+    fn last_error() -> &'static str {
+        // SAFETY: terminated, and only read here before the next failure of this thread.
+        unsafe { CStr::from_ptr(isoline_last_error()) }.to_str().unwrap()
+    }
+
+    #[test]
+    fn a_sentence_is_kept_whole_or_cut_after_a_character() {
+        let room = SENTENCE_BYTES - 1;
+        set_last_error(&"x".repeat(room));
+        assert_eq!(last_error(), "x".repeat(room));
+        // Characters of one to four bytes, so that the cut falls on each place within them.
+        for character in ["x", "é", "…", "𝄞"] {
+            for shift in 0..4 {
+                let long = " ".repeat(shift) + &character.repeat(SENTENCE_BYTES);
+                set_last_error(&long);
+                let kept = last_error().strip_suffix(CUT).unwrap();
+                assert!(long.starts_with(kept) && kept.len() + CUT.len() + character.len() > room - 1);
+                assert!(last_error().len() <= room);
+            }
+        }
+        set_last_error("short\0er");
+        assert_eq!(last_error(), "short er");
+        set_last_error("");
+        assert_eq!(last_error(), "");
     }
 }

@@ -55,6 +55,74 @@ static void an_error_stays_until_the_next(const char *device) {
     REFUSED(isoline_image_init(NULL, sizeof image), ISOLINE_NULL_POINTER, "image");
 }
 
+static void a_pointer_once_got_stays_good(const char *device) {
+    (void)device;
+    const char *at_first = isoline_last_error();
+    CHECK_TEXT(at_first, "");
+    for (int round = 0; round < 100; round++) {
+        REFUSED(isoline_image_init(NULL, sizeof(isoline_image)), ISOLINE_NULL_POINTER, "image");
+        CHECK(isoline_last_error() == at_first);
+        CHECK_HAS(at_first, "image");
+        isoline_context *context;
+        REFUSED(isoline_context_new("nonsense", &context), ISOLINE_INVALID_ARGUMENT, "nonsense");
+        CHECK(isoline_last_error() == at_first);
+        CHECK_HAS(at_first, "nonsense");
+    }
+}
+
+static void status_and_sentence_may_be_asked_for_in_one_expression(const char *device) {
+    (void)device;
+    char text[512];
+    /* C may evaluate the arguments in any order; both give the sentence of this call. */
+    REFUSED(isoline_image_init(NULL, sizeof(isoline_image)), ISOLINE_NULL_POINTER, "image");
+    snprintf(text, sizeof text, "%s: %s", isoline_status_name(isoline_context_trim(NULL)), isoline_last_error());
+    CHECK_TEXT(text, "ISOLINE_NULL_POINTER: context must not be NULL");
+    snprintf(text, sizeof text, "%s (%s)", isoline_last_error(), isoline_status_name(isoline_device_info(0, NULL)));
+    CHECK_TEXT(text, "out must not be NULL (ISOLINE_NULL_POINTER)");
+}
+
+/* The number of bytes of a character of UTF-8, 0 if there is none at `text`. */
+static size_t character(const char *text) {
+    const unsigned char first = (unsigned char)text[0];
+    size_t bytes = first < 0x80 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
+    for (size_t i = 1; i < bytes; i++) {
+        if (((unsigned char)text[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    return bytes;
+}
+
+static void an_overlong_sentence_is_cut_after_a_character(const char *device) {
+    (void)device;
+    enum { LONGEST = 2047, GIVEN = 1 << 16 };
+    const char *const end = "\xE2\x80\xA6"; /* an ellipsis */
+    char *given = (char *)malloc(GIVEN + 8);
+    if (!CHECK(given != NULL)) {
+        return;
+    }
+    /* Characters of two bytes after none or one of one: the cut cannot fall between characters in both. */
+    for (size_t shift = 0; shift < 2; shift++) {
+        memset(given, 'x', shift);
+        for (size_t at = shift; at < GIVEN; at += 2) {
+            memcpy(given + at, "\xC3\xA9", 3);
+        }
+        isoline_context *context;
+        REFUSED(isoline_context_new(given, &context), ISOLINE_INVALID_ARGUMENT, "auto, cpu, cuda or cuda:N");
+        const char *message = isoline_last_error();
+        size_t length = strlen(message), at = 0;
+        CHECK(length <= LONGEST && length >= LONGEST - 1);
+        CHECK_TEXT(message + length - strlen(end), end);
+        while (at < length && CHECK(character(message + at) > 0)) {
+            at += character(message + at);
+        }
+        CHECK_NUMBER(at, length);
+    }
+    free(given);
+    REFUSED(isoline_context_trim(NULL), ISOLINE_NULL_POINTER, "context");
+    CHECK_TEXT(isoline_last_error(), "context must not be NULL");
+}
+
 static void *fail_elsewhere(void *at_first) {
     isoline_progress progress;
     *(int *)at_first = isoline_last_error()[0] == '\0';
@@ -78,6 +146,9 @@ int main(void) {
     RUN(every_status_has_its_name);
     RUN(there_is_no_error_at_first);
     RUN(an_error_stays_until_the_next);
+    RUN(a_pointer_once_got_stays_good);
+    RUN(status_and_sentence_may_be_asked_for_in_one_expression);
+    RUN(an_overlong_sentence_is_cut_after_a_character);
     RUN(each_thread_has_its_own_error);
     return summary();
 }
