@@ -1,7 +1,8 @@
 //! Images as views of the caller's memory: x is fastest, then y, then z; row 0 is at the top.
 
-use crate::error::{Error, Result};
-use ndarray::{ArrayView2, ArrayView3, ArrayViewMut3};
+use crate::error::{Error, ErrorKind, Result};
+use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
+use rayon::prelude::*;
 use std::marker::PhantomData;
 
 /// The type of one pixel.
@@ -62,12 +63,16 @@ pub enum Image<'a> {
     Device(DevicePixels<'a>),
 }
 
-/// An output image of float pixels, in host or in CUDA memory. Arrays are indexed `[z, y, x]`.
+/// An output image, in host or in CUDA memory; each operation says which type it writes. Arrays are indexed `[z, y, x]`.
 #[derive(Debug)]
 pub enum ImageMut<'a> {
-    /// Host memory.
+    /// 8-bit pixels in host memory.
+    U8(ArrayViewMut3<'a, u8>),
+    /// 16-bit pixels in host memory.
+    U16(ArrayViewMut3<'a, u16>),
+    /// Float pixels in host memory.
     F32(ArrayViewMut3<'a, f32>),
-    /// The memory of the context's CUDA device.
+    /// Pixels in the memory of the context's CUDA device.
     Device(DevicePixels<'a>),
 }
 
@@ -80,7 +85,7 @@ macro_rules! image_from {
         }
         impl<'a> From<ArrayView2<'a, $pixel>> for Image<'a> {
             fn from(view: ArrayView2<'a, $pixel>) -> Self {
-                Self::$variant(view.insert_axis(ndarray::Axis(0)))
+                Self::$variant(view.insert_axis(Axis(0)))
             }
         }
     };
@@ -89,17 +94,23 @@ image_from!(U8, u8);
 image_from!(U16, u16);
 image_from!(F32, f32);
 
-impl<'a> From<ArrayViewMut3<'a, f32>> for ImageMut<'a> {
-    fn from(view: ArrayViewMut3<'a, f32>) -> Self {
-        Self::F32(view)
-    }
+macro_rules! image_mut_from {
+    ($variant:ident, $pixel:ty) => {
+        impl<'a> From<ArrayViewMut3<'a, $pixel>> for ImageMut<'a> {
+            fn from(view: ArrayViewMut3<'a, $pixel>) -> Self {
+                Self::$variant(view)
+            }
+        }
+        impl<'a> From<ArrayViewMut2<'a, $pixel>> for ImageMut<'a> {
+            fn from(view: ArrayViewMut2<'a, $pixel>) -> Self {
+                Self::$variant(view.insert_axis(Axis(0)))
+            }
+        }
+    };
 }
-
-impl<'a> From<ndarray::ArrayViewMut2<'a, f32>> for ImageMut<'a> {
-    fn from(view: ndarray::ArrayViewMut2<'a, f32>) -> Self {
-        Self::F32(view.insert_axis(ndarray::Axis(0)))
-    }
-}
+image_mut_from!(U8, u8);
+image_mut_from!(U16, u16);
+image_mut_from!(F32, f32);
 
 /// `[z, y, x]` of an array as `[width, height, depth]`.
 fn shape_of(dim: (usize, usize, usize)) -> [usize; 3] {
@@ -126,16 +137,70 @@ impl Image<'_> {
             Self::Device(pixels) => pixels.pixel_type,
         }
     }
+
+    /// The smallest and the largest finite pixel; `[0, 0]` when there is none. `None` for device memory, where it is
+    /// measured on the device.
+    pub(crate) fn extremes(&self) -> Option<[f64; 2]> {
+        match self {
+            Self::U8(view) => Some(extremes(*view)),
+            Self::U16(view) => Some(extremes(*view)),
+            Self::F32(view) => Some(extremes(*view)),
+            Self::Device(_) => None,
+        }
+    }
+}
+
+/// On all threads of the pool that it is called in.
+fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>) -> [f64; 2] {
+    const ROWS: usize = 64;
+    let none = [f64::INFINITY, f64::NEG_INFINITY];
+    let merge = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    let (depth, height, _) = view.dim();
+    let blocks = height.div_ceil(ROWS);
+    let [low, high] = (0..depth * blocks)
+        .into_par_iter()
+        .map(|index| {
+            let (z, y) = (index / blocks, index % blocks * ROWS);
+            view.slice(s![z, y..height.min(y + ROWS), ..]).iter().fold(none, |[low, high], pixel| {
+                let value: f64 = (*pixel).into();
+                if value.is_finite() { [low.min(value), high.max(value)] } else { [low, high] }
+            })
+        })
+        .reduce(|| none, merge);
+    if low <= high { [low, high] } else { [0.0, 0.0] }
 }
 
 impl ImageMut<'_> {
     /// Width, height and depth in pixels.
     pub fn shape(&self) -> [usize; 3] {
         match self {
+            Self::U8(view) => shape_of(view.dim()),
+            Self::U16(view) => shape_of(view.dim()),
             Self::F32(view) => shape_of(view.dim()),
             Self::Device(pixels) => pixels.shape,
         }
     }
+
+    /// The type of one pixel.
+    pub fn pixel_type(&self) -> PixelType {
+        match self {
+            Self::U8(_) => PixelType::U8,
+            Self::U16(_) => PixelType::U16,
+            Self::F32(_) => PixelType::F32,
+            Self::Device(pixels) => pixels.pixel_type,
+        }
+    }
+}
+
+/// Refuses an output of another type than `wanted`.
+pub(crate) fn check_type(name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
+    if output.pixel_type() == wanted {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::InvalidType,
+        format!("the {name} must be {}, but it is {}", wanted.name(), output.pixel_type().name()),
+    ))
 }
 
 /// Refuses empty images, sizes that overflow, and an output of another size than the input.

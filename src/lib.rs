@@ -24,6 +24,7 @@
 #[doc(hidden)]
 pub mod capi;
 mod device;
+pub mod edge_drawing;
 pub mod edge_strength;
 mod error;
 mod image;

@@ -3,7 +3,7 @@
 use super::{Foreground, Plan, Start, type_range};
 use crate::error::{Error, Result};
 use crate::image::Image;
-use ndarray::{ArrayView2, ArrayView3, Axis, s};
+use ndarray::{ArrayView2, ArrayView3, s};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -25,12 +25,8 @@ impl Start0 {
             Start::Mask => Self::mask(),
             Start::Input(Some(range)) => Self::scaled(range, foreground),
             Start::Input(None) => {
-                let range = type_range(input.pixel_type()).unwrap_or_else(|| match input {
-                    Image::U8(view) => extremes(*view),
-                    Image::U16(view) => extremes(*view),
-                    Image::F32(view) => extremes(*view),
-                    Image::Device(_) => unreachable!("a device image's range is measured on the device"),
-                });
+                let range = type_range(input.pixel_type()).or_else(|| input.extremes());
+                let range = range.unwrap_or_else(|| unreachable!("a device image's range is measured on the device"));
                 Self::scaled(range, foreground)
             }
         }
@@ -56,22 +52,6 @@ impl Start0 {
         let scaled = if scaled > 0.0 { scaled.min(1.0) } else { 0.0 };
         if self.reversed { 1.0 - scaled } else { scaled }
     }
-}
-
-/// The smallest and largest finite pixel; `[0, 0]` when there is none.
-fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>) -> [f64; 2] {
-    let none = [f64::INFINITY, f64::NEG_INFINITY];
-    let [low, high] = view
-        .axis_iter(Axis(0))
-        .into_par_iter()
-        .map(|slice| {
-            slice.iter().fold(none, |[low, high], pixel| {
-                let value: f64 = (*pixel).into();
-                if value.is_finite() { [low.min(value), high.max(value)] } else { [low, high] }
-            })
-        })
-        .reduce(|| none, |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
-    if low <= high { [low, high] } else { [0.0, 0.0] }
 }
 
 /// The start field and the mask (1 on shape pixels) of `slices` of the input, packed.

@@ -1,0 +1,262 @@
+//! Edge drawing (ED): thin, connected edges as ordered chains of pixels ("segments"), not only an edge map.
+//!
+//! Four steps (Özsen, Topal and Akınlar, "Parallelizing Edge Drawing Algorithm on CUDA", §2): smooth; gradient and
+//! direction; anchors, the peaks of the gradient (Table I); link the anchors by walking along the ridge of the
+//! gradient (Table II). Two profiles:
+//!
+//! * [`Profile::Paper`]: the paper's steps, on every device. Table II as printed depends on the order in which threads
+//!   mark pixels; here a walk marks (pixel, heading) and stops where its own heading was walked before. A walk's next
+//!   step depends on nothing else, so the result is a function of the image, bit for bit the same everywhere.
+//! * [`Profile::Reference`]: the authors' later sequential algorithm, with the segments and the edge map of OpenCV's
+//!   `ximgproc.EdgeDrawing`, identical pixel by pixel.
+//!
+//! Common to both:
+//!
+//! * **Numbers** are integers from the pixels to the edges. u8 and u16 are used as they are; f32 is scaled to 0..65535
+//!   by [`Params::range`]; NaN counts as the range's minimum, and what lies outside the range as its nearer end.
+//! * **Units:** thresholds are in the image's own units: differences of pixel values as the gradient operator weighs
+//!   them, |gx| + |gy| without normalisation. Distances are in pixels; spacing is not used.
+//! * **Border:** smoothing mirrors the image at the centre of the border pixel (reflect-101). So does the paper
+//!   profile's gradient: edges run up to the border without a gap. The reference profile's gradient is below the
+//!   threshold on the outermost pixels, as in OpenCV.
+//! * **Stacks:** every slice by itself.
+
+mod cuda;
+mod on_cpu;
+mod prepare;
+mod segments;
+
+pub use segments::{Point, Segment, Segments};
+
+use crate::device::Context;
+use crate::error::{Error, Result};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::progress::Progress;
+use crate::report::Report;
+use std::time::Instant;
+
+/// Which algorithm links the anchors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// The paper's linking, made independent of order. CPU and CUDA, bit-identical.
+    Paper,
+    /// The authors' later sequential linking, identical to OpenCV's `EdgeDrawing`. On CUDA the steps up to the gradient
+    /// run on the GPU and the walk on the host.
+    Reference,
+}
+
+/// The gradient's 3×3 operator: derivative (−1, 0, 1) times these weights across.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// 1, 2, 1.
+    Sobel,
+    /// 1, 1, 1.
+    Prewitt,
+    /// 3, 10, 3.
+    Scharr,
+}
+
+/// Which implementation computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// The fastest of the device.
+    Default,
+    /// A plain loop on one thread, the paper profile's definition in code: the reference. CPU only.
+    Scalar,
+}
+
+/// The parameters; [`Params::default`] gives each its default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Default: [`Profile::Paper`].
+    pub profile: Profile,
+    /// Default: [`Operator::Sobel`]. Prewitt weighs the gradient less (thresholds mean more), Scharr eight times more
+    /// than Sobel's four.
+    pub operator: Operator,
+    /// Pixels with a gradient below it are never edges. In the image's own units, at least 0 (0 acts as the smallest
+    /// gradient there is, so that flat ground is never an edge). `None` (default): 20 for u8; 20/255 of the range
+    /// otherwise, for f32 that of [`Params::range`], for u16 from the smallest to the largest pixel of the whole image.
+    /// Higher: fewer, stronger edges.
+    pub gradient_threshold: Option<f64>,
+    /// An anchor's gradient exceeds that of its two neighbours across the edge by at least this much. In the image's
+    /// own units, at least 0. Default 0. Higher: fewer starting points, so fewer weak edges and more gaps.
+    pub anchor_threshold: f64,
+    /// Anchors are looked for on every `scan_interval`-th row and column. At least 1. Default 1. Higher: fewer anchors,
+    /// faster, and short edges are missed.
+    pub scan_interval: u32,
+    /// Segments of fewer points are dropped. Default 10; 0 and 1 keep all. In the paper profile this concerns the
+    /// segments only, in the reference profile the edge map as well.
+    pub min_length: u32,
+    /// Paper profile: where an edge turns from horizontal to vertical or back, walk on in both directions across. Off
+    /// by default, as Table II is printed. On: longer edges with fewer gaps at corners.
+    pub follow_turns: bool,
+    /// f32 images only: the pixel values that become 0 and 65535. `None` (default): the smallest and the largest finite
+    /// pixel of the whole image.
+    pub range: Option<[f64; 2]>,
+    /// The implementation. Default: the fastest.
+    pub variant: Variant,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            profile: Profile::Paper,
+            operator: Operator::Sobel,
+            gradient_threshold: None,
+            anchor_threshold: 0.0,
+            scan_interval: 1,
+            min_length: prepare::DEFAULT_MIN_LENGTH,
+            follow_turns: false,
+            range: None,
+            variant: Variant::Default,
+        }
+    }
+}
+
+/// The intermediate maps that [`maps`] can give, each of the input's size; `None` leaves one out.
+#[derive(Debug, Default)]
+pub struct Maps<'a> {
+    /// The smoothed image, in the input's type.
+    pub smoothed: Option<ImageMut<'a>>,
+    /// |gx| + |gy| before thresholding, f32, in the image's own units.
+    pub gradient: Option<ImageMut<'a>>,
+    /// u8: 0 below the gradient threshold, 1 on a horizontal edge, 2 on a vertical one.
+    pub direction: Option<ImageMut<'a>>,
+    /// u8: 255 on anchors, else 0.
+    pub anchors: Option<ImageMut<'a>>,
+}
+
+impl<'a> Maps<'a> {
+    fn named(&self) -> [(&'static str, Option<&ImageMut<'a>>); 4] {
+        [
+            ("smoothed map", self.smoothed.as_ref()),
+            ("gradient map", self.gradient.as_ref()),
+            ("direction map", self.direction.as_ref()),
+            ("anchor map", self.anchors.as_ref()),
+        ]
+    }
+
+    fn on_host(&self) -> bool {
+        !self.named().iter().any(|(_, map)| matches!(map, Some(ImageMut::Device(_))))
+    }
+}
+
+/// Draws the edges of `input`: into `edges` as a map (u8, the input's size: 255 on edges, else 0), into `segments` as
+/// ordered chains of pixels; at least one of the two.
+///
+/// `input`: u8, u16 or f32; one slice or a stack. A stack runs as a pipeline and its slices of `edges` are written as
+/// they are done: on an error or a cancel each slice is either whole or untouched. A single image is written, and
+/// `segments` replaced, only on success.
+///
+/// # Errors
+/// A parameter out of range, an output of another type or size, neither output given, a variant that the device does
+/// not have, no memory, a device failure, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+pub fn run(
+    context: &Context,
+    input: Image<'_>,
+    params: &Params,
+    progress: Option<&mut Progress<'_>>,
+    mut edges: Option<ImageMut<'_>>,
+    segments: Option<&mut Segments>,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    params.check(input.pixel_type())?;
+    if edges.is_none() && segments.is_none() {
+        return Err(Error::argument("neither an edge map nor segments were asked for; ask for at least one of them"));
+    }
+    check_shapes(input.shape(), edges.as_ref().map_or(input.shape(), ImageMut::shape))?;
+    if let Some(edges) = &edges {
+        check_type("edge map", edges, PixelType::U8)?;
+    }
+    let _turn = context.begin()?;
+    let want_segments = segments.is_some();
+    let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
+    let done = on_device(
+        context,
+        params,
+        on_host,
+        cuda::least_bytes(params, &input),
+        &mut (&mut progress, &mut edges),
+        |cuda, (progress, edges)| cuda::run(context, cuda, params, &input, progress, edges, want_segments),
+        |(progress, edges)| on_cpu::run(context, params, &input, progress, edges, want_segments),
+    )?;
+    let (mut report, found) = done;
+    if let (Some(segments), Some(found)) = (segments, found) {
+        *segments = found;
+    }
+    report.seconds_total = started.elapsed().as_secs_f64();
+    log::debug!(
+        "edge drawing of {:?} pixels in {:.4} s on {}",
+        input.shape(),
+        report.seconds_total,
+        report.device.name
+    );
+    Ok(report)
+}
+
+/// The intermediate maps of the first three steps, as the profile of `params` has them; at least one.
+///
+/// `input` as for [`run`]. Each slice of each map is either whole or untouched after an error or a cancel; maps of a
+/// single image are written only on success.
+///
+/// # Errors
+/// As [`run`].
+pub fn maps(
+    context: &Context,
+    input: Image<'_>,
+    params: &Params,
+    progress: Option<&mut Progress<'_>>,
+    mut maps: Maps<'_>,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    params.check(input.pixel_type())?;
+    let types = [input.pixel_type(), PixelType::F32, PixelType::U8, PixelType::U8];
+    let mut any = false;
+    for ((name, map), wanted) in maps.named().into_iter().zip(types) {
+        let Some(map) = map else { continue };
+        any = true;
+        check_shapes(input.shape(), map.shape())?;
+        check_type(name, map, wanted)?;
+    }
+    if !any {
+        return Err(Error::argument("no map was asked for; ask for at least one of the four"));
+    }
+    let _turn = context.begin()?;
+    let on_host = !matches!(input, Image::Device(_)) && maps.on_host();
+    let mut report = on_device(
+        context,
+        params,
+        on_host,
+        cuda::least_bytes(params, &input),
+        &mut (&mut progress, &mut maps),
+        |cuda, (progress, maps)| cuda::maps(context, cuda, params, &input, progress, maps),
+        |(progress, maps)| on_cpu::maps(context, params, &input, progress, maps),
+    )?;
+    report.seconds_total = started.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Runs a job on the context's device; under `auto` what does not fit the GPU goes to the CPU.
+fn on_device<S, T>(
+    context: &Context,
+    params: &Params,
+    on_host: bool,
+    needed: u64,
+    state: &mut S,
+    on_cuda: impl FnOnce(&std::sync::Arc<crate::device::cuda::Cuda>, &mut S) -> Result<T>,
+    on_cpu: impl FnOnce(&mut S) -> Result<T>,
+) -> Result<T> {
+    if params.variant != Variant::Scalar || !context.is_automatic() {
+        if let Some(cuda) = context.cuda_for(needed)? {
+            match on_cuda(cuda, state) {
+                Err(error) if context.may_fall_back(&error) && on_host => {
+                    log::warn!("computing on the CPU: {error}");
+                }
+                done => return done,
+            }
+        }
+    }
+    on_cpu(state)
+}

@@ -1,0 +1,180 @@
+//! From the parameters to integers: checks, the scaling of float images, thresholds in the working image's units.
+
+use super::{Operator, Params, Profile, Variant};
+use crate::error::{Error, Result};
+use crate::image::PixelType;
+
+/// The default gradient threshold of 8-bit images, and per 255 of the range of others.
+pub(super) const DEFAULT_THRESHOLD: f64 = 20.0;
+
+/// The default of [`Params::min_length`].
+pub const DEFAULT_MIN_LENGTH: u32 = 10;
+
+/// The largest value of the working image of float input.
+const SCALED_MAX: f64 = 65535.0;
+
+/// How a float pixel becomes an integer: q = floor(clamp((p − minimum)·scale, 0, 65535) + 0.5), all in f32; NaN gives 0.
+/// The same numbers drive the CUDA kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Quantise {
+    pub(super) minimum: f32,
+    pub(super) scale: f32,
+}
+
+impl Quantise {
+    pub(super) fn value(&self, pixel: f32) -> u16 {
+        let scaled = (pixel - self.minimum) * self.scale;
+        // As the kernel does it: NaN, and 0 · ∞, are 0.
+        let scaled = if scaled > 0.0 { scaled.min(SCALED_MAX as f32) } else { 0.0 };
+        (scaled + 0.5) as u16
+    }
+}
+
+/// The parameters, checked and resolved for one image.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) profile: Profile,
+    pub(super) operator: Operator,
+    /// T ≥ 1: an edge pixel has a gradient of at least this.
+    pub(super) threshold: u32,
+    /// A: what an anchor has more than its neighbours.
+    pub(super) anchor: u32,
+    pub(super) scan: usize,
+    pub(super) min_length: usize,
+    pub(super) follow_turns: bool,
+    pub(super) variant: Variant,
+    /// For float input.
+    pub(super) quantise: Option<Quantise>,
+    /// One unit of the working image in the input's own units (1 for integers, 0 for a float image without extent).
+    pub(super) unit: f64,
+    /// The input's own value of 0 in the working image.
+    pub(super) origin: f64,
+}
+
+fn finite(name: &str, value: f64) -> Result<f64> {
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Error::argument(format!("{name} must be a finite number, but it is {value}")))
+    }
+}
+
+fn at_least_0(name: &str, value: f64) -> Result<()> {
+    if finite(name, value)? < 0.0 {
+        return Err(Error::argument(format!(
+            "{name} must be at least 0 (in the image's own units), but it is {value}"
+        )));
+    }
+    Ok(())
+}
+
+impl Params {
+    /// Refuses what is wrong whatever the pixels are.
+    pub(super) fn check(&self, pixel_type: PixelType) -> Result<()> {
+        if let Some(threshold) = self.gradient_threshold {
+            at_least_0("gradient_threshold", threshold)?;
+        }
+        at_least_0("anchor_threshold", self.anchor_threshold)?;
+        if self.scan_interval == 0 {
+            return Err(Error::argument("scan_interval must be at least 1 (pixels), but it is 0"));
+        }
+        if let Some([low, high]) = self.range {
+            finite("range_min", low)?;
+            finite("range_max", high)?;
+            if low >= high {
+                return Err(Error::argument(format!("range_min ({low}) must be less than range_max ({high})")));
+            }
+            if pixel_type != PixelType::F32 {
+                return Err(Error::argument(format!(
+                    "range_min and range_max scale f32 images only, but the input is {}; leave them out",
+                    pixel_type.name()
+                )));
+            }
+        }
+        if self.variant == Variant::Scalar && self.profile == Profile::Reference {
+            return Err(Error::unsupported(
+                "the variant scalar is the paper profile's definition; use the default variant for the reference profile",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether [`plan`](Self::plan) needs the smallest and largest finite pixel of the whole input.
+    pub(super) fn needs_extremes(&self, pixel_type: PixelType) -> bool {
+        match pixel_type {
+            PixelType::U8 => false,
+            PixelType::U16 => self.gradient_threshold.is_none(),
+            PixelType::F32 => self.range.is_none(),
+        }
+    }
+
+    /// Resolves for one image; `extremes` as [`needs_extremes`](Self::needs_extremes) asks. Call [`check`](Self::check)
+    /// first.
+    pub(super) fn plan(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> Plan {
+        let [low, high] = match pixel_type {
+            PixelType::U8 => [0.0, 255.0],
+            PixelType::U16 => extremes.unwrap_or([0.0, SCALED_MAX]),
+            PixelType::F32 => self.range.or(extremes).unwrap_or([0.0, 1.0]),
+        };
+        let extent = (high - low).max(0.0);
+        let threshold = self.gradient_threshold.unwrap_or(DEFAULT_THRESHOLD / 255.0 * extent);
+        let (quantise, unit, origin) = match pixel_type {
+            PixelType::F32 => {
+                let scale = if extent > 0.0 { (SCALED_MAX / extent) as f32 } else { 0.0 };
+                (Some(Quantise { minimum: low as f32, scale }), extent / SCALED_MAX, low)
+            }
+            _ => (None, 1.0, 0.0),
+        };
+        // A gradient, a whole number g, is at least t exactly when it is at least ceil(t). `as` saturates: what is above
+        // every gradient stays so. An image without extent has no gradient at all.
+        let whole = |value: f64| if unit > 0.0 { (value / unit).ceil() as u32 } else { u32::MAX };
+        Plan {
+            profile: self.profile,
+            operator: self.operator,
+            threshold: whole(threshold).max(1),
+            anchor: whole(self.anchor_threshold),
+            scan: self.scan_interval as usize,
+            min_length: self.min_length as usize,
+            follow_turns: self.follow_turns,
+            variant: self.variant,
+            quantise,
+            unit,
+            origin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_in_the_images_own_units() {
+        let params = Params { gradient_threshold: Some(2.5), anchor_threshold: 0.5, ..Params::default() };
+        let plan = params.plan(PixelType::U8, None);
+        assert_eq!((plan.threshold, plan.anchor), (3, 1));
+        let plan = params.plan(PixelType::F32, Some([0.0, 10.0]));
+        assert_eq!((plan.threshold, plan.anchor), (16384, 3277));
+        assert_eq!(
+            plan.quantise.map(|q| [q.value(0.0), q.value(5.0), q.value(20.0), q.value(f32::NAN)]),
+            Some([0, 32768, 65535, 0])
+        );
+    }
+
+    #[test]
+    fn the_automatic_threshold_follows_the_range() {
+        let params = Params::default();
+        assert_eq!(params.plan(PixelType::U8, None).threshold, 20);
+        assert_eq!(params.plan(PixelType::U16, Some([1000.0, 1255.0])).threshold, 20);
+        assert_eq!(params.plan(PixelType::F32, Some([-1.0, 1.0])).threshold, 5140);
+    }
+
+    #[test]
+    fn zero_acts_as_one_and_a_flat_image_has_no_edges() {
+        let params = Params { gradient_threshold: Some(0.0), ..Params::default() };
+        assert_eq!(params.plan(PixelType::U16, None).threshold, 1);
+        assert_eq!(params.plan(PixelType::F32, Some([3.0, 3.0])).threshold, u32::MAX);
+        let params = Params { gradient_threshold: Some(1e300), ..Params::default() };
+        assert_eq!(params.plan(PixelType::U8, None).threshold, u32::MAX);
+    }
+}

@@ -1,0 +1,102 @@
+//! Segments: edges as ordered chains of pixels.
+
+/// A pixel of a slice: column and row.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Point {
+    /// Column, 0 at the left.
+    pub x: u32,
+    /// Row, 0 at the top.
+    pub y: u32,
+}
+
+/// The segments of an image or a stack, in flat arrays: the points of segment `i` are
+/// `points[offsets[i]..offsets[i + 1]]`, neighbours in it are 8-neighbours in the image.
+///
+/// Segments are in a canonical order that depends on the image and the parameters alone: slice by slice; in the paper
+/// profile by the raster index (y·width + x) of the first point, then of the second; in the reference profile in the
+/// order in which the algorithm finds them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Segments {
+    pub(crate) points: Vec<Point>,
+    /// One more than there are segments; empty when nothing was ever computed.
+    pub(crate) offsets: Vec<u64>,
+    pub(crate) flags: Vec<u32>,
+    pub(crate) slices: Vec<u32>,
+    pub(crate) mean_gradients: Vec<f32>,
+}
+
+/// One segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment<'a> {
+    /// Its pixels in order. A closed one lists its first point once.
+    pub points: &'a [Point],
+    /// Whether the last point is linked to the first.
+    pub closed: bool,
+    /// The slice of the stack, from 0.
+    pub slice: u32,
+    /// The mean of |gx| + |gy| over its points, in the image's own units.
+    pub mean_gradient: f32,
+}
+
+impl Segments {
+    /// The bit of [`flags`](Self::flags) that says closed.
+    pub const CLOSED: u32 = 1;
+
+    /// No segments.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.flags.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.flags.is_empty()
+    }
+
+    /// Segment `index`, or `None` beyond the last.
+    pub fn get(&self, index: usize) -> Option<Segment<'_>> {
+        let flags = *self.flags.get(index)?;
+        let range = self.offsets[index] as usize..self.offsets[index + 1] as usize;
+        Some(Segment {
+            points: &self.points[range],
+            closed: flags & Self::CLOSED != 0,
+            slice: self.slices[index],
+            mean_gradient: self.mean_gradients[index],
+        })
+    }
+
+    /// All of them in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Segment<'_>> {
+        (0..self.len()).map(|index| self.get(index).unwrap_or_else(|| unreachable!("within len")))
+    }
+
+    /// The points of all segments, one segment after the other.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Where each segment's points begin, and the number of all points; one more than there are segments.
+    pub fn offsets(&self) -> &[u64] {
+        if self.offsets.is_empty() { &[0] } else { &self.offsets }
+    }
+
+    /// The flags of each segment, see [`CLOSED`](Self::CLOSED).
+    pub fn flags(&self) -> &[u32] {
+        &self.flags
+    }
+
+    /// The slice of each segment.
+    pub fn slices(&self) -> &[u32] {
+        &self.slices
+    }
+
+    /// The mean gradient of each segment.
+    pub fn mean_gradients(&self) -> &[f32] {
+        &self.mean_gradients
+    }
+}
