@@ -204,7 +204,7 @@ impl Host {
     fn of_mut(output: &ImageMut<'_>) -> Option<Self> {
         match output {
             ImageMut::F32(view) => Some(Self::new(&view.view())),
-            ImageMut::Device(_) => None,
+            _ => None,
         }
     }
 }
@@ -448,6 +448,7 @@ impl Job<'_, '_, '_, '_> {
                     let address = plane.as_mut_ptr() as usize;
                     (Side::Host { address, bytes: (height - 1) * to_pitch + row }, to_pitch)
                 }
+                _ => unreachable!("other types are refused before"),
             };
             slot.stream.copy(slot.values[slot.result].side(z * height * pitch), to, row, height, [pitch, to_pitch])?;
         }
@@ -482,7 +483,7 @@ impl Job<'_, '_, '_, '_> {
             (_, ImageMut::F32(view)) => {
                 self.download_pieces(slot, view.slice_mut(s![slice..slice + depth, .., ..]))?;
             }
-            (_, ImageMut::Device(_)) => unreachable!("device memory is never staged"),
+            _ => unreachable!("device memory is never staged, and other types are refused before"),
         }
         slot.times[3].synchronize()?;
         self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;

@@ -25,7 +25,7 @@ mod scalar;
 
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
 use crate::report::Report;
 use std::time::Instant;
@@ -315,6 +315,7 @@ pub fn run(
     let mut progress = progress;
     let plan = params.plan()?;
     check_shapes(input.shape(), output.shape())?;
+    check_type("output", &output, PixelType::F32)?;
     let _turn = context.begin()?;
     let mut report = None;
     if plan.variant != Variant::Scalar || !context.is_automatic() {

@@ -5,7 +5,7 @@
 
 use super::prepare::{Start0, prepare};
 use super::{Mode, Outcome, Plan, Start, Variant, cpu, multigrid, scalar};
-use crate::device::{Context, DeviceInfo, DeviceKind, devices};
+use crate::device::{Context, DeviceInfo, DeviceKind, cpu_info};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
@@ -87,7 +87,7 @@ fn device_info(context: &Context) -> DeviceInfo {
     if own.kind == DeviceKind::Cpu {
         return own.clone();
     }
-    let mut info = devices().swap_remove(0);
+    let mut info = cpu_info();
     info.reason = "auto took the CPU for this job (see the log)".into();
     info
 }
