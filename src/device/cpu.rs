@@ -3,7 +3,7 @@
 use super::{DeviceInfo, DeviceKind};
 use crate::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// The threads that contexts share by default: started with the first context, ended with the last.
 static SHARED: Mutex<Weak<ThreadPool>> = Mutex::new(Weak::new());
@@ -43,7 +43,7 @@ pub(super) fn info() -> DeviceInfo {
         total_memory,
         free_memory,
         id: "cpu".into(),
-        name: name(),
+        name: name().to_owned(),
         reason: format!("usable: {} threads, vector unit {}", cores(), vector_unit()),
     }
 }
@@ -70,12 +70,20 @@ fn vector_unit() -> &'static str {
     }
 }
 
-fn name() -> String {
-    let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    listed
-        .lines()
-        .find_map(|line| line.strip_prefix("model name").and_then(|rest| rest.split_once(':')))
-        .map_or_else(|| format!("CPU ({})", std::env::consts::ARCH), |(_, name)| name.trim().to_owned())
+/// Read once: the system writes a long text for it, with a part for each core.
+fn name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        listed
+            .lines()
+            .find_map(|line| line.strip_prefix("model name").and_then(|rest| rest.split_once(':')))
+            .map_or_else(|| format!("CPU ({})", std::env::consts::ARCH), |(_, name)| name.trim().to_owned())
+    })
+}
+
+pub(super) fn free_memory() -> u64 {
+    memory().1
 }
 
 /// Total and available bytes of main memory; 0 where the system does not say.

@@ -1,22 +1,23 @@
-//! CUDA as a device, through the driver API that is loaded at run time: finding it, saying why it cannot be used,
-//! the embedded kernels, streams and events. Memory is in [`memory`].
+//! CUDA as a device, through the driver API that is loaded at run time: the embedded kernels, streams, events and
+//! textures. Finding devices, and saying why one cannot be used, is in [`find`]; memory in [`memory`].
 //!
 //! # Safety
-//! All calls into the driver are here and in [`memory`]. Two rules keep them sound:
+//! All calls into the driver are here, in [`find`] and in [`memory`]. Two rules keep them sound:
 //! 1. The context is bound to the calling thread before a call ([`Cuda::bind`]).
 //! 2. Memory that a stream works on outlives that work: owners hold their [`Stream`]s in fields before their buffers,
 //!    and dropping a [`Stream`] waits for it.
 #![allow(unsafe_code)]
 
+pub(super) mod find;
 mod memory;
 
 pub use memory::DeviceImage;
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 
-use super::{DeviceInfo, DeviceKind};
+use super::DeviceInfo;
 use crate::error::{Error, ErrorKind, Result};
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig, result};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,9 +36,6 @@ const FATBINS: Result<[(&str, &[u8]); 1], &str> = Err(env!("ISOLINE_NO_CUDA_REAS
 const LOWEST_ARCHITECTURE: &str = env!("ISOLINE_CUDA_LOWEST");
 #[cfg(not(isoline_cuda))]
 const LOWEST_ARCHITECTURE: &str = "75";
-
-/// The kernels are built by CUDA 13.0, which drivers from 580 on can load.
-const LEAST_DRIVER: i32 = 13000;
 
 /// The share of the free device memory that a job may take when no limit is set, in percent.
 const BUDGET_PERCENT: u64 = 90;
@@ -69,114 +67,6 @@ fn unavailable(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::DeviceUnavailable, message)
 }
 
-/// Starts the driver once; afterwards the number of devices, or why there are none.
-fn start() -> Result<u32> {
-    FATBINS.map_err(|reason| unavailable(format!("built without CUDA: {reason}")))?;
-    // SAFETY: loads libcuda if it is there; no other precondition.
-    if !unsafe { sys::is_culib_present() } {
-        let library = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
-        return Err(unavailable(format!("no NVIDIA driver found ({library})")));
-    }
-    // cudarc panics where a driver lacks a symbol, so a strange driver must not take the process along.
-    let started = catch_unwind(|| -> Result<u32> {
-        let mut version = 0;
-        // SAFETY: writes one int; may be called before cuInit.
-        unsafe { sys::cuDriverGetVersion(&mut version) }
-            .result()
-            .map_err(|e| failed("tell its driver's version", e))?;
-        check_driver(version)?;
-        result::init().map_err(|e| match e.0 {
-            CUresult::CUDA_ERROR_NO_DEVICE => unavailable("the NVIDIA driver is there but finds no CUDA device"),
-            _ => unavailable(failed("be started", e).message()),
-        })?;
-        let count = result::device::get_count().map_err(|e| failed("be counted", e))?;
-        if count <= 0 {
-            return Err(unavailable("the NVIDIA driver is there but finds no CUDA device"));
-        }
-        Ok(count as u32)
-    });
-    started.unwrap_or_else(|_| {
-        Err(unavailable("the NVIDIA driver lacks functions that CUDA 13.0 has; update it to 580 or newer"))
-    })
-}
-
-fn check_driver(version: i32) -> Result<()> {
-    if version >= LEAST_DRIVER {
-        return Ok(());
-    }
-    Err(unavailable(format!(
-        "the NVIDIA driver is too old: it supports CUDA {}.{} and this build needs 13.0; update the driver to 580 or newer",
-        version / 1000,
-        version % 1000 / 10
-    )))
-}
-
-fn driver_version() -> u32 {
-    let mut version = 0;
-    // SAFETY: writes one int; the library is present (checked by start()).
-    let told = unsafe { sys::cuDriverGetVersion(&mut version) }.result();
-    told.map_or(0, |()| version.max(0) as u32)
-}
-
-/// Every CUDA device, or one unusable entry that says why there are none.
-pub(super) fn devices() -> Vec<DeviceInfo> {
-    match start() {
-        Ok(count) => (0..count).map(describe).collect(),
-        Err(error) => vec![blank("cuda".into(), 0, error.message().to_owned())],
-    }
-}
-
-fn blank(id: String, index: u32, reason: String) -> DeviceInfo {
-    DeviceInfo {
-        kind: DeviceKind::Cuda,
-        index,
-        usable: false,
-        compute_capability: (0, 0),
-        multiprocessors: 0,
-        driver_version: 0,
-        total_memory: 0,
-        free_memory: 0,
-        name: "NVIDIA CUDA".into(),
-        id,
-        reason,
-    }
-}
-
-/// What is known of device `index` without loading kernels on it.
-fn describe(index: u32) -> DeviceInfo {
-    let id = format!("cuda:{index}");
-    let known = catch_unwind(AssertUnwindSafe(|| -> Result<DeviceInfo> {
-        let context = CudaContext::new(index as usize).map_err(|e| failed("make a context", e))?;
-        let (major, minor) = context.compute_capability().map_err(|e| failed("tell its compute capability", e))?;
-        let (free, total) = context.mem_get_info().map_err(|e| failed("tell its memory", e))?;
-        let attribute = |which| context.attribute(which).unwrap_or(0);
-        let mut info = blank(id.clone(), index, String::new());
-        info.name = context.name().map_err(|e| failed("tell its name", e))?;
-        info.compute_capability = (major.max(0) as u32, minor.max(0) as u32);
-        info.multiprocessors = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).max(0) as u32;
-        info.driver_version = driver_version();
-        info.total_memory = total as u64;
-        info.free_memory = free as u64;
-        let lowest: u32 = LOWEST_ARCHITECTURE.parse().unwrap_or(75);
-        if info.compute_capability.0 * 10 + info.compute_capability.1 < lowest {
-            info.reason = format!(
-                "not usable: no kernel image for the card: its compute capability is {major}.{minor} and this build needs {}.{} or newer",
-                lowest / 10,
-                lowest % 10
-            );
-        } else {
-            info.usable = true;
-            info.reason = format!("usable: compute capability {major}.{minor}");
-        }
-        Ok(info)
-    }));
-    match known {
-        Ok(Ok(info)) => info,
-        Ok(Err(error)) => blank(id, index, format!("not usable: {error}")),
-        Err(_) => blank(id, index, "not usable: the NVIDIA driver failed unexpectedly".into()),
-    }
-}
-
 /// A CUDA device in use: its context, kernels and memory.
 pub(crate) struct Cuda {
     memory: Arc<Memory>,
@@ -194,7 +84,7 @@ pub(crate) struct Cuda {
 impl Cuda {
     /// The first CUDA device that can load the kernels.
     pub(super) fn first_usable() -> Result<(Arc<Self>, DeviceInfo)> {
-        let count = start()?;
+        let count = find::start()?;
         let mut reasons = Vec::new();
         for index in 0..count {
             match Self::open(index) {
@@ -207,19 +97,16 @@ impl Cuda {
 
     /// Device `index`, with its kernels loaded as a proof that it works.
     pub(super) fn open(index: u32) -> Result<(Arc<Self>, DeviceInfo)> {
-        let count = start().map_err(|e| unavailable(format!("cuda:{index} cannot be used: {e}")))?;
+        let count = find::start().map_err(|e| unavailable(format!("cuda:{index} cannot be used: {e}")))?;
         if index >= count {
             return Err(unavailable(format!(
                 "there is no device cuda:{index}: this machine has {count} CUDA device(s), cuda:0 to cuda:{}",
                 count - 1
             )));
         }
-        let info = describe(index);
-        if !info.usable {
-            return Err(unavailable(info.reason));
-        }
+        let (info, context) = find::open(index);
+        let Some(context) = context else { return Err(unavailable(info.reason)) };
         let opened = catch_unwind(AssertUnwindSafe(|| -> Result<Arc<Self>> {
-            let context = CudaContext::new(index as usize).map_err(|e| failed("make a context", e))?;
             // SAFETY: this module orders streams and frees itself (rule 2 above); cudarc's own tracking would only add
             // an event to every launch.
             unsafe { context.disable_event_tracking() };
@@ -545,25 +432,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_driver_is_named() {
-        let error = check_driver(12080).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::DeviceUnavailable);
-        assert!(error.message().contains("CUDA 12.8") && error.message().contains("580"), "{error}");
-        assert!(check_driver(13000).is_ok());
-    }
-
-    #[test]
-    fn there_is_always_an_entry_with_a_reason() {
-        let all = devices();
-        assert!(!all.is_empty());
-        assert!(all.iter().all(|device| !device.reason.is_empty()));
-    }
-
-    #[test]
     fn a_card_without_kernels_is_not_a_device_failure() {
         // error_name needs the driver, so this only runs where there is one.
-        if start().is_err() {
-            eprintln!("skipped: {}", start().unwrap_err());
+        if let Err(error) = find::start() {
+            eprintln!("skipped: {error}");
             return;
         }
         let error = failed("load", DriverError(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU));

@@ -50,15 +50,34 @@ pub struct DeviceInfo {
 /// All devices: the CPU first, then each CUDA device. Where CUDA is unusable as a whole (built without it, no driver,
 /// driver too old, no device), one entry `cuda` with `usable == false` says why. Never fails, never panics.
 ///
+/// Each CUDA device is opened for a moment, which takes 0.1 to 0.2 s where no context is open on it: only so is it known
+/// to work, and how much of its memory is free. The driver's library is looked for once in a process.
+///
 /// ```
 /// let devices = isoline::devices();
 /// assert_eq!(devices[0].id, "cpu");
 /// assert!(devices[0].usable);
 /// ```
 pub fn devices() -> Vec<DeviceInfo> {
-    let mut all = vec![cpu::info()];
-    all.extend(cuda::devices());
-    all
+    (0..count()).filter_map(info).collect()
+}
+
+/// How many [`devices`] there are; opens none, so it is quick.
+pub(crate) fn count() -> usize {
+    1 + cuda::find::count()
+}
+
+/// Number `index` of the [`devices`]; only that one is opened. `None` if out of range.
+pub(crate) fn info(index: usize) -> Option<DeviceInfo> {
+    match index.checked_sub(1) {
+        None => Some(cpu_info()),
+        Some(index) => cuda::find::entry(index),
+    }
+}
+
+/// The CPU, which is always there.
+pub(crate) fn cpu_info() -> DeviceInfo {
+    cpu::info()
 }
 
 /// Where a context computes.
@@ -102,7 +121,7 @@ impl Context {
     /// [`ErrorKind::InvalidArgument`] for any other text, [`ErrorKind::DeviceUnavailable`] when the named device
     /// cannot be used, with the reason.
     pub fn new(device: &str) -> Result<Self> {
-        Self::with_pool(device, cpu::shared_pool()?)
+        Self::with_pool(device, cpu::shared_pool)
     }
 
     /// As [`new`](Self::new), with `threads` worker threads of its own (0: as many as there are cores).
@@ -110,13 +129,16 @@ impl Context {
     /// # Errors
     /// As `new`; [`ErrorKind::OutOfMemory`] when the threads cannot be started.
     pub fn with_threads(device: &str, threads: usize) -> Result<Self> {
-        Self::with_pool(device, cpu::new_pool(threads)?)
+        Self::with_pool(device, || cpu::new_pool(threads))
     }
 
-    fn with_pool(device: &str, pool: Arc<ThreadPool>) -> Result<Self> {
+    fn with_pool(device: &str, start_pool: impl FnOnce() -> Result<Arc<ThreadPool>>) -> Result<Self> {
         let wanted = device.trim();
-        let context = |info, backend, automatic| Self { info, backend, automatic, pool, turn: Turn::default() };
-        let context = match wanted {
+        // The threads come last: a context that is refused should cost none.
+        let context = |info, backend, automatic| {
+            Ok(Self { info, backend, automatic, pool: start_pool()?, turn: Turn::default() })
+        };
+        let context: Result<Self> = match wanted {
             "" | "auto" => match cuda::Cuda::first_usable() {
                 Ok((cuda, mut info)) => {
                     info.reason = format!("auto chose {}: the first CUDA device that works", info.id);
@@ -149,6 +171,7 @@ impl Context {
                 context(info, Backend::Cuda(cuda), false)
             }
         };
+        let context = context?;
         log::info!("device {} ({}): {}", context.info.id, context.info.name, context.info.reason);
         Ok(context)
     }
@@ -162,7 +185,7 @@ impl Context {
     pub fn device_now(&self) -> DeviceInfo {
         let mut info = self.info.clone();
         match &self.backend {
-            Backend::Cpu => info.free_memory = cpu::info().free_memory,
+            Backend::Cpu => info.free_memory = cpu::free_memory(),
             Backend::Cuda(cuda) => info.free_memory = cuda.free_memory().unwrap_or(info.free_memory),
         }
         info

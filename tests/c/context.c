@@ -249,8 +249,7 @@ static void fail_to_make(void *unused) {
 
 static void failures_do_not_grow(const char *device) {
     (void)device;
-    /* With a driver each failure looks for it anew, which takes tens of milliseconds. */
-    must_not_grow(fail_to_make, NULL, (int)scaled(50, 2), (int)scaled(have_cuda() ? 200 : 1000, 20));
+    must_not_grow(fail_to_make, NULL, (int)scaled(50, 2), (int)scaled(1000, 20));
 }
 
 static void without_memory_for_threads_a_context_is_refused(const char *device) {

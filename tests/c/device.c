@@ -130,6 +130,24 @@ static void asking_often_costs_nothing(const char *device) {
     must_not_grow(ask_all, NULL, cuda ? 2 : (int)scaled(20, 2), cuda ? 5 : (int)scaled(300, 10));
 }
 
+static void counting_and_refusing_open_no_device(const char *device) {
+    (void)device;
+    isoline_device entry;
+    GOOD(isoline_device_init(&entry, sizeof entry));
+    /* The first call may look for the driver and start it. */
+    size_t count = isoline_device_count();
+    double started = seconds_now();
+    for (size_t round = 0; round < scaled(1000, 20); round++) {
+        isoline_context *context = NULL;
+        CHECK_NUMBER(isoline_device_count(), count);
+        REFUSED(isoline_device_info(count, &entry), ISOLINE_INVALID_ARGUMENT, "index");
+        REFUSED(isoline_context_new("cuda:99", &context), ISOLINE_DEVICE_UNAVAILABLE, NULL);
+    }
+    /* A few milliseconds. Looking for the driver in each round would take a second, opening a GPU minutes. */
+    double seconds = seconds_now() - started;
+    check_that(slow() || seconds < 0.5, __FILE__, __LINE__, "1000 rounds took %.3f s, not less than 0.5 s", seconds);
+}
+
 int main(void) {
     RUN(the_first_is_the_cpu);
     RUN_ON(every_entry_says_whether_it_is_usable_and_why, "all");
@@ -138,6 +156,7 @@ int main(void) {
     RUN(null_is_refused);
     RUN(a_struct_without_init_is_refused_and_untouched);
     RUN(what_a_newer_caller_has_more_is_left_alone);
+    RUN_ON(counting_and_refusing_open_no_device, "all");
     RUN_ON(asking_often_costs_nothing, "all");
     return summary();
 }
