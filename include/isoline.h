@@ -8,13 +8,17 @@
 //   isoline_last_error() is a sentence that says what was wanted, what was got and what to do.
 // Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
 //   Structs may grow at their end: a smaller one of an older caller is accepted, and so is a larger one of a newer
-//   caller as long as what this library does not know is zero.
+//   caller as long as what this library does not know is zero. Only isoline_point is as plain as it looks, for good.
 // Outputs come last and are written only on success. One exception, by design: a stack that is computed slice by
-//   slice streams its slices, so on a failure or a cancel every slice of the output is either whole or untouched.
+//   slice streams its slices, so on a failure or a cancel every slice of an output image is either whole or untouched.
+// Objects. What a call hands out (isoline_context, isoline_segments) belongs to the caller until its isoline_..._free,
+//   which takes NULL. Pointers into an object are borrowed: good until it is freed, and only to be read. An object is
+//   made whole and only on success.
 // NULL is checked everywhere; a pointer may be NULL only where its description says so. Sizes are checked for zero
 //   and overflow. NaN and infinity in parameters are refused by name; NaN in images is handled as each operation says.
 // Pixels. x is fastest, then y, then z; row 0 is at the top. Images are descriptions of the caller's memory: never
-//   copied whole on the host, never kept after the call. Input and output must not share memory.
+//   copied whole on the host, never kept after the call. An output must not share memory with an input or another
+//   output.
 // Trust. What C cannot check is taken on trust: a pointer that is not NULL points to what its type says and stays
 //   good during the call, struct_size is the size of its struct, strings end with NUL.
 // Errors never cross the boundary as panics, exceptions or aborts.
@@ -240,8 +244,87 @@ typedef uint32_t isoline_variant;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Which edge drawing.
+enum isoline_edge_drawing_profile
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // The parallel algorithm of Özsen, Topal and Akınlar, made independent of the order of the work.
+    ISOLINE_EDGE_DRAWING_PAPER = 0,
+    // The authors' later sequential algorithm: segments and edge map equal those of OpenCV's ximgproc.EdgeDrawing.
+    ISOLINE_EDGE_DRAWING_REFERENCE = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_edge_drawing_profile isoline_edge_drawing_profile;
+#else
+typedef uint32_t isoline_edge_drawing_profile;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How the gradient is measured: how much a pixel's three neighbours on either side weigh.
+enum isoline_gradient_operator
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // 1 2 1: an upright step of height h has, smoothed, the gradient 2.6 h.
+    ISOLINE_GRADIENT_SOBEL = 0,
+    // 1 1 1: 1.9 h.
+    ISOLINE_GRADIENT_PREWITT = 1,
+    // 3 10 3: 10.4 h.
+    ISOLINE_GRADIENT_SCHARR = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_gradient_operator isoline_gradient_operator;
+#else
+typedef uint32_t isoline_gradient_operator;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which implementation computes. All give the same edges and segments; they differ in speed.
+enum isoline_edge_drawing_variant
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // The fastest of the device.
+    ISOLINE_EDGE_DRAWING_DEFAULT = 0,
+    // Plain loops on one thread, the definition in code. CPU and paper profile only.
+    ISOLINE_EDGE_DRAWING_SCALAR = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_edge_drawing_variant isoline_edge_drawing_variant;
+#else
+typedef uint32_t isoline_edge_drawing_variant;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What is true of a segment, bit by bit. Unknown bits are to be ignored.
+enum isoline_segment_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // It is a loop: after the last point comes the first.
+    ISOLINE_SEGMENT_CLOSED = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_segment_flags isoline_segment_flags;
+#else
+typedef uint32_t isoline_segment_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // A device in use with what belongs to it: worker threads, kernels, pooled memory. Opaque.
 typedef struct isoline_context isoline_context;
+
+// Ordered chains of pixels, made by isoline_edge_drawing. Never changes once made. Opaque.
+typedef struct isoline_segments isoline_segments;
 
 // What is known of a device.
 typedef struct {
@@ -273,42 +356,41 @@ typedef struct {
     char reason[512];
 } isoline_device;
 
-// The parameters of isoline_edge_strength. Fill with isoline_edge_strength_params_init, then change what you need.
+// The parameters of isoline_edge_drawing. Fill with isoline_edge_drawing_params_init, then change what you need.
 typedef struct {
-    // Set by isoline_edge_strength_params_init.
+    // Set by isoline_edge_drawing_params_init.
     uint32_t struct_size;
-    // 2 (default): every slice by itself, four neighbours. 3: the stack is one volume, six neighbours.
-    uint32_t dimensions;
-    // An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATE.
-    uint32_t mode;
-    // An isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
-    uint32_t foreground;
-    // An isoline_start. Default: ISOLINE_START_MASK.
-    uint32_t start;
-    // An isoline_variant. Default: ISOLINE_VARIANT_DEFAULT.
+    // An isoline_edge_drawing_profile. Default: ISOLINE_EDGE_DRAWING_PAPER.
+    uint32_t profile;
+    // An isoline_gradient_operator. Default: ISOLINE_GRADIENT_SOBEL.
+    uint32_t edge_operator;
+    // Anchors are looked for on every row and every column whose number is a multiple of this, at least 1. Default 1:
+    // everywhere. A larger one finds fewer anchors and loses short edges.
+    uint32_t scan_interval;
+    // Segments of fewer points are dropped, and for the reference profile their edge pixels too. Default 10.
+    uint32_t min_length;
+    // Paper profile: 1: where an edge changes between horizontal and vertical it is followed on in both perpendicular
+    // directions. 0 (default): it ends there, as printed, unless an anchor continues it. 1 closes gaps at corners.
+    uint32_t follow_turns;
+    // An isoline_edge_drawing_variant. Default: ISOLINE_EDGE_DRAWING_DEFAULT.
     uint32_t variant;
-    // Iterations of eq. 3, 0 to 10,000,000. Default 50. More carry the field further from the shape, about the square
-    // root of their number in pixels. Unused by the converged mode.
-    uint64_t iterations;
-    // Converged mode: the most cycles to spend, at least 1. Default 100. When they do not suffice the result so far is
-    // given and the report's `converged` is 0.
-    uint64_t max_cycles;
-    // ρ in pixels, > 0. Default 64. The field falls off as exp(-distance/ρ): a larger ρ reaches further and smooths more.
-    double rho;
-    // Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, 0.2 in 2D and 0.15 in
-    // 3D, or 0.9 of the limit where that is less. Larger steps go further per iteration.
-    double time_step;
-    // In the image's own units. Default 0. With the default foreground every pixel above it is shape.
-    double threshold;
-    // ISOLINE_START_INPUT: the pixel value that starts at 0. start_min = start_max = 0 (default): automatic, 0 and 255
-    // for 8-bit images, else the smallest and largest finite pixel of the whole image.
-    double start_min;
-    // ISOLINE_START_INPUT: the pixel value that starts at 1.
-    double start_max;
-    // Converged mode: where to stop, in (0, 1). Default 1e-5. What it bounds is said in docs/edge_strength_converged.md;
-    // a smaller one costs more cycles.
-    double tolerance;
-} isoline_edge_strength_params;
+    // Must be 0.
+    uint32_t reserved;
+    // Pixels with a smaller gradient, |gx| + |gy| of the smoothed image, are never edges; in the image's own units, and
+    // one step of the integer gradient at least (1 for u8 and u16). Less than 0 (default: -1): automatic, 20 for 8-bit
+    // images, else 20/255 of the range from the smallest to the largest finite pixel of the whole input. A larger one
+    // gives fewer edges.
+    double gradient_threshold;
+    // How far an anchor's gradient must stand above those of its two neighbours across the edge; at least 0, in the
+    // image's own units. Default 0. A larger one gives fewer anchors, so that only marked edges are drawn.
+    double anchor_threshold;
+    // f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
+    // range_max = 0 (default): automatic, the smallest and largest finite pixel of the whole input. Must be 0 for 8- and
+    // 16-bit images, which are used as they are.
+    double range_min;
+    // f32 images: the pixel value of step 65535; pixels above count as it.
+    double range_max;
+} isoline_edge_drawing_params;
 
 // A description of the caller's pixels; the library copies nothing of it and keeps nothing. The struct itself is always
 // only read; the pixels of an output are written.
@@ -387,9 +469,77 @@ typedef struct {
     char device_name[128];
 } isoline_report;
 
+// The parameters of isoline_edge_strength. Fill with isoline_edge_strength_params_init, then change what you need.
+typedef struct {
+    // Set by isoline_edge_strength_params_init.
+    uint32_t struct_size;
+    // 2 (default): every slice by itself, four neighbours. 3: the stack is one volume, six neighbours.
+    uint32_t dimensions;
+    // An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATE.
+    uint32_t mode;
+    // An isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
+    uint32_t foreground;
+    // An isoline_start. Default: ISOLINE_START_MASK.
+    uint32_t start;
+    // An isoline_variant. Default: ISOLINE_VARIANT_DEFAULT.
+    uint32_t variant;
+    // Iterations of eq. 3, 0 to 10,000,000. Default 50. More carry the field further from the shape, about the square
+    // root of their number in pixels. Unused by the converged mode.
+    uint64_t iterations;
+    // Converged mode: the most cycles to spend, at least 1. Default 100. When they do not suffice the result so far is
+    // given and the report's `converged` is 0.
+    uint64_t max_cycles;
+    // ρ in pixels, > 0. Default 64. The field falls off as exp(-distance/ρ): a larger ρ reaches further and smooths more.
+    double rho;
+    // Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, 0.2 in 2D and 0.15 in
+    // 3D, or 0.9 of the limit where that is less. Larger steps go further per iteration.
+    double time_step;
+    // In the image's own units. Default 0. With the default foreground every pixel above it is shape.
+    double threshold;
+    // ISOLINE_START_INPUT: the pixel value that starts at 0. start_min = start_max = 0 (default): automatic, 0 and 255
+    // for 8-bit images, else the smallest and largest finite pixel of the whole image.
+    double start_min;
+    // ISOLINE_START_INPUT: the pixel value that starts at 1.
+    double start_max;
+    // Converged mode: where to stop, in (0, 1). Default 1e-5. What it bounds is said in docs/edge_strength_converged.md;
+    // a smaller one costs more cycles.
+    double tolerance;
+} isoline_edge_strength_params;
+
 // Receives a log message: UTF-8, without a line end, valid during the call. May be called on any thread that is inside a
 // call into Isoline, at the same time from several; must not throw or longjmp. It may call isoline_set_logger.
 typedef void (*isoline_log_fn)(void *user, uint32_t level, const char *message);
+
+// A pixel's place: column and row, counted from the top left pixel, which is (0, 0). Frozen: it never grows.
+typedef struct {
+    // Column.
+    uint32_t x;
+    // Row.
+    uint32_t y;
+} isoline_point;
+
+// All segments as flat arrays, borrowed: good until the segments are freed, and only to be read. Segment i has the
+// points offsets[i] up to, not including, offsets[i + 1].
+typedef struct {
+    // Set by isoline_segment_arrays_init.
+    uint32_t struct_size;
+    // 0.
+    uint32_t reserved;
+    // How many segments there are.
+    uint64_t count;
+    // How many points they have in all.
+    uint64_t point_count;
+    // `point_count` points; NULL when there are none.
+    const isoline_point *points;
+    // `count` + 1 numbers, from 0 up to `point_count`; never NULL.
+    const uint64_t *offsets;
+    // `count` sums of isoline_segment_flags; NULL when there are no segments.
+    const uint32_t *flags;
+    // `count` slices, counted from 0; NULL when there are no segments.
+    const uint32_t *slices;
+    // `count` means of the gradient over each segment's points, in the image's own units; NULL when there are no segments.
+    const float *mean_gradients;
+} isoline_segment_arrays;
 
 #ifdef __cplusplus
 extern "C" {
@@ -429,15 +579,17 @@ isoline_status isoline_context_trim(isoline_context *context);
 void isoline_context_free(isoline_context *context);
 
 // How many entries isoline_device_info can tell of: the CPU (entry 0), then each CUDA device. Where CUDA is unusable as a
-// whole (built without it, no driver, driver too old, no device) one entry with id "cuda" and usable 0 says why. Never
-// fails. Any thread.
+// whole (built without it, no driver, driver too old, no device) one entry with id "cuda" and usable 0 says why. Opens
+// no device. The driver is looked for once in a process: after installing one, restart the program. Never fails. Any
+// thread.
 size_t isoline_device_count(void);
 
 // Zeroes `device` and sets its struct_size. `struct_size`: sizeof(isoline_device).
 // Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 isoline_status isoline_device_init(isoline_device *device, size_t struct_size);
 
-// Tells of one device.
+// Tells of one device. A CUDA device is opened for a moment, to know that it works and what memory is free: 0.1 to 0.2 s
+// where no context is open on it.
 //
 // `index`: less than isoline_device_count().
 // `out`: a struct after isoline_device_init; written on success.
@@ -445,6 +597,66 @@ isoline_status isoline_device_init(isoline_device *device, size_t struct_size);
 // error: look at `usable` and `reason`. Any thread.
 isoline_status isoline_device_info(size_t index,
                                    isoline_device *out);
+
+// Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_drawing_params).
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *params, size_t struct_size);
+
+// Edge drawing: thin, connected edges as a map and as segments, ordered chains of pixels. Smooths the image (5 x 5
+// Gaussian, sigma 1), takes the gradient, finds anchors on its ridges and links them along the ridges (Özsen, Topal and
+// Akınlar; Topal and Akınlar 2012).
+//
+// Every slice of a stack is by itself. Everything is computed in integers, so that every device, variant and number of
+// threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest. Distances are in pixels:
+// the images' spacing is not used. There is no gap at the image's border: docs/edge_drawing.md says what holds there.
+//
+// Segments of the paper profile are the chains of the edge map, split where edges meet; they come in the order of their
+// slice, then of their first point (row by row), then of their second; a segment begins at the end that comes first
+// that way. Those of the reference profile come in the order in which the algorithm draws them.
+//
+// `context`: not NULL.
+// `input`: not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along x and along y.
+// `params`: NULL for the defaults.
+// `progress`: NULL for none.
+// `edges`: NULL when it is not wanted; else ISOLINE_U8, the input's size, memory of its own, host or CUDA: 255 on edges,
+// 0 elsewhere.
+// `segments`: NULL when they are not wanted; else receives them; free them with isoline_segments_free. Not written on
+// failure. One of `edges` and `segments` must be asked for.
+// `report`: NULL for none; else after isoline_report_init.
+// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a variant
+// that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY.
+// On an error `segments` and a single image are untouched, and of a stack each slice of `edges` is either whole or
+// untouched.
+isoline_status isoline_edge_drawing(isoline_context *context,
+                                    const isoline_image *input,
+                                    const isoline_edge_drawing_params *params,
+                                    const isoline_progress *progress,
+                                    const isoline_image *edges,
+                                    isoline_segments **segments,
+                                    isoline_report *report);
+
+// What edge drawing works with: the smoothed image, its gradient, the gradient's direction, and the anchors.
+//
+// `context`, `input`, `params`, `progress`, `report`: as for isoline_edge_drawing; min_length and follow_turns have no
+// effect here.
+// Each output may be NULL when it is not wanted, but not all; each has the input's size and memory of its own, host or
+// CUDA:
+// `smoothed`: the input's type. f32 images come back in their own units, in steps of 1/65535 of their range.
+// `gradient`: ISOLINE_F32; |gx| + |gy| in the image's own units, before the threshold. The reference profile sets the
+// outermost pixels one step below the threshold, so that they are never edges.
+// `direction`: ISOLINE_U8; 0 where the gradient is below the threshold, 1 for a horizontal edge, 2 for a vertical one.
+// `anchors`: ISOLINE_U8; 255 on anchors, 0 elsewhere.
+// Errors: as for isoline_edge_drawing. On an error a single image's outputs are untouched, and of a stack each slice of
+// each is either whole or untouched.
+isoline_status isoline_edge_drawing_maps(isoline_context *context,
+                                         const isoline_image *input,
+                                         const isoline_edge_drawing_params *params,
+                                         const isoline_progress *progress,
+                                         const isoline_image *smoothed,
+                                         const isoline_image *gradient,
+                                         const isoline_image *direction,
+                                         const isoline_image *anchors,
+                                         isoline_report *report);
 
 // Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_strength_params).
 // Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
@@ -497,6 +709,62 @@ isoline_status isoline_progress_init(isoline_progress *progress, size_t struct_s
 // to an operation. Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 isoline_status isoline_report_init(isoline_report *report,
                                    size_t struct_size);
+
+// How many segments there are. `segments`: NULL counts as none. Never fails. Any thread.
+size_t isoline_segments_count(const isoline_segments *segments);
+
+// The points of one segment, from one end to the other; neighbouring points are neighbouring pixels (of eight). The
+// header of isoline_edge_drawing says where a segment begins and in which order segments come.
+//
+// `segments`: not NULL. `index`: less than isoline_segments_count().
+// `points`: receives the first point's address, borrowed: good until the segments are freed, and only to be read.
+// `count`: receives how many there are, at least 1.
+// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; then neither is written. Any thread.
+isoline_status isoline_segments_points(const isoline_segments *segments,
+                                       size_t index,
+                                       const isoline_point **points,
+                                       size_t *count);
+
+// What is true of one segment.
+//
+// `segments`: not NULL. `index`: less than isoline_segments_count(). `flags`: receives a sum of isoline_segment_flags.
+// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; then nothing is written. Any thread.
+isoline_status isoline_segments_flags(const isoline_segments *segments,
+                                      size_t index,
+                                      uint32_t *flags);
+
+// The slice that one segment lies in.
+//
+// `segments`: not NULL. `index`: less than isoline_segments_count(). `slice`: receives the slice, counted from 0.
+// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; then nothing is written. Any thread.
+isoline_status isoline_segments_slice(const isoline_segments *segments,
+                                      size_t index,
+                                      uint64_t *slice);
+
+// How strong one segment is: the mean of the gradient over its points.
+//
+// `segments`: not NULL. `index`: less than isoline_segments_count(). `mean_gradient`: receives it, |gx| + |gy| as the
+// parameters' operator sums it, in the image's own units.
+// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; then nothing is written. Any thread.
+isoline_status isoline_segments_gradient(const isoline_segments *segments,
+                                         size_t index,
+                                         double *mean_gradient);
+
+// Zeroes `arrays` and sets its struct_size. `struct_size`: sizeof(isoline_segment_arrays).
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_segment_arrays_init(isoline_segment_arrays *arrays, size_t struct_size);
+
+// All segments in one call, without a copy.
+//
+// `segments`: not NULL. `arrays`: a struct after isoline_segment_arrays_init; written on success. Its pointers are
+// borrowed: good until the segments are freed.
+// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small. Any thread.
+isoline_status isoline_segments_all(const isoline_segments *segments,
+                                    isoline_segment_arrays *arrays);
+
+// Frees segments; every pointer into them is then dangling. `segments`: may be NULL. They must not be used again. Any
+// thread; the context that made them may be gone.
+void isoline_segments_free(isoline_segments *segments);
 
 // The version of the library that is loaded: major << 16 | minor << 8 | patch. The same major means a compatible C
 // API (while the major is 0: the same major and minor). Never fails. Any thread.

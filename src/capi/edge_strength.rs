@@ -8,6 +8,7 @@ use super::sized::{self, Sized32};
 use super::{guard, isoline_status};
 use crate::edge_strength::{self, Dimensions, Foreground, Mode, Params, Start, Variant};
 use crate::error::{Error, Result};
+use crate::image::PixelType;
 use crate::progress::Progress;
 
 /// When the edge strength stops.
@@ -230,7 +231,7 @@ pub unsafe extern "C" fn isoline_edge_strength(
                 // Refused now rather than after the work.
                 sized::read(report.cast_const(), "report")?;
             }
-            let target = output.output()?;
+            let target = output.output(PixelType::F32)?;
             let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
             let done = edge_strength::run(context, input.input(), &params.translate()?, progress, target)?;
             if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }

@@ -165,6 +165,19 @@ impl Checked {
         })
     }
 
+    /// As [`new`](Self::new); NULL is no image.
+    ///
+    /// # Safety
+    /// As [`sized::read`].
+    pub(super) unsafe fn optional(image: *const isoline_image, name: &'static str) -> Result<Option<Self>> {
+        // SAFETY: as the caller vouches.
+        if image.is_null() { Ok(None) } else { unsafe { Self::new(image, name) }.map(Some) }
+    }
+
+    pub(super) fn pixel_type(&self) -> PixelType {
+        self.pixel_type
+    }
+
     /// Refuses an output that shares bytes with an input, or whose own rows overlap.
     pub(super) fn check_output(&self, input: &Self) -> Result<()> {
         let [width, height, depth] = self.shape;
@@ -177,10 +190,15 @@ impl Checked {
                 format!("the rows or slices of the {} overlap each other; make its strides larger", self.name),
             ));
         }
-        if self.on_device == input.on_device && self.shares_bytes(input) {
+        self.check_apart(input)
+    }
+
+    /// Refuses an output that shares bytes with another image.
+    pub(super) fn check_apart(&self, other: &Self) -> Result<()> {
+        if self.on_device == other.on_device && self.shares_bytes(other) {
             return Err(Error::new(
                 ErrorKind::Overlap,
-                format!("the {} shares memory with the {}; give it memory of its own", self.name, input.name),
+                format!("the {} shares memory with the {}; give it memory of its own", self.name, other.name),
             ));
         }
         Ok(())
@@ -239,22 +257,46 @@ impl Checked {
     }
 
     /// # Safety
+    /// The pixels are writable for `'a`, and nothing else uses them.
+    unsafe fn view_mut<'a, T>(&self) -> ArrayViewMut3<'a, T> {
+        let [width, height, depth] = self.shape;
+        let [row, slice] = self.strides.map(|bytes| bytes / size_of::<T>());
+        let shape = (depth, height, width).strides((slice, row, 1));
+        // SAFETY: every pixel can be addressed and is aligned, and no two overlap.
+        unsafe { ArrayViewMut3::from_shape_ptr(shape, self.address as *mut T) }
+    }
+
+    /// The pixels as an output of the type that the operation writes.
+    ///
+    /// # Safety
     /// The pixels are writable for `'a`, nothing else uses them, and [`check_output`](Self::check_output) has passed.
-    pub(super) unsafe fn output<'a>(&self) -> Result<ImageMut<'a>> {
-        if self.pixel_type != PixelType::F32 {
+    pub(super) unsafe fn output<'a>(&self, wanted: PixelType) -> Result<ImageMut<'a>> {
+        if self.pixel_type != wanted {
             return Err(Error::new(
                 ErrorKind::InvalidType,
-                format!("the {} must be ISOLINE_F32, but it is {}", self.name, self.pixel_type.name()),
+                format!("the {} must be {}, but it is {}", self.name, c_name(wanted), c_name(self.pixel_type)),
             ));
         }
         if self.on_device {
             return Ok(ImageMut::Device(self.device_pixels()));
         }
-        let [width, height, depth] = self.shape;
-        let [row, slice] = self.strides.map(|bytes| bytes / size_of::<f32>());
-        let shape = (depth, height, width).strides((slice, row, 1));
-        // SAFETY: every pixel can be addressed and is aligned, and no two overlap.
-        Ok(ImageMut::F32(unsafe { ArrayViewMut3::from_shape_ptr(shape, self.address as *mut f32) }))
+        // SAFETY: as the caller vouches; the type is the one described.
+        Ok(unsafe {
+            match wanted {
+                PixelType::U8 => ImageMut::U8(self.view_mut()),
+                PixelType::U16 => ImageMut::U16(self.view_mut()),
+                PixelType::F32 => ImageMut::F32(self.view_mut()),
+            }
+        })
+    }
+}
+
+/// A pixel type as C calls it.
+fn c_name(pixel_type: PixelType) -> &'static str {
+    match pixel_type {
+        PixelType::U8 => "ISOLINE_U8",
+        PixelType::U16 => "ISOLINE_U16",
+        PixelType::F32 => "ISOLINE_F32",
     }
 }
 

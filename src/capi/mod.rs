@@ -9,22 +9,26 @@
 
 mod context;
 mod device;
+mod edge_drawing;
 mod edge_strength;
 mod image;
 mod log;
 mod progress;
 mod report;
+mod segments;
 mod sized;
 mod status;
 
 use crate::error::{Error, ErrorKind, Result};
 pub use context::*;
 pub use device::*;
+pub use edge_drawing::*;
 pub use edge_strength::*;
 pub use image::{isoline_image, isoline_image_init, isoline_memory, isoline_type};
 pub use log::{isoline_log_fn, isoline_log_level, isoline_set_logger};
 pub use progress::{isoline_progress, isoline_progress_fn, isoline_progress_init};
 pub use report::*;
+pub use segments::*;
 pub use status::*;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
