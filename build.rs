@@ -12,8 +12,9 @@ use std::process::Command;
 /// Architectures of the machine code in the fatbin; the lowest also goes in as PTX, for cards yet to come.
 const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 
-/// One kernel file per operation: `kernels/<name>.cu` becomes `$OUT_DIR/<name>.fatbin`.
-const KERNEL_FILES: [&str; 1] = ["edge_strength"];
+/// One kernel file per operation: `kernels/<name>.cu` becomes `$OUT_DIR/<name>.fatbin`, and `$OUT_DIR/fatbins.rs` names
+/// them all for `src/device/cuda.rs`.
+const KERNEL_FILES: &[&str] = &["edge_strength"];
 
 fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -30,6 +31,13 @@ fn main() {
             for name in KERNEL_FILES {
                 compile(&nvcc, &root.join("kernels"), name, &architectures, &out);
             }
+            let fatbins: String = KERNEL_FILES
+                .iter()
+                .map(|name| {
+                    format!("({name:?}, include_bytes!({:?}).as_slice()),\n", out.join(format!("{name}.fatbin")))
+                })
+                .collect();
+            fs::write(out.join("fatbins.rs"), format!("&[\n{fatbins}]\n")).expect("OUT_DIR is writable");
             println!("cargo:rustc-cfg=isoline_cuda");
             println!("cargo:rustc-env=ISOLINE_CUDA_LOWEST={}", architectures[0]);
         }

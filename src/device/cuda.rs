@@ -24,12 +24,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The kernels that build.rs compiled: one fatbin per operation.
+/// The kernels that build.rs compiled, one fatbin per operation with its name; or why there are none.
 #[cfg(isoline_cuda)]
-const FATBINS: Result<[(&str, &[u8]); 1], &str> =
-    Ok([("edge_strength", include_bytes!(concat!(env!("OUT_DIR"), "/edge_strength.fatbin")))]);
+const FATBINS: Result<&[(&str, &[u8])], &str> = Ok(include!(concat!(env!("OUT_DIR"), "/fatbins.rs")));
 #[cfg(not(isoline_cuda))]
-const FATBINS: Result<[(&str, &[u8]); 1], &str> = Err(env!("ISOLINE_NO_CUDA_REASON"));
+const FATBINS: Result<&[(&str, &[u8])], &str> = Err(env!("ISOLINE_NO_CUDA_REASON"));
 
 /// The lowest compute capability that the kernels are built for, as 75 for 7.5.
 #[cfg(isoline_cuda)]
@@ -157,7 +156,7 @@ impl Cuda {
     fn module(&self, name: &str) -> Result<Arc<CudaModule>> {
         let (name, image) = FATBINS
             .ok()
-            .and_then(|all| all.into_iter().find(|(known, _)| *known == name))
+            .and_then(|all| all.iter().find(|(known, _)| *known == name))
             .ok_or_else(|| Error::unsupported(format!("this build has no kernels named {name}")))?;
         let mut modules = self.modules.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(module) = modules.get(name) {
@@ -171,15 +170,17 @@ impl Cuda {
 
     /// The kernel `function` of the operation `module`; found once, then kept.
     pub(crate) fn function(&self, module: &str, function: &str) -> Result<CudaFunction> {
+        // Two operations may have a kernel of the same name.
+        let key = format!("{module}: {function}");
         let mut functions = self.functions.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(found) = functions.get(function) {
+        if let Some(found) = functions.get(&key) {
             return Ok(found.clone());
         }
         let found = self
             .module(module)?
             .load_function(function)
             .map_err(|e| failed(&format!("find the kernel {function}"), e))?;
-        functions.insert(function.to_owned(), found.clone());
+        functions.insert(key, found.clone());
         Ok(found)
     }
 
