@@ -140,7 +140,7 @@ impl Bench {
     /// Every variant on one picture; a table.
     fn table(&mut self, picture_name: &'static str, side: usize, counts: &[u64]) -> Outcome<()> {
         let input = picture(picture_name, side);
-        let mut output = Array3::zeros(input.dim());
+        let mut output = Array3::<f32>::zeros(input.dim());
         let mut resident = self.cuda.as_ref().map(|cuda| Resident::new(cuda, &input)).transpose()?;
         let mut lines = vec![self.scalar(picture_name, &input, &mut output)?];
         for &iterations in counts {
@@ -255,7 +255,7 @@ impl Bench {
             },
             ..Params::default()
         };
-        let mut output = Array3::zeros(input.dim());
+        let mut output = Array3::<f32>::zeros(input.dim());
         let fused = repeat(|| call(&self.cpu, &input, &mut output, &with(Variant::Fused, ITERATIONS)))?;
         let multigrid = repeat(|| call(&self.cpu, &input, &mut output, &steady))?;
         self.compare("cpu", "whole calls", side, multigrid, fused);

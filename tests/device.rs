@@ -1,6 +1,8 @@
 //! Devices and contexts from outside: what works everywhere, and what needs a CUDA device (skipped, saying why,
 //! where there is none).
 
+mod common;
+
 use isoline::edge_strength::{self, Mode, Params, Variant};
 use isoline::{Context, Continue, DeviceKind, ErrorKind, PixelType, devices};
 use ndarray::{Array2, Array3};
@@ -106,7 +108,7 @@ fn one_context_takes_turns() {
 fn a_context_inside_its_own_callback_is_refused() {
     let context = Context::new("auto").unwrap();
     let input = drawing(1, 64, 64, 0);
-    let mut output = Array3::zeros(input.dim());
+    let mut output = Array3::<f32>::zeros(input.dim());
     let mut seen = None;
     let mut callback = |_: f64, _: &str| {
         seen.get_or_insert_with(|| strength(&context, &input, &Params::default()).unwrap_err().kind());
@@ -146,7 +148,7 @@ fn cuda_a_limit_refuses_by_name_and_moves_auto_to_the_cpu() {
 
     let automatic = Context::new("auto").unwrap();
     automatic.set_memory_limit(1000);
-    let mut output = Array3::zeros(input.dim());
+    let mut output = Array3::<f32>::zeros(input.dim());
     let report =
         edge_strength::run(&automatic, input.view().into(), &Params::default(), None, output.view_mut().into())
             .unwrap();
@@ -195,15 +197,14 @@ fn cuda_the_automatic_start_range_is_measured_alike() {
         mode: Mode::Iterate { iterations: 3 },
         ..Params::default()
     };
-    let mut expected = Array3::zeros(input.dim());
+    let mut expected = Array3::<f32>::zeros(input.dim());
     edge_strength::run(&cpu, input.view().into(), &params, None, expected.view_mut().into()).unwrap();
     let mut source = context.device_image(PixelType::F32, [70, 50, 1]).unwrap();
     source.upload(input.view().into()).unwrap();
     let mut target = context.device_image(PixelType::F32, [70, 50, 1]).unwrap();
     edge_strength::run(&context, source.view(), &params, None, target.view_mut()).unwrap();
-    let got = target.download().unwrap();
-    let off = got.iter().zip(expected.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-    assert!(off <= 1e-6, "{off}");
+    let got = Array3::from_shape_vec(input.dim(), target.download().unwrap()).unwrap();
+    common::assert_same(&got, &expected, "from device memory");
 }
 
 #[test]

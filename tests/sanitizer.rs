@@ -1,7 +1,10 @@
 //! Every CUDA kernel at least once, on images small enough for NVIDIA's compute-sanitizer (memcheck, racecheck,
-//! initcheck: see `scripts/gpu-run.sh`). Results are compared with the CPU's, so that they are worth something without
-//! the sanitizer too. Skipped, saying why, where there is no CUDA device.
+//! initcheck: see `scripts/gpu-run.sh`). Results are compared with the CPU's, bit for bit where the CPU has fused
+//! multiply-add, so that they are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA device.
 
+mod common;
+
+use common::assert_same;
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
 use isoline::{Context, DeviceKind, Image, PixelType};
 use ndarray::Array3;
@@ -36,11 +39,7 @@ fn run(context: &Context, input: Image<'_>, shape: [usize; 3], params: &Params) 
     output
 }
 
-fn largest_difference(a: &Array3<f32>, b: &Array3<f32>) -> f32 {
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
-}
-
-/// Iterates on both devices with every variant, pixel type and start; the difference may be that of a CPU without FMA.
+/// Iterates on both devices with every variant, pixel type and start.
 fn compare(dimensions: Dimensions, shapes: &[[usize; 3]]) {
     let Some((cuda, cpu)) = contexts() else { return };
     assert_eq!(cuda.device().kind, DeviceKind::Cuda);
@@ -57,8 +56,7 @@ fn compare(dimensions: Dimensions, shapes: &[[usize; 3]]) {
                 let expected = run(&cpu, image, shape, &params);
                 for variant in [Variant::Fused, Variant::Shared, Variant::Texture] {
                     let got = run(&cuda, image, shape, &Params { variant, ..params.clone() });
-                    let off = largest_difference(&got, &expected);
-                    assert!(off <= 1e-6, "{variant:?} on {shape:?}: {off}");
+                    assert_same(&got, &expected, &format!("{variant:?} on {shape:?}, {start:?}"));
                 }
             }
         }
@@ -81,8 +79,7 @@ fn sanitizer_large_slices() {
         let params = Params { mode, threshold: 200.0, rho: 16.0, start: Start::Input(None), ..Params::default() };
         let expected = run(&cpu, input.view().into(), shape, &params);
         let got = run(&cuda, input.view().into(), shape, &params);
-        let off = largest_difference(&got, &expected);
-        assert!(off <= 1e-6, "{shape:?}: {off}");
+        assert_same(&got, &expected, &format!("{shape:?}"));
     }
 }
 
@@ -105,8 +102,7 @@ fn sanitizer_range() {
     let mut target = cuda.device_image(PixelType::F32, [77, 45, 2]).unwrap();
     edge_strength::run(&cuda, source.view(), &params, None, target.view_mut()).unwrap();
     let got = Array3::from_shape_vec(shape, target.download().unwrap()).unwrap();
-    let off = largest_difference(&got, &expected);
-    assert!(off <= 1e-6, "{off}");
+    assert_same(&got, &expected, "from device memory");
 }
 
 #[test]
@@ -119,8 +115,7 @@ fn sanitizer_converged() {
             let params = Params { dimensions, mode, threshold: 200.0, rho: 16.0, ..Params::default() };
             let expected = run(&cpu, input.view().into(), shape, &params);
             let got = run(&cuda, input.view().into(), shape, &params);
-            let off = largest_difference(&got, &expected);
-            assert!(off <= 1e-4, "{dimensions:?} {shape:?}: {off}");
+            common::assert_close(&got, &expected.mapv(f64::from), 1e-4, &format!("{dimensions:?} {shape:?}"));
         }
     }
 }

@@ -90,7 +90,7 @@ fn sizes_must_be_there_and_fit() {
 
         for empty in [s![..0, .., ..], s![.., ..0, ..], s![.., .., ..0]] {
             let input = input.slice(empty);
-            let mut output = Array3::zeros(input.dim());
+            let mut output = Array3::<f32>::zeros(input.dim());
             let error =
                 edge_strength::run(&machine.context, input.into(), &Params::default(), None, output.view_mut().into())
                     .unwrap_err();
@@ -141,7 +141,7 @@ fn progress_comes_to_its_end() {
             fractions.push(fraction);
             Continue::Yes
         };
-        let mut output = Array3::zeros(input.dim());
+        let mut output = Array3::<f32>::zeros(input.dim());
         let params = Params { variant, ..iterate(Dimensions::Slices, 64.0, 300) };
         edge_strength::run(context, input.view().into(), &params, Some(&mut callback), output.view_mut().into())
             .unwrap();

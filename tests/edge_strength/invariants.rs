@@ -181,8 +181,9 @@ fn the_number_of_threads_changes_no_bit() {
 fn every_device_and_variant_gives_the_same() {
     let cpu = Context::new("cpu").unwrap();
     for (dimensions, input) in [(BOTH[0], drawing(2, 517, 1031)), (BOTH[1], drawing(40, 90, 133))] {
-        for (rho, time_step) in [(0.7, None), (64.0, Some(0.1)), (5000.0, None)] {
-            let params = Params { time_step, ..iterate(dimensions, rho, 200) };
+        let grey = Start::Input(Some([-20.0, 300.0]));
+        for (rho, time_step, start) in [(0.7, None, grey), (64.0, Some(0.1), Start::Mask), (5000.0, None, grey)] {
+            let params = Params { time_step, start, ..iterate(dimensions, rho, 200) };
             let expected = strength(&cpu, input.view(), &params);
             everywhere(|context, variant, name| {
                 let got = strength(context, input.view(), &Params { variant, ..params.clone() });

@@ -2,10 +2,13 @@
 //! errors. Everything runs on the CPU; where there is a CUDA device it runs there too, in every variant.
 
 mod accuracy;
+#[path = "../common/mod.rs"]
+mod common;
 mod errors;
 mod invariants;
 mod reference;
 
+use common::{assert_bits, assert_close};
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Variant};
 use isoline::{Context, Image, Report};
 use ndarray::Array3;
@@ -66,38 +69,12 @@ fn iterate(dimensions: Dimensions, rho: f64, iterations: u64) -> Params {
     Params { dimensions, rho, mode: Mode::Iterate { iterations }, ..Params::default() }
 }
 
-/// Whether the fast path has fused multiply-add here; without it its results may differ in the last bits.
-fn fused_multiply_add() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-    #[cfg(not(target_arch = "x86_64"))]
-    cfg!(target_arch = "aarch64")
-}
-
 /// Fails unless `got` equals `expected` bit for bit, or to 1e-6 for a variant that promises no more.
 fn assert_same(got: &Array3<f32>, expected: &Array3<f32>, variant: Variant, what: &str) {
-    assert_eq!(got.dim(), expected.dim(), "{what}");
-    if variant == Variant::Scalar || !fused_multiply_add() {
+    if variant == Variant::Scalar {
         assert_close(got, &expected.mapv(f64::from), 1e-6, what);
     } else {
-        assert_bits(got, expected, what);
-    }
-}
-
-/// Fails unless the two are equal bit for bit.
-fn assert_bits(got: &Array3<f32>, expected: &Array3<f32>, what: &str) {
-    assert_eq!(got.dim(), expected.dim(), "{what}");
-    for ((index, got), expected) in got.indexed_iter().zip(expected) {
-        assert_eq!(got.to_bits(), expected.to_bits(), "{what}: {got:e} instead of {expected:e} at {index:?}");
-    }
-}
-
-/// Fails where the two differ by more than `tolerance`, or where `got` is not a number.
-fn assert_close(got: &Array3<f32>, expected: &Array3<f64>, tolerance: f64, what: &str) {
-    assert_eq!(got.dim(), expected.dim(), "{what}");
-    for ((index, got), expected) in got.indexed_iter().zip(expected) {
-        let off = (f64::from(*got) - expected).abs();
-        assert!(off <= tolerance, "{what}: {got:e} instead of {expected:e} at {index:?}, off by {off:e}");
+        common::assert_same(got, expected, what);
     }
 }
 

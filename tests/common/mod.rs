@@ -1,0 +1,38 @@
+//! What the tests of all operations say about two results.
+
+use ndarray::Array3;
+
+/// Whether the CPU's fast paths have fused multiply-add here; without it their last bits differ from CUDA's.
+pub fn fused_multiply_add() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    cfg!(target_arch = "aarch64")
+}
+
+/// Fails unless the CPU's fast path and CUDA gave the same bits, or, where the CPU has no fused multiply-add, the same
+/// to 1e-6.
+pub fn assert_same(got: &Array3<f32>, expected: &Array3<f32>, what: &str) {
+    if fused_multiply_add() {
+        assert_bits(got, expected, what);
+    } else {
+        assert_close(got, &expected.mapv(f64::from), 1e-6, what);
+    }
+}
+
+/// Fails unless the two are equal bit for bit.
+pub fn assert_bits(got: &Array3<f32>, expected: &Array3<f32>, what: &str) {
+    assert_eq!(got.dim(), expected.dim(), "{what}");
+    for ((index, got), expected) in got.indexed_iter().zip(expected) {
+        assert_eq!(got.to_bits(), expected.to_bits(), "{what}: {got:e} instead of {expected:e} at {index:?}");
+    }
+}
+
+/// Fails where the two differ by more than `tolerance`, or where `got` is not a number.
+pub fn assert_close(got: &Array3<f32>, expected: &Array3<f64>, tolerance: f64, what: &str) {
+    assert_eq!(got.dim(), expected.dim(), "{what}");
+    for ((index, got), expected) in got.indexed_iter().zip(expected) {
+        let off = (f64::from(*got) - expected).abs();
+        assert!(off <= tolerance, "{what}: {got:e} instead of {expected:e} at {index:?}, off by {off:e}");
+    }
+}
