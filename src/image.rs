@@ -224,3 +224,14 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
     }
     Ok(())
 }
+
+/// A zeroed vector, or an error instead of an abort when there is no memory. Every buffer of an image's size is made by
+/// this. The system zeroes large ones page by page when they are first used.
+pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
+    bytemuck::try_zeroed_vec(count).map_err(|()| {
+        Error::memory(format!(
+            "{} of main memory could not be had; close other programs or work on fewer pixels at a time",
+            crate::error::human_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
+        ))
+    })
+}

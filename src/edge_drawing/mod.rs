@@ -22,8 +22,10 @@
 //! * **Stacks:** every slice by itself.
 
 mod cuda;
+mod front;
 mod on_cpu;
 mod prepare;
+mod scalar;
 mod segments;
 
 pub use segments::{Point, Segment, Segments};

@@ -100,3 +100,10 @@ impl Segments {
         &self.mean_gradients
     }
 }
+
+/// A chain of pixels of one slice, as [`scalar`](super::scalar) makes them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Chain {
+    pub(super) points: Vec<Point>,
+    pub(super) closed: bool,
+}

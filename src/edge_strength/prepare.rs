@@ -3,6 +3,7 @@
 use super::{Foreground, Plan, Start, type_range};
 use crate::error::{Error, Result};
 use crate::image::Image;
+pub(super) use crate::image::zeroed;
 use ndarray::{ArrayView2, ArrayView3, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -133,15 +134,4 @@ impl ToF32 for f32 {
     fn to_f32(self) -> f32 {
         self
     }
-}
-
-/// A zeroed vector, or an error instead of an abort when there is no memory. Every buffer of an image's size is made by
-/// this. The system zeroes large ones page by page when they are first used.
-pub(super) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
-    bytemuck::try_zeroed_vec(count).map_err(|()| {
-        Error::memory(format!(
-            "{} of main memory could not be had; close other programs or work on fewer pixels at a time",
-            crate::error::human_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
-        ))
-    })
 }

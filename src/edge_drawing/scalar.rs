@@ -1,0 +1,261 @@
+//! The paper profile's definition in code: plain loops on one thread, slow and readable. The fast paths, on the CPU and
+//! on CUDA, are tested against it bit for bit.
+
+use super::front::{Border, mirror};
+use super::prepare::Plan;
+use super::segments::{Chain, Point};
+use super::{Operator, Profile};
+use std::collections::HashSet;
+
+/// A working image of unsigned integers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Grid<T> {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) values: Vec<T>,
+}
+
+impl<T: Copy + Default> Grid<T> {
+    pub(super) fn from_fn(width: usize, height: usize, mut value: impl FnMut(usize, usize) -> T) -> Self {
+        let values = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| value(x, y)).collect();
+        Self { width, height, values }
+    }
+
+    pub(super) fn at(&self, x: usize, y: usize) -> T {
+        self.values[y * self.width + x]
+    }
+
+    /// The value, or 0 outside.
+    fn or_zero(&self, x: isize, y: isize) -> T {
+        if self.holds(x, y) { self.at(x as usize, y as usize) } else { T::default() }
+    }
+
+    fn mirrored(&self, x: isize, y: isize) -> T {
+        self.at(mirror(x, self.width), mirror(y, self.height))
+    }
+
+    fn holds(&self, x: isize, y: isize) -> bool {
+        (0..self.width as isize).contains(&x) && (0..self.height as isize).contains(&y)
+    }
+}
+
+/// The way an edge runs through a pixel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Direction {
+    #[default]
+    Horizontal,
+    Vertical,
+}
+
+/// Step 1: the 5 × 5 Gaussian of σ = 1, one rounding, mirrored at the border.
+pub(super) fn smooth(image: &Grid<u32>) -> Grid<u32> {
+    const TAPS: [u64; 5] = [14, 62, 104, 62, 14];
+    Grid::from_fn(image.width, image.height, |x, y| {
+        let mut sum = 0;
+        for (dy, wy) in (-2..).zip(TAPS) {
+            for (dx, wx) in (-2..).zip(TAPS) {
+                sum += wy * wx * u64::from(image.mirrored(x as isize + dx, y as isize + dy));
+            }
+        }
+        ((sum + (1 << 15)) >> 16) as u32
+    })
+}
+
+/// Step 2: |gx| + |gy| of the smoothed image, and the direction.
+pub(super) fn gradient(
+    smoothed: &Grid<u32>,
+    operator: Operator,
+    border: Border,
+    threshold: u32,
+) -> (Grid<u32>, Grid<Direction>) {
+    let weights: [i64; 3] = match operator {
+        Operator::Sobel => [1, 2, 1],
+        Operator::Prewitt => [1, 1, 1],
+        Operator::Scharr => [3, 10, 3],
+    };
+    let (width, height) = (smoothed.width, smoothed.height);
+    let slopes = Grid::from_fn(width, height, |x, y| {
+        let s = |dx: isize, dy: isize| i64::from(smoothed.mirrored(x as isize + dx, y as isize + dy));
+        let (mut gx, mut gy) = (0, 0);
+        for (k, weight) in (-1..).zip(weights) {
+            gx += weight * (s(1, k) - s(-1, k));
+            gy += weight * (s(k, 1) - s(k, -1));
+        }
+        (gx.unsigned_abs() as u32, gy.unsigned_abs() as u32)
+    });
+    let magnitude = Grid::from_fn(width, height, |x, y| {
+        let outermost = x == 0 || y == 0 || x + 1 == width || y + 1 == height;
+        match border {
+            Border::BelowThreshold if outermost => threshold - 1,
+            _ => slopes.at(x, y).0 + slopes.at(x, y).1,
+        }
+    });
+    let direction = Grid::from_fn(width, height, |x, y| {
+        let (gx, gy) = slopes.at(x, y);
+        if gx >= gy { Direction::Vertical } else { Direction::Horizontal }
+    });
+    (magnitude, direction)
+}
+
+/// Step 3, Table I: whether (x, y) is an anchor of the thresholded gradient.
+fn is_anchor(gradient: &Grid<u32>, direction: &Grid<Direction>, plan: &Plan, x: usize, y: usize) -> bool {
+    let here = gradient.at(x, y);
+    let scanned = y % plan.scan == 0 || x % plan.scan == 0;
+    let (dx, dy) = match direction.at(x, y) {
+        Direction::Horizontal => (0, 1),
+        Direction::Vertical => (1, 0),
+    };
+    let (x, y) = (x as isize, y as isize);
+    let exceeds = |other: u32| i64::from(here) - i64::from(other) >= i64::from(plan.anchor);
+    here > 0 && scanned && exceeds(gradient.or_zero(x - dx, y - dy)) && exceeds(gradient.or_zero(x + dx, y + dy))
+}
+
+/// The headings of a walk, each a step.
+const HEADINGS: [(isize, isize); 4] = [(-1, 0), (1, 0), (0, -1), (0, 1)];
+
+/// The headings that a pixel of this direction is walked in.
+fn headings(direction: Direction) -> [usize; 2] {
+    match direction {
+        Direction::Horizontal => [0, 1],
+        Direction::Vertical => [2, 3],
+    }
+}
+
+/// What the four steps make of a slice.
+pub(super) struct Drawing {
+    pub(super) smoothed: Grid<u32>,
+    /// Before thresholding.
+    pub(super) gradient: Grid<u32>,
+    pub(super) direction: Grid<Direction>,
+    pub(super) anchors: Grid<bool>,
+    pub(super) edges: Grid<bool>,
+}
+
+/// The four steps on one slice. `shuffle` may reorder the anchors, which changes nothing.
+pub(super) fn draw(image: &Grid<u32>, plan: &Plan, shuffle: impl FnOnce(&mut Vec<(usize, usize)>)) -> Drawing {
+    debug_assert_eq!(plan.profile, Profile::Paper);
+    let (width, height) = (image.width, image.height);
+    let smoothed = smooth(image);
+    let (full, direction) = gradient(&smoothed, plan.operator, Border::Mirror, plan.threshold);
+    let gradient =
+        Grid::from_fn(width, height, |x, y| Some(full.at(x, y)).filter(|g| *g >= plan.threshold).unwrap_or(0));
+    let anchors = Grid::from_fn(width, height, |x, y| is_anchor(&gradient, &direction, plan, x, y));
+    let mut starts: Vec<(usize, usize)> =
+        (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).filter(|(x, y)| anchors.at(*x, *y)).collect();
+    shuffle(&mut starts);
+
+    // Step 4, Table II: the walks still to do, and a mark for every (pixel, heading) that was walked.
+    let mut walks: Vec<(usize, usize, usize)> = Vec::new();
+    for (x, y) in starts {
+        walks.extend(headings(direction.at(x, y)).map(|heading| (x, y, heading)));
+    }
+    let mut marks = HashSet::new();
+    let mut edges = Grid::from_fn(width, height, |_, _| false);
+    while let Some((mut x, mut y, heading)) = walks.pop() {
+        let (dx, dy) = HEADINGS[heading];
+        while gradient.at(x, y) > 0 && headings(direction.at(x, y)).contains(&heading) && marks.insert((x, y, heading))
+        {
+            edges.values[y * width + x] = true;
+            // The three neighbours ahead: to one side (up or left), straight, to the other.
+            let ahead = [-1, 0, 1].map(|side| (x as isize + dx + side * dy.abs(), y as isize + dy + side * dx.abs()));
+            let [minus, straight, plus] = ahead.map(|(x, y)| gradient.or_zero(x, y));
+            let next = if minus > straight && minus > plus {
+                ahead[0]
+            } else if plus > straight && plus > minus {
+                ahead[2]
+            } else {
+                ahead[1]
+            };
+            if !gradient.holds(next.0, next.1) {
+                break;
+            }
+            (x, y) = (next.0 as usize, next.1 as usize);
+        }
+        // It arrived where the edge has the other direction.
+        if plan.follow_turns && gradient.at(x, y) > 0 && !headings(direction.at(x, y)).contains(&heading) {
+            let turned = headings(direction.at(x, y)).map(|heading| (x, y, heading));
+            walks.extend(turned.into_iter().filter(|walk| !marks.contains(walk)));
+        }
+    }
+    Drawing { smoothed, gradient: full, direction, anchors, edges }
+}
+
+/// The chains of an edge map, in canonical order: see [`super::segments`].
+pub(super) fn chains(edges: &Grid<bool>) -> Vec<Chain> {
+    let (width, height) = (edges.width as isize, edges.height as isize);
+    let on = |x: isize, y: isize| edges.holds(x, y) && edges.at(x as usize, y as usize);
+    let index = |(x, y): (isize, isize)| y * width + x;
+    // m-adjacency; neighbours in raster order.
+    let links = |(x, y): (isize, isize)| -> Vec<(isize, isize)> {
+        let mut linked = Vec::new();
+        for dy in -1..=1 {
+            for dx in -1..=1 {
+                let diagonal = dx != 0 && dy != 0;
+                let covered = diagonal && (on(x + dx, y) || on(x, y + dy));
+                if (dx, dy) != (0, 0) && on(x + dx, y + dy) && !covered {
+                    linked.push((x + dx, y + dy));
+                }
+            }
+        }
+        linked
+    };
+    let pixels: Vec<(isize, isize)> =
+        (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).filter(|(x, y)| on(*x, *y)).collect();
+    let mut found: Vec<(Vec<(isize, isize)>, bool)> = Vec::new();
+    let mut seen = HashSet::new();
+    // From every node along every link to the next node. Each chain is found from both ends, and is kept from the one
+    // with the smaller raster index, a loop by its smaller second point.
+    for &node in &pixels {
+        let starts = links(node);
+        if starts.len() == 2 {
+            continue;
+        }
+        seen.insert(node);
+        if starts.is_empty() {
+            found.push((vec![node], false));
+        }
+        for start in starts {
+            let mut chain = vec![node, start];
+            loop {
+                let [before, here] = [chain[chain.len() - 2], chain[chain.len() - 1]];
+                let onward = links(here);
+                if onward.len() != 2 {
+                    break;
+                }
+                seen.insert(here);
+                chain.push(if onward[0] == before { onward[1] } else { onward[0] });
+            }
+            let last = chain[chain.len() - 1];
+            if last == node {
+                chain.pop();
+                if index(start) < index(chain[chain.len() - 1]) {
+                    found.push((chain, true));
+                }
+            } else if index(node) < index(last) {
+                found.push((chain, false));
+            }
+        }
+    }
+    // What is left are loops without a node.
+    for &first in &pixels {
+        if seen.contains(&first) {
+            continue;
+        }
+        let mut chain = vec![first, links(first)[0]];
+        seen.insert(first);
+        loop {
+            let [before, here] = [chain[chain.len() - 2], chain[chain.len() - 1]];
+            seen.insert(here);
+            let onward = links(here);
+            let next = if onward[0] == before { onward[1] } else { onward[0] };
+            if next == first {
+                break;
+            }
+            chain.push(next);
+        }
+        found.push((chain, true));
+    }
+    found.sort_by_key(|(chain, _)| (index(chain[0]), chain.get(1).map(|second| index(*second))));
+    let point = |(x, y): (isize, isize)| Point { x: x as u32, y: y as u32 };
+    found.into_iter().map(|(chain, closed)| Chain { points: chain.into_iter().map(point).collect(), closed }).collect()
+}
