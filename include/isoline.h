@@ -491,8 +491,8 @@ typedef struct {
     uint64_t max_cycles;
     // ρ in pixels, > 0. Default 64. The field falls off as exp(-distance/ρ): a larger ρ reaches further and smooths more.
     double rho;
-    // Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, 0.2 in 2D and 0.15 in
-    // 3D, or 0.9 of the limit where that is less. Larger steps go further per iteration.
+    // Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, min(0.2, 0.9 of the
+    // limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
     double time_step;
     // In the image's own units. Default 0. With the default foreground every pixel above it is shape.
     double threshold;

@@ -81,8 +81,8 @@ pub struct isoline_edge_strength_params {
     pub max_cycles: u64,
     /// ρ in pixels, > 0. Default 64. The field falls off as exp(-distance/ρ): a larger ρ reaches further and smooths more.
     pub rho: f64,
-    /// Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, 0.2 in 2D and 0.15 in
-    /// 3D, or 0.9 of the limit where that is less. Larger steps go further per iteration.
+    /// Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, min(0.2, 0.9 of the
+    /// limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
     pub time_step: f64,
     /// In the image's own units. Default 0. With the default foreground every pixel above it is shape.
     pub threshold: f64,

@@ -103,7 +103,7 @@ pub struct Params {
     /// more.
     pub rho: f64,
     /// Δt, at most 1/(4 + 1/ρ²) in 2D and 1/(6 + 1/ρ²) in 3D (above, the maximum principle fails). `None` (default):
-    /// 0.2 in 2D and 0.15 in 3D, or 0.9 of the limit where that is less. Larger steps go further per iteration.
+    /// min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
     pub time_step: Option<f64>,
     /// Which side of the threshold is the shape. Default: above.
     pub foreground: Foreground,
@@ -282,9 +282,9 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 
 /// Computes the edge strength of `input` into `output` (f32, the same size), 0..1.
 ///
-/// `input`: u8, u16 or f32; one slice or a stack. A stack of slices runs as a pipeline and each slice of `output` is
-/// written when it is done, in order ([`Report::slices_done`]): on an error or a cancel a slice is either whole or
-/// untouched. A single image or a volume is written only on success.
+/// `input`: u8, u16 or f32; one slice or a stack. A stack of slices runs as a pipeline with several slices in flight, each
+/// written when it is done: on an error or a cancel every slice of `output` is either whole or untouched, not always the
+/// first ones whole. A single image or a volume is written only on success.
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, a variant that the device does not have, no memory, a device
