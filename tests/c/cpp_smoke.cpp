@@ -1,7 +1,9 @@
 // The header from C++: types, linkage, and how a careful C++ program would wrap it.
-#include "images.h"
+#include "edges.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,6 +19,9 @@ static_assert(std::is_standard_layout<isoline_image>::value && std::is_trivial<i
 static_assert(std::is_standard_layout<isoline_report>::value && std::is_trivial<isoline_report>::value, "a C struct");
 static_assert(offsetof(isoline_image, struct_size) == 0 && offsetof(isoline_report, struct_size) == 0, "size first");
 static_assert(offsetof(isoline_edge_strength_params, struct_size) == 0, "size first");
+static_assert(offsetof(isoline_edge_drawing_params, struct_size) == 0, "size first");
+static_assert(std::is_same<std::underlying_type<isoline_segment_flags>::type, uint32_t>::value, "flags are unsigned");
+static_assert(std::is_standard_layout<isoline_segment_arrays>::value && sizeof(isoline_point) == 8, "C structs");
 
 namespace {
 
@@ -24,6 +29,11 @@ struct free_context {
     void operator()(isoline_context *context) const { isoline_context_free(context); }
 };
 using context_pointer = std::unique_ptr<isoline_context, free_context>;
+
+struct free_segments {
+    void operator()(isoline_segments *segments) const { isoline_segments_free(segments); }
+};
+using segments_pointer = std::unique_ptr<isoline_segments, free_segments>;
 
 context_pointer make_context(const std::string &device) { return context_pointer(open_context(device.c_str())); }
 
@@ -112,6 +122,37 @@ void threads_work_side_by_side(const char *device) {
     CHECK(same == std::vector<int>(4, 1));
 }
 
+void a_unique_pointer_owns_segments(const char *device) {
+    // A bright square on black: one edge runs round it, or several that meet.
+    std::vector<uint8_t> pixels(64 * 64, 0), map(64 * 64, NOT_WRITTEN);
+    for (size_t i = 0; i < pixels.size(); i++) {
+        pixels[i] = i % 64 >= 20 && i % 64 < 44 && i / 64 >= 20 && i / 64 < 44 ? 200 : 0;
+    }
+    isoline_edge_drawing_params params = edge_defaults();
+    params.min_length = 1;
+    isoline_segments *made = nullptr;
+    {
+        context_pointer context = make_context(device);
+        const isoline_image input = describe(ISOLINE_U8, 64, 64, 1, pixels.data());
+        const isoline_image edges = describe(ISOLINE_U8, 64, 64, 1, map.data());
+        GOOD(isoline_edge_drawing(context.get(), &input, &params, nullptr, &edges, &made, nullptr));
+    }
+    segments_pointer segments(made);
+    std::vector<uint8_t> drawn_again(map.size(), 0);
+    for (size_t i = 0; i < isoline_segments_count(segments.get()); i++) {
+        const isoline_point *points = nullptr;
+        size_t count = 0;
+        GOOD(isoline_segments_points(segments.get(), i, &points, &count));
+        for (const isoline_point *point = points; point != points + count; ++point) {
+            drawn_again[point->y * 64 + point->x] = 255;
+            const int from_centre = std::max(std::abs(int(point->x) - 32), std::abs(int(point->y) - 32));
+            CHECK(from_centre >= 9 && from_centre <= 15);
+        }
+    }
+    CHECK(drawn_again == map);
+    CHECK(isoline_segments_count(segments.get()) >= 1);
+}
+
 void errors_do_not_throw(const char *device) {
     context_pointer context = make_context(device);
     bool thrown = false;
@@ -136,6 +177,7 @@ int main() {
     RUN_ON_EACH(a_lambda_is_a_callback);
     RUN_ON_EACH(enumerators_and_numbers_mix);
     RUN_ON_EACH(threads_work_side_by_side);
+    RUN_ON_EACH(a_unique_pointer_owns_segments);
     RUN_ON_EACH(errors_do_not_throw);
     return summary();
 }

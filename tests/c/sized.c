@@ -18,6 +18,8 @@ INIT(image, "image")
 INIT(progress, "progress")
 INIT(report, "report")
 INIT(edge_strength_params, "params")
+INIT(edge_drawing_params, "params")
+INIT(segment_arrays, "arrays")
 
 typedef struct {
     const char *name;
@@ -32,6 +34,8 @@ static const kind KINDS[] = {
     {"isoline_progress", "progress", sizeof(isoline_progress), init_progress},
     {"isoline_report", "report", sizeof(isoline_report), init_report},
     {"isoline_edge_strength_params", "params", sizeof(isoline_edge_strength_params), init_edge_strength_params},
+    {"isoline_edge_drawing_params", "params", sizeof(isoline_edge_drawing_params), init_edge_drawing_params},
+    {"isoline_segment_arrays", "arrays", sizeof(isoline_segment_arrays), init_segment_arrays},
 };
 enum { COUNT = sizeof KINDS / sizeof KINDS[0], GUARD = 64, FILL = 0xA5 };
 
@@ -170,6 +174,25 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK_NUMBER(params.threshold, 0);
     CHECK(params.start_min == 0 && params.start_max == 0);
     CHECK_NUMBER(params.tolerance, 1e-5);
+
+    isoline_edge_drawing_params drawing;
+    GOOD(isoline_edge_drawing_params_init(&drawing, sizeof drawing));
+    CHECK_NUMBER(drawing.profile, ISOLINE_EDGE_DRAWING_PAPER);
+    CHECK_NUMBER(drawing.edge_operator, ISOLINE_GRADIENT_SOBEL);
+    CHECK_NUMBER(drawing.scan_interval, 1);
+    CHECK_NUMBER(drawing.min_length, 10);
+    CHECK_NUMBER(drawing.follow_turns, 0);
+    CHECK_NUMBER(drawing.variant, ISOLINE_EDGE_DRAWING_DEFAULT);
+    CHECK_NUMBER(drawing.reserved, 0);
+    CHECK_NUMBER(drawing.gradient_threshold, -1);
+    CHECK_NUMBER(drawing.anchor_threshold, 0);
+    CHECK(drawing.range_min == 0 && drawing.range_max == 0);
+
+    isoline_segment_arrays arrays;
+    GOOD(isoline_segment_arrays_init(&arrays, sizeof arrays));
+    CHECK(arrays.reserved == 0 && arrays.count == 0 && arrays.point_count == 0);
+    CHECK(arrays.points == NULL && arrays.offsets == NULL && arrays.flags == NULL);
+    CHECK(arrays.slices == NULL && arrays.mean_gradients == NULL);
 
     unsigned char zeros[sizeof(isoline_device)] = {0};
     isoline_device entry;

@@ -1,0 +1,315 @@
+/* The paper profile of edge drawing straight from its definition, and a call of it to be spoilt. */
+#ifndef ISOLINE_TESTS_EDGES_H
+#define ISOLINE_TESTS_EDGES_H
+
+#include "images.h"
+
+/* No map of edges, directions or anchors has this value: an output that still holds it has not been written. */
+enum { NOT_WRITTEN = 77 };
+/* What isoline_edge_drawing_maps writes. */
+enum { NO_EDGE = 0, HORIZONTAL = 1, VERTICAL = 2 };
+
+static inline uint8_t *not_written(size_t count) {
+    uint8_t *pixels = (uint8_t *)allocate(count);
+    memset(pixels, NOT_WRITTEN, count);
+    return pixels;
+}
+
+static inline int is_not_written(const uint8_t *pixels, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (pixels[i] != NOT_WRITTEN) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static inline isoline_edge_drawing_params edge_defaults(void) {
+    isoline_edge_drawing_params params;
+    isoline_edge_drawing_params_init(&params, sizeof params);
+    return params;
+}
+
+/* Everything the definition gives for one slice. */
+typedef struct {
+    size_t width, height;
+    uint32_t *smoothed;
+    uint32_t *gradient; /* before the threshold */
+    uint8_t *direction; /* of every pixel, thresholded in `gradient_at` only */
+    uint8_t *anchors, *edges;
+    uint32_t threshold;
+} definition;
+
+/* Place i of n pixels, mirrored at the centre of the border pixels. */
+static inline size_t mirrored(long i, size_t n) {
+    long period = 2 * ((long)n - 1);
+    if (n == 1) {
+        return 0;
+    }
+    i = (i % period + period) % period;
+    return (size_t)(i < (long)n ? i : period - i);
+}
+
+static inline uint32_t pixel_at(const definition *d, const uint32_t *pixels, long x, long y) {
+    return pixels[mirrored(y, d->height) * d->width + mirrored(x, d->width)];
+}
+
+/* The gradient where it makes an edge; 0 below the threshold and outside. */
+static inline uint32_t gradient_at(const definition *d, long x, long y) {
+    if (x < 0 || y < 0 || x >= (long)d->width || y >= (long)d->height) {
+        return 0;
+    }
+    uint32_t g = d->gradient[(size_t)y * d->width + (size_t)x];
+    return g >= d->threshold ? g : 0;
+}
+
+static inline int stands_out(const definition *d, long x, long y, long dx, long dy, uint32_t above) {
+    return (int64_t)gradient_at(d, x, y) - (int64_t)gradient_at(d, x + dx, y + dy) >= (int64_t)above;
+}
+
+/* Table II from (x, y) in each of the directions of its pixel, with a mark for every pixel and heading. */
+static inline void walk(const definition *d, uint8_t *marks, long x, long y, int heading, int follow_turns) {
+    /* Left, right, up, down; for each what is straight ahead and what lies to the side. */
+    static const int ahead[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
+    for (;;) {
+        uint32_t g = gradient_at(d, x, y);
+        const int wanted = heading < 2 ? HORIZONTAL : VERTICAL;
+        const size_t i = g > 0 ? (size_t)y * d->width + (size_t)x : 0;
+        if (g == 0) {
+            return;
+        }
+        if (d->direction[i] != wanted) {
+            if (follow_turns) {
+                const int first = heading < 2 ? 2 : 0;
+                for (int turned = first; turned < first + 2; turned++) {
+                    /* A walk that was made before ends where it begins, so this ends, too. */
+                    if (!(marks[i] & 1 << turned)) {
+                        walk(d, marks, x, y, turned, follow_turns);
+                    }
+                }
+            }
+            return;
+        }
+        if (marks[i] & 1 << heading) {
+            return;
+        }
+        marks[i] |= (uint8_t)(1 << heading);
+        const int dx = ahead[heading][0], dy = ahead[heading][1], sx = dy != 0, sy = dx != 0;
+        const uint32_t minus = gradient_at(d, x + dx - sx, y + dy - sy);
+        const uint32_t straight = gradient_at(d, x + dx, y + dy);
+        const uint32_t plus = gradient_at(d, x + dx + sx, y + dy + sy);
+        const int side = minus > straight && minus > plus ? -1 : plus > straight && plus > minus ? 1 : 0;
+        x += dx + side * sx;
+        y += dy + side * sy;
+    }
+}
+
+/* `pixels`: one slice of integers. `threshold`, `anchor_threshold`: as integers. Of `params` the rest is read. */
+static inline definition define(const uint32_t *pixels, size_t width, size_t height, uint32_t threshold,
+                                uint32_t anchor_threshold, const isoline_edge_drawing_params *params) {
+    static const uint32_t taps[5] = {14, 62, 104, 62, 14};
+    static const int operators[3][3] = {{1, 2, 1}, {1, 1, 1}, {3, 10, 3}};
+    const int *weights = operators[params->edge_operator];
+    const size_t count = width * height;
+    definition d = {width, height, NULL, NULL, NULL, NULL, NULL, threshold};
+    d.smoothed = (uint32_t *)allocate(count * sizeof(uint32_t));
+    d.gradient = (uint32_t *)allocate(count * sizeof(uint32_t));
+    d.direction = (uint8_t *)allocate(count);
+    d.anchors = (uint8_t *)allocate(count);
+    d.edges = (uint8_t *)allocate(count);
+    for (size_t i = 0; i < count; i++) {
+        const long x = (long)(i % width), y = (long)(i / width);
+        uint64_t sum = (uint64_t)1 << 15;
+        for (int row = -2; row <= 2; row++) {
+            for (int column = -2; column <= 2; column++) {
+                sum += (uint64_t)taps[row + 2] * taps[column + 2] * pixel_at(&d, pixels, x + column, y + row);
+            }
+        }
+        d.smoothed[i] = (uint32_t)(sum >> 16);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const long x = (long)(i % width), y = (long)(i / width);
+        long gx = 0, gy = 0;
+        for (int k = -1; k <= 1; k++) {
+            gx += weights[k + 1] *
+                  ((long)pixel_at(&d, d.smoothed, x + 1, y + k) - (long)pixel_at(&d, d.smoothed, x - 1, y + k));
+            gy += weights[k + 1] *
+                  ((long)pixel_at(&d, d.smoothed, x + k, y + 1) - (long)pixel_at(&d, d.smoothed, x + k, y - 1));
+        }
+        d.gradient[i] = (uint32_t)(labs(gx) + labs(gy));
+        d.direction[i] = labs(gx) >= labs(gy) ? VERTICAL : HORIZONTAL;
+    }
+    uint8_t *marks = (uint8_t *)allocate(count);
+    memset(marks, 0, count);
+    for (size_t i = 0; i < count; i++) {
+        const long x = (long)(i % width), y = (long)(i / width);
+        const uint32_t scan = params->scan_interval;
+        const long dx = d.direction[i] == VERTICAL, dy = d.direction[i] == HORIZONTAL;
+        const int scanned = (size_t)y % scan == 0 || (size_t)x % scan == 0;
+        const int anchor = gradient_at(&d, x, y) > 0 && scanned && stands_out(&d, x, y, dx, dy, anchor_threshold) &&
+                           stands_out(&d, x, y, -dx, -dy, anchor_threshold);
+        d.anchors[i] = anchor ? 255 : 0;
+        if (anchor) {
+            const int first = d.direction[i] == HORIZONTAL ? 0 : 2;
+            walk(&d, marks, x, y, first, (int)params->follow_turns);
+            walk(&d, marks, x, y, first + 1, (int)params->follow_turns);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        d.edges[i] = marks[i] ? 255 : 0;
+    }
+    free(marks);
+    return d;
+}
+
+static inline void forget(definition *d) {
+    free(d->smoothed);
+    free(d->gradient);
+    free(d->direction);
+    free(d->anchors);
+    free(d->edges);
+}
+
+/* How many bytes differ. */
+static inline size_t differing(const uint8_t *a, const uint8_t *b, size_t count) {
+    size_t different = 0;
+    for (size_t i = 0; i < count; i++) {
+        different += a[i] != b[i];
+    }
+    return different;
+}
+
+/* Edge map and segments of packed 8-bit pixels. */
+static inline isoline_segments *segments_of(isoline_context *context, uint8_t *pixels, size_t width, size_t height,
+                                            size_t depth, const isoline_edge_drawing_params *params, uint8_t *map) {
+    isoline_segments *segments = NULL;
+    isoline_image input = describe(ISOLINE_U8, width, height, depth, pixels);
+    isoline_image edges = describe(ISOLINE_U8, width, height, depth, map);
+    GOOD(isoline_edge_drawing(context, &input, params, NULL, map == NULL ? NULL : &edges, &segments, NULL));
+    return segments;
+}
+
+/* The arrays of segments that may be looked at until they are freed. */
+static inline isoline_segment_arrays all_of(const isoline_segments *segments) {
+    isoline_segment_arrays arrays;
+    GOOD(isoline_segment_arrays_init(&arrays, sizeof arrays));
+    GOOD(isoline_segments_all(segments, &arrays));
+    return arrays;
+}
+
+static inline int same_segments(const isoline_segments *a, const isoline_segments *b) {
+    isoline_segment_arrays left = all_of(a), right = all_of(b);
+    const size_t count = (size_t)left.count, points = (size_t)left.point_count;
+    return left.count == right.count && left.point_count == right.point_count &&
+           memcmp(left.offsets, right.offsets, (count + 1) * sizeof *left.offsets) == 0 &&
+           (count == 0 || (memcmp(left.points, right.points, points * sizeof *left.points) == 0 &&
+                           memcmp(left.flags, right.flags, count * sizeof *left.flags) == 0 &&
+                           memcmp(left.slices, right.slices, count * sizeof *left.slices) == 0 &&
+                           memcmp(left.mean_gradients, right.mean_gradients, count * sizeof(float)) == 0));
+}
+
+/*
+ * What holds of the segments of any edge map, with a minimum length of 1 in the paper profile: each is a chain of
+ * neighbouring edge pixels, together they are the whole map, and (paper profile) they come in their canonical order.
+ */
+static inline void check_segments(const isoline_segments *segments, const uint8_t *edges, size_t width, size_t height,
+                                  size_t depth, int canonical) {
+    const size_t count = width * height * depth;
+    isoline_segment_arrays all = all_of(segments);
+    uint8_t *covered = (uint8_t *)allocate(count);
+    memset(covered, 0, count);
+    size_t outside = 0, apart = 0, empty = 0, out_of_order = 0, turned = 0, open_loops = 0;
+    uint64_t last[3] = {0, 0, 0};
+    for (size_t s = 0; s < all.count; s++) {
+        const isoline_point *points = all.points + all.offsets[s];
+        const size_t length = (size_t)(all.offsets[s + 1] - all.offsets[s]);
+        empty += length == 0;
+        outside += all.slices[s] >= depth;
+        if (length == 0 || all.slices[s] >= depth) {
+            continue;
+        }
+        for (size_t i = 0; i < length; i++) {
+            if (points[i].x >= width || points[i].y >= height) {
+                outside++;
+                continue;
+            }
+            covered[((size_t)all.slices[s] * height + points[i].y) * width + points[i].x] = 255;
+            if (i > 0) {
+                const int dx = abs((int)points[i].x - (int)points[i - 1].x);
+                const int dy = abs((int)points[i].y - (int)points[i - 1].y);
+                apart += dx > 1 || dy > 1 || dx + dy == 0;
+            }
+        }
+        const isoline_point first = points[0], end = points[length - 1];
+        const int closed = (all.flags[s] & ISOLINE_SEGMENT_CLOSED) != 0;
+        open_loops += closed && (abs((int)first.x - (int)end.x) > 1 || abs((int)first.y - (int)end.y) > 1);
+        const uint64_t key[3] = {all.slices[s], first.y * (uint64_t)width + first.x,
+                                 length > 1 ? points[1].y * (uint64_t)width + points[1].x : 0};
+        for (int k = 0; s > 0 && k < 3; k++) {
+            if (key[k] != last[k]) {
+                out_of_order += key[k] < last[k];
+                break;
+            }
+        }
+        memcpy(last, key, sizeof last);
+        turned += !closed && end.y * (uint64_t)width + end.x < key[1];
+    }
+    CHECK_NUMBER(empty, 0);
+    CHECK_NUMBER(outside, 0);
+    CHECK_NUMBER(apart, 0);
+    CHECK_NUMBER(open_loops, 0);
+    CHECK_NUMBER(differing(covered, edges, count), 0);
+    if (canonical) {
+        CHECK_NUMBER(out_of_order, 0);
+        CHECK_NUMBER(turned, 0);
+    }
+    free(covered);
+}
+
+/* A good call on a small picture, to be spoilt in one place. */
+enum { WIDTH = 48, HEIGHT = 32, COUNT = WIDTH * HEIGHT };
+
+typedef struct {
+    isoline_context *context;
+    uint8_t *pixels;
+    uint8_t *map;
+    isoline_image input, edges;
+    isoline_edge_drawing_params params;
+    isoline_segments *segments;
+    isoline_report report;
+} drawing_job;
+
+/* What `segments` holds before a call: an address that nobody may follow. */
+static inline isoline_segments *untouched(void) {
+    static int place;
+    return (isoline_segments *)(void *)&place;
+}
+
+static inline drawing_job new_drawing_job(const char *device) {
+    drawing_job made;
+    made.context = open_context(device);
+    made.pixels = drawing(WIDTH, HEIGHT, 1, 1);
+    made.map = not_written(COUNT);
+    made.input = describe(ISOLINE_U8, WIDTH, HEIGHT, 1, made.pixels);
+    made.edges = describe(ISOLINE_U8, WIDTH, HEIGHT, 1, made.map);
+    made.params = edge_defaults();
+    made.segments = untouched();
+    GOOD(isoline_report_init(&made.report, sizeof made.report));
+    return made;
+}
+
+static inline isoline_status draw(drawing_job *work) {
+    return isoline_edge_drawing(work->context, &work->input, &work->params, NULL, &work->edges, &work->segments,
+                                &work->report);
+}
+
+static inline void end_drawing_job(drawing_job *work) {
+    if (work->segments != untouched()) {
+        isoline_segments_free(work->segments);
+    }
+    free(work->map);
+    free(work->pixels);
+    isoline_context_free(work->context);
+}
+
+#endif
