@@ -6,7 +6,7 @@
 //             measuring the change)
 //   3D        the same steps one launch at a time: step, restrict, correct
 //
-// Operations and their order are those of src/edge_strength/multigrid.rs: the same cycles give the same bits.
+// Operations and their order are those of src/edge_strength/multigrid/: the same cycles give the same bits.
 // Buffers as in edge_strength.cu (pitch, bit mask), but pads of coarse masks are not filled and never read. All
 // reductions are maxima of non-negative floats, compared as integers, so no order of blocks changes a bit.
 // f32 fields: fine ones have shape (width, height), coarse ones (coarse_width, coarse_height), where a side is half,

@@ -1,0 +1,113 @@
+//! Rows of an image on their way into a tile: with mirrored ends, or interpolated from a coarser grid.
+
+use std::ops::Range;
+
+/// The pixel that lies at `index` when the image is mirrored at its borders again and again.
+pub(super) fn mirror(index: isize, count: usize) -> usize {
+    let index = index.rem_euclid(2 * count as isize) as usize;
+    if index < count { index } else { 2 * count - 1 - index }
+}
+
+/// The coarse cells that a fine one is interpolated from: the nearest (3/4) and the next (1/4).
+fn parents(index: usize, coarse: usize) -> [usize; 2] {
+    let near = index / 2;
+    let far = if index.is_multiple_of(2) { near.saturating_sub(1) } else { near + 1 };
+    [near.min(coarse - 1), far.min(coarse - 1)]
+}
+
+#[inline(always)]
+fn blend(near: f32, far: f32) -> f32 {
+    near.mul_add(0.75, 0.25 * far)
+}
+
+/// How a tile's rows lie on the image's.
+#[derive(Clone, Copy)]
+pub(super) struct Columns {
+    pub(super) first: usize,
+    pub(super) halo: usize,
+    pub(super) width: usize,
+}
+
+impl Columns {
+    /// The image's columns that a row of `full` pixels needs.
+    pub(super) fn image(&self, full: usize) -> Range<usize> {
+        // A mirrored halo reaches back into the image.
+        let mirrored = self.first < self.halo || self.first + full > self.width + self.halo;
+        if mirrored && self.width < 2 * full {
+            return 0..self.width;
+        }
+        let last = (self.first + full - self.halo).min(self.width);
+        self.first.saturating_sub(self.halo)..last
+    }
+
+    #[inline(always)]
+    pub(super) fn spread<T: Copy>(&self, line: &[T], into: &mut [f32], map: impl Fn(T) -> f32) {
+        self.spread_from(line, 0, into, map);
+    }
+
+    /// Copies a row of the image, whose first element is column `origin`, with mirrored ends.
+    #[inline(always)]
+    pub(super) fn spread_from<T: Copy>(&self, line: &[T], origin: usize, into: &mut [f32], map: impl Fn(T) -> f32) {
+        let left = self.halo.saturating_sub(self.first);
+        let right = (self.width + self.halo - self.first).min(into.len());
+        let from = self.first + left - self.halo - origin;
+        for (to, &value) in into[left..right].iter_mut().zip(&line[from..from + right - left]) {
+            *to = map(value);
+        }
+        for index in (0..left).chain(right..into.len()) {
+            into[index] = map(line[mirror((self.first + index) as isize - self.halo as isize, self.width) - origin]);
+        }
+    }
+}
+
+/// A coarse correction on its way to one row of a tile.
+#[derive(Default)]
+pub(super) struct Lines {
+    coarse: Vec<f32>,
+    pub(super) fine: Vec<f32>,
+    /// The image column of `fine[0]`.
+    pub(super) first: usize,
+}
+
+impl Lines {
+    /// Interpolates row (`y`, `z`) of the finer grid on `columns`: along z, then y, then x.
+    #[inline(always)]
+    pub(super) fn interpolate(
+        &mut self,
+        values: &[f32],
+        coarse: [usize; 3],
+        columns: Range<usize>,
+        [y, z]: [usize; 2],
+    ) {
+        let cells = columns.start / 2..columns.end.div_ceil(2);
+        // The line of coarse values with one more at each end; at the border the end is repeated.
+        let inner = cells.start.saturating_sub(1)..(cells.end + 1).min(coarse[0]);
+        let lead = usize::from(cells.start == 0);
+        self.coarse.resize(cells.len() + 2, 0.0);
+        let rows = parents(z, coarse[2])
+            .map(|z| parents(y, coarse[1]).map(|y| &values[(z * coarse[1] + y) * coarse[0]..][inner.clone()]));
+        let line = &mut self.coarse[lead..lead + inner.len()];
+        let [[near, far], [near_behind, far_behind]] = rows;
+        if coarse[2] > 1 {
+            let slices = near.iter().zip(near_behind).zip(far.iter().zip(far_behind));
+            for (to, ((a, b), (c, d))) in line.iter_mut().zip(slices) {
+                *to = blend(blend(*a, *b), blend(*c, *d));
+            }
+        } else {
+            for (to, (near, far)) in line.iter_mut().zip(near.iter().zip(far)) {
+                *to = blend(*near, *far);
+            }
+        }
+        let (first, last) = (self.coarse[lead], self.coarse[lead + inner.len() - 1]);
+        self.coarse[..lead].fill(first);
+        self.coarse[lead + inner.len()..].fill(last);
+        self.first = 2 * cells.start;
+        self.fine.resize(2 * cells.len(), 0.0);
+        let n = cells.len();
+        let (before, here, after) = (&self.coarse[..n], &self.coarse[1..n + 1], &self.coarse[2..n + 2]);
+        for (i, pair) in self.fine.chunks_exact_mut(2).enumerate() {
+            pair[0] = blend(here[i], before[i]);
+            pair[1] = blend(here[i], after[i]);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The converged mode: (∇² − λ)v = 0 off the shape, v = 1 on it, zero normal derivative at the border, by multigrid.
+//!
+//! **Method.** V-cycles on cell-centred grids, each half as fine as the one before. A coarse cell is fixed when any of
+//! its children is, so a coarse correction never leaks through a line one pixel wide and never overshoots. The price,
+//! corrections that miss a fringe along the shape, is paid by the smoother: a Chebyshev polynomial of the plain
+//! five-point (seven-point) update, whose steps run inside a tile while it is in the cache, so that many steps cost
+//! one pass over memory. Coarse right sides are sums of the children's residuals; corrections are interpolated
+//! linearly. Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed. The first guess
+//! is the coarse grids' own solution, made from coarse to fine by one cycle on each (nested iteration).
+//!
+//! **Accuracy.** Values are float32. Residuals are summed from differences, Σ(v_n − v) − λv, so λ is not lost beside
+//! 4 + λ however large ρ is; what remains is the rounding of the smoother, about 1e-6.
+//!
+//! **Same on every device.** Tiles, grids and order of operations are pure functions of the image's shape, and the only
+//! reduction is a maximum: any number of threads gives the same bits. The CUDA kernels do the same operations.
+//!
+//! Here are the cycles on the CPU; the grids' numbers are in `grids`, when to stop in `watch`, a smoothing in
+//! `relax`, what happens to a tile in `tile`, and the interpolation of coarse values in `lines`.
+//! `docs/edge_strength_converged.md` has the reasons, the measured rates and what did not pay.
+
+mod grids;
+mod lines;
+mod relax;
+#[cfg(test)]
+mod tests;
+mod tile;
+mod watch;
+
+use super::prepare::zeroed;
+use crate::error::Result;
+use crate::progress::Ticker;
+pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, MOST_STEPS, first_guess, grids};
+use rayon::prelude::*;
+use relax::{Tiles, relax};
+use std::ops::Range;
+pub(super) use watch::Watch;
+
+/// What a solve reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Solution {
+    pub cycles: u64,
+    /// The estimated largest error of any pixel; see [`Watch`].
+    pub residual: f64,
+    pub converged: bool,
+}
+
+/// What a solve is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Goal {
+    /// 1/ρ².
+    pub lambda: f64,
+    /// Stop when the estimated largest error of any pixel is at most this.
+    pub tolerance: f64,
+    pub max_cycles: u64,
+}
+
+/// Solves in place. `field` is packed, x fastest; in: the start, out: v. `fixed` is 1 on the shape. A `shape` of
+/// depth 1 is 2D.
+pub(super) fn solve(
+    field: &mut [f32],
+    fixed: &[u8],
+    shape: [usize; 3],
+    goal: &Goal,
+    ticker: &Ticker,
+) -> Result<Solution> {
+    if !fixed.contains(&1) {
+        field.fill(0.0);
+        return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
+    }
+    let mut levels = levels(fixed, shape, goal.lambda)?;
+    let finest = &mut levels[0];
+    finest.values.copy_from_slice(field);
+    finest.values.iter_mut().zip(fixed).filter(|(_, f)| **f != 0).for_each(|(v, _)| *v = 1.0);
+    let tiles = Tiles::default();
+    let mut entry = Entry::Values;
+    if let Some(first) = first_guess(levels.iter().map(|level| &level.grid)) {
+        let Level { values, fixed, .. } = &mut levels[first];
+        values.iter_mut().zip(&*fixed).for_each(|(value, &fixed)| *value = f32::from(fixed));
+        for index in (1..=first).rev() {
+            cycle(&mut levels[index..], entry, &tiles, ticker)?;
+            entry = Entry::Guess;
+        }
+    }
+    let mut watch = Watch::new();
+    let mut cycles = 0;
+    while cycles < goal.max_cycles && watch.residual > goal.tolerance {
+        watch.note(f64::from(cycle(&mut levels, entry, &tiles, ticker)?));
+        entry = Entry::Values;
+        cycles += 1;
+        ticker.set(watch.fraction(goal));
+    }
+    field.copy_from_slice(&levels[0].values);
+    Ok(Solution { cycles, residual: watch.residual, converged: watch.residual <= goal.tolerance })
+}
+
+/// A grid and its fields.
+struct Level {
+    grid: Grid,
+    fixed: Vec<u8>,
+    /// The finest grid: v. Others: the correction of the grid above.
+    values: Vec<f32>,
+    /// The values after the first smoothing.
+    smoothed: Vec<f32>,
+    /// The right side; empty (zero) on the finest grid.
+    right: Vec<f32>,
+}
+
+fn levels(fixed: &[u8], shape: [usize; 3], lambda: f64) -> Result<Vec<Level>> {
+    let mut levels: Vec<Level> = Vec::new();
+    for grid in grids(shape, lambda) {
+        let fixed = match levels.last() {
+            None => {
+                let mut copy = zeroed(fixed.len())?;
+                copy.copy_from_slice(fixed);
+                copy
+            }
+            Some(finer) => coarsen(&finer.fixed, finer.grid.shape, grid.shape)?,
+        };
+        if !levels.is_empty() && !fixed.contains(&0) {
+            break;
+        }
+        let cells = fixed.len();
+        let right = if levels.is_empty() { Vec::new() } else { zeroed(cells)? };
+        levels.push(Level { grid, fixed, values: zeroed(cells)?, smoothed: zeroed(cells)?, right });
+    }
+    Ok(levels)
+}
+
+/// The children of coarse cell `index` along one axis. When the count was rounded down, the last cell has three.
+fn children(index: usize, coarse: usize, fine: usize) -> Range<usize> {
+    2 * index..if index + 1 == coarse { fine } else { 2 * index + 2 }
+}
+
+fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Result<Vec<u8>> {
+    let mut cells: Vec<u8> = zeroed(coarse.iter().product())?;
+    cells.par_chunks_mut(coarse[0]).enumerate().for_each(|(row, cells)| {
+        for z in children(row / coarse[1], coarse[2], fine[2]) {
+            for y in children(row % coarse[1], coarse[1], fine[1]) {
+                let line = &fixed[(z * fine[1] + y) * fine[0]..][..fine[0]];
+                for (x, cell) in cells.iter_mut().enumerate() {
+                    *cell |= line[children(x, coarse[0], fine[0])].iter().fold(0, |any, f| any | f);
+                }
+            }
+        }
+    });
+    Ok(cells)
+}
+
+/// What a cycle does on the first of its grids.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    /// Solves for v, from the values there.
+    Values,
+    /// Solves for v, from the values of the next grid, interpolated.
+    Guess,
+    /// Solves for the correction of the grid above, from zero.
+    Correction,
+}
+
+/// One V-cycle from the first of `levels` down; returns the largest change of its values, but for a correction.
+fn cycle(levels: &mut [Level], entry: Entry, tiles: &Tiles, ticker: &Ticker) -> Result<f32> {
+    let Some((level, coarser)) = levels.split_first_mut() else { return Ok(0.0) };
+    let Level { grid, fixed, values, smoothed, right } = level;
+    let own = entry != Entry::Correction;
+    let problem = Problem {
+        grid,
+        weights: if own { &grid.own_weights } else { &grid.weights },
+        fixed,
+        right: if own { &[] } else { right },
+        tiles,
+    };
+    let Some(below) = coarser.first_mut() else {
+        const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
+        let start = if own { Source::Values(values) } else { Source::Zero };
+        relax(&problem, start, smoothed, None, false, ticker)?;
+        return relax(&problem, Source::Values(smoothed), values, None, own, ticker);
+    };
+    let start = match entry {
+        Entry::Values => Source::Values(values),
+        Entry::Guess => Source::Guess(&below.values, below.grid.shape),
+        Entry::Correction => Source::Zero,
+    };
+    relax(&problem, start, smoothed, Some((&mut below.right, below.grid.shape)), false, ticker)?;
+    cycle(coarser, Entry::Correction, tiles, ticker)?;
+    let correction = Source::Corrected(smoothed, &coarser[0].values, coarser[0].grid.shape);
+    relax(&problem, correction, values, None, own, ticker)
+}
+
+/// What stays the same in all passes over one grid.
+struct Problem<'a> {
+    grid: &'a Grid,
+    weights: &'a [f32],
+    fixed: &'a [u8],
+    right: &'a [f32],
+    tiles: &'a Tiles,
+}
+
+/// What a pass starts from.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Zero,
+    Values(&'a [f32]),
+    /// A coarser grid's values, interpolated, and 1 on the shape.
+    Guess(&'a [f32], [usize; 3]),
+    /// Values, and a coarser grid's values to be added by linear interpolation.
+    Corrected(&'a [f32], &'a [f32], [usize; 3]),
+}

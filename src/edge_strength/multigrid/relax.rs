@@ -1,0 +1,222 @@
+//! One smoothing of a grid by all threads: bands of tiles, with what comes before and after it (interpolation of the
+//! coarse correction; residuals for the coarse right side).
+
+use super::tile::Tile;
+use super::{Problem, Source};
+use crate::error::Result;
+use crate::progress::Ticker;
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Mutex;
+
+/// The workers' tiles between bands.
+pub(super) type Tiles = Mutex<Vec<Tile>>;
+
+/// A tile's extent without its halo; in 3D bands are TILE_Z slices. All but the first even, as children are pairs.
+const TILE_VOLUME: [usize; 3] = [128, 32, 16];
+const TILE_X: usize = 512;
+
+/// Rows of a 2D tile: more of them for large images waste less on the halo, fewer for small ones feed all cores.
+fn tile_rows(height: usize) -> usize {
+    if height < 2048 { 32 } else { 128 }
+}
+
+/// Smooths `source` into `target`, and sums the children's residuals into the coarser right side if there is one.
+/// Returns the largest difference between the new and the old `target` when `measured`, else 0.
+pub(super) fn relax(
+    problem: &Problem<'_>,
+    source: Source<'_>,
+    target: &mut [f32],
+    coarse: Option<(&mut [f32], [usize; 3])>,
+    measured: bool,
+    ticker: &Ticker,
+) -> Result<f32> {
+    let shape = problem.grid.shape;
+    let volume = shape[2] > 1;
+    // Bands along the slowest axis are independent pieces of the target.
+    let (axis, thickness) = if volume { (2, TILE_VOLUME[2]) } else { (1, tile_rows(shape[1])) };
+    let plane = |shape: [usize; 3]| shape[0] * if volume { shape[1] } else { 1 };
+    let (right, coarse_shape) = coarse.unwrap_or((&mut [], [0; 3]));
+    let mut right = if right.is_empty() {
+        Vec::new()
+    } else {
+        right.chunks_mut(plane(coarse_shape) * thickness / 2).map(Some).collect()
+    };
+    let bands: Vec<_> = target.chunks_mut(plane(shape) * thickness).collect();
+    // A last band of one leftover row has no coarse cells of its own.
+    right.resize_with(bands.len(), || None);
+    let changes = bands
+        .into_par_iter()
+        .zip(right)
+        .enumerate()
+        .map(|(index, (target, right))| {
+            let first = index * thickness;
+            let band = Band {
+                problem,
+                source,
+                measured,
+                ticker,
+                target,
+                right,
+                coarse: coarse_shape,
+                axis,
+                along: first..(first + thickness).min(shape[axis]),
+            };
+            Arch::new().dispatch(band)
+        })
+        .collect::<Vec<f32>>();
+    ticker.check()?;
+    Ok(changes.into_iter().fold(0.0, f32::max))
+}
+
+/// The rows (2D) or slices (3D) that one worker computes at a time, tile after tile.
+struct Band<'a> {
+    problem: &'a Problem<'a>,
+    source: Source<'a>,
+    measured: bool,
+    ticker: &'a Ticker,
+    target: &'a mut [f32],
+    right: Option<&'a mut [f32]>,
+    coarse: [usize; 3],
+    axis: usize,
+    along: Range<usize>,
+}
+
+impl WithSimd for Band<'_> {
+    type Output = f32;
+
+    /// Everything below is inlined into this, and so compiled for the vector unit that was found.
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, _simd: S) -> f32 {
+        self.relax()
+    }
+}
+
+impl Band<'_> {
+    #[inline(always)]
+    fn relax(&mut self) -> f32 {
+        let shape = self.problem.grid.shape;
+        let steps = self.problem.weights.len();
+        let volume = shape[2] > 1;
+        let extent = if volume { TILE_VOLUME } else { [TILE_X, tile_rows(shape[1]), 1] };
+        let halo = [steps + 1, steps + 1, if volume { steps + 1 } else { 0 }];
+        let largest: usize = (0..3).map(|axis| extent[axis].min(shape[axis]) + 2 * halo[axis]).product();
+        let lock = || self.problem.tiles.lock().unwrap_or_else(|e| e.into_inner());
+        let mut tile = lock().pop().unwrap_or_default();
+        tile.halo = halo;
+        for values in [&mut tile.current, &mut tile.next, &mut tile.free] {
+            values.resize(largest.max(values.len()), 0.0);
+        }
+        tile.right.resize(if self.problem.right.is_empty() { 0 } else { largest }, 0.0);
+        let mut change = 0f32;
+        let rows = if self.axis == 1 { self.along.clone() } else { 0..shape[1] };
+        let slices = if self.axis == 2 { self.along.clone() } else { 0..1 };
+        for y in rows.clone().step_by(extent[1]) {
+            for x in (0..shape[0]).step_by(extent[0]) {
+                if self.ticker.check().is_err() {
+                    // The caller sees it too, and what is here is not used.
+                    return change;
+                }
+                tile.first = [x, y, slices.start];
+                tile.size = [extent[0].min(shape[0] - x), extent[1].min(rows.end - y), slices.len()];
+                tile.full = std::array::from_fn(|axis| tile.size[axis] + 2 * tile.halo[axis]);
+                tile.smooth(self.problem, self.source);
+                change = change.max(self.store(&tile));
+                if self.right.is_some() {
+                    tile.residual(self.problem.grid.lambda);
+                    self.restrict(&tile);
+                }
+            }
+        }
+        lock().push(tile);
+        change
+    }
+
+    /// Where a row of the tile lies in the band's target.
+    fn row(&self, tile: &Tile, y: usize, z: usize) -> Range<usize> {
+        let [width, height, _] = self.problem.grid.shape;
+        let origin = if self.axis == 2 { [0, self.along.start] } else { [self.along.start, 0] };
+        let at = ((tile.first[2] + z - origin[1]) * height + tile.first[1] + y - origin[0]) * width + tile.first[0];
+        at..at + tile.size[0]
+    }
+
+    #[inline(always)]
+    fn store(&mut self, tile: &Tile) -> f32 {
+        /// Maxima kept side by side, so that the loop is vectorised.
+        const SIDE_BY_SIDE: usize = 16;
+        let mut largest = [0f32; SIDE_BY_SIDE];
+        for z in 0..tile.size[2] {
+            for y in 0..tile.size[1] {
+                let range = self.row(tile, y, z);
+                let target = &mut self.target[range];
+                let values = &tile.current[tile.at(0, y, z)..][..target.len()];
+                if self.measured {
+                    let (old, old_rest) = target.as_chunks::<SIDE_BY_SIDE>();
+                    let (new, new_rest) = values.as_chunks::<SIDE_BY_SIDE>();
+                    for (old, new) in old.iter().zip(new) {
+                        for i in 0..SIDE_BY_SIDE {
+                            largest[i] = larger(largest[i], (new[i] - old[i]).abs());
+                        }
+                    }
+                    for (old, new) in old_rest.iter().zip(new_rest) {
+                        largest[0] = larger(largest[0], (new - old).abs());
+                    }
+                }
+                target.copy_from_slice(values);
+            }
+        }
+        largest.into_iter().fold(0.0, f32::max)
+    }
+
+    /// Right side of a coarse cell: 4 × the mean of its children's residuals (a coarse pixel's unit of area is 4 fine
+    /// ones). The third child of a last cell only counts for the mask.
+    #[inline(always)]
+    fn restrict(&mut self, tile: &Tile) {
+        let Some(right) = &mut self.right else { return };
+        let shape = self.problem.grid.shape;
+        let volume = shape[2] > 1;
+        let [columns, rows, slices]: [Range<usize>; 3] = std::array::from_fn(|axis| {
+            tile.first[axis] / 2..(tile.first[axis] + tile.size[axis]).div_ceil(2).min(self.coarse[axis])
+        });
+        let base = self.along.start / 2;
+        let line = |y: usize, z: usize| &tile.next[tile.at(0, y, z)..][..tile.size[0]];
+        // A child beyond the border is the mirror of the one at the border.
+        let second = |index: usize, axis: usize| (2 * index + 1).min(shape[axis] - 1) - tile.first[axis];
+        for z in slices {
+            let depths = [2 * z - tile.first[2], second(z, 2)];
+            for y in rows.clone() {
+                let heights = [2 * y - tile.first[1], second(y, 1)];
+                let lines = depths.map(|z| heights.map(|y| line(y, z)));
+                let row = if volume { (z - base) * self.coarse[1] + y } else { y - base };
+                let target = &mut right[row * self.coarse[0]..][columns.clone()];
+                let sum =
+                    |[first, second]: [&[f32]; 2], a: usize, b: usize| (first[a] + first[b]) + (second[a] + second[b]);
+                let pairs = lines.map(|lines| lines.map(|line| line.as_chunks::<2>().0));
+                let (whole, rest) = target.split_at_mut(target.len().min(pairs[0][0].len()));
+                if volume {
+                    for (index, to) in whole.iter_mut().enumerate() {
+                        let [front, back] = lines.map(|lines| sum(lines, 2 * index, 2 * index + 1));
+                        *to = (front + back) * 0.5;
+                    }
+                } else {
+                    let [above, below] = pairs[0];
+                    for (to, (above, below)) in whole.iter_mut().zip(above.iter().zip(below)) {
+                        *to = (above[0] + above[1]) + (below[0] + below[1]);
+                    }
+                }
+                if let [to] = rest {
+                    let last = tile.size[0] - 1;
+                    let [front, back] = lines.map(|lines| sum(lines, last, last));
+                    *to = if volume { (front + back) * 0.5 } else { front };
+                }
+            }
+        }
+    }
+}
+
+/// Unlike `f32::max` one instruction: there are no NaNs here.
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}

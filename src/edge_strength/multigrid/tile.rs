@@ -1,0 +1,178 @@
+//! A tile in the cache, and the steps of the smoother and the residual on it.
+
+use super::lines::{Columns, Lines, mirror};
+use super::{Problem, Source};
+
+/// A tile in the cache: its pixels and a halo of steps + 1 around them. Outside the image the halo holds the image
+/// mirrored, whose update is the mirror of the update: that is the border condition, without a branch.
+#[derive(Default)]
+pub(super) struct Tile {
+    /// First pixel, and pixels, without the halo.
+    pub(super) first: [usize; 3],
+    pub(super) size: [usize; 3],
+    pub(super) halo: [usize; 3],
+    /// The extent with the halo.
+    pub(super) full: [usize; 3],
+    pub(super) current: Vec<f32>,
+    pub(super) next: Vec<f32>,
+    /// 0 on the shape, else 1.
+    pub(super) free: Vec<f32>,
+    /// Empty where the right side is zero.
+    pub(super) right: Vec<f32>,
+    lines: Lines,
+}
+
+impl Tile {
+    /// The index of a pixel, counted without the halo.
+    pub(super) fn at(&self, x: usize, y: usize, z: usize) -> usize {
+        ((z + self.halo[2]) * self.full[1] + y + self.halo[1]) * self.full[0] + x + self.halo[0]
+    }
+
+    /// Loads the tile and makes all steps, in a wave: each step follows one row (3D: slice) behind the step before it,
+    /// so that the rows in use stay in the fastest cache. Step t makes row r - t when row r arrives, and reads rows
+    /// that no step has overwritten yet. The result is in `current`.
+    #[inline(always)]
+    pub(super) fn smooth(&mut self, problem: &Problem<'_>, source: Source<'_>) {
+        let (weights, lambda) = (problem.weights, problem.grid.lambda);
+        debug_assert!(weights.len().is_multiple_of(2), "the last step must end in `current`");
+        let outer = if self.halo[2] > 0 { self.full[2] } else { self.full[1] };
+        for arrived in 0..outer + weights.len() {
+            if arrived < outer {
+                self.load(problem, source, arrived);
+            }
+            for (step, &weight) in weights.iter().enumerate().take(arrived) {
+                let margin = step + 1;
+                let row = arrived - margin;
+                if row < margin || row + margin >= outer {
+                    continue;
+                }
+                let forward = step % 2 == 0;
+                self.sweep(
+                    row,
+                    margin,
+                    forward,
+                    #[inline(always)]
+                    |sum, neighbours, centre, free, right| {
+                        let change = centre.mul_add(-lambda, centre.mul_add(-neighbours, sum.total())) - right;
+                        (weight * free).mul_add(change, centre)
+                    },
+                );
+            }
+        }
+    }
+
+    /// Fills row `arrived` (3D: slice) of the tile with its halo.
+    #[inline(always)]
+    fn load(&mut self, problem: &Problem<'_>, source: Source<'_>, arrived: usize) {
+        let [width, height, depth] = problem.grid.shape;
+        let columns = Columns { first: self.first[0], halo: self.halo[0], width };
+        let rows = if self.halo[2] > 0 { self.full[1] } else { 1 };
+        for row in arrived * rows..(arrived + 1) * rows {
+            let z = mirror((self.first[2] + row / self.full[1]) as isize - self.halo[2] as isize, depth);
+            let y = mirror((self.first[1] + row % self.full[1]) as isize - self.halo[1] as isize, height);
+            let from = (z * height + y) * width..(z * height + y + 1) * width;
+            let into = row * self.full[0]..(row + 1) * self.full[0];
+            let free = &mut self.free[into.clone()];
+            columns.spread(&problem.fixed[from.clone()], free, |fixed| if fixed == 0 { 1.0 } else { 0.0 });
+            if !problem.right.is_empty() {
+                columns.spread(&problem.right[from.clone()], &mut self.right[into.clone()], |value| value);
+            }
+            let current = &mut self.current[into.clone()];
+            match source {
+                Source::Zero => current.fill(0.0),
+                Source::Values(values) | Source::Corrected(values, ..) => {
+                    columns.spread(&values[from], current, |value| value);
+                }
+                Source::Guess(..) => current.iter_mut().zip(&*free).for_each(|(value, free)| *value = 1.0 - free),
+            }
+            if let Source::Corrected(_, coarse, coarse_shape) | Source::Guess(coarse, coarse_shape) = source {
+                self.lines.interpolate(coarse, coarse_shape, columns.image(self.full[0]), [y, z]);
+                let next = &mut self.next[into];
+                columns.spread_from(&self.lines.fine, self.lines.first, next, |value| value);
+                for ((value, &free), &correction) in current.iter_mut().zip(&*free).zip(&*next) {
+                    *value = free.mul_add(correction, *value);
+                }
+            }
+        }
+    }
+
+    /// The residual, from differences so that no rounding of 4v is left in it, into `next`; 0 on the shape.
+    #[inline(always)]
+    pub(super) fn residual(&mut self, lambda: f32) {
+        let (outer, margin) =
+            if self.halo[2] > 0 { (self.full[2], self.halo[2]) } else { (self.full[1], self.halo[1]) };
+        for row in margin..outer - margin {
+            self.sweep(
+                row,
+                margin,
+                true,
+                #[inline(always)]
+                |sum, _, centre, free, right| free * (right - centre.mul_add(-lambda, sum.differences(centre))),
+            );
+        }
+    }
+
+    /// Applies `update` to one row of the tile, in 3D to one slice, but for the outer `margin` pixels: from `current`
+    /// into `next` when `forward`, else back.
+    #[inline(always)]
+    fn sweep(&mut self, outer: usize, margin: usize, forward: bool, update: impl Fn(Sum, f32, f32, f32, f32) -> f32) {
+        let [width, height, _] = self.full;
+        let volume = self.halo[2] > 0;
+        let (source, target) = if forward { (&self.current, &mut self.next) } else { (&self.next, &mut self.current) };
+        let n = width - 2 * margin;
+        let rows = if volume { outer * height + margin..(outer + 1) * height - margin } else { outer..outer + 1 };
+        for row in rows {
+            let at = row * width + margin;
+            let line = |from: usize| &source[from..from + n];
+            let (left, right, up, down) = (line(at - 1), line(at + 1), line(at - width), line(at + width));
+            let centre = line(at);
+            let free = &self.free[at..at + n];
+            let target = &mut target[at..at + n];
+            if volume {
+                let (front, back) = (line(at - width * height), line(at + width * height));
+                let pairs = |i: usize| Sum([[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]], true);
+                if self.right.is_empty() {
+                    for i in 0..n {
+                        target[i] = update(pairs(i), 6.0, centre[i], free[i], 0.0);
+                    }
+                } else {
+                    let side = &self.right[at..at + n];
+                    for i in 0..n {
+                        target[i] = update(pairs(i), 6.0, centre[i], free[i], side[i]);
+                    }
+                }
+            } else {
+                let pairs = |i: usize| Sum([[left[i], right[i]], [up[i], down[i]], [0.0; 2]], false);
+                if self.right.is_empty() {
+                    for i in 0..n {
+                        target[i] = update(pairs(i), 4.0, centre[i], free[i], 0.0);
+                    }
+                } else {
+                    let side = &self.right[at..at + n];
+                    for i in 0..n {
+                        target[i] = update(pairs(i), 4.0, centre[i], free[i], side[i]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The neighbours of a pixel in pairs, and whether the third pair (front and back) counts.
+struct Sum([[f32; 2]; 3], bool);
+
+impl Sum {
+    #[inline(always)]
+    fn total(&self) -> f32 {
+        let Self([[l, r], [u, d], [f, b]], volume) = *self;
+        let sum = (l + r) + (u + d);
+        if volume { sum + (f + b) } else { sum }
+    }
+
+    #[inline(always)]
+    fn differences(&self, c: f32) -> f32 {
+        let Self([[l, r], [u, d], [f, b]], volume) = *self;
+        let sum = ((l - c) + (r - c)) + ((u - c) + (d - c));
+        if volume { sum + ((f - c) + (b - c)) } else { sum }
+    }
+}
