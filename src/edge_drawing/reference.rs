@@ -1,0 +1,200 @@
+//! The `reference` profile: segments and edge map as OpenCV's `ximgproc.EdgeDrawing` gives them, identical to the pixel
+//! and to the order.
+//!
+//! The rules, all of which the tests compare with OpenCV 5.0:
+//!
+//! * An edge pixel has G ≥ T, and the outermost pixels are none. Anchors keep two pixels off the border.
+//! * Anchors are taken by falling gradient, equal ones in raster order, if they are still anchors then.
+//! * An anchor puts two walks on a stack: down and up on a vertical edge, right and left on a horizontal one; the last
+//!   put is the first taken. A walk marks its pixel, clears anchors on both sides of it and steps ahead: to a neighbour
+//!   that is an anchor or marked (straight, then the diagonal to the walk's right, then the other), else to the one with
+//!   the largest gradient. It ends before a marked pixel and at G < T. Where the edge's direction changes, it ends too
+//!   and puts two walks across on the stack, which start at that pixel.
+//! * The walks of one anchor form a tree of chains. Its pixels, less the walks that started on a pixel not yet marked,
+//!   count as its length. Below the minimum, or three, all its marks are taken back: later anchors may walk there again.
+//! * Else the longest way through the tree from the one end over the anchor to the other becomes a segment, and each
+//!   remaining branch of at least [`BRANCH_LENGTH`] pixels another one ([`assemble`]). The edge map holds all marks,
+//!   those of short branches as well.
+//!
+//! Linking is sequential by definition: what an anchor meets depends on those before it. One thread links a slice; all
+//! before and after it uses the pool.
+
+mod anchors;
+mod assemble;
+mod walk;
+
+use super::front::{self, Border, Pixel, Source};
+use super::prepare::Plan;
+use super::segments::{Point, Segments};
+use crate::error::{Error, Result};
+use crate::image::zeroed;
+use crate::progress::Ticker;
+use rayon::prelude::*;
+
+/// A branch of a kept tree becomes a segment of its own from this length on, whatever the minimum length is.
+const BRANCH_LENGTH: usize = 10;
+
+/// Smaller minimum lengths act as this one.
+const LEAST_LENGTH: usize = 3;
+
+/// What one pixel is to the linking, in one word: the type of its gradient, with two bits for the state below it and one
+/// for the direction at the top. The CUDA kernel's words are the same.
+///
+/// The gradient is 0 where it is below the threshold and on the outermost pixels, which ends every walk there: no walk
+/// leaves the image, and needs no test for it.
+pub(super) trait Word: Copy + bytemuck::Zeroable + Send + Sync {
+    /// Set where |gx| ≥ |gy|.
+    const VERTICAL: u32;
+    /// The bits of |gx| + |gy|, [`GRADIENT_SHIFT`] up.
+    const GRADIENT: u32;
+
+    fn bits(self) -> u32;
+    fn from_bits(bits: u32) -> Self;
+    /// A pixel's word from its gradient (0 if below the threshold), direction (1: vertical) and whether it is an anchor.
+    fn new(gradient: Self, vertical: u8, anchor: bool) -> Self;
+    /// The gradient of a pixel at which its two neighbours have `a` and `b`, plus `more`.
+    fn above(a: Self, b: Self, more: Self) -> Self;
+}
+
+const GRADIENT_SHIFT: u32 = 2;
+/// The state of an anchor that is still to be used.
+const ANCHOR: u32 = 3;
+/// The bit that only anchors have.
+const ANCHOR_ONLY: u32 = 1;
+/// The state of a pixel of a walk.
+const EDGE: u32 = 2;
+/// Both bits of the state.
+const STATE: u32 = 3;
+
+macro_rules! word {
+    ($type:ty) => {
+        impl Word for $type {
+            const VERTICAL: u32 = 1 << (<$type>::BITS - 1);
+            const GRADIENT: u32 = Self::VERTICAL - 1 - STATE;
+
+            #[inline(always)]
+            fn bits(self) -> u32 {
+                u32::from(self)
+            }
+
+            #[inline(always)]
+            fn from_bits(bits: u32) -> Self {
+                bits as Self
+            }
+
+            #[inline(always)]
+            fn new(gradient: Self, vertical: u8, anchor: bool) -> Self {
+                let state = if anchor { ANCHOR as Self } else { 0 };
+                gradient << GRADIENT_SHIFT | Self::from(vertical) << (Self::BITS - 1) | state
+            }
+
+            #[inline(always)]
+            fn above(a: Self, b: Self, more: Self) -> Self {
+                a.max(b).wrapping_add(more)
+            }
+        }
+    };
+}
+
+// For images of 8 bits: gradients up to 32·255 = 8160 < 2^13.
+word!(u16);
+// For images of 16 bits: gradients up to 32·65535 = 2097120 < 2^29.
+word!(u32);
+
+fn gradient<W: Word>(word: W) -> u32 {
+    (word.bits() & W::GRADIENT) >> GRADIENT_SHIFT
+}
+
+/// The memory that a slice takes, to be used again for the next one.
+#[derive(Debug)]
+pub(super) struct Scratch<W> {
+    words: Vec<W>,
+    anchors: anchors::Lists,
+    trees: Trees,
+}
+
+impl<W> Default for Scratch<W> {
+    fn default() -> Self {
+        Self { words: Vec::new(), anchors: anchors::Lists::default(), trees: Trees::default() }
+    }
+}
+
+/// What the walks of one anchor are kept in.
+#[derive(Debug, Default)]
+struct Trees {
+    /// The pixels of the walks, one chain after the other.
+    walked: Vec<Point>,
+    chains: Vec<assemble::Chain>,
+    stack: Vec<walk::Start>,
+    /// For the assembly of a segment.
+    route: Vec<usize>,
+    segment: Vec<Point>,
+}
+
+/// Draws the edges of one slice: appends its segments to `segments`, as those of slice number `slice`, and writes its edge
+/// map to `edges`, packed, on the current thread pool.
+pub(super) fn draw<P>(
+    source: &impl Source<P>,
+    plan: &Plan,
+    slice: u32,
+    scratch: &mut Scratch<P::Gradient>,
+    ticker: &Ticker,
+    segments: &mut Segments,
+    edges: Option<&mut [u8]>,
+) -> Result<()>
+where
+    P: Pixel,
+    P::Gradient: Word,
+{
+    let [width, height] = source.size();
+    if scratch.words.len() != width * height {
+        // The old words go before the new ones come.
+        scratch.words = Vec::new();
+        scratch.words = zeroed(width * height)?;
+    }
+    let Scratch { words, anchors, trees } = scratch;
+    let rule = front::Rule {
+        operator: plan.operator,
+        border: Border::BelowThreshold,
+        threshold: plan.threshold,
+        // Anchors that stand out by any amount need not know by how much.
+        clear_below: plan.anchor == 0,
+    };
+    anchors.mark(source, &rule, plan, words, ticker)?;
+    anchors.sort().map_err(no_memory)?;
+    walk::link(words, width, plan.min_length.max(LEAST_LENGTH), anchors.sorted(), trees, ticker, |points, words| {
+        add(segments, points, words, width, plan.unit, slice);
+    })?;
+    if let Some(edges) = edges {
+        edge_map(words, edges);
+    }
+    Ok(())
+}
+
+fn no_memory(_: std::collections::TryReserveError) -> Error {
+    Error::memory("no memory for the list of anchors; use a smaller image or a higher gradient threshold")
+}
+
+/// Appends one segment.
+fn add<W: Word>(segments: &mut Segments, points: &[Point], words: &[W], stride: usize, unit: f64, slice: u32) {
+    if segments.offsets.is_empty() {
+        segments.offsets.push(0);
+    }
+    segments.points.extend_from_slice(points);
+    segments.offsets.push(segments.points.len() as u64);
+    let closed = points.len() >= 4 && assemble::adjacent(points[0], points[points.len() - 1]);
+    segments.flags.push(if closed { Segments::CLOSED } else { 0 });
+    segments.slices.push(slice);
+    let sum: u64 = points.iter().map(|p| u64::from(gradient(words[p.y as usize * stride + p.x as usize]))).sum();
+    segments.mean_gradients.push((sum as f64 * unit / points.len() as f64) as f32);
+}
+
+/// The edge map of linked words: 255 on edges, else 0.
+fn edge_map<W: Word>(words: &[W], edges: &mut [u8]) {
+    const CHUNK: usize = 1 << 16;
+    words.par_chunks(CHUNK).zip(edges.par_chunks_mut(CHUNK)).for_each(|(words, edges)| {
+        for (word, edge) in words.iter().zip(edges) {
+            *edge = if word.bits() & STATE == EDGE { 255 } else { 0 };
+        }
+    });
+}
