@@ -22,9 +22,11 @@
 //! * **Stacks:** every slice by itself.
 
 mod cuda;
+mod edge_map;
 mod front;
 mod on_cpu;
 mod prepare;
+mod reference;
 mod scalar;
 mod segments;
 

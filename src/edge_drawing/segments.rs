@@ -1,5 +1,9 @@
 //! Segments: edges as ordered chains of pixels.
 
+mod extract;
+
+pub(super) use extract::{Part, extract, join};
+
 /// A pixel of a slice: column and row.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,0 +1,415 @@
+//! From an edge map to segments, on all threads.
+//!
+//! Two edge pixels are linked if they are 4-neighbours, or diagonal neighbours that have no common 4-neighbour on the
+//! map (m-adjacency). A pixel that does not have exactly two links is a node: an end, a junction, a pixel by itself. A
+//! chain runs from node to node over pixels of two links, both nodes included; what has no node is a loop. The links of
+//! a pixel follow from its eight neighbours, so a chain can be walked on the map itself, from anywhere.
+//!
+//! Rows are cut into bands, one task each. A task goes through the chains that begin in its band, in raster order. That
+//! gives the canonical order at once, whatever the bands are: a chain begins at the end with the smaller raster index, a
+//! loop at its smallest pixel.
+
+use super::super::edge_map::{EdgeMap, WORD};
+use super::{Point, Segments};
+use crate::error::{Error, Result};
+use crate::image::zeroed;
+use crate::progress::Ticker;
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The eight neighbours in raster order: left and right in x, up and down in y. That of 7 − k is opposite to k.
+const STEPS: [(i32, i32); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
+
+/// The links of a pixel, bit k for neighbour k, from the 3 × 3 bits around it in raster order.
+const LINKS: [u8; 512] = links();
+
+const fn links() -> [u8; 512] {
+    let mut table = [0; 512];
+    let mut bits = 0;
+    while bits < 512 {
+        // The neighbours alone, without the centre.
+        let around = (bits & 0xf) | ((bits >> 1) & 0xf0);
+        let mut k = 0;
+        while k < 8 {
+            // A diagonal one's common 4-neighbours with the pixel: above or below, left or right.
+            let set = around >> k & 1 == 1;
+            let vertical = if k < 4 { 1 } else { 6 };
+            let horizontal = if k == 0 || k == 5 { 3 } else { 4 };
+            let diagonal = k == 0 || k == 2 || k == 5 || k == 7;
+            let covered = diagonal && (around >> vertical & 1 == 1 || around >> horizontal & 1 == 1);
+            if set && !covered {
+                table[bits] |= 1 << k;
+            }
+            k += 1;
+        }
+        bits += 1;
+    }
+    table
+}
+
+/// The links towards neighbours with a smaller raster index.
+const UPWARD: u8 = 0x0f;
+/// All links of a start are done.
+const ALL: u8 = 0xff;
+
+/// The fewest rows in a band, so that few chains are seen from two bands.
+const LEAST_ROWS: usize = 64;
+/// Bands for each thread, so that a band with many edges does not hold up all.
+const BANDS_A_THREAD: usize = 4;
+
+/// The segments of one slice. Chains of fewer than `min_length` points are left out. `gradient` gives |gx| + |gy| of an
+/// edge pixel, in the working image's units; `unit` is one of these in the image's own.
+pub(in super::super) fn extract(
+    map: &EdgeMap,
+    slice: u32,
+    min_length: usize,
+    unit: f64,
+    gradient: &(impl Fn(Point) -> u32 + Sync),
+    ticker: &Ticker,
+) -> Result<Vec<Part>> {
+    let arch = Arch::new();
+    let rows = map.height().div_ceil(BANDS_A_THREAD * rayon::current_num_threads()).max(LEAST_ROWS);
+    let starts: Vec<usize> = (0..map.height()).step_by(rows).collect();
+    starts
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|start| {
+            let rows = start..map.height().min(start + rows);
+            arch.dispatch(Extract { map, rows, slice, min_length, unit, gradient, ticker })
+        })
+        .collect()
+}
+
+/// Consecutive segments of one slice.
+#[derive(Debug, Default)]
+pub(in super::super) struct Part {
+    slice: u32,
+    points: Vec<Point>,
+    /// Where each segment's points end.
+    ends: Vec<usize>,
+    flags: Vec<u32>,
+    mean_gradients: Vec<f32>,
+}
+
+impl Part {
+    /// A part without segments.
+    pub(in super::super) fn new(slice: u32) -> Self {
+        Self { slice, ..Self::default() }
+    }
+
+    /// Appends one segment.
+    pub(in super::super) fn push(&mut self, points: &[Point], closed: bool, mean_gradient: f32) -> Result<()> {
+        reserve(&mut self.points, points.len())?;
+        self.points.extend_from_slice(points);
+        self.close(closed, mean_gradient)
+    }
+
+    /// Makes a segment of the points after the last one.
+    fn close(&mut self, closed: bool, mean_gradient: f32) -> Result<()> {
+        reserve(&mut self.ends, 1)?;
+        reserve(&mut self.flags, 1)?;
+        reserve(&mut self.mean_gradients, 1)?;
+        self.ends.push(self.points.len());
+        self.flags.push(if closed { Segments::CLOSED } else { 0 });
+        self.mean_gradients.push(mean_gradient);
+        Ok(())
+    }
+}
+
+/// Makes room for `more` items, or says that there is none.
+fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+    list.try_reserve(more).map_err(|_| {
+        Error::memory(format!(
+            "a list of {} points of segments could not be kept; raise gradient_threshold or min_length, or work on fewer \
+             pixels at a time",
+            list.len() + more
+        ))
+    })
+}
+
+/// One band of rows.
+struct Extract<'a, G> {
+    map: &'a EdgeMap,
+    rows: Range<usize>,
+    slice: u32,
+    min_length: usize,
+    unit: f64,
+    gradient: &'a G,
+    ticker: &'a Ticker,
+}
+
+impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
+    type Output = Result<Part>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Result<Part> {
+        let mut band = Band::new(self.map, self.rows.clone())?;
+        let mut part = Part::new(self.slice);
+        let stride = self.map.stride();
+        for y in self.rows.clone() {
+            self.ticker.check()?;
+            for word in 0..stride {
+                let mut bits = band.starts[(y - self.rows.start) * stride + word];
+                while bits != 0 {
+                    let x = word * WORD + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    self.from_start(&mut band, &mut part, x, y)?;
+                }
+            }
+        }
+        Ok(part)
+    }
+}
+
+impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
+    /// All segments that begin at (x, y).
+    #[inline(always)]
+    fn from_start(&self, band: &mut Band<'_>, part: &mut Part, x: usize, y: usize) -> Result<()> {
+        let start = Walker { place: self.map.place(x, y), point: Point { x: x as u32, y: y as u32 } };
+        let links = band.links(start.place);
+        let rank = band.rank(start.place);
+        if links.count_ones() == 2 {
+            // The top of a loop, or of an arch.
+            if band.done[rank] == 0 && band.is_loop(start, links) {
+                let from = part.points.len();
+                band.walk(start, links.trailing_zeros() as usize, &mut part.points)?;
+                part.points.pop();
+                self.finish(part, from, true)?;
+            }
+            return Ok(());
+        }
+        if links == 0 {
+            let from = part.points.len();
+            reserve(&mut part.points, 1)?;
+            part.points.push(start.point);
+            return self.finish(part, from, false);
+        }
+        for link in 0..8 {
+            if (links & !band.done[rank]) >> link & 1 == 0 {
+                continue;
+            }
+            let from = part.points.len();
+            let end = band.walk(start, link, &mut part.points)?;
+            if end.place == start.place {
+                part.points.pop();
+                self.finish(part, from, true)?;
+            } else if end.place > start.place {
+                self.finish(part, from, false)?;
+            } else {
+                // The band of the other end has it.
+                part.points.truncate(from);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the points after `from` a segment, if they are enough.
+    #[inline(always)]
+    fn finish(&self, part: &mut Part, from: usize, closed: bool) -> Result<()> {
+        let points = &part.points[from..];
+        if points.len() < self.min_length {
+            part.points.truncate(from);
+            return Ok(());
+        }
+        // Whole numbers: exact, in any order.
+        let sum: u64 = points.iter().map(|point| u64::from((self.gradient)(*point))).sum();
+        let mean = sum as f64 / points.len() as f64 * self.unit;
+        part.close(closed, mean as f32)
+    }
+}
+
+/// A position on the map.
+#[derive(Clone, Copy)]
+struct Walker {
+    place: usize,
+    point: Point,
+}
+
+/// A band's pixels where segments may begin.
+struct Band<'a> {
+    map: &'a EdgeMap,
+    /// Steps to the eight neighbours, in places.
+    steps: [usize; 8],
+    /// The first word of the band among the map's.
+    first_word: usize,
+    /// Nodes, and pixels of two links, both onward in raster order: every loop's first pixel is one.
+    starts: Vec<u64>,
+    /// Starts before each word.
+    before: Vec<u32>,
+    /// For each start, the links that need not be walked: they were, from the other end.
+    done: Vec<u8>,
+}
+
+impl<'a> Band<'a> {
+    #[inline(always)]
+    fn new(map: &'a EdgeMap, rows: Range<usize>) -> Result<Self> {
+        let stride = map.stride();
+        let first_word = map.first_word(rows.start);
+        let mut starts = zeroed(rows.len() * stride)?;
+        find_starts(map.words(), first_word, stride, &mut starts);
+        let mut before = zeroed(starts.len())?;
+        let mut count = 0;
+        for (before, word) in before.iter_mut().zip(&starts) {
+            *before = count;
+            count += word.count_ones();
+        }
+        let pitch = (stride * WORD) as isize;
+        let steps = STEPS.map(|(x, y)| (y as isize * pitch + x as isize) as usize);
+        Ok(Self { map, steps, first_word, starts, before, done: zeroed(count as usize)? })
+    }
+
+    /// The number of a start among the band's.
+    #[inline(always)]
+    fn rank(&self, place: usize) -> usize {
+        let [word, bit] = [place / WORD - self.first_word, place % WORD];
+        self.before[word] as usize + (self.starts[word] & ((1 << bit) - 1)).count_ones() as usize
+    }
+
+    /// Notes that these links of a start need not be walked, if it is in the band.
+    #[inline(always)]
+    fn mark(&mut self, place: usize, links: u8) {
+        if (place / WORD).wrapping_sub(self.first_word) < self.starts.len() {
+            let rank = self.rank(place);
+            self.done[rank] |= links;
+        }
+    }
+
+    #[inline(always)]
+    fn links(&self, place: usize) -> u8 {
+        let pitch = self.map.stride() * WORD;
+        let [above, here, below] = [place - pitch, place, place + pitch].map(|place| self.map.three(place));
+        LINKS[above | here << 3 | below << 6]
+    }
+
+    #[inline(always)]
+    fn step(&self, from: Walker, link: usize) -> Walker {
+        let (dx, dy) = STEPS[link & 7];
+        Walker {
+            place: from.place.wrapping_add(self.steps[link & 7]),
+            point: Point { x: from.point.x.wrapping_add_signed(dx), y: from.point.y.wrapping_add_signed(dy) },
+        }
+    }
+
+    /// Walks from `start` over `link` to the next node, or round a loop to the start again, and appends all points on the
+    /// way, both ends included. Gives the end.
+    #[inline(always)]
+    fn walk(&mut self, start: Walker, link: usize, points: &mut Vec<Point>) -> Result<Walker> {
+        let mut at = start;
+        let mut link = link;
+        reserve(points, 1)?;
+        points.push(at.point);
+        loop {
+            at = self.step(at, link);
+            if points.len() == points.capacity() {
+                reserve(points, 1)?;
+            }
+            points.push(at.point);
+            let back = 1 << (7 - link);
+            let links = self.links(at.place);
+            if links.count_ones() != 2 {
+                self.mark(at.place, back);
+                return Ok(at);
+            }
+            if links & UPWARD == 0 {
+                self.mark(at.place, ALL);
+                if at.place == start.place {
+                    return Ok(at);
+                }
+            }
+            link = (links & !back).trailing_zeros() as usize;
+        }
+    }
+
+    /// Whether `top`, a pixel with these two links, is the first pixel of a loop without a node. Goes both ways at once,
+    /// so that a short way to the answer is found soon.
+    #[inline(always)]
+    fn is_loop(&self, top: Walker, links: u8) -> bool {
+        let first = links.trailing_zeros() as usize;
+        let mut ends = [(top, first), (top, (links & (links - 1)).trailing_zeros() as usize)];
+        loop {
+            for side in 0..2 {
+                let (at, link) = ends[side];
+                let at = self.step(at, link);
+                if at.place == ends[1 - side].0.place {
+                    return true;
+                }
+                let links = self.links(at.place);
+                if at.place < top.place || links.count_ones() != 2 {
+                    return false;
+                }
+                ends[side] = (at, (links & !(1 << (7 - link))).trailing_zeros() as usize);
+            }
+        }
+    }
+}
+
+/// Finds the pixels where segments may begin, 64 at a time: those of `words[first..]`.
+#[inline(always)]
+fn find_starts(words: &[u64], first: usize, stride: usize, starts: &mut [u64]) {
+    let n = starts.len();
+    let row = |from: usize| [&words[from - 1..][..n], &words[from..][..n], &words[from + 1..][..n]];
+    let [a, b, c] = [row(first - stride), row(first), row(first + stride)];
+    for i in 0..n {
+        // The pixel to the left and to the right of each, beyond the word as well. A row's last bit is always 0.
+        let west = |r: &[&[u64]; 3]| r[1][i] << 1 | r[0][i] >> 63;
+        let east = |r: &[&[u64]; 3]| r[1][i] >> 1 | r[2][i] << 63;
+        let [up, left, right, down] = [a[1][i], west(&b), east(&b), c[1][i]];
+        let [open_up, open_down] = [!up, !down];
+        let links = [
+            west(&a) & open_up & !left,
+            up,
+            east(&a) & open_up & !right,
+            left,
+            right,
+            west(&c) & open_down & !left,
+            down,
+            east(&c) & open_down & !right,
+        ];
+        // Counts them for 64 pixels at once: bit 0, bit 1, and whether there were ever four.
+        let (mut ones, mut twos, mut more) = (0, 0, 0);
+        for link in links {
+            let carry = ones & link;
+            ones ^= link;
+            more |= twos & carry;
+            twos ^= carry;
+        }
+        let two = twos & !ones & !more;
+        let upward = links[0] | links[1] | links[2] | links[3];
+        starts[i] = b[1][i] & !(two & upward);
+    }
+}
+
+/// Joins parts, in their order, into segments.
+pub(in super::super) fn join(parts: Vec<Part>) -> Result<Segments> {
+    let count: usize = parts.iter().map(|part| part.ends.len()).sum();
+    let point_count: usize = parts.iter().map(|part| part.points.len()).sum();
+    let mut all = Segments::default();
+    reserve(&mut all.offsets, count + 1)?;
+    reserve(&mut all.slices, count)?;
+    all.offsets.push(0);
+    for part in parts {
+        let base = all.points.len();
+        all.offsets.extend(part.ends.iter().map(|end| (base + end) as u64));
+        all.slices.extend(part.ends.iter().map(|_| part.slice));
+        append(&mut all.points, part.points, point_count)?;
+        append(&mut all.flags, part.flags, count)?;
+        append(&mut all.mean_gradients, part.mean_gradients, count)?;
+    }
+    Ok(all)
+}
+
+/// Appends `part` to a list that will have `total` items; the first part becomes the list.
+fn append<T: Copy>(list: &mut Vec<T>, part: Vec<T>, total: usize) -> Result<()> {
+    if list.is_empty() {
+        *list = part;
+        let more = total - list.len();
+        reserve(list, more)
+    } else {
+        list.extend_from_slice(&part);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! Drawings and the segments that a person would see in them; random maps against the plain loops.
+
+use super::*;
+use crate::edge_drawing::scalar::{self, Grid};
+use crate::edge_drawing::segments::Chain;
+use proptest::prelude::*;
+
+/// An edge map from lines of text; `#` is an edge.
+fn drawn(lines: &[&str]) -> Grid<bool> {
+    let width = lines[0].len();
+    Grid::from_fn(width, lines.len(), |x, y| lines[y].as_bytes()[x] == b'#')
+}
+
+fn map_of(grid: &Grid<bool>) -> EdgeMap {
+    let pitch = grid.width.div_ceil(32);
+    let mut words = vec![0u32; pitch * grid.height];
+    for y in 0..grid.height {
+        for x in 0..grid.width {
+            words[y * pitch + x / 32] |= u32::from(grid.at(x, y)) << (x % 32);
+        }
+    }
+    EdgeMap::from_words(grid.width, grid.height, &words, pitch).unwrap()
+}
+
+fn fast(grid: &Grid<bool>, min_length: usize, threads: usize) -> Segments {
+    let map = map_of(grid);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let gradient = |p: Point| p.x + 3 * p.y;
+        join(extract(&map, 0, min_length, 0.5, &gradient, &Ticker::new("test")).unwrap()).unwrap()
+    })
+}
+
+fn as_chains(segments: &Segments) -> Vec<Chain> {
+    segments.iter().map(|one| Chain { points: one.points.to_vec(), closed: one.closed }).collect()
+}
+
+/// The segments of a drawing, by both ways, as (x, y) lists and whether closed.
+fn seen(lines: &[&str]) -> Vec<(Vec<(u32, u32)>, bool)> {
+    let grid = drawn(lines);
+    let chains = scalar::chains(&grid);
+    assert_eq!(as_chains(&fast(&grid, 0, 1)), chains);
+    chains.into_iter().map(|chain| (chain.points.iter().map(|p| (p.x, p.y)).collect(), chain.closed)).collect()
+}
+
+#[test]
+fn nothing_an_isolated_pixel_and_a_line() {
+    assert_eq!(seen(&["...", "..."]), []);
+    assert_eq!(seen(&["...", ".#.", "..."]), [(vec![(1, 1)], false)]);
+    assert_eq!(seen(&["#"]), [(vec![(0, 0)], false)]);
+    assert_eq!(seen(&["#..", ".#.", ".#."]), [(vec![(0, 0), (1, 1), (1, 2)], false)]);
+    assert_eq!(seen(&["####"]), [(vec![(0, 0), (1, 0), (2, 0), (3, 0)], false)]);
+}
+
+#[test]
+fn a_ring_is_one_closed_chain_from_its_first_pixel() {
+    let ring = seen(&[".##.", "#..#", "#..#", ".##."]);
+    assert_eq!(ring, [(vec![(1, 0), (2, 0), (3, 1), (3, 2), (2, 3), (1, 3), (0, 2), (0, 1)], true)]);
+}
+
+#[test]
+fn a_block_of_four_is_a_closed_chain() {
+    assert_eq!(seen(&["##", "##"]), [(vec![(0, 0), (1, 0), (1, 1), (0, 1)], true)]);
+}
+
+#[test]
+fn a_t_junction_splits_three_arms() {
+    let arms = seen(&["#####", "..#..", "..#.."]);
+    assert_eq!(
+        arms,
+        [
+            (vec![(0, 0), (1, 0), (2, 0)], false),
+            (vec![(2, 0), (3, 0), (4, 0)], false),
+            (vec![(2, 0), (2, 1), (2, 2)], false),
+        ]
+    );
+}
+
+#[test]
+fn loops_through_one_junction_list_it_once() {
+    // An eight: two loops that meet in the middle pixel.
+    let eight = seen(&[".#...", "#.#..", ".#...", "#.#..", ".#..."]);
+    assert_eq!(eight, [(vec![(1, 2), (0, 1), (1, 0), (2, 1)], true), (vec![(1, 2), (0, 3), (1, 4), (2, 3)], true)]);
+    // A loop with a tail.
+    let tailed = seen(&[".#....", "#.####", ".#...."]);
+    assert_eq!(tailed.len(), 2);
+    assert_eq!(tailed[0], (vec![(2, 1), (1, 0), (0, 1), (1, 2)], true));
+    assert_eq!(tailed[1], (vec![(2, 1), (3, 1), (4, 1), (5, 1)], false));
+}
+
+#[test]
+fn adjacent_junctions_are_joined_by_a_chain_of_two() {
+    assert_eq!(
+        seen(&["#..#", ".##.", "#..#"]),
+        [
+            (vec![(0, 0), (1, 1)], false),
+            (vec![(3, 0), (2, 1)], false),
+            (vec![(1, 1), (2, 1)], false),
+            (vec![(1, 1), (0, 2)], false),
+            (vec![(2, 1), (3, 2)], false),
+        ]
+    );
+}
+
+#[test]
+fn a_spiral_is_one_chain_from_end_to_end() {
+    let spiral = seen(&["#######", "......#", "#####.#", "#...#.#", "#.###.#", "#.....#", "#######"]);
+    assert_eq!(spiral.len(), 1);
+    assert!(!spiral[0].1);
+    assert_eq!((spiral[0].0[0], spiral[0].0.len()), ((0, 0), 31));
+}
+
+#[test]
+fn short_ones_are_left_out_and_the_mean_is_over_all_points() {
+    let grid = drawn(&["###.#", ".....", "#...#", ".#..."]);
+    let kept = fast(&grid, 2, 2);
+    assert_eq!(kept.len(), 2);
+    assert_eq!(kept.offsets(), [0, 3, 5]);
+    assert_eq!(kept.mean_gradients(), [0.5 * 1.0, 0.5 * (6.0 + 10.0) / 2.0]);
+    assert_eq!(kept.get(1).unwrap().points, [Point { x: 0, y: 2 }, Point { x: 1, y: 3 }]);
+}
+
+#[test]
+fn bits_beyond_the_width_are_left_out() {
+    let map = EdgeMap::from_words(33, 2, &[u32::MAX; 4], 2).unwrap();
+    assert_eq!((map.row(0), map.row(1)), (&[(1u64 << 33) - 1][..], &[(1u64 << 33) - 1][..]));
+    let map = EdgeMap::from_words(64, 1, &[u32::MAX; 2], 2).unwrap();
+    assert_eq!(map.row(0), [u64::MAX, 0]);
+}
+
+/// Maps with edges of a random density, with long straight and wavy lines in some.
+fn random_map() -> impl Strategy<Value = Grid<bool>> {
+    let size = prop_oneof![
+        Just((1, 1)),
+        Just((1, 40)),
+        Just((40, 1)),
+        Just((2, 2)),
+        Just((31, 33)),
+        Just((64, 3)),
+        Just((65, 200)),
+        Just((1030, 7)),
+        (1usize..140, 1usize..140)
+    ];
+    (size, any::<u64>(), 0u64..=10, 0usize..6).prop_map(|((width, height), seed, density, lines)| {
+        let mut state = seed | 1;
+        let mut random = move |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) % below
+        };
+        let mut grid = Grid::from_fn(width, height, |_, _| random(20) < density);
+        for _ in 0..lines {
+            let (mut x, mut y) = (random(width as u64) as usize, random(height as u64) as usize);
+            for _ in 0..300 {
+                grid.values[y * width + x] = true;
+                x = (x + random(3) as usize).saturating_sub(1).min(width - 1);
+                y = (y + random(3) as usize).saturating_sub(1).min(height - 1);
+            }
+        }
+        grid
+    })
+}
+
+proptest! {
+    #[test]
+    fn equals_the_plain_loops(grid in random_map(), min_length in 0usize..12, threads in 1usize..5) {
+        let mut expected = scalar::chains(&grid);
+        expected.retain(|chain| chain.points.len() >= min_length);
+        let got = fast(&grid, min_length, threads);
+        prop_assert_eq!(as_chains(&got), expected);
+        for one in got.iter() {
+            let sum: u64 = one.points.iter().map(|p| u64::from(p.x + 3 * p.y)).sum();
+            prop_assert_eq!(one.mean_gradient, (sum as f64 / one.points.len() as f64 * 0.5) as f32);
+        }
+    }
+
+    #[test]
+    fn every_edge_pixel_is_in_a_segment(grid in random_map()) {
+        let map = map_of(&grid);
+        let mut left = grid.clone();
+        for one in fast(&grid, 0, 3).iter() {
+            for p in one.points {
+                prop_assert!(grid.at(p.x as usize, p.y as usize));
+                left.values[p.y as usize * grid.width + p.x as usize] = false;
+            }
+        }
+        prop_assert!(left.values.iter().all(|on| !on));
+        let ranks = super::super::super::edge_map::Ranks::new(&map).unwrap();
+        let places = (0..grid.height).flat_map(|y| (0..grid.width).map(move |x| (x, y)));
+        for (rank, (x, y)) in places.filter(|(x, y)| grid.at(*x, *y)).enumerate() {
+            prop_assert_eq!(ranks.at(map.place(x, y)), rank);
+        }
+    }
+}
