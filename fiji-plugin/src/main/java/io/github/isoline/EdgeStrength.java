@@ -1,7 +1,5 @@
 package io.github.isoline;
 
-import com.sun.jna.Pointer;
-
 /**
  * Edge strength function: a smoothed distance field that is 1 on a shape and decays away from it.
  *
@@ -80,7 +78,7 @@ public final class EdgeStrength {
         EdgeStrengthParamsStruct params = params();
         ReportStruct report = new ReportStruct();
         Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
-        Bridge bridge = new Bridge(progress);
+        ProgressBridge bridge = new ProgressBridge(progress);
         // Held during the call, so that nobody can close the context under it.
         synchronized (context) {
             int status =
@@ -109,51 +107,5 @@ public final class EdgeStrength {
             params.tolerance = tolerance;
         }
         return params;
-    }
-
-    /**
-     * Carries the C callback to a {@link Progress}. It must stay reachable until the call returns,
-     * or the garbage collector would free the code that C calls.
-     */
-    private static final class Bridge implements ProgressStruct.Function {
-        private final Progress progress;
-        private final ProgressStruct struct;
-        private RuntimeException thrown;
-        private Error error;
-
-        Bridge(Progress progress) {
-            this.progress = progress;
-            struct = progress == null ? null : new ProgressStruct();
-            if (struct != null) {
-                struct.struct_size = struct.size();
-                struct.callback = this;
-            }
-        }
-
-        ProgressStruct struct() {
-            return struct;
-        }
-
-        @Override
-        public int invoke(Pointer user, double fraction, String stage) {
-            try {
-                return progress.step(fraction, stage == null ? "" : stage) ? 0 : 1;
-            } catch (RuntimeException e) {
-                // No exception may cross C: stop there, and go on throwing behind it.
-                thrown = e;
-            } catch (Error e) {
-                error = e;
-            }
-            return 1;
-        }
-
-        void rethrow() {
-            if (thrown != null) {
-                throw thrown;
-            }
-            if (error != null) {
-                throw error;
-            }
-        }
     }
 }

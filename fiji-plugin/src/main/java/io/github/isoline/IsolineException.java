@@ -18,6 +18,11 @@ public final class IsolineException extends Exception {
         this(Status.INVALID_ARGUMENT, message);
     }
 
+    /** What a caller throws when the user stops it between two calls to the library. */
+    public static IsolineException cancelled() {
+        return new IsolineException(Status.CANCELLED, "The user asked to stop.");
+    }
+
     /** The status code of the C API. */
     public int status() {
         return status;

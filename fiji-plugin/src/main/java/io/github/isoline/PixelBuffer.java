@@ -112,6 +112,14 @@ public final class PixelBuffer implements AutoCloseable {
         memory.read(offset(slice), pixels, 0, width * height);
     }
 
+    /** Copies one slice of type U8 out. */
+    public void read(int slice, byte[] pixels) {
+        if (type != Type.U8) {
+            throw new IllegalStateException("only U8 slices can be read as byte[]");
+        }
+        memory.read(offset(slice), pixels, 0, width * height);
+    }
+
     /** Type of every pixel. */
     public Type type() {
         return type;

@@ -7,6 +7,9 @@ import java.util.List;
 
 /** The device that dialogs offer first: the user's choice in the Devices command. */
 final class DefaultDevice {
+    /** A GPU if one works, else the CPU. */
+    static final String AUTO = "auto";
+
     private static final String KEY = "isoline.device";
 
     /** The library's name for the first CUDA device that works. */
@@ -15,7 +18,7 @@ final class DefaultDevice {
     private DefaultDevice() {}
 
     static String get() {
-        return Prefs.get(KEY, EdgeStrengthSettings.AUTO);
+        return Prefs.get(KEY, AUTO);
     }
 
     /**
@@ -24,7 +27,7 @@ final class DefaultDevice {
      */
     static List<String> choices(List<DeviceInfo> devices) {
         List<String> ids = new ArrayList<>();
-        ids.add(EdgeStrengthSettings.AUTO);
+        ids.add(AUTO);
         for (DeviceInfo device : devices) {
             if (device.isUsable()) {
                 if (device.id().startsWith(CUDA + ":") && !ids.contains(CUDA)) {

@@ -35,7 +35,6 @@ final class EdgeStrengthSettings {
                             STACK,
                             TIME_STEP));
 
-    static final String AUTO = "auto";
     static final String ITERATE = "iterations";
     static final String CONVERGED = "converged";
     static final String ABOVE = "above";
@@ -50,7 +49,7 @@ final class EdgeStrengthSettings {
     private static final String PREFS = "isoline.edge_strength.";
 
     /** "auto", "cpu", "cuda" or "cuda:N". */
-    String device = AUTO;
+    String device = DefaultDevice.AUTO;
 
     /** ρ in pixels. */
     double rho = 64;

@@ -3,13 +3,14 @@ package io.github.isoline.ij;
 import ij.macro.Interpreter;
 import ij.util.Tools;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
 /**
- * The "key=value key=[a value]" string of a macro's run().
+ * The "key=value key=[a value] switch" string of a macro's run().
  *
  * <p>Read here and not by GenericDialog, which a plain ImageJ cannot create without a display, and
  * strictly: a misspelt key is an error and not a silent default.
@@ -25,6 +26,16 @@ final class MacroOptions {
      * @throws BadInput if a key is unknown, has no value or a bracket is not closed
      */
     MacroOptions(String options, List<String> known) throws BadInput {
+        this(options, known, Collections.emptyList());
+    }
+
+    /**
+     * Splits the string of a command that has switches, too.
+     *
+     * @param known every key that the command has, switches included
+     * @param switches keys without a value: there for yes, left out for no
+     */
+    MacroOptions(String options, List<String> known, List<String> switches) throws BadInput {
         String rest = options == null ? "" : options.trim();
         while (!rest.isEmpty()) {
             int equals = rest.indexOf('=');
@@ -33,6 +44,11 @@ final class MacroOptions {
                     equals < 0 || space >= 0 && space < equals ? null : rest.substring(0, equals);
             if (key == null) {
                 String word = space < 0 ? rest : rest.substring(0, space);
+                if (switches.contains(word.toLowerCase(Locale.ROOT))) {
+                    values.put(word.toLowerCase(Locale.ROOT), "");
+                    rest = rest.substring(word.length()).trim();
+                    continue;
+                }
                 throw new BadInput(
                         "The macro option \""
                                 + word
@@ -42,6 +58,15 @@ final class MacroOptions {
             key = key.toLowerCase(Locale.ROOT);
             if (!known.contains(key)) {
                 throw new BadInput("There is no macro key \"" + key + "\". " + keys(known));
+            }
+            if (switches.contains(key)) {
+                throw new BadInput(
+                        key
+                                + " is a switch: write "
+                                + key
+                                + " alone for yes, leave it out for no. Got \""
+                                + (space < 0 ? rest : rest.substring(0, space))
+                                + "\".");
             }
             rest = rest.substring(equals + 1);
             int end = valueEnd(key, rest);

@@ -1,0 +1,99 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.Macro;
+import ij.WindowManager;
+import ij.plugin.PlugIn;
+import io.github.isoline.IsolineException;
+import java.awt.GraphicsEnvironment;
+import java.util.Locale;
+
+/**
+ * A command that works on the current image: asks, locks, runs its job with progress and Escape,
+ * and shows what came of it.
+ */
+abstract class StackCommand implements PlugIn {
+    private final String command;
+    private ImagePlus result;
+
+    /**
+     * @param command its name, without the dots of the menu
+     */
+    StackCommand(String command) {
+        this.command = command;
+    }
+
+    @Override
+    public final void run(String arg) {
+        Host.guard(command, this::execute);
+    }
+
+    /**
+     * The image of the last run, null if it failed, was cancelled or makes none; for callers from
+     * Java.
+     */
+    public final ImagePlus getResult() {
+        return result;
+    }
+
+    /** The job that a macro asks for. */
+    abstract StackJob fromMacro(ImagePlus image, String options) throws BadInput, IsolineException;
+
+    /** The job that a person asks for in the dialog; null if it was cancelled. */
+    abstract StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException;
+
+    private void execute() throws BadInput, IsolineException {
+        result = null;
+        ImagePlus image = WindowManager.getCurrentImage();
+        if (image == null) {
+            throw new BadInput("No image is open. Open one and run the command again.");
+        }
+        String options = Macro.getOptions();
+        boolean unattended = options != null || GraphicsEnvironment.isHeadless();
+        StackJob job = unattended ? fromMacro(image, options) : fromDialog(image);
+        if (job == null) {
+            return;
+        }
+        if (!image.lockSilently()) {
+            throw new BadInput(
+                    "\"" + image.getTitle() + "\" is in use by another command; wait for its end.");
+        }
+        try {
+            IJ.resetEscape();
+            result = job.run(new StatusBar(job.context().device()));
+        } finally {
+            image.unlock();
+        }
+        IJ.showProgress(1.0);
+        job.deliver();
+        show(tell(job));
+    }
+
+    /** Says in the log what must be known, and returns a line for the status bar. */
+    private String tell(StackJob job) throws IsolineException {
+        String where = job.report().device();
+        String done = String.format(Locale.ROOT, "%s: %s, %.3f s", command, where, job.seconds());
+        if (!job.outcome().isEmpty()) {
+            done += ", " + job.outcome();
+        }
+        if (GraphicsEnvironment.isHeadless() || IJ.debugMode) {
+            IJ.log(done + " (" + job.context().device().reason() + ")");
+        }
+        if (job.warning() != null) {
+            IJ.log(command + ": " + job.warning());
+        }
+        return done;
+    }
+
+    private void show(String status) {
+        if (result == null) {
+            IJ.showStatus(status);
+        } else if (GraphicsEnvironment.isHeadless() && !IJ.isMacro()) {
+            // There is no window to show it in: it becomes the current image.
+            WindowManager.setTempCurrentImage(result);
+        } else {
+            result.show(status);
+        }
+    }
+}

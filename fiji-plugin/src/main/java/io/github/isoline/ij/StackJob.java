@@ -1,0 +1,247 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import io.github.isoline.Context;
+import io.github.isoline.IsolineException;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Progress;
+import io.github.isoline.Report;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * From an ImagePlus through native memory and back: what all operations on images and stacks share.
+ * A stack that is too large goes to the library in parts.
+ */
+abstract class StackJob {
+    /**
+     * Most native memory, input and output together, that one call is given when slices are
+     * independent: large enough to keep a pipeline busy, small beside the image itself.
+     */
+    static final long DEFAULT_CALL_BYTES = 512L << 20;
+
+    final ImagePlus image;
+    private final String device;
+    private final long callBytes;
+    private Report lastReport;
+    private double seconds;
+
+    /**
+     * @param device "auto", "cpu", "cuda" or "cuda:N"
+     * @param callBytes most native memory for one call, so that tests need no huge images
+     */
+    StackJob(ImagePlus image, String device, long callBytes) {
+        this.image = image;
+        this.device = device;
+        this.callBytes = callBytes;
+    }
+
+    /** Refuses what cannot be computed, and reserves what the result needs, before the work. */
+    abstract void begin() throws BadInput, IsolineException;
+
+    /** Stack indices (from 1) that are read; each part of them goes to one call. */
+    abstract List<int[]> parts();
+
+    /** Type of the output image; null if the operation is to make none. */
+    abstract PixelBuffer.Type outputType();
+
+    /** One call to the library. */
+    abstract Report call(
+            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+            throws IsolineException;
+
+    /**
+     * Takes one slice of the output.
+     *
+     * @param slot its place in the buffer, from 0 on
+     * @param index its place in the input stack, from 1 on
+     */
+    abstract void take(PixelBuffer output, int slot, int index);
+
+    /** The new image, or null if none is made. */
+    abstract ImagePlus end(Progress progress) throws BadInput, IsolineException;
+
+    /** Hands over what is not an image, after everything has been computed. */
+    void deliver() throws BadInput, IsolineException {}
+
+    /** A few words about what was found, "" for none. */
+    String outcome() {
+        return "";
+    }
+
+    /** A sentence for the log about what is not as it was asked for; null if all is. */
+    String warning() {
+        return null;
+    }
+
+    /** Computes the result; the image itself is only read. */
+    final ImagePlus run(Progress progress) throws BadInput, IsolineException {
+        begin();
+        Context context = context();
+        try {
+            compute(context, progress);
+        } catch (IsolineException e) {
+            if (e.isDeviceFailure()) {
+                Contexts.discard(device);
+            }
+            throw e;
+        }
+        return end(progress);
+    }
+
+    private void compute(Context context, Progress progress) throws BadInput, IsolineException {
+        int width = image.getWidth();
+        int height = image.getHeight();
+        List<int[]> parts = parts();
+        int largest = 0;
+        int all = 0;
+        for (int[] part : parts) {
+            largest = Math.max(largest, part.length);
+            all += part.length;
+        }
+        try (PixelBuffer input = new PixelBuffer(type(), width, height, largest);
+                PixelBuffer output =
+                        outputType() == null
+                                ? null
+                                : new PixelBuffer(outputType(), width, height, largest)) {
+            int done = 0;
+            for (int[] part : parts) {
+                for (int i = 0; i < part.length; i++) {
+                    input.write(i, pixels(part[i]));
+                }
+                Progress share = share(progress, done, part.length, all);
+                lastReport = call(context, input, output, part, share);
+                seconds += lastReport.seconds();
+                for (int i = 0; output != null && i < part.length; i++) {
+                    take(output, i, part[i]);
+                }
+                done += part.length;
+            }
+        } finally {
+            // Between commands the device's memory belongs to other programs.
+            context.trim();
+        }
+    }
+
+    final Context context() throws IsolineException {
+        return Contexts.of(device);
+    }
+
+    /** What the last part reports; its device holds for all. */
+    final Report report() {
+        return lastReport;
+    }
+
+    /** Seconds spent in the library, all parts together. */
+    final double seconds() {
+        return seconds;
+    }
+
+    /** Cuts independent slices into parts that keep within the memory for one call. */
+    final List<int[]> independent(int[] indices) {
+        int outputBytes = outputType() == null ? 0 : outputType().bytes();
+        long pixels = (long) image.getWidth() * image.getHeight();
+        long sliceBytes = pixels * (type().bytes() + outputBytes);
+        int most = (int) Math.max(1, Math.min(callBytes / sliceBytes, indices.length));
+        List<int[]> parts = new ArrayList<>();
+        for (int first = 0; first < indices.length; first += most) {
+            int[] part = new int[Math.min(most, indices.length - first)];
+            System.arraycopy(indices, first, part, 0, part.length);
+            parts.add(part);
+        }
+        return parts;
+    }
+
+    /** Every slice of the stack. */
+    final int[] everySlice() {
+        int[] indices = new int[image.getStackSize()];
+        for (int i = 0; i < indices.length; i++) {
+            indices[i] = i + 1;
+        }
+        return indices;
+    }
+
+    final PixelBuffer.Type type() {
+        return type(image);
+    }
+
+    static PixelBuffer.Type type(ImagePlus image) {
+        switch (image.getBitDepth()) {
+            case 8:
+                return PixelBuffer.Type.U8;
+            case 16:
+                return PixelBuffer.Type.U16;
+            default:
+                return PixelBuffer.Type.F32;
+        }
+    }
+
+    final Object pixels(int index) throws BadInput {
+        return pixels(image, index);
+    }
+
+    /** The pixels of a slice, as an array of the type that the image says it has. */
+    static Object pixels(ImagePlus image, int index) throws BadInput {
+        Object pixels = image.getStack().getPixels(index);
+        boolean fits;
+        switch (type(image)) {
+            case U8:
+                fits = pixels instanceof byte[];
+                break;
+            case U16:
+                fits = pixels instanceof short[];
+                break;
+            default:
+                fits = pixels instanceof float[];
+                break;
+        }
+        if (!fits) {
+            throw new BadInput(
+                    "Slice "
+                            + index
+                            + " of \""
+                            + image.getTitle()
+                            + "\" cannot be read as "
+                            + image.getBitDepth()
+                            + "-bit pixels. If it is a virtual stack, check its files, or open it"
+                            + " without \"virtual\".");
+        }
+        return pixels;
+    }
+
+    /** Refuses RGB, with what to do about it. */
+    static void checkOneChannel(ImagePlus image, String operation) throws BadInput {
+        if (image.getType() == ImagePlus.COLOR_RGB) {
+            throw new BadInput(
+                    "\""
+                            + image.getTitle()
+                            + "\" is an RGB image. "
+                            + operation
+                            + " works on one channel: convert it"
+                            + " with Image > Type > 8-bit, or split it with Image > Color > Split"
+                            + " Channels and take one channel.");
+        }
+    }
+
+    /**
+     * The input's own information (Image > Show Info...), and how a new image was made from it.
+     *
+     * @param made what the operation adds, in lines "Isoline key: value"
+     */
+    final String info(String made) {
+        Object before = image.getProperty("Info");
+        return (before == null ? "" : before + "\n")
+                + made
+                + "\nIsoline device: "
+                + lastReport.device()
+                + "\nIsoline seconds: "
+                + IJ.d2s(seconds, 4);
+    }
+
+    private static Progress share(Progress progress, int done, int slices, int all) {
+        return progress == null
+                ? null
+                : (fraction, stage) -> progress.step((done + fraction * slices) / all, stage);
+    }
+}

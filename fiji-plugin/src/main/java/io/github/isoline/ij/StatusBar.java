@@ -1,0 +1,32 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import io.github.isoline.DeviceInfo;
+import io.github.isoline.Progress;
+
+/** Progress in ImageJ's window; Escape cancels. */
+final class StatusBar implements Progress {
+    /** The progress bar need not move more often than the eye sees. */
+    private static final long REPAINT_NANOS = 40_000_000;
+
+    /** ImageJ takes 1 for the end and hides the bar. */
+    private static final double ALMOST_DONE = 0.999;
+
+    private final DeviceInfo device;
+    private long last = System.nanoTime() - REPAINT_NANOS;
+
+    StatusBar(DeviceInfo device) {
+        this.device = device;
+    }
+
+    @Override
+    public boolean step(double fraction, String stage) {
+        long now = System.nanoTime();
+        if (now - last >= REPAINT_NANOS) {
+            last = now;
+            IJ.showProgress(Math.min(fraction, ALMOST_DONE));
+            IJ.showStatus("Isoline on " + device + ": " + stage + " (Esc cancels)");
+        }
+        return !IJ.escapePressed();
+    }
+}
