@@ -49,4 +49,22 @@ final class IsolineLibrary {
             ProgressStruct progress,
             ImageStruct output,
             ReportStruct report);
+
+    static native int isoline_edge_drawing_params_init(
+            EdgeDrawingParamsStruct out, long structSize);
+
+    static native int isoline_edge_drawing(
+            Pointer context,
+            ImageStruct input,
+            EdgeDrawingParamsStruct params,
+            ProgressStruct progress,
+            ImageStruct edges,
+            PointerByReference segments,
+            ReportStruct report);
+
+    static native int isoline_segment_arrays_init(SegmentArraysStruct out, long structSize);
+
+    static native int isoline_segments_all(Pointer segments, SegmentArraysStruct arrays);
+
+    static native void isoline_segments_free(Pointer segments);
 }

@@ -1,0 +1,140 @@
+package io.github.isoline;
+
+import com.sun.jna.Pointer;
+
+/**
+ * Ordered chains of pixels, as edge drawing finds them: a copy in Java's own memory, which never
+ * changes.
+ *
+ * <p>Segments come slice by slice, in an order that does not depend on the device. Points are
+ * pixels: (0, 0) is the top left one, whole numbers are the pixels' centres.
+ */
+public final class Segments {
+    private static final int CLOSED = 1;
+    private static final int COORDINATES = 2;
+
+    /** x and y in turn. */
+    private final int[] points;
+
+    private final int[] offsets;
+    private final int[] flags;
+    private final int[] slices;
+    private final float[] meanGradients;
+
+    private Segments(
+            int[] points, int[] offsets, int[] flags, int[] slices, float[] meanGradients) {
+        this.points = points;
+        this.offsets = offsets;
+        this.flags = flags;
+        this.slices = slices;
+        this.meanGradients = meanGradients;
+    }
+
+    /**
+     * Copies the library's segments, all points in one piece; the caller frees the library's.
+     *
+     * @throws IsolineException if there are more than a Java array holds
+     */
+    static Segments copyOf(Pointer segments) throws IsolineException {
+        SegmentArraysStruct arrays = new SegmentArraysStruct();
+        Status.check(IsolineLibrary.isoline_segment_arrays_init(arrays, arrays.size()));
+        Status.check(IsolineLibrary.isoline_segments_all(segments, arrays));
+        long most = Integer.MAX_VALUE / COORDINATES;
+        if (arrays.point_count > most) {
+            throw new IsolineException(
+                    Status.OUT_OF_MEMORY,
+                    "There are "
+                            + arrays.point_count
+                            + " points on edges, more than the "
+                            + most
+                            + " that Java can hold at once. Raise the gradient threshold or the"
+                            + " minimum length, or take fewer slices.");
+        }
+        int count = (int) arrays.count;
+        if (count == 0) {
+            return new Segments(new int[0], new int[1], new int[0], new int[0], new float[0]);
+        }
+        long[] wide = arrays.offsets.getLongArray(0, count + 1);
+        int[] offsets = new int[wide.length];
+        for (int i = 0; i < offsets.length; i++) {
+            offsets[i] = (int) wide[i];
+        }
+        return new Segments(
+                arrays.points.getIntArray(0, (int) arrays.point_count * COORDINATES),
+                offsets,
+                arrays.flags.getIntArray(0, count),
+                arrays.slices.getIntArray(0, count),
+                arrays.mean_gradients.getFloatArray(0, count));
+    }
+
+    /** How many segments there are. */
+    public int count() {
+        return flags.length;
+    }
+
+    /** How many points they have in all. */
+    public int pointCount() {
+        return points.length / COORDINATES;
+    }
+
+    /** How many points a segment has. */
+    public int pointCount(int segment) {
+        return offsets[segment + 1] - offsets[segment];
+    }
+
+    /** Column of a segment's point. */
+    public int x(int segment, int point) {
+        return points[COORDINATES * at(segment, point)];
+    }
+
+    /** Row of a segment's point. */
+    public int y(int segment, int point) {
+        return points[COORDINATES * at(segment, point) + 1];
+    }
+
+    /** True for a loop: after the last point comes the first. */
+    public boolean isClosed(int segment) {
+        return (flags[segment] & CLOSED) != 0;
+    }
+
+    /** The slice that a segment lies in, from 0 on. */
+    public int slice(int segment) {
+        return slices[segment];
+    }
+
+    /** Mean of the gradient over a segment's points, in the image's own units. */
+    public float meanGradient(int segment) {
+        return meanGradients[segment];
+    }
+
+    /**
+     * Length of the chain through its pixels' centres, with the way back to its start if it is
+     * closed.
+     *
+     * @param width of a pixel
+     * @param height of a pixel
+     */
+    public double length(int segment, double width, double height) {
+        int from = offsets[segment];
+        int to = offsets[segment + 1];
+        double length = isClosed(segment) ? step(to - 1, from, width, height) : 0;
+        for (int i = from + 1; i < to; i++) {
+            length += step(i - 1, i, width, height);
+        }
+        return length;
+    }
+
+    private double step(int a, int b, double width, double height) {
+        double dx = (points[COORDINATES * b] - points[COORDINATES * a]) * width;
+        double dy = (points[COORDINATES * b + 1] - points[COORDINATES * a + 1]) * height;
+        return Math.sqrt(dx * dx + dy * dy);
+    }
+
+    private int at(int segment, int point) {
+        if (point < 0 || point >= pointCount(segment)) {
+            throw new IndexOutOfBoundsException(
+                    "point " + point + " of " + pointCount(segment) + " in segment " + segment);
+        }
+        return offsets[segment] + point;
+    }
+}

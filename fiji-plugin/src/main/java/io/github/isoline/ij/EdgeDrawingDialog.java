@@ -1,0 +1,217 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.Prefs;
+import ij.gui.GenericDialog;
+import ij.gui.NonBlockingGenericDialog;
+import ij.plugin.frame.Recorder;
+import io.github.isoline.IsolineException;
+import java.awt.AWTEvent;
+
+/**
+ * The dialog of the edge drawing command, with a live preview. It does not block: slices can be
+ * turned over and the image zoomed while it is open. The first word of each label is the macro key.
+ */
+final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPreview.Listener {
+    private static final String PREVIEW_PREFS = "isoline.edge_drawing.preview";
+    private static final int COLUMNS = 8;
+
+    private final boolean float32;
+    private EdgeDrawingSettings settings;
+    private boolean drawPreview = Prefs.get(PREVIEW_PREFS, true);
+    private String complaint;
+    private EdgeDrawingPreview preview;
+    private String previewStatus = "";
+    private double usedThreshold = Double.NaN;
+
+    private EdgeDrawingDialog(ImagePlus image, EdgeDrawingSettings remembered)
+            throws IsolineException {
+        super(image, new NonBlockingGenericDialog(EdgeDrawingPlugin.COMMAND));
+        float32 = image.getBitDepth() == Float.SIZE;
+        settings = remembered;
+    }
+
+    /** Shows the dialog; null if it was cancelled. */
+    static EdgeDrawingSettings ask(ImagePlus image) throws IsolineException {
+        EdgeDrawingDialog asker = new EdgeDrawingDialog(image, EdgeDrawingSettings.fromPrefs());
+        asker.build();
+        asker.preview = new EdgeDrawingPreview(image, asker);
+        try {
+            asker.requestPreview();
+            asker.dialog.showDialog();
+        } finally {
+            asker.preview.close();
+        }
+        if (asker.dialog.wasCanceled()) {
+            return null;
+        }
+        asker.settings.savePrefs();
+        Prefs.set(PREVIEW_PREFS, asker.drawPreview);
+        record(asker.settings);
+        return asker.settings;
+    }
+
+    private void build() throws IsolineException {
+        EdgeDrawingSettings s = settings;
+        addDevices(s.device);
+        dialog.addChoice("Profile", EdgeDrawingSettings.PROFILES, s.profile);
+        dialog.addChoice("Operator", EdgeDrawingSettings.OPERATORS, s.operator);
+        dialog.addStringField("Gradient_threshold", s.gradientThreshold, COLUMNS);
+        addNumber("Anchor_threshold", s.anchorThreshold, "pixel values");
+        addNumber("Scan_interval", s.scanInterval, "pixels");
+        addNumber("Min_length", s.minLength, "pixels");
+        dialog.addCheckbox("Follow_turns (profile paper)", s.followTurns);
+        if (float32) {
+            addNumber("Range_min", s.rangeMin, "pixel value");
+            addNumber("Range_max", s.rangeMax, "(both 0 = automatic)");
+        }
+        if (stack) {
+            dialog.addChoice("Stack", EdgeDrawingSettings.STACKS, s.stack);
+        }
+        dialog.addCheckboxGroup(
+                2,
+                2,
+                new String[] {"Edge_map", "ROI_Manager", "Overlay", "Results_table"},
+                new boolean[] {s.edgeMap, s.roiManager, s.overlay, s.resultsTable});
+        dialog.addChoice("ROI_shape", EdgeDrawingSettings.SHAPES, s.roiShape);
+        addNumber("Tolerance", s.tolerance, "pixels (polyline)");
+        addNumber("Most_ROIs", s.mostRois, "(ROI Manager, overlay)");
+        dialog.addCheckbox("Preview", drawPreview);
+        addFooter("\u00d6zsen, Topal, Ak\u0131nlar", "edge-drawing");
+    }
+
+    @Override
+    public boolean dialogItemChanged(GenericDialog source, AWTEvent event) {
+        EdgeDrawingSettings s = new EdgeDrawingSettings();
+        s.device = dialog.getNextChoice();
+        s.profile = dialog.getNextChoice();
+        s.operator = dialog.getNextChoice();
+        s.gradientThreshold = dialog.getNextString();
+        s.anchorThreshold = dialog.getNextNumber();
+        s.scanInterval = dialog.getNextNumber();
+        s.minLength = dialog.getNextNumber();
+        s.followTurns = dialog.getNextBoolean();
+        if (float32) {
+            s.rangeMin = dialog.getNextNumber();
+            s.rangeMax = dialog.getNextNumber();
+        }
+        if (stack) {
+            s.stack = dialog.getNextChoice();
+        }
+        s.edgeMap = dialog.getNextBoolean();
+        s.roiManager = dialog.getNextBoolean();
+        s.overlay = dialog.getNextBoolean();
+        s.resultsTable = dialog.getNextBoolean();
+        s.roiShape = dialog.getNextChoice();
+        s.tolerance = dialog.getNextNumber();
+        s.mostRois = dialog.getNextNumber();
+        drawPreview = dialog.getNextBoolean();
+        settings = s;
+        complaint = s.complaint();
+        if (event != null) {
+            requestPreview();
+        }
+        refreshHint();
+        return complaint == null;
+    }
+
+    private void requestPreview() {
+        if (settings.computationComplaint() == null) {
+            previewStatus = drawPreview ? "computing..." : "";
+            preview.request(settings, drawPreview);
+        }
+    }
+
+    /**
+     * Records anew what the dialog has recorded already: other commands may have run while it was
+     * open, and the recorder knows only the last.
+     */
+    private static void record(EdgeDrawingSettings settings) {
+        if (!IJ.recording()) {
+            return;
+        }
+        Recorder.setCommand(EdgeDrawingPlugin.COMMAND + "...");
+        for (String option : settings.toString().split(" ")) {
+            int equals = option.indexOf('=');
+            if (equals < 0) {
+                Recorder.recordOption(option);
+            } else {
+                Recorder.recordOption(option.substring(0, equals), option.substring(equals + 1));
+            }
+        }
+    }
+
+    /** What the settings mean for this image, or what is wrong with them. */
+    @Override
+    String hintText() {
+        StringBuilder text = new StringBuilder();
+        text.append(Host.wrap(complaint != null ? complaint : scope()));
+        if (image.getType() == ImagePlus.COLOR_256) {
+            text.append(
+                    "\nThis image has a colour table: its edges are those of the colours' numbers.");
+        }
+        text.append("\nGradient threshold").append(threshold());
+        text.append("\nPreview: ").append(drawPreview ? Host.wrap(previewStatus) : "off");
+        text.append('\n').append(Host.wrap(automaticDevice()));
+        return text.toString();
+    }
+
+    /** Which slices the command will look at. */
+    private String scope() {
+        int slices = image.getStackSize();
+        if (slices == 1) {
+            return "Looks at the whole image; a selection is ignored.";
+        }
+        if (settings.isCurrentOnly()) {
+            return "Looks at the current slice only (" + place() + "); a selection is ignored.";
+        }
+        boolean hyperstack = image.getNDimensions() > 3;
+        String all = "all " + slices + " slices";
+        if (hyperstack) {
+            all +=
+                    " ("
+                            + image.getNChannels()
+                            + " channels x "
+                            + image.getNSlices()
+                            + " z x "
+                            + image.getNFrames()
+                            + " frames)";
+        }
+        return "Looks at " + all + ", each by itself; a selection is ignored.";
+    }
+
+    private String place() {
+        int[] position = image.convertIndexToPosition(image.getCurrentSlice());
+        return image.getNDimensions() > 3
+                ? "c " + position[0] + ", z " + position[1] + ", t " + position[2]
+                : image.getCurrentSlice() + " of " + image.getStackSize();
+    }
+
+    private String threshold() {
+        if (!settings.isAutomatic()) {
+            return ": in pixel values, as |gx| + |gy| of the smoothed image";
+        }
+        return " auto: "
+                + (Double.isNaN(usedThreshold)
+                        ? "looking at the pixels..."
+                        : number(usedThreshold) + " for this image");
+    }
+
+    @Override
+    public void threshold(double threshold) {
+        usedThreshold = threshold;
+        refreshHint();
+    }
+
+    @Override
+    public void status(String text) {
+        previewStatus = text;
+        refreshHint();
+    }
+
+    @Override
+    public void imageClosed() {
+        dialog.windowClosing(null);
+    }
+}

@@ -1,0 +1,205 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.plugin.frame.RoiManager;
+import io.github.isoline.Context;
+import io.github.isoline.EdgeDrawing;
+import io.github.isoline.IsolineException;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Progress;
+import io.github.isoline.Report;
+import java.util.Collections;
+import java.util.List;
+
+/** From an ImagePlus to its edge map and segments. */
+final class EdgeDrawingJob extends StackJob {
+    private static final double WHITE = 255;
+
+    private final EdgeDrawingSettings settings;
+    private final SegmentList segments = new SegmentList();
+
+    /** Stack indices that are looked at. */
+    private final int[] indices;
+
+    private EdgeDrawing operation;
+    private RoiManager manager;
+    private byte[][] edges;
+    private List<Roi> rois = Collections.emptyList();
+    private List<Roi> fileRois = Collections.emptyList();
+
+    EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings) {
+        this(image, settings, DEFAULT_CALL_BYTES);
+    }
+
+    /** With a memory bound of its own, so that tests need no huge images. */
+    EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings, long callBytes) {
+        super(image, settings.device, callBytes);
+        this.settings = settings;
+        // Fixed here: somebody may turn over the slices while the job runs.
+        indices = settings.isCurrentOnly() ? new int[] {image.getCurrentSlice()} : everySlice();
+    }
+
+    /** Refuses what cannot be computed, with what to do about it. */
+    static void check(ImagePlus image, EdgeDrawingSettings settings) throws BadInput {
+        checkOneChannel(image, "Edge drawing");
+        if (settings.hasRange() && image.getBitDepth() != Float.SIZE) {
+            throw new BadInput(
+                    EdgeDrawingSettings.RANGE_MIN
+                            + " and "
+                            + EdgeDrawingSettings.RANGE_MAX
+                            + " are for 32-bit images; \""
+                            + image.getTitle()
+                            + "\" has "
+                            + image.getBitDepth()
+                            + " bits and is used as it is. Leave them out.");
+        }
+    }
+
+    @Override
+    void begin() throws BadInput, IsolineException {
+        check(image, settings);
+        // Before the work: it may be that there is none.
+        manager = settings.roiManager ? RoiOutput.manager() : null;
+        operation = settings.toOperation();
+        if (needsRange(image, settings)) {
+            GreyRange range = new GreyRange();
+            for (int index : indices) {
+                if (IJ.escapePressed()) {
+                    throw IsolineException.cancelled();
+                }
+                range.add(GreyRange.of(pixels(index)));
+            }
+            resolve(operation, type(), range);
+        }
+        if (settings.edgeMap) {
+            // All of it now: a lack of memory is better found before the work than after it.
+            edges = new byte[indices.length][image.getWidth() * image.getHeight()];
+        }
+    }
+
+    /** True if a parameter depends on the smallest and largest value of all slices. */
+    static boolean needsRange(ImagePlus image, EdgeDrawingSettings settings) {
+        switch (type(image)) {
+            case U8:
+                return false;
+            case U16:
+                return settings.isAutomatic();
+            default:
+                return !settings.hasRange();
+        }
+    }
+
+    /**
+     * Fixes what the library would take from the pixels of each call: it must not depend on how the
+     * stack was cut into calls.
+     */
+    static void resolve(EdgeDrawing operation, PixelBuffer.Type type, GreyRange range) {
+        boolean automaticRange = operation.rangeMin == 0 && operation.rangeMax == 0;
+        if (operation.gradientThreshold < 0) {
+            operation.gradientThreshold =
+                    automaticRange
+                            ? EdgeDrawing.automaticThreshold(type, 0, range.extent())
+                            : EdgeDrawing.automaticThreshold(
+                                    type, operation.rangeMin, operation.rangeMax);
+        }
+        if (type == PixelBuffer.Type.F32 && automaticRange && range.hasExtent()) {
+            operation.rangeMin = range.min;
+            operation.rangeMax = range.max;
+        }
+    }
+
+    @Override
+    List<int[]> parts() {
+        return independent(indices);
+    }
+
+    @Override
+    PixelBuffer.Type outputType() {
+        return settings.edgeMap ? PixelBuffer.Type.U8 : null;
+    }
+
+    @Override
+    Report call(
+            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+            throws IsolineException {
+        EdgeDrawing.Result result =
+                operation.run(
+                        context, input, output, settings.wantsSegments(), part.length, progress);
+        if (settings.wantsSegments()) {
+            segments.add(result.segments(), part);
+        }
+        return result.report();
+    }
+
+    @Override
+    void take(PixelBuffer output, int slot, int index) {
+        output.read(slot, edges[settings.isCurrentOnly() ? 0 : index - 1]);
+    }
+
+    @Override
+    ImagePlus end(Progress progress) throws BadInput, IsolineException {
+        if (settings.roiManager || settings.overlay) {
+            rois = new SegmentRois(image, settings).of(segments, (int) settings.mostRois);
+        }
+        if (!settings.roiFile.isEmpty()) {
+            // A file has room for all of them.
+            fileRois = new SegmentRois(image, settings).of(segments, Integer.MAX_VALUE);
+        }
+        if (!settings.edgeMap) {
+            return null;
+        }
+        String title = "Edges of " + image.getTitle();
+        ImagePlus made =
+                settings.isCurrentOnly()
+                        ? ResultImage.ofSlice(image, indices[0], edges[0], title, "Edge", WHITE)
+                        : ResultImage.like(image, edges, title, "Edge", WHITE);
+        dropOldSegments(made);
+        made.setProperty("Info", info("Isoline edge drawing: " + settings));
+        return made;
+    }
+
+    /** What an earlier run left in the input's overlay is not the user's own. */
+    private static void dropOldSegments(ImagePlus made) {
+        if (made.getOverlay() != null) {
+            RoiOutput.addToOverlay(made, Collections.emptyList());
+        }
+    }
+
+    @Override
+    void deliver() throws BadInput, IsolineException {
+        if (settings.overlay) {
+            RoiOutput.addToOverlay(image, rois);
+        }
+        if (settings.roiManager) {
+            RoiOutput.addTo(manager, image, rois);
+        }
+        if (!settings.roiFile.isEmpty()) {
+            RoiOutput.save(fileRois, settings.roiFile);
+        }
+        if (settings.resultsTable) {
+            SegmentTable.append(image, segments);
+        }
+    }
+
+    @Override
+    String warning() {
+        boolean limited = settings.roiManager || settings.overlay;
+        if (!limited || segments.count() <= settings.mostRois) {
+            return null;
+        }
+        return "of "
+                + segments.count()
+                + " segments only the longest "
+                + rois.size()
+                + " went to the ROI Manager or the overlay, which become slow with more. Raise"
+                + " most_rois to get more, or min_length or gradient_threshold for fewer segments;"
+                + " results_table and roi_file have all of them.";
+    }
+
+    @Override
+    String outcome() {
+        return settings.wantsSegments() ? segments.count() + " segments" : "";
+    }
+}

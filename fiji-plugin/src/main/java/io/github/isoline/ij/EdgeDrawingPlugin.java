@@ -1,0 +1,27 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import io.github.isoline.IsolineException;
+
+/** Plugins > Isoline > Edge Drawing... */
+public final class EdgeDrawingPlugin extends StackCommand {
+    static final String COMMAND = "Edge Drawing";
+
+    /** Called by ImageJ. */
+    public EdgeDrawingPlugin() {
+        super(COMMAND);
+    }
+
+    @Override
+    StackJob fromMacro(ImagePlus image, String options) throws BadInput {
+        return new EdgeDrawingJob(image, EdgeDrawingSettings.fromMacro(options));
+    }
+
+    @Override
+    StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException {
+        // Said before the dialog, so that nobody fills it in for nothing.
+        EdgeDrawingJob.check(image, new EdgeDrawingSettings());
+        EdgeDrawingSettings settings = EdgeDrawingDialog.ask(image);
+        return settings == null ? null : new EdgeDrawingJob(image, settings);
+    }
+}

@@ -1,0 +1,122 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.ImageCanvas;
+import ij.gui.Overlay;
+import ij.gui.Roi;
+import ij.io.RoiEncoder;
+import ij.plugin.frame.RoiManager;
+import java.awt.EventQueue;
+import java.awt.GraphicsEnvironment;
+import java.awt.HeadlessException;
+import java.io.BufferedOutputStream;
+import java.io.DataOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+
+/** Where selections go: the ROI Manager, an image's overlay, a file. */
+final class RoiOutput {
+    /** How many the ROI Manager's window takes at a time, so that it does not freeze. */
+    private static final int CHUNK = 500;
+
+    private RoiOutput() {}
+
+    /**
+     * The ROI Manager: its window, or the hidden one of a macro in batch mode.
+     *
+     * @throws BadInput if there can be none
+     */
+    static RoiManager manager() throws BadInput {
+        try {
+            RoiManager manager = RoiManager.getInstance2();
+            if (manager != null) {
+                return manager;
+            }
+            if (!GraphicsEnvironment.isHeadless()) {
+                return new RoiManager();
+            }
+        } catch (HeadlessException noDisplay) {
+            // The ROI Manager is a window even where it is hidden.
+        }
+        throw new BadInput(
+                "There is no ROI Manager without a display: ImageJ's is a window. Write"
+                        + " roi_file=FILE.zip instead of roi_manager, which saves what the ROI"
+                        + " Manager would have, or run ImageJ under xvfb-run.");
+    }
+
+    static void addTo(RoiManager manager, ImagePlus image, List<Roi> rois) {
+        boolean window = manager.isShowing();
+        for (int first = 0; first < rois.size(); first += CHUNK) {
+            List<Roi> chunk = rois.subList(first, Math.min(first + CHUNK, rois.size()));
+            Runnable add =
+                    () -> {
+                        for (Roi roi : chunk) {
+                            manager.add((ImagePlus) null, roi, -1);
+                        }
+                    };
+            if (window) {
+                onEventThread(add);
+            } else {
+                add.run();
+            }
+        }
+        ImageCanvas canvas = image.getCanvas();
+        if (canvas != null && canvas.getShowAllROIs()) {
+            // The manager shows all it has: let it look again.
+            manager.runCommand(image, "Show All");
+        }
+    }
+
+    /** Adds to the image's overlay, instead of what an earlier run has added. */
+    static void addToOverlay(ImagePlus image, List<Roi> rois) {
+        Overlay before = image.getOverlay();
+        Overlay extended = new Overlay();
+        if (before != null) {
+            extended = before.duplicate();
+            extended.clear();
+            for (Roi roi : before.toArray()) {
+                if (!SegmentRois.EDGE_DRAWING.equals(roi.getProperty(SegmentRois.PROPERTY))) {
+                    extended.add(roi);
+                }
+            }
+        }
+        for (Roi roi : rois) {
+            extended.add((Roi) roi.clone());
+        }
+        image.setOverlay(extended);
+    }
+
+    /** Writes the selections as the ROI Manager's own "Save..." does. */
+    static void save(List<Roi> rois, String path) throws BadInput {
+        File file = new File(path);
+        try (ZipOutputStream zip =
+                        new ZipOutputStream(
+                                new BufferedOutputStream(Files.newOutputStream(file.toPath())));
+                DataOutputStream out = new DataOutputStream(zip)) {
+            RoiEncoder encoder = new RoiEncoder(out);
+            for (Roi roi : rois) {
+                zip.putNextEntry(new ZipEntry(roi.getName() + ".roi"));
+                encoder.write(roi);
+                out.flush();
+            }
+        } catch (IOException e) {
+            throw new BadInput(
+                    "The file " + file + " for the segments cannot be written: " + e + ".");
+        }
+    }
+
+    private static void onEventThread(Runnable work) {
+        try {
+            EventQueue.invokeAndWait(work);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (InvocationTargetException e) {
+            throw new IllegalStateException(e.getCause());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.gui.PointRoi;
+import ij.gui.PolygonRoi;
+import ij.gui.Roi;
+import io.github.isoline.IsolineException;
+import io.github.isoline.Segments;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Segments as ImageJ's selections: lines, or areas where a segment is closed. */
+final class SegmentRois {
+    /** Set on every selection made here, so that a later run can replace them in an overlay. */
+    static final String PROPERTY = "isoline";
+
+    static final String EDGE_DRAWING = "edge drawing";
+
+    private static final int LEAST_DIGITS = 4;
+
+    /**
+     * From a pixel's number to its centre, for areas: their coordinates are those of the pixels'
+     * corners. For lines and points ImageJ itself counts from the centres.
+     */
+    private static final float CENTRE = 0.5f;
+
+    /** How many selections are made between two looks at the Escape key. */
+    private static final int GLANCE = 1024;
+
+    private final ImagePlus image;
+    private final EdgeDrawingSettings settings;
+    private final boolean hyperstack;
+
+    SegmentRois(ImagePlus image, EdgeDrawingSettings settings) {
+        this.image = image;
+        this.settings = settings;
+        // As ImageJ's canvas decides which kind of position it looks at.
+        hyperstack = image.isHyperStack() || image.getNChannels() > 1;
+    }
+
+    /**
+     * The longest segments as selections, in their own order, named by their number among all.
+     *
+     * @param most how many at most; of the shortest that still count, the first
+     */
+    List<Roi> of(SegmentList list, int most) throws IsolineException {
+        int least = list.leastPoints(most);
+        int[] longer = {0};
+        list.forEach(
+                (number, segments, at, index) ->
+                        longer[0] += segments.pointCount(at) > least ? 1 : 0);
+        int[] room = {most - longer[0]};
+        int digits = Math.max(LEAST_DIGITS, Integer.toString(list.count()).length());
+        List<Roi> rois = new ArrayList<>(Math.min(most, list.count()));
+        list.forEach(
+                (number, segments, at, index) -> {
+                    int points = segments.pointCount(at);
+                    if (points > least || points == least && room[0]-- > 0) {
+                        Roi roi = shape(segments, at);
+                        roi.setName(name(number, digits, index));
+                        roi.setStrokeColor(SegmentColours.of(number));
+                        roi.setProperty(PROPERTY, EDGE_DRAWING);
+                        place(roi, index);
+                        rois.add(roi);
+                    }
+                    if (number % GLANCE == 0 && IJ.escapePressed()) {
+                        throw IsolineException.cancelled();
+                    }
+                });
+        return rois;
+    }
+
+    private Roi shape(Segments segments, int at) {
+        int all = segments.pointCount(at);
+        if (all == 1) {
+            return new PointRoi(segments.x(at, 0), segments.y(at, 0));
+        }
+        boolean polyline = settings.isPolyline();
+        int[] kept = polyline ? Simplifier.keep(segments, at, settings.tolerance) : null;
+        int count = polyline ? kept.length : all;
+        // Two points enclose nothing.
+        boolean closed = segments.isClosed(at) && count > 2;
+        float[] x = new float[count];
+        float[] y = new float[count];
+        int[] wholeX = new int[count];
+        int[] wholeY = new int[count];
+        for (int i = 0; i < count; i++) {
+            int point = polyline ? kept[i] : i;
+            wholeX[i] = segments.x(at, point);
+            wholeY[i] = segments.y(at, point);
+            x[i] = wholeX[i] + CENTRE;
+            y[i] = wholeY[i] + CENTRE;
+        }
+        if (closed) {
+            return new PolygonRoi(x, y, count, polyline ? Roi.POLYGON : Roi.FREEROI);
+        }
+        return new PolygonRoi(wholeX, wholeY, count, polyline ? Roi.POLYLINE : Roi.FREELINE);
+    }
+
+    private void place(Roi roi, int index) {
+        if (hyperstack) {
+            int[] position = image.convertIndexToPosition(index);
+            roi.setPosition(position[0], position[1], position[2]);
+        } else if (image.getStackSize() > 1) {
+            roi.setPosition(index);
+        }
+    }
+
+    private String name(int number, int digits, int index) {
+        String name = "segment-" + IJ.pad(number + 1, digits);
+        if (hyperstack) {
+            int[] position = image.convertIndexToPosition(index);
+            return name + " c" + position[0] + " z" + position[1] + " t" + position[2];
+        }
+        return image.getStackSize() > 1 ? name + " slice " + index : name;
+    }
+}

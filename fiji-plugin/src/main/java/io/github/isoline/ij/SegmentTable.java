@@ -1,0 +1,59 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.measure.Calibration;
+import ij.measure.ResultsTable;
+import io.github.isoline.IsolineException;
+
+/** Segments as rows of ImageJ's own Results table, below what it has already. */
+final class SegmentTable {
+    static final String SEGMENT = "Segment";
+    static final String CHANNEL = "Ch";
+    static final String SLICE = "Slice";
+    static final String FRAME = "Frame";
+    static final String POINTS = "Points";
+    static final String GRADIENT = "Mean gradient";
+    static final String CLOSED = "Closed";
+
+    private SegmentTable() {}
+
+    /** "Length (µm)". */
+    static String lengthHeading(Calibration calibration) {
+        String unit = calibration.scaled() ? calibration.getUnits() : "pixels";
+        return "Length (" + unit + ")";
+    }
+
+    /** Appends a row for every segment, and shows the table where there is a display. */
+    static void append(ImagePlus image, SegmentList list) throws IsolineException {
+        ResultsTable table = ResultsTable.getResultsTable();
+        Calibration calibration = image.getCalibration();
+        String length = lengthHeading(calibration);
+        boolean hyperstack = image.isHyperStack() || image.getNChannels() > 1;
+        list.forEach(
+                (number, segments, at, index) -> {
+                    table.addRow();
+                    table.addLabel(image.getTitle());
+                    table.addValue(SEGMENT, number + 1);
+                    if (hyperstack) {
+                        // The names that ImageJ's own Measure has; "Slice" is z.
+                        int[] position = image.convertIndexToPosition(index);
+                        table.addValue(CHANNEL, position[0]);
+                        table.addValue(SLICE, position[1]);
+                        table.addValue(FRAME, position[2]);
+                    } else {
+                        table.addValue(SLICE, index);
+                    }
+                    table.addValue(
+                            length,
+                            segments.length(at, calibration.pixelWidth, calibration.pixelHeight));
+                    table.addValue(POINTS, segments.pointCount(at));
+                    table.addValue(GRADIENT, segments.meanGradient(at));
+                    table.addValue(CLOSED, segments.isClosed(at) ? 1 : 0);
+                });
+        if (list.count() == 0) {
+            IJ.log(EdgeDrawingPlugin.COMMAND + ": no segments, so no new rows in the table.");
+        }
+        table.show("Results");
+    }
+}
