@@ -1,0 +1,494 @@
+//! What must not change the result, and what must change it in a known way.
+
+use crate::{
+    Drawn, PROFILES, all_of, contexts, draw, everywhere, intermediate, kinds, photograph, picture, points_of, variants,
+};
+use isoline::edge_drawing::{self, Maps, Operator, Params, Profile, Segments, Variant};
+use isoline::{Context, Image, ImageMut};
+use ndarray::{Array2, Array3, ArrayView3, Axis, s};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[test]
+fn one_slice_of_a_stack_is_the_slice_alone() {
+    let input = picture(5, 70, 90);
+    everywhere(|context, name| {
+        for params in kinds() {
+            let stack = draw(context, input.view(), &params);
+            let mut index = 0;
+            for z in 0..5 {
+                let alone = draw(context, input.slice(s![z..z + 1, .., ..]), &params);
+                assert_eq!(stack.edges.slice(s![z..z + 1, .., ..]), alone.edges, "{name} {params:?}, slice {z}");
+                assert!(alone.segments.len() > 5, "{name} {params:?}");
+                for one in alone.segments.iter() {
+                    let same = stack.segments.get(index).unwrap();
+                    assert_eq!(same.slice, z as u32, "{name} {params:?}");
+                    assert_eq!(
+                        (same.points, same.closed, same.mean_gradient),
+                        (one.points, one.closed, one.mean_gradient),
+                        "{name} {params:?}, slice {z}"
+                    );
+                    index += 1;
+                }
+            }
+            assert_eq!(index, stack.segments.len(), "{name} {params:?}");
+        }
+    });
+}
+
+#[test]
+fn crops_strides_and_orders_of_the_callers_memory_do_not_matter() {
+    let large = picture(9, 80, 100);
+    let views: [ArrayView3<'_, u8>; 4] = [
+        large.slice(s![2..6, 10..59, 20..91]),
+        large.slice(s![..;2, ..;3, ..;2]),
+        large.slice(s![..;-1, ..;-1, ..;-1]),
+        large.view().permuted_axes([2, 0, 1]),
+    ];
+    everywhere(|context, name| {
+        for (number, view) in views.iter().enumerate() {
+            for profile in PROFILES {
+                let params = all_of(profile);
+                let packed = view.as_standard_layout().into_owned();
+                let expected = draw(context, packed.view(), &params);
+                assert_eq!(draw(context, *view, &params), expected, "{name} {profile:?}, view {number}");
+
+                // Into every second column of a larger map; the others stay.
+                let (depth, height, width) = view.dim();
+                let mut frame = Array3::from_elem((depth + 2, height + 3, 2 * width), 7u8);
+                let target = frame.slice_mut(s![1..depth + 1, 2..height + 2, ..;2]);
+                edge_drawing::run(context, (*view).into(), &params, None, Some(target.into()), None).unwrap();
+                let written = frame.slice(s![1..depth + 1, 2..height + 2, ..;2]).to_owned();
+                assert_eq!(written, expected.edges, "{name} {profile:?}, view {number} into a frame");
+                let untouched = frame.iter().filter(|value| **value == 7).count();
+                assert_eq!(untouched, frame.len() - expected.edges.len(), "{name}: only the target is written");
+            }
+        }
+    });
+}
+
+/// Turns an image over along an axis, or exchanges x and y.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Turn {
+    Flip(Axis),
+    Transpose,
+}
+
+impl Turn {
+    fn of<T: Clone>(self, image: &Array3<T>) -> Array3<T> {
+        match self {
+            Self::Flip(axis) => {
+                let mut turned = image.clone();
+                turned.invert_axis(axis);
+                turned.as_standard_layout().into_owned()
+            }
+            Self::Transpose => image.view().permuted_axes([0, 2, 1]).as_standard_layout().into_owned(),
+        }
+    }
+}
+
+#[test]
+fn flips_of_an_image_flip_its_maps_and_edges() {
+    // Every step of the paper profile is symmetric left to right and top to bottom.
+    let input = picture(2, 61, 87);
+    everywhere(|context, name| {
+        for params in kinds().into_iter().filter(|params| params.profile == Profile::Paper) {
+            for turn in [Turn::Flip(Axis(1)), Turn::Flip(Axis(2))] {
+                let turned = turn.of(&input);
+                let what = format!("{name} {turn:?} {params:?}");
+                assert_eq!(
+                    turn.of(&draw(context, turned.view(), &params).edges),
+                    edges(context, &input, &params),
+                    "{what}"
+                );
+                let (straight, back) =
+                    (intermediate(context, input.view(), &params), intermediate(context, turned.view(), &params));
+                assert_eq!(turn.of(&back.smoothed), straight.smoothed, "{what}");
+                assert_eq!(turn.of(&back.gradient), straight.gradient, "{what}");
+                assert_eq!(turn.of(&back.direction), straight.direction, "{what}");
+                assert_eq!(turn.of(&back.anchors), straight.anchors, "{what}");
+            }
+        }
+    });
+}
+
+fn edges(context: &Context, input: &Array3<u8>, params: &Params) -> Array3<u8> {
+    draw(context, input.view(), params).edges
+}
+
+#[test]
+fn transposing_exchanges_the_directions_where_one_slope_is_larger() {
+    // |gx| = |gy| counts as vertical, so there and only there a transpose is not symmetric.
+    let input = picture(1, 61, 87);
+    let turned = Turn::Transpose.of(&input);
+    everywhere(|context, name| {
+        for operator in [Operator::Sobel, Operator::Prewitt, Operator::Scharr] {
+            let params = Params { operator, ..all_of(Profile::Paper) };
+            let straight = intermediate(context, input.view(), &params);
+            let back = intermediate(context, turned.view(), &params);
+            assert_eq!(Turn::Transpose.of(&back.smoothed), straight.smoothed, "{name}");
+            assert_eq!(Turn::Transpose.of(&back.gradient), straight.gradient, "{name}");
+            let back = Turn::Transpose.of(&back.direction);
+            let mut ties = 0;
+            for (straight, back) in straight.direction.iter().zip(&back) {
+                match (straight, back) {
+                    (0, 0) | (1, 2) | (2, 1) => {}
+                    (2, 2) => ties += 1,
+                    other => panic!("{name} {operator:?}: {other:?}"),
+                }
+            }
+            assert!(ties < straight.direction.len() / 20, "{name}: {ties} ties");
+        }
+    });
+}
+
+#[test]
+fn a_transposed_picture_without_ties_gives_transposed_edges() {
+    // A ramp so steep that |gx| > |gy| for every pixel, and all the same a picture with edges.
+    let input = Array3::from_shape_fn((1, 60, 60), |(_, y, x)| {
+        let wave = 400.0 * ((x as f64 + 0.3 * (y as f64 / 5.0).sin()) / 4.0).sin();
+        (20_000.0 + 40.0 * x as f64 + wave + (y % 7) as f64) as u16
+    });
+    let turned = input.view().permuted_axes([0, 2, 1]).as_standard_layout().into_owned();
+    everywhere(|context, name| {
+        let params = Params { gradient_threshold: Some(300.0), ..all_of(Profile::Paper) };
+        let mut direction = Array3::<u8>::zeros(input.dim());
+        let maps = Maps { direction: Some(ImageMut::from(direction.view_mut())), ..Maps::default() };
+        edge_drawing::maps(context, input.view().into(), &params, None, maps).unwrap();
+        let mut other = Array3::<u8>::zeros(turned.dim());
+        let maps = Maps { direction: Some(ImageMut::from(other.view_mut())), ..Maps::default() };
+        edge_drawing::maps(context, turned.view().into(), &params, None, maps).unwrap();
+        assert!(direction.iter().all(|d| *d != 1) && other.iter().all(|d| *d != 2), "{name}: the premise");
+        let straight = draw(context, input.view(), &params).edges;
+        let back = draw(context, turned.view(), &params).edges.permuted_axes([0, 2, 1]);
+        assert!(straight.iter().any(|edge| *edge == 255), "{name}");
+        assert_eq!(back, straight, "{name}");
+    });
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    for input in [picture(1, 300, 1300), picture(3, 90, 50), picture(2, 5, 2000), picture(1, 700, 3)] {
+        for params in kinds() {
+            let expected = draw(&Context::with_threads("cpu", 1).unwrap(), input.view(), &params);
+            for threads in [2, 3, 4, 7, 16] {
+                let context = Context::with_threads("cpu", threads).unwrap();
+                let got = draw(&context, input.view(), &params);
+                assert!(got == expected, "{threads} threads, {:?}, {params:?}", input.dim());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_device_and_variant_gives_the_same() {
+    let bytes = picture(2, 211, 503);
+    let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
+    let floats = bytes.mapv(|pixel| f32::from(pixel) * 0.013 - 1.0);
+    let photograph = photograph("camera").insert_axis(Axis(0));
+    let images: [Image<'_>; 4] =
+        [bytes.view().into(), words.view().into(), floats.view().into(), photograph.view().into()];
+    let cpu = Context::new("cpu").unwrap();
+    for image in images {
+        for params in kinds() {
+            for (scan_interval, anchor_threshold) in [(1, 0.0), (3, 0.02), (4, 9.0)] {
+                let params = Params { scan_interval, anchor_threshold, ..params.clone() };
+                let expected = draw(&cpu, image, &params);
+                everywhere(|context, name| {
+                    for variant in variants(context, &params) {
+                        let params = Params { variant, ..params.clone() };
+                        assert!(draw(context, image, &params) == expected, "{name} {params:?}");
+                    }
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn every_device_gives_the_same_intermediate_maps() {
+    let input = picture(3, 131, 203);
+    let cpu = Context::new("cpu").unwrap();
+    for params in kinds() {
+        let expected = intermediate(&cpu, input.view(), &params);
+        everywhere(|context, name| {
+            for variant in variants(context, &params) {
+                let params = Params { variant, ..params.clone() };
+                assert!(intermediate(context, input.view(), &params) == expected, "{name} {params:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn every_run_gives_the_same() {
+    let input = picture(1, 400, 500);
+    everywhere(|context, name| {
+        for params in kinds() {
+            let first = draw(context, input.view(), &params);
+            for _ in 0..5 {
+                assert!(draw(context, input.view(), &params) == first, "{name} {params:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn pixel_types_agree_where_their_integers_do() {
+    // u16 with the values of u8; f32 whose range makes the same steps.
+    let bytes = picture(2, 60, 70);
+    let words = bytes.mapv(u16::from);
+    let wide = bytes.mapv(|pixel| u16::from(pixel) * 257);
+    let floats = bytes.mapv(|pixel| f32::from(pixel) / 255.0);
+    everywhere(|context, name| {
+        for params in kinds() {
+            let params = Params { gradient_threshold: Some(25.0), anchor_threshold: 3.0, ..params };
+            let expected = draw(context, bytes.view(), &params);
+            assert!(draw(context, words.view(), &params) == expected, "{name} {params:?}");
+            // 65535 steps of 1/65535, thresholds in the floats' own units, against the same thresholds in steps.
+            let unit = 65535.0;
+            let params = Params { gradient_threshold: Some(25.0 * 257.0), anchor_threshold: 3.0 * 257.0, ..params };
+            let expected = draw(context, wide.view(), &params);
+            let params = Params {
+                // A quarter of a step less than the whole number, so that no rounding can lift it over.
+                gradient_threshold: Some((25.0 * 257.0 - 0.25) / unit),
+                anchor_threshold: (3.0 * 257.0 - 0.25) / unit,
+                range: Some([0.0, 1.0]),
+                ..params
+            };
+            let got = draw(context, floats.view(), &params);
+            assert_eq!(got.edges, expected.edges, "{name} {params:?}");
+            assert_eq!(got.segments.points(), expected.segments.points(), "{name} {params:?}");
+            for (got, expected) in got.segments.mean_gradients().iter().zip(expected.segments.mean_gradients()) {
+                let wanted = expected / 65535.0;
+                assert!((got - wanted).abs() <= 1e-6 * wanted, "{name}: {got} instead of {wanted}");
+            }
+        }
+    });
+}
+
+#[test]
+fn higher_thresholds_give_fewer_edges() {
+    let input = photograph("camera").insert_axis(Axis(0));
+    everywhere(|context, name| {
+        for profile in PROFILES {
+            let count = |params: &Params| draw(context, input.view(), params).edges.iter().filter(|e| **e > 0).count();
+            for thresholds in [[0.0, 20.0, 60.0], [20.0, 60.0, 200.0]] {
+                let counts = thresholds.map(|t| count(&Params { gradient_threshold: Some(t), ..all_of(profile) }));
+                assert!(counts.is_sorted_by(|a, b| a > b), "{name} {profile:?}: {counts:?}");
+            }
+            let counts =
+                [0.0, 8.0, 30.0].map(|anchor_threshold| count(&Params { anchor_threshold, ..all_of(profile) }));
+            assert!(counts.is_sorted_by(|a, b| a > b), "{name} {profile:?}: {counts:?}");
+        }
+    });
+}
+
+/// The links of an edge map: m-adjacency, each pair once.
+fn links(edges: &Array2<u8>) -> BTreeSet<[(u32, u32); 2]> {
+    let (height, width) = edges.dim();
+    let on = |x: i64, y: i64| {
+        x >= 0 && y >= 0 && x < width as i64 && y < height as i64 && edges[[y as usize, x as usize]] > 0
+    };
+    let mut links = BTreeSet::new();
+    for ((y, x), edge) in edges.indexed_iter() {
+        let (px, py) = (x as i64, y as i64);
+        for (dx, dy) in [(1, 0), (-1, 1), (0, 1), (1, 1)] {
+            let diagonal = dx != 0 && dy != 0;
+            if *edge > 0 && on(px + dx, py + dy) && !(diagonal && (on(px + dx, py) || on(px, py + dy))) {
+                links.insert([(x as u32, y as u32), ((px + dx) as u32, (py + dy) as u32)]);
+            }
+        }
+    }
+    links
+}
+
+/// That the segments of a map are what the definition says: every link of the map is in one segment once, ends are where
+/// other than two links meet, and everything comes in the canonical order.
+fn check_chains(drawn: &Drawn, what: &str) {
+    let edges = drawn.edges.index_axis(Axis(0), 0).to_owned();
+    let width = edges.dim().1 as u64;
+    let links = links(&edges);
+    let mut degree: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for pixel in links.iter().flatten() {
+        *degree.entry(*pixel).or_default() += 1;
+    }
+    let degree = |point: (u32, u32)| degree.get(&point).copied().unwrap_or(0);
+    let raster = |(x, y): (u32, u32)| u64::from(y) * width + u64::from(x);
+    let mut found = BTreeSet::new();
+    let mut covered = Array2::<u8>::zeros(edges.dim());
+    let mut keys = vec![];
+    for index in 0..drawn.segments.len() {
+        let closed = drawn.segments.get(index).unwrap().closed;
+        let points = points_of(&drawn.segments, index);
+        let (first, last) = (points[0], points[points.len() - 1]);
+        keys.push((raster(first), points.get(1).map(|second| raster(*second))));
+        let mut steps: Vec<[(u32, u32); 2]> = points.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+        if closed {
+            assert!(points.len() > 2 && raster(points[1]) < raster(last), "{what}: {points:?}");
+            steps.push([last, first]);
+        } else {
+            assert!(points.len() == 1 || raster(first) < raster(last), "{what}: {points:?}");
+            assert!(degree(first) != 2 && degree(last) != 2, "{what}: {points:?}");
+        }
+        // A loop begins at its junction, or at its first pixel in raster order.
+        assert!(
+            points[1..].iter().all(|point| !closed || degree(first) != 2 || raster(*point) > raster(first)),
+            "{what}"
+        );
+        let inner = points.len().saturating_sub(usize::from(!closed)).max(1);
+        assert!(points[1..inner].iter().all(|point| degree(*point) == 2), "{what}: {points:?}");
+        for [a, b] in steps {
+            let link = if raster(a) < raster(b) { [a, b] } else { [b, a] };
+            assert!(links.contains(&link), "{what}: {link:?} is no link");
+            assert!(found.insert(link), "{what}: {link:?} is there twice");
+        }
+        for (x, y) in points {
+            covered[[y as usize, x as usize]] = 255;
+        }
+    }
+    assert_eq!(found.len(), links.len(), "{what}: links are missing");
+    assert_eq!(covered, edges, "{what}: the map is not covered");
+    assert!(keys.is_sorted(), "{what}: the order");
+}
+
+#[test]
+fn segments_are_the_chains_of_the_map() {
+    let small = picture(1, 83, 97);
+    let photographs = ["camera", "horse", "cell"].map(|name| photograph(name).insert_axis(Axis(0)));
+    everywhere(|context, name| {
+        for input in photographs.iter().chain([&small]) {
+            for (follow_turns, threshold) in [(false, None), (true, None), (false, Some(1.0))] {
+                let params = Params { follow_turns, gradient_threshold: threshold, ..all_of(Profile::Paper) };
+                let drawn = draw(context, input.view(), &params);
+                assert!(drawn.segments.len() > 10, "{name}");
+                check_chains(&drawn, &format!("{name} {params:?}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn dropped_segments_are_the_short_ones() {
+    let input = photograph("coins").insert_axis(Axis(0));
+    everywhere(|context, name| {
+        let every = draw(context, input.view(), &all_of(Profile::Paper));
+        for min_length in [0, 2, 10, 40] {
+            let some = draw(context, input.view(), &Params { min_length, ..all_of(Profile::Paper) });
+            assert_eq!(some.edges, every.edges, "{name}: the map of the paper profile has no minimum");
+            let wanted = every.segments.iter().filter(|segment| segment.points.len() >= min_length as usize);
+            assert!(some.segments.iter().eq(wanted), "{name}, {min_length}");
+        }
+    });
+}
+
+#[test]
+fn either_output_alone_is_the_same() {
+    let input = picture(2, 60, 80);
+    everywhere(|context, name| {
+        for profile in PROFILES {
+            let params = all_of(profile);
+            let both = draw(context, input.view(), &params);
+            let mut map = Array3::from_elem(input.dim(), 7u8);
+            edge_drawing::run(context, input.view().into(), &params, None, Some(map.view_mut().into()), None).unwrap();
+            assert_eq!(map, both.edges, "{name} {profile:?}");
+            // What is in the segments before is replaced.
+            let mut segments = both.segments.clone();
+            edge_drawing::run(context, input.view().into(), &params, None, None, Some(&mut segments)).unwrap();
+            assert_eq!(segments, both.segments, "{name} {profile:?}");
+        }
+    });
+}
+
+#[test]
+fn what_is_resident_on_a_gpu_gives_the_same() {
+    let input = picture(2, 130, 170);
+    let cpu = Context::new("cpu").unwrap();
+    for context in contexts().into_iter().filter(|context| context.device().id != "cpu") {
+        for params in kinds() {
+            let expected = draw(&cpu, input.view(), &params);
+            let mut resident = context.device_image(isoline::PixelType::U8, [170, 130, 2]).unwrap();
+            resident.upload(input.view().into()).unwrap();
+            let got = draw(&context, resident.view(), &params);
+            assert!(got == expected, "{params:?}");
+        }
+    }
+}
+
+#[test]
+fn flat_and_tiny_images_have_no_edges() {
+    for (height, width) in [(1, 1), (1, 50), (50, 1), (2, 2), (3, 3), (4, 4), (5, 5), (33, 31)] {
+        for grey in [0u8, 1, 128, 255] {
+            let input = Array3::from_elem((1, height, width), grey);
+            let bright = Array3::from_elem((1, height, width), 65535u16);
+            let nothing = Array3::from_elem((1, height, width), f32::NAN);
+            let images: [Image<'_>; 3] = [input.view().into(), bright.view().into(), nothing.view().into()];
+            everywhere(|context, name| {
+                for image in images {
+                    for params in kinds() {
+                        let drawn = draw(context, image, &Params { gradient_threshold: Some(0.0), ..params });
+                        assert!(drawn.edges.iter().all(|edge| *edge == 0), "{name}");
+                        assert!(drawn.segments.is_empty() && drawn.segments.offsets() == [0], "{name}");
+                    }
+                }
+            });
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 80, ..ProptestConfig::default() })]
+
+    /// Any size, pixels, parameters and number of threads: the plain loops' result, of well-formed chains.
+    #[test]
+    fn any_image_on_any_number_of_threads(
+        seed in any::<u64>(),
+        size in [1usize..150, 1..60],
+        grain in 1usize..9,
+        threads in 1usize..9,
+        operator in prop_oneof![Just(Operator::Sobel), Just(Operator::Prewitt), Just(Operator::Scharr)],
+        threshold in prop_oneof![Just(0.0), 1.0..400.0f64],
+        anchor_threshold in prop_oneof![Just(0.0), 0.0..60.0f64],
+        scan_interval in 1u32..7,
+        follow_turns in any::<bool>(),
+    ) {
+        let mut state = seed | 1;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        // Squares of equal pixels, so that there are flat parts, hard edges and (with a grain of 1) noise.
+        let cells = Array2::from_shape_simple_fn((60, 150), &mut random);
+        let input = Array3::from_shape_fn((1, size[1], size[0]), |(_, y, x)| cells[[y / grain, x / grain]]);
+        let params = Params {
+            operator,
+            gradient_threshold: Some(threshold),
+            anchor_threshold,
+            scan_interval,
+            follow_turns,
+            ..all_of(Profile::Paper)
+        };
+        let plain = Params { variant: Variant::Scalar, ..params.clone() };
+        let expected = draw(&Context::with_threads("cpu", 1).unwrap(), input.view(), &plain);
+        let got = draw(&Context::with_threads("cpu", threads).unwrap(), input.view(), &params);
+        prop_assert!(got == expected);
+        check_chains(&got, "a random image");
+        // The reference profile: the same on any number of threads, and its map is its segments.
+        let params = Params { profile: Profile::Reference, ..params };
+        let one = draw(&Context::with_threads("cpu", 1).unwrap(), input.view(), &params);
+        let many = draw(&Context::with_threads("cpu", threads).unwrap(), input.view(), &params);
+        prop_assert!(one == many);
+        prop_assert!(map_of(&one.segments, input.dim()) == one.edges);
+    }
+}
+
+/// The pixels of all segments.
+fn map_of(segments: &Segments, dim: (usize, usize, usize)) -> Array3<u8> {
+    let mut map = Array3::zeros(dim);
+    for segment in segments.iter() {
+        for point in segment.points {
+            map[[segment.slice as usize, point.y as usize, point.x as usize]] = 255;
+        }
+    }
+    map
+}

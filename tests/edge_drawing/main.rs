@@ -1,0 +1,141 @@
+//! Edge drawing through the public Rust API: the segments that a person would draw, its invariants, and its errors.
+//! Everything runs on the CPU; where there is a CUDA device it runs there too, and must give the same bits.
+
+mod errors;
+mod invariants;
+mod shapes;
+
+use isoline::edge_drawing::{self, Maps, Operator, Params, Point, Profile, Segments, Variant};
+use isoline::{Context, Image, ImageMut};
+use ndarray::{Array2, Array3, ArrayView3};
+use std::cell::Cell;
+use std::path::PathBuf;
+
+thread_local! {
+    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+const PROFILES: [Profile; 2] = [Profile::Paper, Profile::Reference];
+
+/// The CPU, and a CUDA device if there is one; says why not otherwise.
+fn contexts() -> Vec<Context> {
+    let mut contexts = vec![Context::new("cpu").expect("the CPU is always there")];
+    match Context::new("cuda") {
+        Ok(context) => contexts.push(context),
+        Err(error) => TOLD.with(|told| {
+            if !told.replace(true) {
+                eprintln!("skipped on CUDA: {error}");
+            }
+        }),
+    }
+    contexts
+}
+
+/// Runs `test` on every device.
+fn everywhere(mut test: impl FnMut(&Context, &str)) {
+    for context in contexts() {
+        test(&context, &context.device().id.clone());
+    }
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, PartialEq)]
+struct Drawn {
+    edges: Array3<u8>,
+    segments: Segments,
+}
+
+/// A call that must succeed. The map starts as 7, so that an unwritten pixel shows.
+fn draw<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params) -> Drawn {
+    let input = input.into();
+    let [width, height, depth] = input.shape();
+    let mut edges = Array3::from_elem((depth, height, width), 7u8);
+    let mut segments = Segments::new();
+    edge_drawing::run(context, input, params, None, Some(edges.view_mut().into()), Some(&mut segments))
+        .expect("a good call");
+    assert!(edges.iter().all(|edge| matches!(edge, 0 | 255)));
+    Drawn { edges, segments }
+}
+
+/// The four intermediate maps of an 8-bit image.
+#[derive(Clone, Debug, PartialEq)]
+struct Intermediate {
+    smoothed: Array3<u8>,
+    gradient: Array3<f32>,
+    direction: Array3<u8>,
+    anchors: Array3<u8>,
+}
+
+fn intermediate(context: &Context, input: ArrayView3<'_, u8>, params: &Params) -> Intermediate {
+    let mut made = Intermediate {
+        smoothed: Array3::zeros(input.dim()),
+        gradient: Array3::zeros(input.dim()),
+        direction: Array3::from_elem(input.dim(), 7),
+        anchors: Array3::from_elem(input.dim(), 7),
+    };
+    let maps = Maps {
+        smoothed: Some(ImageMut::from(made.smoothed.view_mut())),
+        gradient: Some(ImageMut::from(made.gradient.view_mut())),
+        direction: Some(ImageMut::from(made.direction.view_mut())),
+        anchors: Some(ImageMut::from(made.anchors.view_mut())),
+    };
+    edge_drawing::maps(context, input.into(), params, None, maps).expect("a good call");
+    made
+}
+
+/// Parameters that keep every segment.
+fn all_of(profile: Profile) -> Params {
+    Params { profile, min_length: 1, ..Params::default() }
+}
+
+/// What there is to vary besides the thresholds.
+fn kinds() -> Vec<Params> {
+    let mut kinds = Vec::new();
+    for operator in [Operator::Sobel, Operator::Prewitt, Operator::Scharr] {
+        for (profile, follow_turns) in [(Profile::Paper, false), (Profile::Paper, true), (Profile::Reference, false)] {
+            kinds.push(Params { operator, follow_turns, ..all_of(profile) });
+        }
+    }
+    kinds
+}
+
+/// Soft blobs, lines and noise: something of everything, 0..=255.
+fn picture(depth: usize, height: usize, width: usize) -> Array3<u8> {
+    let mut state = 1u32;
+    Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let (fx, fy) = (x as f64 / 9.0 + z as f64, y as f64 / 7.0);
+        let waves = 70.0 * fx.sin() * fy.cos();
+        let line = if (x + 2 * y + 3 * z) % 41 < 2 { 80.0 } else { 0.0 };
+        let noise = f64::from(state >> 24) / 8.0;
+        (90.0 + waves + line + noise).clamp(0.0, 255.0) as u8
+    })
+}
+
+/// A photograph of `tests/data`.
+fn photograph(name: &str) -> Array2<u8> {
+    let folder = std::env::var_os("ISOLINE_TEST_DATA")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")), PathBuf::from);
+    let path = folder.join(format!("{name}.pgm"));
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    // "P5\nwidth height\n255\n" and the pixels.
+    let mut lines = bytes.splitn(4, |byte| *byte == b'\n');
+    let mut text = || std::str::from_utf8(lines.next().expect("a header")).expect("ASCII").to_owned();
+    let (magic, size, most) = (text(), text(), text());
+    assert!(magic == "P5" && most == "255", "{}", path.display());
+    let size: Vec<usize> = size.split(' ').map(|number| number.parse().expect("a size")).collect();
+    let pixels = lines.next().expect("pixels").to_vec();
+    Array2::from_shape_vec((size[1], size[0]), pixels).expect("as many pixels as the header says")
+}
+
+/// The points of one segment.
+fn points_of(segments: &Segments, index: usize) -> Vec<(u32, u32)> {
+    segments.get(index).expect("a segment").points.iter().map(|Point { x, y }| (*x, *y)).collect()
+}
+
+/// The variants that a device has for these parameters.
+fn variants(context: &Context, params: &Params) -> Vec<Variant> {
+    let scalar = context.device().id == "cpu" && params.profile == Profile::Paper;
+    if scalar { vec![Variant::Default, Variant::Scalar] } else { vec![Variant::Default] }
+}
