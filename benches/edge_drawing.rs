@@ -1,0 +1,317 @@
+//! Speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, the map alone and with segments, on every
+//! device here, beside the paper's Table III; and what each step costs, as in its Fig. 3.
+//! `cargo bench --bench edge_drawing -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
+//! `ISOLINE_BENCH_JSON` say the same. `benches/edge_drawing_peers.py` sets the same calls beside other programs.
+//!
+//! Every number is a median after a warm-up, of whole calls. "resident": input and map lie in the GPU's memory; segments
+//! always end in host memory. "kernels": the part of a resident call between CUDA events.
+#![allow(missing_docs)]
+
+use isoline::edge_drawing::{self, Maps, Params, Profile, Segments};
+use isoline::{Context, DeviceImage, ImageMut, PixelType, Report};
+use ndarray::{Array2, Array3};
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Repetitions: at least, at most, and the time after which no more are begun.
+const REPEAT: (usize, usize, Duration) = (5, 101, Duration::from_millis(1200));
+
+/// Milliseconds as published (Özsen, Topal and Akınlar, Table III, Lena): side of the image, a 3 GHz Pentium 4, and CUDA
+/// on a 9600 GT, a GT 240, a GTS 450 and a GTX 480.
+const PUBLISHED: [(usize, [f64; 5]); 5] = [
+    (256, [2.41, 3.11, 0.98, 0.47, 0.33]),
+    (512, [9.83, 14.38, 3.85, 1.45, 0.90]),
+    (1024, [34.72, 57.29, 16.19, 6.21, 3.09]),
+    (2048, [116.27, 130.79, 39.15, 16.47, 9.32]),
+    (4096, [410.17, 274.76, 103.20, 52.63, 32.88]),
+];
+
+/// The photograph that all sizes are made of.
+fn photograph() -> Outcome<Array2<u8>> {
+    let folder = std::env::var_os("ISOLINE_TEST_DATA")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")), PathBuf::from);
+    let path = folder.join("camera.pgm");
+    let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    const HEADER: &[u8] = b"P5\n512 512\n255\n";
+    let pixels = bytes.strip_prefix(HEADER).ok_or_else(|| format!("{} is not the expected PGM", path.display()))?;
+    Ok(Array2::from_shape_vec((512, 512), pixels.to_vec())?)
+}
+
+/// The photograph at another size: bicubic (Catmull-Rom) where it grows, the mean of the pixels where it shrinks.
+fn resized(photograph: &Array2<u8>, side: usize) -> Array3<u8> {
+    let (height, width) = photograph.dim();
+    if side < width {
+        let step = width / side;
+        return Array3::from_shape_fn((1, side, side), |(_, y, x)| {
+            let window = photograph.slice(ndarray::s![y * step..(y + 1) * step, x * step..(x + 1) * step]);
+            let sum: usize = window.iter().map(|pixel| usize::from(*pixel)).sum();
+            ((sum + step * step / 2) / (step * step)) as u8
+        });
+    }
+    // Where a pixel of the result lies in the photograph: four taps, the border pixel repeated.
+    let taps: Vec<([usize; 4], [f32; 4])> = (0..side)
+        .map(|i| {
+            let at = (i as f32 + 0.5) * width as f32 / side as f32 - 0.5;
+            let (base, t) = (at.floor(), at - at.floor());
+            let index = [-1.0, 0.0, 1.0, 2.0].map(|k| (base + k).clamp(0.0, height as f32 - 1.0) as usize);
+            let weights = [
+                ((-0.5 * t + 1.0) * t - 0.5) * t,
+                (1.5 * t - 2.5) * t * t + 1.0,
+                ((-1.5 * t + 2.0) * t + 0.5) * t,
+                (0.5 * t - 0.5) * t * t,
+            ];
+            (index, weights)
+        })
+        .collect();
+    let rows = Array2::from_shape_fn((height, side), |(y, x)| {
+        let (index, weights) = taps[x];
+        index.iter().zip(weights).map(|(i, weight)| weight * f32::from(photograph[[y, *i]])).sum::<f32>()
+    });
+    Array3::from_shape_fn((1, side, side), |(_, y, x)| {
+        let (index, weights) = taps[y];
+        let value: f32 = index.iter().zip(weights).map(|(i, weight)| weight * rows[[*i, x]]).sum();
+        value.round().clamp(0.0, 255.0) as u8
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The median of what `measure` returns; its first call warms up and does not count.
+fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
+    measure()?;
+    let started = Instant::now();
+    let (least, most, enough) = REPEAT;
+    let mut values = vec![];
+    while values.len() < least || (values.len() < most && started.elapsed() < enough) {
+        values.push(measure()?);
+    }
+    Ok(median(values))
+}
+
+/// What a call is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Want {
+    Map,
+    MapAndSegments,
+}
+
+impl Want {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Map => "map",
+            Self::MapAndSegments => "map + segments",
+        }
+    }
+}
+
+fn name(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Paper => "paper",
+        Profile::Reference => "reference",
+    }
+}
+
+/// A whole call, host memory to host memory.
+fn call(context: &Context, input: &Array3<u8>, map: &mut Array3<u8>, params: &Params, want: Want) -> Outcome<Report> {
+    let mut segments = Segments::new();
+    let wanted = (want == Want::MapAndSegments).then_some(&mut segments);
+    Ok(edge_drawing::run(context, input.view().into(), params, None, Some(map.view_mut().into()), wanted)?)
+}
+
+/// Input and map on the device.
+struct Resident {
+    input: DeviceImage,
+    map: DeviceImage,
+}
+
+impl Resident {
+    fn new(context: &Context, input: &Array3<u8>) -> Outcome<Self> {
+        let (depth, height, width) = input.dim();
+        let shape = [width, height, depth];
+        let mut resident = Self {
+            input: context.device_image(PixelType::U8, shape)?,
+            map: context.device_image(PixelType::U8, shape)?,
+        };
+        resident.input.upload(input.view().into())?;
+        Ok(resident)
+    }
+
+    fn call(&mut self, context: &Context, params: &Params, want: Want) -> Outcome<Report> {
+        let mut segments = Segments::new();
+        let wanted = (want == Want::MapAndSegments).then_some(&mut segments);
+        Ok(edge_drawing::run(context, self.input.view(), params, None, Some(self.map.view_mut()), wanted)?)
+    }
+}
+
+struct Bench {
+    cpu: Context,
+    cuda: Option<Context>,
+    /// JSON objects.
+    records: Vec<String>,
+}
+
+fn text(value: Option<f64>) -> String {
+    value.map_or("-".into(), |seconds| format!("{:.3}", seconds * 1e3))
+}
+
+impl Bench {
+    /// One size: both profiles, with and without segments, on every device.
+    fn table(&mut self, input: &Array3<u8>) -> Outcome<()> {
+        let side = input.dim().1;
+        println!("\ncamera {side}x{side} ({} K pixels), ms", side * side / 1024);
+        println!("  device  profile    what              host to host    resident     kernels    Mpixel/s");
+        let mut map = Array3::zeros(input.dim());
+        let contexts = [Some(&self.cpu), self.cuda.as_ref()];
+        for context in contexts.into_iter().flatten() {
+            let id = context.device().id.clone();
+            let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, input)?) };
+            for profile in [Profile::Paper, Profile::Reference] {
+                let params = Params { profile, ..Params::default() };
+                for want in [Want::Map, Want::MapAndSegments] {
+                    let host = repeat(|| Ok(call(context, input, &mut map, &params, want)?.seconds_total))?;
+                    let [mut whole, mut kernels] = [None; 2];
+                    if let Some(resident) = &mut resident {
+                        whole = Some(repeat(|| Ok(resident.call(context, &params, want)?.seconds_total))?);
+                        kernels = Some(repeat(|| Ok(resident.call(context, &params, want)?.seconds_compute))?);
+                    }
+                    println!(
+                        "  {id:<7} {:<10} {:<16} {:>13.3} {:>11} {:>11} {:>11.0}",
+                        name(profile),
+                        want.name(),
+                        host * 1e3,
+                        text(whole),
+                        text(kernels),
+                        (side * side) as f64 / whole.unwrap_or(host) * 1e-6
+                    );
+                    let json = |value: Option<f64>| value.map_or("null".into(), |seconds| format!("{seconds:.9}"));
+                    self.records.push(format!(
+                        "{{\"what\": \"{}\", \"device\": \"{id}\", \"profile\": \"{}\", \"side\": {side}, \
+                         \"seconds_host_to_host\": {host:.9}, \"seconds_resident\": {}, \"seconds_kernels\": {}}}",
+                        want.name(),
+                        name(profile),
+                        json(whole),
+                        json(kernels)
+                    ));
+                }
+            }
+        }
+        if let Some((_, ms)) = PUBLISHED.iter().find(|(published, _)| *published == side) {
+            println!(
+                "  published (Table III, Lena): Pentium 4 {}, 9600 GT {}, GT 240 {}, GTS 450 {}, GTX 480 {}",
+                ms[0], ms[1], ms[2], ms[3], ms[4]
+            );
+        }
+        Ok(())
+    }
+
+    /// What each step adds to a call of the paper profile: the time of asking for more, less that of asking for less.
+    fn steps(&mut self, input: &Array3<u8>) -> Outcome<()> {
+        let side = input.dim().1;
+        println!("\nsteps of the paper profile, camera {side}x{side}, ms (the paper's Fig. 3 has three kernels)");
+        println!("  device  smoothing   gradient, direction   anchors, linking   segments      whole");
+        let contexts = [Some(&self.cpu), self.cuda.as_ref()];
+        for context in contexts.into_iter().flatten() {
+            let id = context.device().id.clone();
+            let mut target = Array3::<u8>::zeros(input.dim());
+            let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, input)?) };
+            let params = Params::default();
+            let mut step = |which: usize| {
+                repeat(|| {
+                    let report = match (&mut resident, which) {
+                        (Some(resident), 2) => resident.call(context, &params, Want::Map)?,
+                        (Some(resident), 3) => resident.call(context, &params, Want::MapAndSegments)?,
+                        (None, 2) => call(context, input, &mut target, &params, Want::Map)?,
+                        (None, 3) => call(context, input, &mut target, &params, Want::MapAndSegments)?,
+                        (Some(resident), _) => {
+                            let maps = only(which, resident.map.view_mut());
+                            edge_drawing::maps(context, resident.input.view(), &params, None, maps)?
+                        }
+                        (None, _) => {
+                            let maps = only(which, target.view_mut().into());
+                            edge_drawing::maps(context, input.view().into(), &params, None, maps)?
+                        }
+                    };
+                    Ok(report.seconds_total)
+                })
+            };
+            let times = [step(0)?, step(1)?, step(2)?, step(3)?];
+            // Fused steps may cost less together than one of them that must write its own map.
+            let added: Vec<f64> =
+                (0..4).map(|i| if i == 0 { times[0] } else { (times[i] - times[i - 1]).max(0.0) }).collect();
+            println!(
+                "  {id:<7} {:>9.3} {:>21.3} {:>18.3} {:>10.3} {:>10.3}",
+                added[0] * 1e3,
+                added[1] * 1e3,
+                added[2] * 1e3,
+                added[3] * 1e3,
+                times[3] * 1e3
+            );
+            self.records.push(format!(
+                "{{\"what\": \"steps\", \"device\": \"{id}\", \"side\": {side}, \"seconds_smoothed\": {:.9}, \
+                 \"seconds_direction\": {:.9}, \"seconds_map\": {:.9}, \"seconds_segments\": {:.9}}}",
+                times[0], times[1], times[2], times[3]
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// One of the maps: 0 the smoothed image, 1 the directions.
+fn only(which: usize, target: ImageMut<'_>) -> Maps<'_> {
+    match which {
+        0 => Maps { smoothed: Some(target), ..Maps::default() },
+        _ => Maps { direction: Some(target), ..Maps::default() },
+    }
+}
+
+fn main() -> Outcome<()> {
+    let mut quick = false;
+    let mut json = std::env::var_os("ISOLINE_BENCH_JSON");
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--quick") => quick = true,
+            Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
+            // What cargo bench adds.
+            Some("--bench") => {}
+            _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
+        }
+    }
+    let device = std::env::var("ISOLINE_BENCH_DEVICE").unwrap_or_else(|_| "auto".into());
+    let cuda = match device.as_str() {
+        "cpu" => None,
+        "auto" => Context::new("cuda").inspect_err(|error| println!("CUDA is skipped: {error}")).ok(),
+        named => Some(Context::new(named)?),
+    };
+    let mut bench = Bench { cpu: Context::new("cpu")?, cuda, records: vec![] };
+    for context in [Some(&bench.cpu), bench.cuda.as_ref()].into_iter().flatten() {
+        let info = context.device();
+        println!(
+            "{}: {} ({} {})",
+            info.id,
+            info.name,
+            info.multiprocessors,
+            if info.id == "cpu" { "threads" } else { "multiprocessors" }
+        );
+    }
+    let photograph = photograph()?;
+    let sides: &[usize] = if quick { &[256] } else { &[256, 512, 1024, 2048, 4096] };
+    for &side in sides {
+        bench.table(&resized(&photograph, side))?;
+    }
+    for &side in if quick { &[256][..] } else { &[512, 4096] } {
+        bench.steps(&resized(&photograph, side))?;
+    }
+    if let Some(path) = json {
+        let head =
+            format!("{{\"cpu\": \"{}\", \"threads\": {}", bench.cpu.device().name, bench.cpu.device().multiprocessors);
+        std::fs::write(path, format!("{head}, \"results\": [\n{}\n]}}\n", bench.records.join(",\n")))?;
+    }
+    Ok(())
+}
