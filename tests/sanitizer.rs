@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::assert_same;
+use common::{assert_close, assert_same, few_sizes};
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
 use isoline::{Context, DeviceKind, Image, PixelType};
 use ndarray::Array3;
@@ -24,8 +24,19 @@ fn contexts() -> Option<(Context, Context)> {
 const SLICES: [[usize; 3]; 6] = [[1, 1, 1], [1, 1, 40], [1, 33, 31], [2, 70, 129], [1, 131, 67], [3, 260, 517]];
 const VOLUMES: [[usize; 3]; 5] = [[1, 1, 1], [2, 3, 5], [9, 33, 31], [17, 20, 70], [20, 45, 97]];
 
-/// More steps than any variant does at once, and not a multiple of what it does at once.
-const ITERATIONS: u64 = 37;
+/// Several tiles each way, and several slices, in one.
+const FEW_SLICES: [[usize; 3]; 1] = [[2, 140, 261]];
+const FEW_VOLUMES: [[usize; 3]; 1] = [[20, 45, 97]];
+
+/// More steps than any variant does at once, and a rest that takes each of the smaller launches of 3D: 4 · 9 + 2 + 1.
+const ITERATIONS: u64 = 39;
+/// Likewise: 4 + 2 + 1.
+const FEW_ITERATIONS: u64 = 7;
+
+/// All of the sizes, or the few of them.
+fn sizes(all: &'static [[usize; 3]], few: &'static [[usize; 3]]) -> &'static [[usize; 3]] {
+    if few_sizes() { few } else { all }
+}
 
 /// A few shape pixels on a slope, so that starting from the image differs from starting from the mask.
 fn value([z, y, x]: [usize; 3]) -> u8 {
@@ -43,6 +54,7 @@ fn run(context: &Context, input: Image<'_>, shape: [usize; 3], params: &Params) 
 fn compare(dimensions: Dimensions, shapes: &[[usize; 3]]) {
     let Some((cuda, cpu)) = contexts() else { return };
     assert_eq!(cuda.device().kind, DeviceKind::Cuda);
+    let iterations = if few_sizes() { FEW_ITERATIONS } else { ITERATIONS };
     for &shape in shapes {
         let u8s = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
         let u16s = u8s.mapv(|v| u16::from(v) * 257);
@@ -51,7 +63,7 @@ fn compare(dimensions: Dimensions, shapes: &[[usize; 3]]) {
             [(u8s.view().into(), 200.0), (u16s.view().into(), 200.0 * 257.0), (f32s.view().into(), 200.0)];
         for (image, threshold) in images {
             for start in [Start::Mask, Start::Input(Some([0.0, 1.25 * threshold]))] {
-                let mode = Mode::Iterate { iterations: ITERATIONS };
+                let mode = Mode::Iterate { iterations };
                 let params = Params { dimensions, mode, threshold, start, rho: 16.0, ..Params::default() };
                 let expected = run(&cpu, image, shape, &params);
                 for variant in [Variant::Fused, Variant::Shared, Variant::Texture] {
@@ -65,7 +77,7 @@ fn compare(dimensions: Dimensions, shapes: &[[usize; 3]]) {
 
 #[test]
 fn sanitizer_slices() {
-    compare(Dimensions::Slices, &SLICES);
+    compare(Dimensions::Slices, sizes(&SLICES, &FEW_SLICES));
 }
 
 /// The kernel of large slices, which small ones never reach: widths of whole and of broken quads, strips and chunks that
@@ -73,7 +85,10 @@ fn sanitizer_slices() {
 #[test]
 fn sanitizer_large_slices() {
     let Some((cuda, cpu)) = contexts() else { return };
-    for shape in [[1, 2048, 2048], [2, 2049, 2051], [1, 1030, 4102], [1, 4301, 1029]] {
+    for &shape in sizes(
+        &[[1, 2048, 2048], [2, 2049, 2051], [1, 1030, 4102], [1, 4301, 1029]],
+        &[[1, 2048, 2048], [1, 2049, 2051]],
+    ) {
         let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
         let mode = Mode::Iterate { iterations: 19 };
         let params = Params { mode, threshold: 200.0, rho: 16.0, start: Start::Input(None), ..Params::default() };
@@ -85,37 +100,54 @@ fn sanitizer_large_slices() {
 
 #[test]
 fn sanitizer_volumes() {
-    compare(Dimensions::Volume, &VOLUMES);
+    compare(Dimensions::Volume, sizes(&VOLUMES, &FEW_VOLUMES));
 }
 
-/// The kernel that measures the range of an image in device memory.
+/// The kernels that measure the range of an image in device memory.
 #[test]
 fn sanitizer_range() {
     let Some((cuda, cpu)) = contexts() else { return };
     let shape = [2, 45, 77];
-    let input = Array3::from_shape_fn(shape, |(z, y, x)| f32::from(value([z, y, x])) - 40.0);
     let mode = Mode::Iterate { iterations: 3 };
     let params = Params { start: Start::Input(None), threshold: 150.0, mode, ..Params::default() };
-    let expected = run(&cpu, input.view().into(), shape, &params);
-    let mut source = cuda.device_image(PixelType::F32, [77, 45, 2]).unwrap();
-    source.upload(input.view().into()).unwrap();
-    let mut target = cuda.device_image(PixelType::F32, [77, 45, 2]).unwrap();
-    edge_strength::run(&cuda, source.view(), &params, None, target.view_mut()).unwrap();
-    let got = Array3::from_shape_vec(shape, target.download().unwrap()).unwrap();
-    assert_same(&got, &expected, "from device memory");
+    let words = Array3::from_shape_fn(shape, |(z, y, x)| 20 + u16::from(value([z, y, x])));
+    let floats = words.mapv(|v| f32::from(v) - 60.0);
+    for (input, pixel_type) in
+        [(Image::from(words.view()), PixelType::U16), (Image::from(floats.view()), PixelType::F32)]
+    {
+        let expected = run(&cpu, input, shape, &params);
+        let mut source = cuda.device_image(pixel_type, [77, 45, 2]).unwrap();
+        source.upload(input).unwrap();
+        let mut target = cuda.device_image(PixelType::F32, [77, 45, 2]).unwrap();
+        edge_strength::run(&cuda, source.view(), &params, None, target.view_mut()).unwrap();
+        let got = Array3::from_shape_vec(shape, target.download().unwrap()).unwrap();
+        assert_same(&got, &expected, &format!("{pixel_type:?} from device memory"));
+    }
+}
+
+/// Solves on both devices.
+fn compare_converged(dimensions: Dimensions, shapes: &[[usize; 3]], max_cycles: u64) {
+    let Some((cuda, cpu)) = contexts() else { return };
+    for &shape in shapes {
+        let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
+        let mode = Mode::Converged { tolerance: 1e-6, max_cycles };
+        let params = Params { dimensions, mode, threshold: 200.0, rho: 16.0, ..Params::default() };
+        let expected = run(&cpu, input.view().into(), shape, &params);
+        let got = run(&cuda, input.view().into(), shape, &params);
+        assert_close(&got, &expected.mapv(f64::from), 1e-4, &format!("{dimensions:?} {shape:?}"));
+    }
 }
 
 #[test]
 fn sanitizer_converged() {
-    let Some((cuda, cpu)) = contexts() else { return };
-    for (dimensions, shapes) in [(Dimensions::Slices, &SLICES[..]), (Dimensions::Volume, &VOLUMES[..])] {
-        for &shape in shapes {
-            let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
-            let mode = Mode::Converged { tolerance: 1e-6, max_cycles: 100 };
-            let params = Params { dimensions, mode, threshold: 200.0, rho: 16.0, ..Params::default() };
-            let expected = run(&cpu, input.view().into(), shape, &params);
-            let got = run(&cuda, input.view().into(), shape, &params);
-            common::assert_close(&got, &expected.mapv(f64::from), 1e-4, &format!("{dimensions:?} {shape:?}"));
-        }
-    }
+    // One pixel too: a single grid has kernels of its own.
+    compare_converged(Dimensions::Slices, sizes(&SLICES, &[[1, 1, 1], [2, 140, 261]]), 100);
+    compare_converged(Dimensions::Volume, sizes(&VOLUMES, &FEW_VOLUMES), 100);
+}
+
+/// The kernels of large grids: the second grid has more than a hundred of their tiles too. The second cycle starts
+/// otherwise than the first.
+#[test]
+fn sanitizer_converged_large() {
+    compare_converged(Dimensions::Slices, &[[1, 2200, 2150]], if few_sizes() { 2 } else { 100 });
 }

@@ -1,6 +1,13 @@
-//! What the tests of all operations say about two results.
+//! What the tests of all operations share.
+#![allow(dead_code, reason = "each test program takes a part of it")]
 
 use ndarray::Array3;
+
+/// Whether a `sanitizer_` test should take the fewest and smallest images that still reach every kernel: the slowest
+/// tool of NVIDIA's compute-sanitizer (racecheck) takes a thousand times as long. `scripts/gpu-run.sh` sets it.
+pub fn few_sizes() -> bool {
+    std::env::var_os("ISOLINE_FEW_SIZES").is_some_and(|value| value == "1")
+}
 
 /// Whether the CPU's fast paths have fused multiply-add here; without it their last bits differ from CUDA's.
 pub fn fused_multiply_add() -> bool {
