@@ -25,6 +25,7 @@ mod cuda;
 mod edge_map;
 mod front;
 mod on_cpu;
+mod paper;
 mod prepare;
 mod reference;
 mod scalar;
@@ -131,7 +132,7 @@ pub struct Maps<'a> {
 }
 
 impl<'a> Maps<'a> {
-    fn named(&self) -> [(&'static str, Option<&ImageMut<'a>>); 4] {
+    pub(super) fn named(&self) -> [(&'static str, Option<&ImageMut<'a>>); 4] {
         [
             ("smoothed map", self.smoothed.as_ref()),
             ("gradient map", self.gradient.as_ref()),

@@ -1,0 +1,189 @@
+//! The paper profile on the CPU: anchors and linking on all threads, 64 pixels at a time.
+//!
+//! What a walk does at a pixel follows from the gradients around it, so it is computed once for every pixel, in vector
+//! registers, as one bit in each of a few *planes*: whether the pixel is walked vertically or horizontally, and to which
+//! side each of its two headings goes. Linking then needs no walkers. A walk downwards is one row further with every
+//! step, so all of them go down together: the marks of a row, moved by these planes, are the arrivals in the next row,
+//! and a word holds 64 of them. Walks upwards go up the rows likewise. Walks to the left and right do the same on columns,
+//! for which the planes of 64 rows, a *strip*, are transposed.
+//!
+//! Strips are linked apart from each other, in parallel; the few walks that come into a strip unmet, and with
+//! `follow_turns` those across, are walked one by one at the end. A mark is a (pixel, heading), and what is marked follows
+//! from the image alone, so neither the order nor the strips change the result.
+
+mod codes;
+mod strip;
+mod walk;
+
+use super::edge_map::{EdgeMap, WORD};
+use super::front::{self, Border, Pixel, Rows, Sink, Source};
+use super::prepare::Plan;
+use crate::error::Result;
+use crate::image::zeroed;
+use crate::progress::Ticker;
+use codes::{Packer, Slope};
+use rayon::prelude::*;
+use strip::Strip;
+
+/// Rows that are linked together: the bits of a word.
+const STRIP: usize = WORD;
+
+/// Tasks for each thread, so that one with many edges does not hold up all.
+const TASKS_A_THREAD: usize = 4;
+
+/// The planes of a row: a record has the words of each, one plane after the other.
+///
+/// Minus is the heading to the left on a horizontal edge and up on a vertical one, plus the other way; a step to the low
+/// side goes up or left.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+enum Plane {
+    /// An edge passes, vertically.
+    Vertical,
+    /// An edge passes, horizontally.
+    Horizontal,
+    /// The minus heading goes to the low side ahead, or to the high side, else straight.
+    MinusLow,
+    MinusHigh,
+    /// Likewise the plus heading.
+    PlusLow,
+    PlusHigh,
+    /// Walked in the minus heading, in the plus heading.
+    MinusMark,
+    PlusMark,
+    /// With `follow_turns`: a walk arrived that had to turn here.
+    Turn,
+}
+
+/// The planes of all rows.
+pub(super) struct Planes {
+    width: usize,
+    height: usize,
+    /// Words of a plane in a row: one more than whole words, so that every row ends with a 0.
+    stride: usize,
+    /// Planes in a record.
+    count: usize,
+    words: Vec<u64>,
+}
+
+impl Planes {
+    fn new(width: usize, height: usize, follow_turns: bool) -> Result<Self> {
+        let stride = width / WORD + 1;
+        let count = if follow_turns { 9 } else { 8 };
+        Ok(Self { width, height, stride, count, words: zeroed(height * count * stride)? })
+    }
+
+    /// The edge map: what is marked in any heading.
+    fn edges(&self) -> Result<EdgeMap> {
+        let mut map = EdgeMap::new(self.width, self.height)?;
+        map.rows_mut().zip(self.words.par_chunks(self.count * self.stride)).with_min_len(STRIP).for_each(
+            |(row, record)| {
+                let plane = |plane: Plane| &record[plane as usize * self.stride..][..self.stride];
+                for ((word, minus), plus) in row.iter_mut().zip(plane(Plane::MinusMark)).zip(plane(Plane::PlusMark)) {
+                    *word = minus | plus;
+                }
+            },
+        );
+        Ok(map)
+    }
+}
+
+/// Draws the edges of one slice on the current thread pool. `gradient`, packed rows, receives |gx| + |gy| where it
+/// reaches the threshold, else 0.
+pub(super) fn draw<P: Pixel<Gradient: Slope>>(
+    source: &impl Source<P>,
+    plan: &Plan,
+    gradient: Option<&mut [P::Gradient]>,
+    ticker: &Ticker,
+) -> Result<EdgeMap> {
+    let [width, height] = source.size();
+    let mut planes = Planes::new(width, height, plan.follow_turns)?;
+    let strips = height.div_ceil(STRIP);
+    let rows = STRIP * strips.div_ceil(TASKS_A_THREAD * rayon::current_num_threads());
+    let exit_words = strip::EXITS * planes.stride;
+    let mut exits: Vec<u64> = zeroed(strips * exit_words)?;
+    let mut gradients = gradient.map(|gradient| gradient.chunks_mut(rows * width));
+    let mut bands = Vec::with_capacity(height.div_ceil(rows));
+    for (words, exits) in
+        planes.words.chunks_mut(rows * planes.count * planes.stride).zip(exits.chunks_mut(rows / STRIP * exit_words))
+    {
+        let start = bands.len() * rows;
+        bands.push((
+            start..height.min(start + rows),
+            Linker {
+                height,
+                scan: plan.scan,
+                more: P::Gradient::more(plan.anchor),
+                columns: scanned_columns(width, planes.stride, plan.scan)?,
+                words,
+                exits,
+                gradient: gradients.as_mut().and_then(Iterator::next),
+                codes: zeroed(planes.stride * WORD)?,
+                packer: Packer::new(),
+                strip: Strip::new(width, planes.stride, planes.count)?,
+            },
+        ));
+    }
+    let rule =
+        front::Rule { operator: plan.operator, border: Border::Mirror, threshold: plan.threshold, clear_below: true };
+    front::march(source, &rule, bands, ticker)?;
+    walk::finish(&mut planes, &exits, plan.follow_turns, ticker)?;
+    planes.edges()
+}
+
+/// The columns whose pixels may be anchors in any row.
+fn scanned_columns(width: usize, stride: usize, scan: usize) -> Result<Vec<u64>> {
+    let mut columns: Vec<u64> = zeroed(stride)?;
+    for x in (0..width).step_by(scan) {
+        columns[x / WORD] |= 1 << (x % WORD);
+    }
+    Ok(columns)
+}
+
+/// Takes the gradients of some strips and links each strip when it is complete.
+struct Linker<'a, G> {
+    height: usize,
+    scan: usize,
+    /// What an anchor has more than its neighbours.
+    more: G,
+    columns: Vec<u64>,
+    /// The records of the strips not yet linked, and where their exits go.
+    words: &'a mut [u64],
+    exits: &'a mut [u64],
+    /// The rows not yet written.
+    gradient: Option<&'a mut [G]>,
+    /// A byte for each pixel of a row.
+    codes: Vec<u8>,
+    packer: Packer,
+    strip: Strip,
+}
+
+impl<P: Pixel<Gradient: Slope>> Sink<P> for Linker<'_, P::Gradient> {
+    #[inline(always)]
+    fn row(&mut self, rows: &Rows<'_, P>) {
+        let width = rows.vertical.len();
+        if let Some(rest) = &mut self.gradient {
+            let (now, later) = std::mem::take(rest).split_at_mut(width);
+            now.copy_from_slice(&rows.gradient[1][1..=width]);
+            self.gradient = Some(later);
+        }
+        Slope::codes(rows.gradient, rows.vertical, self.more, &mut self.codes[..width]);
+        let record = self.strip.stride() * self.strip.count();
+        let row = rows.y % STRIP;
+        let anchors = self.strip.anchors(row);
+        self.packer.pack(&self.codes, &mut self.words[row * record..][..record], anchors);
+        if rows.y % self.scan != 0 {
+            anchors.iter_mut().zip(&self.columns).for_each(|(anchors, columns)| *anchors &= columns);
+        }
+        if row + 1 == STRIP || rows.y + 1 == self.height {
+            let (strip, words) = std::mem::take(&mut self.words).split_at_mut((row + 1) * record);
+            let (exits, later) = std::mem::take(&mut self.exits).split_at_mut(strip::EXITS * self.strip.stride());
+            self.strip.link(strip, exits);
+            self.words = words;
+            self.exits = later;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! A byte for each pixel that says what a walk does there, and these bytes as planes of bits.
+
+use super::super::edge_map::WORD;
+use super::Plane;
+
+/// The bits of a code: the first planes of a record in their order, and above them the anchor.
+const VERTICAL: u8 = 1 << Plane::Vertical as u8;
+const HORIZONTAL: u8 = 1 << Plane::Horizontal as u8;
+const MINUS_LOW: u8 = 1 << Plane::MinusLow as u8;
+const MINUS_HIGH: u8 = 1 << Plane::MinusHigh as u8;
+const PLUS_LOW: u8 = 1 << Plane::PlusLow as u8;
+const PLUS_HIGH: u8 = 1 << Plane::PlusHigh as u8;
+const ANCHOR: u8 = 1 << PLANES;
+/// Planes that come from codes.
+const PLANES: usize = 6;
+
+/// Gradients that can be compared.
+pub(in super::super) trait Slope: Copy + Send + Sync + bytemuck::Zeroable + 'static {
+    /// The anchor threshold A; more than all gradients stays so.
+    fn more(anchor: u32) -> Self;
+
+    /// The codes of a row. The rows of gradients have a pixel more at either end.
+    fn codes(gradient: [&[Self]; 3], vertical: &[u8], more: Self, codes: &mut [u8]);
+}
+
+macro_rules! slope {
+    ($gradient:ty, $signed:ty, $above_all:expr) => {
+        impl Slope for $gradient {
+            fn more(anchor: u32) -> Self {
+                anchor.min($above_all) as Self
+            }
+
+            // As signed numbers, which vector units compare. Sums with the anchor threshold fit.
+            #[inline(always)]
+            fn codes([above, here, below]: [&[Self]; 3], vertical: &[u8], more: Self, codes: &mut [u8]) {
+                let n = codes.len();
+                let [nw, north, ne] = [0, 1, 2].map(|k| &above[k..][..n]);
+                let [west, centre, east] = [0, 1, 2].map(|k| &here[k..][..n]);
+                let [sw, south, se] = [0, 1, 2].map(|k| &below[k..][..n]);
+                let vertical = &vertical[..n];
+                let more = more as $signed;
+                for x in 0..n {
+                    let [nw, north, ne] = [nw[x], north[x], ne[x]].map(|g| g as $signed);
+                    let [west, centre, east] = [west[x], centre[x], east[x]].map(|g| g as $signed);
+                    let [sw, south, se] = [sw[x], south[x], se[x]].map(|g| g as $signed);
+                    let is_vertical = vertical[x] != 0;
+                    let pick = |down: $signed, across: $signed| if is_vertical { down } else { across };
+                    // Ahead in the minus heading: up, or left. North-west is its low side in both.
+                    let [minus, minus_high] = [pick(north, west), pick(ne, sw)];
+                    // Ahead in the plus heading: down, or right. South-east is its high side in both.
+                    let [plus, plus_low] = [pick(south, east), pick(sw, ne)];
+                    let beside = pick(west, north).max(pick(east, south));
+                    let mut code = if is_vertical { VERTICAL } else { HORIZONTAL };
+                    let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+                    code |= bit(centre >= beside + more, ANCHOR);
+                    code |= bit(nw > minus.max(minus_high), MINUS_LOW);
+                    code |= bit(minus_high > minus.max(nw), MINUS_HIGH);
+                    code |= bit(plus_low > plus.max(se), PLUS_LOW);
+                    code |= bit(se > plus.max(plus_low), PLUS_HIGH);
+                    codes[x] = if centre > 0 { code } else { 0 };
+                }
+            }
+        }
+    };
+}
+
+// Gradients of 8-bit images reach 32 · 255 = 8160, of 16-bit images 32 · 65535.
+slope!(u16, i16, 1 << 14);
+slope!(u32, i32, 1 << 22);
+
+/// Gathers the same bit of 64 bytes into a word.
+pub(super) struct Packer {
+    #[cfg(target_arch = "x86_64")]
+    avx2: Option<pulp::x86::V3>,
+}
+
+impl Packer {
+    pub(super) fn new() -> Self {
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx2: pulp::x86::V3::try_new(),
+        }
+    }
+
+    /// Writes the codes of a row, whole words of them, as planes.
+    #[inline(always)]
+    pub(super) fn pack(&self, codes: &[u8], record: &mut [u64], anchors: &mut [u64]) {
+        let stride = anchors.len();
+        for (index, (codes, anchors)) in codes.chunks_exact(WORD).zip(anchors).enumerate() {
+            let bits = self.bits(codes);
+            for plane in 0..PLANES {
+                record[plane * stride + index] = bits[plane];
+            }
+            *anchors = bits[PLANES];
+        }
+    }
+
+    #[inline(always)]
+    fn bits(&self, codes: &[u8]) -> [u64; PLANES + 1] {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = self.avx2 {
+            use std::arch::x86_64::__m256i;
+            let load = |from: usize| -> __m256i { bytemuck::pod_read_unaligned(&codes[from..from + 32]) };
+            let mut halves = [load(0), load(32)];
+            let mut bits = [0; PLANES + 1];
+            for bit in bits.iter_mut().rev() {
+                // The next lower bit of each byte becomes its sign.
+                halves = halves.map(|half| simd.avx2._mm256_add_epi8(half, half));
+                let [low, high] = halves.map(|half| u64::from(simd.avx2._mm256_movemask_epi8(half) as u32));
+                *bit = low | high << 32;
+            }
+            return bits;
+        }
+        plain_bits(codes)
+    }
+}
+
+/// The same, eight bytes at a time: the product moves their lowest bits side by side into the highest byte.
+fn plain_bits(codes: &[u8]) -> [u64; PLANES + 1] {
+    const LOWEST: u64 = 0x0101_0101_0101_0101;
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let mut bits = [0; PLANES + 1];
+    for (index, eight) in codes.as_chunks::<8>().0.iter().enumerate() {
+        let eight = u64::from_le_bytes(*eight);
+        for (plane, bits) in bits.iter_mut().enumerate() {
+            *bits |= ((eight >> plane & LOWEST).wrapping_mul(GATHER) >> 56) << (8 * index);
+        }
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_gathered_in_order() {
+        let codes: Vec<u8> = (0..WORD).map(|k| (k * 37 % 128) as u8).collect();
+        let expected: Vec<u64> = (0..=PLANES)
+            .map(|plane| codes.iter().enumerate().map(|(k, code)| u64::from(code >> plane & 1) << k).sum())
+            .collect();
+        assert_eq!(plain_bits(&codes).to_vec(), expected);
+        assert_eq!(Packer::new().bits(&codes).to_vec(), expected);
+    }
+}

@@ -1,0 +1,189 @@
+//! What the strips leave: walks that come in from the strip above or below, and turns; one by one.
+
+use super::super::edge_map::WORD;
+use super::{Plane, Planes, STRIP, strip};
+use crate::error::{Error, Result};
+use crate::progress::Ticker;
+
+/// A walk's pixel and heading.
+#[derive(Clone, Copy)]
+struct State {
+    x: u32,
+    y: u32,
+    heading: Heading,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Heading {
+    Left,
+    Right,
+    Up,
+    Down,
+}
+
+impl Heading {
+    /// The planes of direction, of steps to the low side and of marks.
+    fn planes(self) -> [Plane; 3] {
+        match self {
+            Self::Left => [Plane::Horizontal, Plane::MinusLow, Plane::MinusMark],
+            Self::Right => [Plane::Horizontal, Plane::PlusLow, Plane::PlusMark],
+            Self::Up => [Plane::Vertical, Plane::MinusLow, Plane::MinusMark],
+            Self::Down => [Plane::Vertical, Plane::PlusLow, Plane::PlusMark],
+        }
+    }
+
+    /// The headings across, and the direction of edges that are walked so.
+    fn across(self) -> (Plane, [Self; 2]) {
+        match self {
+            Self::Left | Self::Right => (Plane::Vertical, [Self::Up, Self::Down]),
+            Self::Up | Self::Down => (Plane::Horizontal, [Self::Left, Self::Right]),
+        }
+    }
+}
+
+/// The exits of a strip, each with its heading; the first three lead to the row above, the others to that below.
+const EXIT_HEADINGS: [(usize, Heading); strip::EXITS] = [
+    (strip::UP_FROM_UP, Heading::Up),
+    (strip::UP_FROM_LEFT, Heading::Left),
+    (strip::UP_FROM_RIGHT, Heading::Right),
+    (strip::DOWN_FROM_DOWN, Heading::Down),
+    (strip::DOWN_FROM_LEFT, Heading::Left),
+    (strip::DOWN_FROM_RIGHT, Heading::Right),
+];
+
+/// How many walks are done between two looks at the ticker.
+const WALKS_A_CHECK: usize = 1 << 16;
+
+/// Walks on where walks left their strip and, with `turns`, where they have to turn.
+pub(super) fn finish(planes: &mut Planes, exits: &[u64], turns: bool, ticker: &Ticker) -> Result<()> {
+    let mut walker = Walker { planes, turns, stack: Vec::new() };
+    let stride = walker.planes.stride;
+    for (index, exits) in exits.chunks_exact(strip::EXITS * stride).enumerate() {
+        ticker.check()?;
+        for (exit, heading) in EXIT_HEADINGS {
+            let row =
+                if exit < strip::DOWN_FROM_DOWN { (index * STRIP).checked_sub(1) } else { Some((index + 1) * STRIP) };
+            let Some(y) = row.filter(|y| *y < walker.planes.height) else { continue };
+            for word in 0..stride {
+                let arrived = exits[exit * stride + word];
+                if arrived != 0 {
+                    walker.enter(arrived, word, y, heading)?;
+                }
+            }
+        }
+        walker.walk(ticker)?;
+    }
+    if turns {
+        for y in 0..walker.planes.height {
+            ticker.check()?;
+            for word in 0..stride {
+                for (plane, heading) in [(Plane::Horizontal, Heading::Up), (Plane::Vertical, Heading::Left)] {
+                    let turned = walker.planes.word(Plane::Turn, word, y) & walker.planes.word(plane, word, y);
+                    for heading in heading.across().1 {
+                        walker.enter(turned, word, y, heading)?;
+                    }
+                }
+            }
+            walker.walk(ticker)?;
+        }
+    }
+    Ok(())
+}
+
+struct Walker<'a> {
+    planes: &'a mut Planes,
+    turns: bool,
+    stack: Vec<State>,
+}
+
+impl Planes {
+    fn index(&self, plane: Plane, word: usize, y: usize) -> usize {
+        (y * self.count + plane as usize) * self.stride + word
+    }
+
+    fn word(&self, plane: Plane, word: usize, y: usize) -> u64 {
+        self.words[self.index(plane, word, y)]
+    }
+
+    fn bit(&self, plane: Plane, x: usize, y: usize) -> bool {
+        self.word(plane, x / WORD, y) >> (x % WORD) & 1 != 0
+    }
+}
+
+impl Walker<'_> {
+    /// Walks in `heading` arrive at pixels of a word.
+    fn enter(&mut self, arrived: u64, word: usize, y: usize, heading: Heading) -> Result<()> {
+        let [direction, _, mark] = heading.planes();
+        self.push(arrived & self.planes.word(direction, word, y) & !self.planes.word(mark, word, y), word, y, heading)?;
+        if self.turns {
+            let (direction, headings) = heading.across();
+            let turned = arrived & self.planes.word(direction, word, y);
+            for heading in headings {
+                let mark = heading.planes()[2];
+                self.push(turned & !self.planes.word(mark, word, y), word, y, heading)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, mut pixels: u64, word: usize, y: usize, heading: Heading) -> Result<()> {
+        self.stack
+            .try_reserve(pixels.count_ones() as usize)
+            .map_err(|_| Error::memory("the list of unfinished walks could not be kept; close other programs"))?;
+        while pixels != 0 {
+            let x = word * WORD + pixels.trailing_zeros() as usize;
+            pixels &= pixels - 1;
+            self.stack.push(State { x: x as u32, y: y as u32, heading });
+        }
+        Ok(())
+    }
+
+    /// Does all walks on the stack.
+    fn walk(&mut self, ticker: &Ticker) -> Result<()> {
+        let mut count = 0usize;
+        while let Some(State { x, y, heading }) = self.stack.pop() {
+            count += 1;
+            if count % WALKS_A_CHECK == 0 {
+                ticker.check()?;
+            }
+            self.from(x as usize, y as usize, heading)?;
+        }
+        Ok(())
+    }
+
+    /// One walk, from a pixel that it may enter.
+    fn from(&mut self, mut x: usize, mut y: usize, heading: Heading) -> Result<()> {
+        let [direction, low, mark] = heading.planes();
+        loop {
+            let bit = 1u64 << (x % WORD);
+            if !self.planes.bit(direction, x, y) {
+                if self.turns {
+                    self.enter(bit, x / WORD, y, heading)?;
+                }
+                return Ok(());
+            }
+            let at = self.planes.index(mark, x / WORD, y);
+            if self.planes.words[at] & bit != 0 {
+                return Ok(());
+            }
+            self.planes.words[at] |= bit;
+            let to_low = self.planes.word(low, x / WORD, y) & bit != 0;
+            let high = self.planes.index(low, x / WORD, y) + self.planes.stride;
+            let to_high = self.planes.words[high] & bit != 0;
+            let side = isize::from(to_high) - isize::from(to_low);
+            let (dx, dy) = match heading {
+                Heading::Left => (-1, side),
+                Heading::Right => (1, side),
+                Heading::Up => (side, -1),
+                Heading::Down => (side, 1),
+            };
+            let (Some(next_x), Some(next_y)) = (x.checked_add_signed(dx), y.checked_add_signed(dy)) else {
+                return Ok(());
+            };
+            if next_x >= self.planes.width || next_y >= self.planes.height {
+                return Ok(());
+            }
+            (x, y) = (next_x, next_y);
+        }
+    }
+}
