@@ -1,6 +1,16 @@
 #!/usr/bin/env bash
-# Speed tables. Usage: bench.sh [DEVICE]
+# Speed tables, and edge drawing beside other programs. Usage: bench.sh [DEVICE]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-ISOLINE_BENCH_DEVICE=${1:-auto} cargo bench --locked --bench '*'
+export ISOLINE_BENCH_DEVICE=${1:-auto}
+cargo bench --locked --bench '*'
+
+# The peers come with the Python environment, which 'make demo' and the like set up (scripts/setup-python.sh).
+python=.tools/venv/bin/python
+if [ -x "$python" ]; then
+    cargo build --release --locked
+    "$python" benches/edge_drawing_peers.py "${CARGO_TARGET_DIR:-target}/release"
+else
+    echo "bench: without the peers of edge drawing: no $python; scripts/setup-python.sh makes it"
+fi

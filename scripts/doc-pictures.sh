@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Refreshes docs/images from the last 'make demo' and from examples/edge_strength.c. (docs/images/fiji-* belong to docs/fiji.md.)
+# Refreshes docs/images from the last 'make demo' and from examples/edge_strength.c and the library. (docs/images/fiji-* belong to docs/fiji.md.)
 # Usage: doc-pictures.sh FOLDER-OF-LIBISOLINE
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +9,7 @@ program=$(mktemp)
 trap 'rm -f "$program"' EXIT
 cc -std=c11 -O1 examples/edge_strength.c -Iinclude -L"$native" -lisoline "-Wl,-rpath,$native" -o "$program"
 .tools/venv/bin/python scripts/make_doc_images.py "$program" docs/images
+.tools/venv/bin/python scripts/make_edge_drawing_images.py "$native" docs/images
 # 256 colours are enough for these, and a third of the bytes.
 .tools/venv/bin/python - << 'PYTHON'
 from PIL import Image

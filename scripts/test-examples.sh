@@ -15,6 +15,7 @@ link=(-Iinclude -L"$native" -lisoline "-Wl,-rpath,$native")
 strict=(-Wall -Wextra -Wpedantic -Werror -O1)
 cc -std=c11 "${strict[@]}" examples/minimal.c "${link[@]}" -o "$work/minimal"
 cc -std=c11 "${strict[@]}" examples/edge_strength.c "${link[@]}" -o "$work/edge_strength"
+cc -std=c11 "${strict[@]}" examples/edge_drawing.c "${link[@]}" -o "$work/edge_drawing"
 c++ -std=c++17 "${strict[@]}" examples/stack.cpp "${link[@]}" -o "$work/stack"
 
 check() { # check WHAT WANTED-STATUS COMMAND...: runs it with its output in $work/out
@@ -46,6 +47,20 @@ check "edge_strength: rho must be positive" 2 "$work/edge_strength" -r -1 "$data
 check "edge_strength: no such device" 2 "$work/edge_strength" -d cuda:99 "$data/horse.pgm" "$work/out.pfm"
 cp "$work/err" "$work/said"
 check "edge_strength: says why" 0 grep -q "edge_strength: ISOLINE_DEVICE_UNAVAILABLE: ." "$work/said"
+edges() { "$work/edge_drawing" -d cpu "$@" "$data/camera.pgm" "$work/edges.pgm" "$work/segments.csv"; }
+check "edge_drawing: the paper's profile" 0 edges
+check "edge_drawing: wrote a map of the same size" 0 [ "$(stat -c %s "$work/edges.pgm")" = "$(pgm_size camera)" ]
+check "edge_drawing: wrote segments" 0 grep -qE '^[0-9]+,[01],[0-9.]+,[0-9]+,[0-9]+$' "$work/segments.csv"
+check "edge_drawing: the reference profile, other parameters" 0 edges -R -o prewitt -t 36 -a 8 -s 4 -l 20
+check "edge_drawing: turns followed, scharr" 0 edges -f -o scharr -t 100
+check "edge_drawing: the map alone" 0 "$work/edge_drawing" "$data/horse.pgm" "$work/edges.pgm"
+check "edge_drawing: no arguments" 1 "$work/edge_drawing"
+check "edge_drawing: not a PGM" 1 "$work/edge_drawing" "$data/horse.png" "$work/edges.pgm"
+check "edge_drawing: a file that cannot be made" 1 "$work/edge_drawing" "$data/horse.pgm" "$work/none/edges.pgm"
+check "edge_drawing: no such operator" 2 edges -o canny
+check "edge_drawing: a scan interval of 0" 2 edges -s 0
+cp "$work/err" "$work/said"
+check "edge_drawing: says why" 0 grep -q "edge_drawing: ISOLINE_INVALID_ARGUMENT: scan_interval" "$work/said"
 check "stack: a voxel in a volume" 0 "$work/stack" cpu
 
 echo "examples: $passed passed, $failed failed"

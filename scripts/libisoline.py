@@ -1,0 +1,150 @@
+"""Edge drawing of libisoline.so from Python, by ctypes: what the scripts for pictures, oracles and peers need of it.
+
+    library = Library("target/release")
+    context = library.context("cpu")
+    edges, segments = context.edge_drawing(image, profile="reference", gradient_threshold=20)
+"""
+import contextlib
+import ctypes
+import pathlib
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_float, c_size_t, c_uint32, c_uint64, c_void_p
+
+import numpy
+
+TYPES = {"uint8": 0, "uint16": 1, "float32": 2}
+PROFILES = {"paper": 0, "reference": 1}
+OPERATORS = {"sobel": 0, "prewitt": 1, "scharr": 2}
+
+
+class Image(Structure):
+    _fields_ = [("struct_size", c_uint32), ("type", c_uint32), ("memory", c_uint32), ("reserved", c_uint32),
+                ("width", c_uint64), ("height", c_uint64), ("depth", c_uint64), ("row_stride", c_uint64),
+                ("slice_stride", c_uint64), ("spacing", c_double * 3), ("data", c_void_p)]
+
+
+class Params(Structure):
+    _fields_ = [("struct_size", c_uint32), ("profile", c_uint32), ("edge_operator", c_uint32),
+                ("scan_interval", c_uint32), ("min_length", c_uint32), ("follow_turns", c_uint32),
+                ("variant", c_uint32), ("reserved", c_uint32), ("gradient_threshold", c_double),
+                ("anchor_threshold", c_double), ("range_min", c_double), ("range_max", c_double)]
+
+
+class SegmentArrays(Structure):
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("point_count", c_uint64),
+                ("points", POINTER(c_uint32)), ("offsets", POINTER(c_uint64)), ("flags", POINTER(c_uint32)),
+                ("slices", POINTER(c_uint32)), ("mean_gradients", POINTER(c_float))]
+
+
+class Segments:
+    """Flat arrays: `points` (n, 2) of x and y, `offsets`, `flags` (1: closed), `slices`, `mean_gradients`."""
+
+    def __init__(self, arrays):
+        def copy(pointer, count):
+            return numpy.ctypeslib.as_array(pointer, (count,)).copy() if count else numpy.zeros(0, numpy.uint32)
+
+        self.points = copy(arrays.points, 2 * arrays.point_count).reshape(-1, 2)
+        self.offsets = copy(arrays.offsets, arrays.count + 1).astype(numpy.int64)
+        self.flags = copy(arrays.flags, arrays.count)
+        self.slices = copy(arrays.slices, arrays.count)
+        self.mean_gradients = copy(arrays.mean_gradients, arrays.count)
+
+    def __len__(self):
+        return len(self.flags)
+
+    def __iter__(self):
+        for first, end in zip(self.offsets, self.offsets[1:]):
+            yield self.points[first:end]
+
+
+class Library:
+    def __init__(self, folder):
+        self.library = ctypes.CDLL(str(pathlib.Path(folder).resolve() / "libisoline.so"))
+        self.library.isoline_last_error.restype = c_char_p
+        self.library.isoline_segments_free.argtypes = [c_void_p]
+        self.library.isoline_context_free.argtypes = [c_void_p]
+
+    def call(self, name, *arguments):
+        if getattr(self.library, f"isoline_{name}")(*arguments) != 0:
+            raise RuntimeError(self.library.isoline_last_error().decode())
+
+    def made(self, struct, name):
+        value = struct()
+        self.call(f"{name}_init", byref(value), c_size_t(ctypes.sizeof(value)))
+        return value
+
+    def context(self, device="auto"):
+        return Context(self, device)
+
+
+class Context:
+    def __init__(self, library, device):
+        self.library, self.handle = library, c_void_p()
+        library.call("context_new", device.encode(), byref(self.handle))
+
+    def __del__(self):
+        self.library.library.isoline_context_free(self.handle)
+
+    def describe(self, array):
+        image = self.library.made(Image, "image")
+        image.type = TYPES[array.dtype.name]
+        image.width, image.height = array.shape[-1], array.shape[-2]
+        image.depth = array.shape[0] if array.ndim == 3 else 1
+        image.data = array.ctypes.data
+        return image
+
+    def params(self, profile="paper", operator="sobel", **others):
+        params = self.library.made(Params, "edge_drawing_params")
+        params.profile, params.edge_operator = PROFILES[profile], OPERATORS[operator]
+        for name, value in others.items():
+            if name not in dict(Params._fields_):
+                raise TypeError(f"no parameter '{name}'")
+            setattr(params, name, value)
+        return params
+
+    @contextlib.contextmanager
+    def drawn(self, image, edges, params):
+        """The bare call on packed arrays: yields the handle of the segments and frees them afterwards."""
+        handle = c_void_p()
+        described = self.describe(image), self.describe(edges)
+        self.library.call("edge_drawing", self.handle, byref(described[0]), byref(params), None, byref(described[1]),
+                          byref(handle), None)
+        try:
+            yield handle
+        finally:
+            self.library.library.isoline_segments_free(handle)
+
+    def caller(self, image, edges, params, want_segments):
+        """A function that makes one call and frees what it gave; everything that Python costs is done before."""
+        handle, described = c_void_p(), (self.describe(image), self.describe(edges))
+        call, free = self.library.library.isoline_edge_drawing, self.library.library.isoline_segments_free
+        arguments = (self.handle, byref(described[0]), byref(params), None, byref(described[1]),
+                     byref(handle) if want_segments else None, None)
+
+        def run():
+            status = call(*arguments)
+            if status != 0:
+                raise RuntimeError(self.library.library.isoline_last_error().decode())
+            if want_segments:
+                free(handle)
+
+        # The images must live as long as the function.
+        run.kept = image, edges, described, params
+        return run
+
+    def edge_drawing(self, image, **parameters):
+        """The edge map (uint8, 0 or 255) and the segments of a packed image or stack."""
+        image = numpy.ascontiguousarray(image)
+        edges = numpy.empty(image.shape, numpy.uint8)
+        with self.drawn(image, edges, self.params(**parameters)) as handle:
+            arrays = self.library.made(SegmentArrays, "segment_arrays")
+            self.library.call("segments_all", handle, byref(arrays))
+            return edges, Segments(arrays)
+
+    def maps(self, image, **parameters):
+        """Smoothed image, gradient, direction (0 none, 1 horizontal, 2 vertical) and anchors (0 or 255)."""
+        image = numpy.ascontiguousarray(image)
+        outputs = [numpy.empty(image.shape, kind) for kind in (image.dtype, numpy.float32, numpy.uint8, numpy.uint8)]
+        described = [self.describe(output) for output in (image, *outputs)]
+        self.library.call("edge_drawing_maps", self.handle, byref(described[0]), byref(self.params(**parameters)),
+                          None, *(byref(output) for output in described[1:]), None)
+        return outputs

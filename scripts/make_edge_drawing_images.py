@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Makes the pictures of docs/edge_drawing.md, of what the library itself finds.
+
+Usage: make_edge_drawing_images.py FOLDER-OF-LIBISOLINE OUT
+"""
+import io
+import pathlib
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there may be no display)
+import numpy  # noqa: E402
+from PIL import Image  # noqa: E402
+
+from libisoline import Library  # noqa: E402
+from make_pictures import INK  # noqa: E402,F401  (it also sets the fonts)
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
+PANEL, GAP, TOP, EDGE = 2.75, 0.12, 0.34, 0.06  # inches
+DOTS = 100  # an inch
+# Neighbours in this list are told apart by anyone; segments take them in turn.
+COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
+DIRECTIONS = numpy.array([[255, 255, 255], [68, 119, 170], [238, 102, 119]], numpy.uint8)
+HEAD = (slice(40, 200), slice(150, 310))  # of camera: the man's head and his camera
+LENS = (slice(80, 144), slice(210, 274))
+MAN = (slice(30, 350), slice(90, 410))
+
+
+def grey(name):
+    return numpy.array(Image.open(DATA / f"{name}.pgm"))
+
+
+class Row:
+    """Panels side by side, each a picture with a title."""
+
+    def __init__(self, out, name, count, crop):
+        self.path, self.crop = out / f"{name}.png", crop
+        rows, columns = (window.stop - window.start for window in crop)
+        width, height = 2 * EDGE + count * PANEL + (count - 1) * GAP, PANEL * rows / columns + TOP + EDGE
+        self.figure = plt.figure(figsize=(width, height), dpi=DOTS)
+        self.axes = []
+        for column in range(count):
+            at = [(EDGE + column * (PANEL + GAP)) / width, EDGE / height, PANEL / width, 1 - (TOP + EDGE) / height]
+            axes = self.figure.add_axes(at)
+            axes.set_xticks([])
+            axes.set_yticks([])
+            self.axes.append(axes)
+
+    def next_panel(self, title):
+        axes = self.axes.pop(0)
+        axes.set_title(title, loc="left", fontsize=9.5)
+        return axes
+
+    def image(self, title, pixels, limits=(0, 255), colours="gray"):
+        axes = self.next_panel(title)
+        axes.imshow(pixels[self.crop], cmap=colours, vmin=limits[0], vmax=limits[1], interpolation="nearest")
+
+    def edges(self, title, edges):
+        self.image(title, 255 - edges)
+
+    def segments(self, title, pixels, segments, width=1.1):
+        axes = self.next_panel(title)
+        rows, columns = self.crop
+        axes.imshow(255 - (255 - pixels[self.crop]) // 3, cmap="gray", vmin=0, vmax=255, interpolation="nearest",
+                    extent=(columns.start - 0.5, columns.stop - 0.5, rows.stop - 0.5, rows.start - 0.5))
+        for number, points in enumerate(segments):
+            closed = segments.flags[number] & 1
+            line = numpy.vstack([points, points[:1]]) if closed else points
+            if len(line) == 1:
+                axes.plot(line[:, 0], line[:, 1], ".", color=COLOURS[number % len(COLOURS)], markersize=1.5)
+            axes.plot(line[:, 0], line[:, 1], "-", color=COLOURS[number % len(COLOURS)], linewidth=width)
+        axes.set_xlim(columns.start - 0.5, columns.stop - 0.5)
+        axes.set_ylim(rows.stop - 0.5, rows.start - 0.5)
+
+    def save(self):
+        assert not self.axes, f"{self.path} has empty panels"
+        memory = io.BytesIO()
+        self.figure.savefig(memory)
+        plt.close(self.figure)
+        # 256 colours are enough, and a third of the bytes.
+        picture = Image.open(memory).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        picture.save(self.path, optimize=True)
+        print(f"  {self.path}")
+
+
+def overview(context, out):
+    camera = grey("camera")
+    paper, found = context.edge_drawing(camera)
+    strict, fewer = context.edge_drawing(camera, gradient_threshold=36, anchor_threshold=8)
+    _, reference = context.edge_drawing(camera, profile="reference", gradient_threshold=36, anchor_threshold=8)
+    row = Row(out, "edge_drawing", 4, MAN)
+    row.image("input", camera)
+    row.edges("edge map, defaults", paper)
+    row.segments("segments, thresholds 36 and 8", camera, fewer)
+    row.segments("the same by the reference profile", camera, reference)
+    row.save()
+    print(f"    defaults {len(found)}, 36 and 8: {len(fewer)}, reference {len(reference)} segments")
+
+
+def steps(context, out):
+    camera = grey("camera")
+    smoothed, gradient, direction, anchors = context.maps(camera)
+    edges, _ = context.edge_drawing(camera)
+    row = Row(out, "edge_drawing_steps", 5, LENS)
+    row.image("1 smoothed", smoothed)
+    row.image("2 gradient", numpy.minimum(gradient, 400), (0, 400), "gray_r")
+    row.image("2 direction", DIRECTIONS[direction])
+    row.edges("3 anchors", anchors)
+    row.edges("4 edges", edges)
+    row.save()
+
+
+def gradient_threshold(context, out):
+    camera = grey("camera")
+    row = Row(out, "edge_drawing_gradient_threshold", 4, MAN)
+    for threshold in (5, 20, 60, 150):
+        edges, _ = context.edge_drawing(camera, gradient_threshold=threshold)
+        row.edges(f"gradient_threshold {threshold}" + (" (default)" if threshold == 20 else ""), edges)
+    row.save()
+
+
+def anchor_threshold(context, out):
+    camera = grey("camera")
+    row = Row(out, "edge_drawing_anchor_threshold", 4, MAN)
+    for threshold in (0, 8, 30, 80):
+        edges, _ = context.edge_drawing(camera, anchor_threshold=threshold)
+        row.edges(f"anchor_threshold {threshold}" + (" (default)" if threshold == 0 else ""), edges)
+    row.save()
+
+
+def scan_interval(context, out):
+    camera = grey("camera")
+    row = Row(out, "edge_drawing_scan_interval", 4, HEAD)
+    for interval in (1, 4, 16):
+        edges, _ = context.edge_drawing(camera, scan_interval=interval, gradient_threshold=36, anchor_threshold=8)
+        row.edges(f"scan_interval {interval}" + (" (default)" if interval == 1 else ""), edges)
+    *_, anchors = context.maps(camera, scan_interval=16, gradient_threshold=36, anchor_threshold=8)
+    row.edges("the anchors of 16", anchors)
+    row.save()
+
+
+def min_length(context, out):
+    camera = grey("camera")
+    row = Row(out, "edge_drawing_min_length", 4, HEAD)
+    for length in (1, 10, 25, 60):
+        _, segments = context.edge_drawing(camera, min_length=length, gradient_threshold=36, anchor_threshold=8)
+        title = f"min_length {length}" + (" (default)" if length == 10 else "")
+        row.segments(title, camera, segments, 1.3)
+    row.save()
+
+
+def follow_turns(context, out):
+    camera = grey("camera")
+    row = Row(out, "edge_drawing_follow_turns", 4, LENS)
+    for follow in (0, 1):
+        edges, segments = context.edge_drawing(camera, follow_turns=follow, gradient_threshold=36, anchor_threshold=30)
+        row.edges(f"follow_turns {follow}" + ("" if follow else " (default)") + ", anchor_threshold 30", edges)
+        row.segments("its segments", camera, segments, 1.8)
+    row.save()
+
+
+def edge_operator(context, out):
+    camera = grey("camera")
+    row = Row(out, "edge_drawing_operator", 3, MAN)
+    for name, threshold in (("prewitt", 27), ("sobel", 36), ("scharr", 144)):
+        edges, _ = context.edge_drawing(camera, operator=name, gradient_threshold=threshold, anchor_threshold=8)
+        row.edges(f"{name}, gradient_threshold {threshold}", edges)
+    row.save()
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    context = Library(sys.argv[1]).context("cpu")
+    out = pathlib.Path(sys.argv[2])
+    out.mkdir(parents=True, exist_ok=True)
+    for picture in (overview, steps, gradient_threshold, anchor_threshold, scan_interval, min_length, follow_turns,
+                    edge_operator):
+        picture(context, out)
+
+
+if __name__ == "__main__":
+    main()
