@@ -1,40 +1,416 @@
-//! Edge drawing on CUDA: the slices of a stack as a pipeline.
+//! Edge drawing on CUDA: the slices of a stack as a pipeline. Each slot owns a stream and its buffers; while one slot
+//! computes, another uploads and a third downloads. Kernels are launched in [`launch`].
+//!
+//! The edge map leaves the device with a bit a pixel where it has to cross the link: an eighth of the bytes, which the
+//! CPU's cores make bytes of again in the caller's memory. Segments are extracted on the host, from those bits and the
+//! gradients of the edge pixels. The reference profile's walks are sequential by definition, so its working map goes to
+//! the host, and slices are linked there side by side.
 
-use super::{Maps, Params, Segments};
+mod intermediate;
+mod launch;
+mod linked;
+mod transfer;
+
+pub(super) use intermediate::maps;
+
+use super::edge_map::{EdgeMap, Ranks};
+use super::prepare::Plan;
+use super::segments::{self, Part};
+use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
-use crate::device::cuda::Cuda;
+use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream, check_device_range};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut};
-use crate::progress::Progress;
+use crate::image::{DevicePixels, Image, ImageMut};
+use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
+use launch::{Job, Launcher, Layout};
+use ndarray::s;
 use std::sync::Arc;
+use std::time::Duration;
+use transfer::Upload;
+
+/// Slices in flight.
+const SLOTS: usize = 8;
+
+/// The same for slices of many bytes, whose pinned memory would be large.
+const SLOTS_OF_LARGE: usize = 3;
+const LARGE_BYTES: usize = 32 << 20;
 
 /// The least device memory that a job needs, one slice at a time.
-pub(super) fn least_bytes(_params: &Params, _input: &Image<'_>) -> u64 {
-    0
+pub(super) fn least_bytes(params: &Params, input: &Image<'_>) -> u64 {
+    let [width, height, _] = input.shape();
+    let layout = Layout::new(input.pixel_type(), width, height);
+    let raw = if matches!(input, Image::Device(_)) { 0 } else { layout.raw_bytes() };
+    let next = if params.follow_turns { layout.next_bytes() } else { 0 };
+    // The gradients of the edge pixels come on top where segments are asked for, once it is known how many there are.
+    (raw + layout.map_bytes() + 2 * layout.bit_bytes() + layout.edge_bytes() + next) as u64
+}
+
+/// What every call does first: checks, the automatic range, the plan.
+fn resolve(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    params: &Params,
+    input: &Image<'_>,
+    outputs: &[(&str, Option<&ImageMut<'_>>)],
+) -> Result<Plan> {
+    cuda.bind()?;
+    if params.variant == Variant::Scalar {
+        return Err(Error::unsupported(
+            "the variant scalar is the CPU reference; use the device cpu or another variant",
+        ));
+    }
+    if let Image::Device(pixels) = input {
+        check_device_range(cuda, "the input", pixels.address, extent(pixels))?;
+    }
+    for (name, output) in outputs {
+        if let Some(ImageMut::Device(pixels)) = output {
+            check_device_range(cuda, &format!("the {name}"), pixels.address, extent(pixels))?;
+        }
+    }
+    cuda.memory().reset_peak();
+    let extremes = match input {
+        _ if !params.needs_extremes(input.pixel_type()) => None,
+        Image::Device(pixels) => Some(launch::measure_range(cuda, pixels)?),
+        _ => context.pool().install(|| input.extremes()),
+    };
+    Ok(params.plan(input.pixel_type(), extremes))
+}
+
+/// Bytes from the first pixel's to the last one's.
+fn extent(pixels: &DevicePixels<'_>) -> usize {
+    let [width, height, depth] = pixels.shape;
+    (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes()
 }
 
 /// See [`super::run`].
 pub(super) fn run(
-    _context: &Context,
-    _cuda: &Arc<Cuda>,
-    _params: &Params,
-    _input: &Image<'_>,
-    _progress: &mut Option<&mut Progress<'_>>,
-    _edges: &mut Option<ImageMut<'_>>,
-    _want_segments: bool,
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    params: &Params,
+    input: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    edges: &mut Option<ImageMut<'_>>,
+    want_segments: bool,
 ) -> Result<(Report, Option<Segments>)> {
-    Err(Error::unsupported("edge drawing on CUDA is being built"))
+    let ticker = Ticker::new("edge drawing");
+    ticker.report(progress)?;
+    let plan = resolve(context, cuda, params, input, &[("edge map", edges.as_ref())])?;
+    let [width, height, count] = input.shape();
+    let layout = Layout::new(input.pixel_type(), width, height);
+    let launcher = Launcher::new(cuda, &plan, layout)?;
+    let delivery = Delivery::choose(edges.as_ref(), count, want_segments);
+    let mut call = Call {
+        context,
+        cuda,
+        plan: &plan,
+        layout,
+        launcher: &launcher,
+        input,
+        count,
+        delivery,
+        want_segments,
+        progress,
+        ticker,
+        parts: Vec::new(),
+        linked: Segments::default(),
+        slot_bytes: least_bytes(params, input),
+        report: Report::new(context.device()),
+    };
+    if plan.profile == Profile::Reference {
+        call.run_linked(edges)?;
+    } else {
+        call.run_slices(edges)?;
+    }
+    let mut report = call.report;
+    report.slices_done = count as u64;
+    report.peak_device_bytes = cuda.memory().peak();
+    let (parts, linked) = (call.parts, call.linked);
+    let segments = match plan.profile {
+        _ if !want_segments => None,
+        Profile::Reference => Some(linked),
+        Profile::Paper => Some(context.pool().install(|| segments::join(parts))?),
+    };
+    Ok((report, segments))
 }
 
-/// See [`super::maps`].
-pub(super) fn maps(
-    _context: &Context,
-    _cuda: &Arc<Cuda>,
-    _params: &Params,
-    _input: &Image<'_>,
-    _progress: &mut Option<&mut Progress<'_>>,
-    _maps: &mut Maps<'_>,
-) -> Result<Report> {
-    Err(Error::unsupported("edge drawing on CUDA is being built"))
+/// How an edge map gets to the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Delivery {
+    /// There is none to deliver.
+    Nothing,
+    /// The kernels write it to the caller's device memory.
+    Direct,
+    /// Copied from device memory of ours to the caller's device or pinned host memory.
+    Copied,
+    /// Downloaded as bits; the CPU makes bytes of them.
+    Bits,
+}
+
+impl Delivery {
+    fn choose(edges: Option<&ImageMut<'_>>, count: usize, want_segments: bool) -> Self {
+        match edges {
+            None => Self::Nothing,
+            // A single image is written after the segments are there, the last that may fail or be cancelled.
+            Some(ImageMut::Device(_)) if count == 1 && want_segments => Self::Copied,
+            Some(ImageMut::Device(_)) => Self::Direct,
+            Some(ImageMut::U8(view)) if !transfer::needs_staging(&view.view()) => Self::Copied,
+            Some(_) => Self::Bits,
+        }
+    }
+}
+
+/// One slice's place on the device. The stream comes first: it is waited for before the memory goes.
+struct Slot {
+    stream: Stream,
+    /// Before the upload, after it, after computing, after the download.
+    times: [Event; 4],
+    upload: Upload,
+    raw: Option<Buffer>,
+    map: Buffer,
+    bits: Option<Buffer>,
+    pending: Option<Buffer>,
+    next: Option<Buffer>,
+    edges: Option<Buffer>,
+    /// For segments: where each block of pixels has its gradients.
+    counts: Option<Buffer>,
+    /// The bits, and the number of edge pixels, on the host.
+    bits_back: Option<Pinned>,
+    total_back: Option<Pinned>,
+    job: Job,
+    /// The edges of the slice in flight are on their way to the caller.
+    delivered: bool,
+}
+
+/// One call in progress.
+struct Call<'a, 'i, 'p, 'q> {
+    context: &'a Context,
+    cuda: &'a Arc<Cuda>,
+    plan: &'a Plan,
+    layout: Layout,
+    launcher: &'a Launcher,
+    input: &'a Image<'i>,
+    /// Slices.
+    count: usize,
+    delivery: Delivery,
+    want_segments: bool,
+    progress: &'a mut Option<&'p mut Progress<'q>>,
+    ticker: Ticker,
+    /// Of the paper profile.
+    parts: Vec<Part>,
+    /// Of the reference profile.
+    linked: Segments,
+    slot_bytes: u64,
+    report: Report,
+}
+
+impl Call<'_, '_, '_, '_> {
+    /// Slots that the job can use and the device has memory for.
+    fn slots(&self, most: usize) -> Result<Vec<Slot>> {
+        let room = (self.cuda.budget()? / self.slot_bytes.max(1)) as usize;
+        (0..most.min(self.count).min(room).max(1)).map(|_| self.slot()).collect()
+    }
+
+    fn slot(&self) -> Result<Slot> {
+        let (cuda, layout) = (self.cuda, &self.layout);
+        let memory = cuda.memory();
+        let when = |wanted: bool, bytes: usize| if wanted { memory.device(bytes).map(Some) } else { Ok(None) };
+        let pinned = |wanted: bool, bytes: usize| if wanted { memory.pinned(bytes).map(Some) } else { Ok(None) };
+        let event = || cuda.event();
+        let linked = self.plan.profile == Profile::Paper;
+        let want_bits = linked && (self.want_segments || self.delivery == Delivery::Bits);
+        let uploaded = !matches!(self.input, Image::Device(_));
+        let staged = transfer::input_needs_staging(self.input);
+        let slot = Slot {
+            stream: cuda.stream()?,
+            times: [event()?, event()?, event()?, event()?],
+            upload: Upload::new(memory, [event()?, event()?], staged, layout.raw_pitch(), layout.height)?,
+            raw: when(uploaded, layout.raw_bytes())?,
+            map: memory.device(layout.map_bytes())?,
+            bits: when(want_bits, layout.bit_bytes())?,
+            pending: when(linked, layout.bit_bytes())?,
+            next: when(linked && self.plan.follow_turns, layout.next_bytes())?,
+            edges: when(linked && self.delivery == Delivery::Copied, layout.edge_bytes())?,
+            counts: when(linked && self.want_segments, layout.count_bytes())?,
+            bits_back: pinned(want_bits, layout.bit_bytes())?,
+            total_back: pinned(linked && self.want_segments, size_of::<u64>())?,
+            job: self.launcher.job(self.plan),
+            delivered: false,
+        };
+        Ok(slot.with_addresses(layout))
+    }
+
+    /// Tells the caller how far it is, not too often, and passes a cancel on.
+    fn poll(&mut self, slice: usize, fraction: f64) -> Result<()> {
+        self.ticker.section(slice, self.count);
+        self.ticker.set(fraction);
+        self.ticker.report(self.progress)
+    }
+
+    fn run_slices(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
+        let most = if self.layout.map_bytes() <= LARGE_BYTES { SLOTS } else { SLOTS_OF_LARGE };
+        let mut slots = self.slots(most)?;
+        let in_flight = slots.len();
+        for slice in 0..self.count {
+            let slot = &mut slots[slice % in_flight];
+            if slice >= in_flight {
+                self.finish(slot, slice - in_flight, edges)?;
+            }
+            self.begin(slot, slice, edges)?;
+        }
+        for slice in self.count - in_flight..self.count {
+            self.finish(&mut slots[slice % in_flight], slice, edges)?;
+        }
+        Ok(())
+    }
+
+    /// Queues the upload of a slice and names it to the kernels.
+    fn queue_upload(&mut self, slot: &mut Slot, slice: usize) -> Result<()> {
+        self.poll(slice, 0.0)?;
+        slot.stream.record(&slot.times[0])?;
+        match (self.input, &slot.raw) {
+            (Image::Device(own), _) => {
+                slot.job.pixels = own.address + (slice * own.strides[1]) as u64;
+                slot.job.row_stride = own.strides[0] as u64;
+            }
+            (input, Some(raw)) => {
+                let pitch = self.layout.raw_pitch();
+                slot.upload.queue(self.context.pool(), &slot.stream, input, slice, raw, pitch)?;
+                slot.job.pixels = raw.address();
+                slot.job.row_stride = pitch as u64;
+            }
+            (_, None) => unreachable!("host pixels have a buffer to go to"),
+        }
+        slot.stream.record(&slot.times[1])
+    }
+
+    /// Queues the upload, the computing and the download of one slice.
+    fn begin(&mut self, slot: &mut Slot, slice: usize, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
+        self.queue_upload(slot, slice)?;
+        if let (Delivery::Direct, Some(ImageMut::Device(pixels))) = (self.delivery, edges.as_ref()) {
+            slot.job.edges = pixels.address + (slice * pixels.strides[1]) as u64;
+            slot.job.edge_pitch = pixels.strides[0] as u64;
+        }
+        self.launcher.draw(&slot.stream, &slot.job)?;
+        if let Some(counts) = &slot.counts {
+            launch::count(self.cuda, &slot.stream, &self.layout, &slot.job, counts)?;
+        }
+        slot.stream.record(&slot.times[2])?;
+        if let (Some(bits), Some(back)) = (&slot.bits, &slot.bits_back) {
+            let bytes = self.layout.bit_bytes();
+            slot.stream.copy(bits.side(0), back.side(), bytes, 1, [bytes; 2])?;
+        }
+        if let (Some(counts), Some(back)) = (&slot.counts, &slot.total_back) {
+            const BYTES: usize = size_of::<u64>();
+            slot.stream.copy(counts.side(self.layout.total_at()), back.side(), BYTES, 1, [BYTES; 2])?;
+        }
+        slot.delivered = false;
+        if self.count > 1 {
+            self.copy_edges(slot, slice, edges)?;
+        }
+        slot.stream.record(&slot.times[3])
+    }
+
+    fn copy_edges(&self, slot: &mut Slot, slice: usize, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
+        if let (Some(from), Some(edges), false) = (&slot.edges, edges.as_mut(), slot.delivered) {
+            transfer::copy_edges(&slot.stream, from, self.layout.edge_pitch(), edges, slice)?;
+            slot.delivered = true;
+        }
+        Ok(())
+    }
+
+    /// Waits for the kernels of a slice, and hears a cancel meanwhile.
+    fn wait(&mut self, slot: &Slot, slice: usize) -> Result<()> {
+        let computed = &slot.times[2];
+        while self.progress.is_some() && !computed.is_done()? {
+            std::thread::sleep(Duration::from_micros(50));
+            self.poll(slice, 0.9)?;
+        }
+        computed.synchronize()?;
+        self.ticker.check()
+    }
+
+    /// Waits for a slice, extracts its segments and writes its edge map to the caller's memory.
+    fn finish(&mut self, slot: &mut Slot, slice: usize, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
+        self.wait(slot, slice)?;
+        slot.times[3].synchronize()?;
+        self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
+        self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
+        self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+        if self.want_segments {
+            self.extract(slot, slice)?;
+        }
+        if self.delivery == Delivery::Copied && !slot.delivered {
+            slot.stream.record(&slot.times[2])?;
+            self.copy_edges(slot, slice, edges)?;
+            slot.stream.record(&slot.times[3])?;
+            slot.times[3].synchronize()?;
+            self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+        }
+        if let (Delivery::Bits, Some(back), Some(ImageMut::U8(view))) = (self.delivery, &slot.bits_back, edges.as_mut())
+        {
+            let words = bytemuck::cast_slice(&back.as_slice()[..self.layout.bit_bytes()]);
+            transfer::expand(self.context.pool(), words, self.layout.bit_pitch, view.slice_mut(s![slice, .., ..]));
+        }
+        self.report.slices_done = slice as u64 + 1;
+        Ok(())
+    }
+
+    /// The segments of a slice whose bits are on the host.
+    fn extract(&mut self, slot: &Slot, slice: usize) -> Result<()> {
+        let (Some(counts), Some(total), Some(bits)) = (&slot.counts, &slot.total_back, &slot.bits_back) else {
+            unreachable!("a call for segments has slots for them");
+        };
+        let total = bytemuck::cast_slice::<u8, u64>(&total.as_slice()[..size_of::<u64>()])[0] as usize;
+        let bytes = total * self.layout.word_bytes();
+        // The slice's own times are read; its events now take those of the gathering. On an error the slots, and with
+        // them the stream, are dropped before anybody else can have these buffers.
+        let back = self.cuda.memory().pinned(bytes)?;
+        let gradients = self.cuda.memory().device(bytes)?;
+        slot.stream.record(&slot.times[1])?;
+        launch::gather(self.cuda, &slot.stream, &self.layout, &slot.job, counts, &gradients, total)?;
+        slot.stream.record(&slot.times[2])?;
+        slot.stream.copy(gradients.side(0), back.side(), bytes, 1, [bytes; 2])?;
+        slot.stream.record(&slot.times[3])?;
+
+        let Layout { width, height, bit_pitch, .. } = self.layout;
+        let words = bytemuck::cast_slice(&bits.as_slice()[..self.layout.bit_bytes()]);
+        let pool = self.context.pool();
+        let map = pool.install(|| EdgeMap::from_words(width, height, words, bit_pitch))?;
+        let ranks = Ranks::new(&map)?;
+        slot.times[3].synchronize()?;
+        self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
+        self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+
+        let back = &back.as_slice()[..bytes];
+        let (min_length, unit, ticker) = (self.plan.min_length, self.plan.unit, &self.ticker);
+        let at = |point: segments::Point| ranks.at(map.place(point.x as usize, point.y as usize));
+        let slice = slice as u32;
+        let narrow = self.layout.word_bytes() == 2;
+        let found = progress::run(pool, self.progress, ticker, || {
+            if narrow {
+                let list: &[u16] = bytemuck::cast_slice(back);
+                segments::extract(&map, slice, min_length, unit, &|point| u32::from(list[at(point)]), ticker)
+            } else {
+                let list: &[u32] = bytemuck::cast_slice(back);
+                segments::extract(&map, slice, min_length, unit, &|point| list[at(point)], ticker)
+            }
+        })?;
+        self.parts.extend(found);
+        Ok(())
+    }
+}
+
+impl Slot {
+    /// The job's addresses that do not change from slice to slice.
+    fn with_addresses(mut self, layout: &Layout) -> Self {
+        let address = |buffer: &Option<Buffer>| buffer.as_ref().map_or(0, Buffer::address);
+        self.job.map = self.map.address();
+        self.job.bits = address(&self.bits);
+        self.job.pending = address(&self.pending);
+        self.job.next = address(&self.next);
+        self.job.edges = address(&self.edges);
+        self.job.edge_pitch = layout.edge_pitch() as u64;
+        self
+    }
 }

@@ -119,6 +119,18 @@ impl<W> Default for Scratch<W> {
     }
 }
 
+impl<W: bytemuck::Zeroable> Scratch<W> {
+    /// The words of a slice of `count` pixels, rows packed.
+    pub(super) fn words(&mut self, count: usize) -> Result<&mut [W]> {
+        if self.words.len() != count {
+            // The old words go before the new ones come.
+            self.words = Vec::new();
+            self.words = zeroed(count)?;
+        }
+        Ok(&mut self.words)
+    }
+}
+
 /// What the walks of one anchor are kept in.
 #[derive(Debug, Default)]
 struct Trees {
@@ -147,12 +159,7 @@ where
     P::Gradient: Word,
 {
     let [width, height] = source.size();
-    if scratch.words.len() != width * height {
-        // The old words go before the new ones come.
-        scratch.words = Vec::new();
-        scratch.words = zeroed(width * height)?;
-    }
-    let Scratch { words, anchors, trees } = scratch;
+    scratch.words(width * height)?;
     let rule = front::Rule {
         operator: plan.operator,
         border: Border::BelowThreshold,
@@ -160,7 +167,35 @@ where
         // Anchors that stand out by any amount need not know by how much.
         clear_below: plan.anchor == 0,
     };
-    anchors.mark(source, &rule, plan, words, ticker)?;
+    scratch.anchors.mark(source, &rule, plan, &mut scratch.words, ticker)?;
+    link_listed(plan, width, slice, scratch, ticker, segments, edges)
+}
+
+/// The same from the scratch memory's [words](Scratch::words), which were made elsewhere.
+pub(super) fn link<W: Word>(
+    plan: &Plan,
+    width: usize,
+    slice: u32,
+    scratch: &mut Scratch<W>,
+    ticker: &Ticker,
+    segments: &mut Segments,
+    edges: Option<&mut [u8]>,
+) -> Result<()> {
+    scratch.anchors.list(&scratch.words, width).map_err(no_memory)?;
+    link_listed(plan, width, slice, scratch, ticker, segments, edges)
+}
+
+/// Links the anchors that are listed.
+fn link_listed<W: Word>(
+    plan: &Plan,
+    width: usize,
+    slice: u32,
+    scratch: &mut Scratch<W>,
+    ticker: &Ticker,
+    segments: &mut Segments,
+    edges: Option<&mut [u8]>,
+) -> Result<()> {
+    let Scratch { words, anchors, trees } = scratch;
     anchors.sort().map_err(no_memory)?;
     walk::link(words, width, plan.min_length.max(LEAST_LENGTH), anchors.sorted(), trees, ticker, |points, words| {
         add(segments, points, words, width, plan.unit, slice);

@@ -5,6 +5,7 @@ use crate::edge_drawing::front::{self, Pixel, Rows, Sink, Source};
 use crate::edge_drawing::prepare::Plan;
 use crate::error::Result;
 use crate::progress::Ticker;
+use rayon::prelude::*;
 use std::collections::TryReserveError;
 
 /// Anchors keep this far off the border.
@@ -72,6 +73,16 @@ impl Lists {
             sink.failed.map_or(Ok(()), |error| Err(no_memory(error)))?;
         }
         Ok(())
+    }
+
+    /// Lists the anchors of words that were made elsewhere.
+    pub(super) fn list<W: Word>(&mut self, words: &[W], width: usize) -> Result<(), TryReserveError> {
+        let rows = rows_a_band(words.len() / width);
+        self.bands.clear();
+        self.bands.resize_with(words.len().div_ceil(rows * width), Vec::new);
+        words.par_chunks(rows * width).zip(&mut self.bands).enumerate().try_for_each(|(band, (words, list))| {
+            collect(words, band * rows * width, list)
+        })
     }
 
     /// Sorts the list by falling gradient, equal ones in raster order.
@@ -158,11 +169,9 @@ where
             let vertical = &rows.vertical[..width];
             let out = &mut out[..width];
             for x in 0..width {
-                let across = if vertical[x] != 0 {
-                    P::Gradient::above(left[x], right[x], more)
-                } else {
-                    P::Gradient::above(above[x], below[x], more)
-                };
+                let beside = P::Gradient::above(left[x], right[x], more);
+                let along = P::Gradient::above(above[x], below[x], more);
+                let across = if vertical[x] != 0 { beside } else { along };
                 let g = edge(here[x]);
                 out[x] = P::Gradient::new(g, vertical[x], (g > nothing) & (g >= across));
             }

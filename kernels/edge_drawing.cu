@@ -1,0 +1,79 @@
+// Edge drawing: smoothing, gradient and direction, anchors, linking (paper: sections 2.2.1 to 2.2.4).
+//
+//   tile_{u8,u16,f32}   all four steps of a tile, edge_drawing_tile.cuh
+//   rest_{16,32}        the walks that are longer than a tile's halo, edge_drawing_rest.cuh
+//   smooth_, maps_      the intermediate maps, when they are asked for, edge_drawing_maps.cuh
+//   count, offsets, gather_   the gradients of the edge pixels, for segments
+//   range_              the range of the pixels of an image in device memory
+//
+// Integers throughout: every device gives the same bits. Sides are 1..2^30; products are 64-bit.
+#include "common.cuh"
+#include "edge_drawing_maps.cuh"
+#include "edge_drawing_rest.cuh"
+#include "edge_drawing_tile.cuh"
+
+#define ISOLINE_ED_TILE(NAME, PIXEL, BLOCKS)                                                                         \
+    extern "C" __global__ void __launch_bounds__(ED_WARPS *WARP, BLOCKS)                                             \
+    NAME(const __grid_constant__ isoline_ed_job job)                                                                 \
+    {                                                                                                                \
+        tile_kernel<PIXEL>(job);                                                                                     \
+    }
+ISOLINE_ED_TILE(isoline_ed_tile_u8, unsigned char, 5)
+ISOLINE_ED_TILE(isoline_ed_tile_u16, unsigned short, 4)
+ISOLINE_ED_TILE(isoline_ed_tile_f32, float, 4)
+#undef ISOLINE_ED_TILE
+
+#define ISOLINE_ED_REST(NAME, WORD)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(REST_WARPS *WARP)                                                   \
+    NAME(const __grid_constant__ isoline_ed_job job)                                                                 \
+    {                                                                                                                \
+        rest_kernel<WORD>(job);                                                                                      \
+    }
+ISOLINE_ED_REST(isoline_ed_rest_16, unsigned short)
+ISOLINE_ED_REST(isoline_ed_rest_32, u32)
+#undef ISOLINE_ED_REST
+
+#define ISOLINE_ED_MAPS(NAME, KERNEL, TYPE)                                                                          \
+    extern "C" __global__ void __launch_bounds__(MAPS_X *MAPS_Y)                                                     \
+    NAME(const __grid_constant__ isoline_ed_job job, const __grid_constant__ isoline_ed_maps maps)                   \
+    {                                                                                                                \
+        KERNEL<TYPE>(job, maps);                                                                                     \
+    }
+ISOLINE_ED_MAPS(isoline_ed_smooth_u8, smooth_kernel, unsigned char)
+ISOLINE_ED_MAPS(isoline_ed_smooth_u16, smooth_kernel, unsigned short)
+ISOLINE_ED_MAPS(isoline_ed_smooth_f32, smooth_kernel, float)
+ISOLINE_ED_MAPS(isoline_ed_maps_16, maps_kernel, unsigned short)
+ISOLINE_ED_MAPS(isoline_ed_maps_32, maps_kernel, u32)
+#undef ISOLINE_ED_MAPS
+
+extern "C" __global__ void __launch_bounds__(GATHER_WORDS)
+isoline_ed_count(const __grid_constant__ isoline_ed_job job, u64 *counts)
+{
+    count_kernel(job, counts);
+}
+
+extern "C" __global__ void __launch_bounds__(GATHER_WORDS) isoline_ed_offsets(u64 *counts, u32 blocks)
+{
+    offsets_kernel(counts, blocks);
+}
+
+#define ISOLINE_ED_GATHER(NAME, WORD)                                                                                \
+    extern "C" __global__ void __launch_bounds__(GATHER_WORDS)                                                       \
+    NAME(const __grid_constant__ isoline_ed_job job, const u64 *counts, WORD *gradients)                             \
+    {                                                                                                                \
+        gather_kernel<WORD>(job, counts, gradients);                                                                 \
+    }
+ISOLINE_ED_GATHER(isoline_ed_gather_16, unsigned short)
+ISOLINE_ED_GATHER(isoline_ed_gather_32, u32)
+#undef ISOLINE_ED_GATHER
+
+#define ISOLINE_ED_RANGE(NAME, PIXEL)                                                                                \
+    extern "C" __global__ void __launch_bounds__(RANGE_THREADS)                                                      \
+    NAME(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,            \
+         u32 *range)                                                                                                 \
+    {                                                                                                                \
+        range_kernel<PIXEL>(pixels, row_stride, slice_stride, width, height, depth, range);                          \
+    }
+ISOLINE_ED_RANGE(isoline_ed_range_u16, unsigned short)
+ISOLINE_ED_RANGE(isoline_ed_range_f32, float)
+#undef ISOLINE_ED_RANGE

@@ -1,0 +1,473 @@
+//! The launches of `kernels/edge_drawing.cu`: which kernel, which geometry, which arguments. The kernels' contract
+//! (layouts, block sizes, limits) is in the headers beside that file; the constants here repeat it.
+#![allow(unsafe_code)]
+
+use super::super::prepare::Plan;
+use super::super::{Operator, Profile};
+use crate::device::cuda::{Buffer, Cuda, Stream, failed};
+use crate::error::{Error, Result};
+use crate::image::{DevicePixels, PixelType};
+use cudarc::driver::{CudaFunction, DriverError, LaunchConfig, PushKernelArg};
+use std::ffi::c_void;
+
+/// The module (kernel file) of this operation.
+const MODULE: &str = "edge_drawing";
+
+/// Pixels in a word of bits; rows of the working map start at multiples of it.
+const WORD_BITS: usize = u32::BITS as usize;
+
+/// The largest side: columns and rows are indexed in 32 bits, with their halos.
+const MAX_SIDE: usize = 1 << 30;
+
+/// The largest grid in y.
+const MAX_GRID_Y: usize = 65535;
+
+const WARP: u32 = 32;
+
+/// `ED_WARPS`, and what a tile owns: `Tile::OWN_X` and `OWN_Y`.
+const TILE_WARPS: u32 = 4;
+const TILE_OWN_X_NARROW: usize = 240;
+const TILE_OWN_X_WIDE: usize = 112;
+const TILE_OWN_Y: usize = 54;
+
+/// `REST_WARPS`, and the words of bits that a block of `rest` looks at.
+const REST_WARPS: u32 = 8;
+const REST_BLOCK_WORDS: usize = 1024;
+
+/// `MAPS_X` and `MAPS_Y`.
+const MAPS_BLOCK: [usize; 2] = [32, 8];
+
+/// `GATHER_WORDS`.
+const GATHER_WORDS: usize = 1024;
+
+/// `RANGE_THREADS`.
+const RANGE_THREADS: usize = 256;
+
+/// The anchors of profile `reference` stay this far from the border.
+const REFERENCE_MARGIN: u32 = 2;
+
+/// More than any gradient: a threshold of it and above leaves nothing. Sums with a gradient keep to their bits.
+const TOO_MUCH_NARROW: u32 = 1 << 13;
+const TOO_MUCH_WIDE: u32 = 1 << 22;
+
+/// The sizes of one slice's buffers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub(super) pixel_type: PixelType,
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// Words from row to row of the bit maps.
+    pub(super) bit_pitch: usize,
+}
+
+impl Layout {
+    pub(super) fn new(pixel_type: PixelType, width: usize, height: usize) -> Self {
+        Self { pixel_type, width, height, bit_pitch: width.div_ceil(WORD_BITS) }
+    }
+
+    /// Bytes of a word of the working map.
+    pub(super) fn word_bytes(&self) -> usize {
+        if self.pixel_type == PixelType::U8 { 2 } else { 4 }
+    }
+
+    /// Words from row to row of the working map.
+    pub(super) fn map_pitch(&self) -> usize {
+        self.bit_pitch * WORD_BITS
+    }
+
+    pub(super) fn map_bytes(&self) -> usize {
+        self.map_pitch() * self.height * self.word_bytes()
+    }
+
+    pub(super) fn bit_bytes(&self) -> usize {
+        self.bit_pitch * self.height * size_of::<u32>()
+    }
+
+    /// Bytes from row to row of uploaded pixels: lanes load 8 or 16 bytes.
+    pub(super) fn raw_pitch(&self) -> usize {
+        (self.width * self.pixel_type.bytes()).next_multiple_of(16)
+    }
+
+    pub(super) fn raw_bytes(&self) -> usize {
+        self.raw_pitch() * self.height
+    }
+
+    /// Bytes from row to row of an edge map in memory of ours: groups of 8 pixels are stored at once.
+    pub(super) fn edge_pitch(&self) -> usize {
+        self.width.next_multiple_of(8)
+    }
+
+    pub(super) fn edge_bytes(&self) -> usize {
+        self.edge_pitch() * self.height
+    }
+
+    pub(super) fn next_bytes(&self) -> usize {
+        self.width * self.height * size_of::<u32>()
+    }
+
+    fn gather_blocks(&self) -> usize {
+        (self.bit_pitch * self.height).div_ceil(GATHER_WORDS)
+    }
+
+    /// One number a block of `gather`, and their sum.
+    pub(super) fn count_bytes(&self) -> usize {
+        (self.gather_blocks() + 1) * size_of::<u64>()
+    }
+
+    /// Where that sum is.
+    pub(super) fn total_at(&self) -> usize {
+        self.gather_blocks() * size_of::<u64>()
+    }
+}
+
+/// `isoline_ed_job` in `kernels/edge_drawing_word.cuh`. Addresses are 0 for what is not wanted.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) pixels: u64,
+    pub(super) row_stride: u64,
+    pub(super) map: u64,
+    map_pitch: u64,
+    pub(super) edges: u64,
+    pub(super) edge_pitch: u64,
+    pub(super) bits: u64,
+    pub(super) pending: u64,
+    pub(super) next: u64,
+    bit_pitch: u64,
+    width: u32,
+    height: u32,
+    side: u32,
+    centre: u32,
+    low: u32,
+    threshold: u32,
+    anchor: u32,
+    scan: u32,
+    margin: u32,
+    link: u32,
+    follow_turns: u32,
+    minimum: f32,
+    scale: f32,
+}
+
+// SAFETY: plain numbers in the layout of the kernels' struct.
+unsafe impl cudarc::driver::DeviceRepr for Job {}
+
+impl Job {
+    /// Without linking.
+    pub(super) fn anchors_only(self) -> Self {
+        Self { link: 0, ..self }
+    }
+
+    /// The gradients before thresholding, up to the border.
+    pub(super) fn keeping_all(self) -> Self {
+        Self { low: 0, margin: 0, ..self }
+    }
+}
+
+/// `isoline_ed_maps` in `kernels/edge_drawing_maps.cuh`: where each map goes (or 0) and the bytes from row to row.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MapTargets {
+    pub(super) smoothed: [u64; 2],
+    pub(super) gradient: [u64; 2],
+    pub(super) direction: [u64; 2],
+    pub(super) anchors: [u64; 2],
+    pub(super) unit: f64,
+    pub(super) origin: f64,
+    pub(super) border: f64,
+}
+
+// SAFETY: as above.
+unsafe impl cudarc::driver::DeviceRepr for MapTargets {}
+
+impl MapTargets {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let border = f64::from(plan.threshold - 1) * plan.unit;
+        Self { unit: plan.unit, origin: plan.origin, border, ..Self::default() }
+    }
+}
+
+/// The kernels of a job.
+pub(super) struct Launcher {
+    layout: Layout,
+    tile: CudaFunction,
+    rest: CudaFunction,
+    early_launches: bool,
+}
+
+fn kernel_launch(error: DriverError, kernel: &str) -> Error {
+    failed(&format!("start the kernel {kernel}"), error)
+}
+
+/// A kernel argument as the driver takes it.
+fn pointer<T>(argument: &T) -> *mut c_void {
+    std::ptr::from_ref(argument).cast_mut().cast()
+}
+
+impl Launcher {
+    pub(super) fn new(cuda: &Cuda, plan: &Plan, layout: Layout) -> Result<Self> {
+        let Layout { width, height, .. } = layout;
+        if width.max(height) > MAX_SIDE {
+            return Err(Error::unsupported(format!(
+                "an image on a CUDA device may have at most {MAX_SIDE} pixels a side, but this has {width} x {height}; \
+                 use the device cpu"
+            )));
+        }
+        if plan.follow_turns && width * height > u32::MAX as usize {
+            return Err(Error::unsupported(format!(
+                "follow_turns on a CUDA device takes slices of at most {} pixels, but these have {width} x {height}; \
+                 leave it off or use the device cpu",
+                u32::MAX
+            )));
+        }
+        let bits = 8 * layout.word_bytes();
+        Ok(Self {
+            layout,
+            tile: cuda.function(MODULE, &format!("isoline_ed_tile_{}", layout.pixel_type.name()))?,
+            rest: cuda.function(MODULE, &format!("isoline_ed_rest_{bits}"))?,
+            early_launches: cuda.early_launches(),
+        })
+    }
+
+    /// What all slices have in common; addresses are still to be filled in.
+    pub(super) fn job(&self, plan: &Plan) -> Job {
+        let layout = &self.layout;
+        let too_much = if layout.word_bytes() == 2 { TOO_MUCH_NARROW } else { TOO_MUCH_WIDE };
+        let threshold = plan.threshold.min(too_much);
+        let anchor = plan.anchor.min(too_much - 1);
+        let (side, centre) = match plan.operator {
+            Operator::Sobel => (1, 2),
+            Operator::Prewitt => (1, 1),
+            Operator::Scharr => (3, 10),
+        };
+        let reference = plan.profile == Profile::Reference;
+        Job {
+            pixels: 0,
+            row_stride: 0,
+            map: 0,
+            map_pitch: layout.map_pitch() as u64,
+            edges: 0,
+            edge_pitch: 0,
+            bits: 0,
+            pending: 0,
+            next: 0,
+            bit_pitch: layout.bit_pitch as u64,
+            width: layout.width as u32,
+            height: layout.height as u32,
+            side,
+            centre,
+            // The reference profile compares anchors with gradients below the threshold too; with A = 0 it is all one.
+            low: if reference && anchor > 0 { 0 } else { threshold },
+            threshold,
+            anchor,
+            scan: plan.scan.min(MAX_SIDE) as u32,
+            margin: if reference { REFERENCE_MARGIN } else { 0 },
+            link: u32::from(!reference),
+            follow_turns: u32::from(plan.follow_turns && !reference),
+            minimum: plan.quantise.map_or(0.0, |q| q.minimum),
+            scale: plan.quantise.map_or(0.0, |q| q.scale),
+        }
+    }
+
+    /// Queues all that is done of a slice on the device: with linking, the edge map; without, the working map.
+    ///
+    /// The job's addresses must be those of device memory of the layout's sizes, the pixels' and the edges' with their
+    /// strides, that lives until the stream is done.
+    pub(super) fn draw(&self, stream: &Stream, job: &Job) -> Result<()> {
+        self.tile(stream, job)?;
+        if job.link == 0 {
+            return Ok(());
+        }
+        let words = self.layout.bit_pitch * self.layout.height;
+        let config = LaunchConfig {
+            grid_dim: (words.div_ceil(REST_BLOCK_WORDS) as u32, 1, 1),
+            block_dim: (WARP, REST_WARPS, 1),
+            shared_mem_bytes: 0,
+        };
+        if self.early_launches {
+            let mut arguments = [pointer(job)];
+            // SAFETY: the kernel's one argument; it begins by waiting for the launch ahead.
+            return unsafe { stream.launch_early(&self.rest, config, &mut arguments) }
+                .map_err(|e| kernel_launch(e, "rest"));
+        }
+        // SAFETY: the kernel's one argument, whose addresses are as `draw` demands.
+        unsafe { stream.raw().launch_builder(&self.rest).arg(job).launch(config) }
+            .map(|_| ())
+            .map_err(|e| kernel_launch(e, "rest"))
+    }
+
+    /// Queues the kernel `tile` alone.
+    pub(super) fn tile(&self, stream: &Stream, job: &Job) -> Result<()> {
+        let own_x = if self.layout.word_bytes() == 2 { TILE_OWN_X_NARROW } else { TILE_OWN_X_WIDE };
+        let config = LaunchConfig {
+            grid_dim: (
+                self.layout.map_pitch().div_ceil(own_x) as u32,
+                self.layout.height.div_ceil(TILE_OWN_Y).min(MAX_GRID_Y) as u32,
+                1,
+            ),
+            block_dim: (WARP, TILE_WARPS, 1),
+            shared_mem_bytes: 0,
+        };
+        // SAFETY: the kernel's one argument, whose addresses are as `draw` demands.
+        unsafe { stream.raw().launch_builder(&self.tile).arg(job).launch(config) }
+            .map(|_| ())
+            .map_err(|e| kernel_launch(e, "tile"))
+    }
+}
+
+/// Queues the counting of a slice's edge pixels: `counts` (of [`Layout::count_bytes`]) gets where each block's begin, and
+/// how many there are in all.
+pub(super) fn count(cuda: &Cuda, stream: &Stream, layout: &Layout, job: &Job, counts: &Buffer) -> Result<()> {
+    assert!(counts.bytes() >= layout.count_bytes(), "the counts need a number a block");
+    let counts = counts.address();
+    let blocks = layout.gather_blocks() as u32;
+    let config =
+        |grid| LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (GATHER_WORDS as u32, 1, 1), shared_mem_bytes: 0 };
+    let function = cuda.function(MODULE, "isoline_ed_count")?;
+    // SAFETY: the kernel's arguments, in its order; the bits have the layout's size, the counts were checked.
+    unsafe { stream.raw().launch_builder(&function).arg(job).arg(&counts).launch(config(blocks)) }
+        .map_err(|e| kernel_launch(e, "count"))?;
+    let function = cuda.function(MODULE, "isoline_ed_offsets")?;
+    // SAFETY: as above; one block.
+    unsafe { stream.raw().launch_builder(&function).arg(&counts).arg(&blocks).launch(config(1)) }
+        .map(|_| ())
+        .map_err(|e| kernel_launch(e, "offsets"))
+}
+
+/// Queues the gathering of the `total` edge pixels' gradients in raster order, each of the working map's word size.
+pub(super) fn gather(
+    cuda: &Cuda,
+    stream: &Stream,
+    layout: &Layout,
+    job: &Job,
+    counts: &Buffer,
+    gradients: &Buffer,
+    total: usize,
+) -> Result<()> {
+    assert!(gradients.bytes() >= total * layout.word_bytes(), "each edge pixel has a place for its gradient");
+    let config = LaunchConfig {
+        grid_dim: (layout.gather_blocks() as u32, 1, 1),
+        block_dim: (GATHER_WORDS as u32, 1, 1),
+        shared_mem_bytes: 0,
+    };
+    let function = cuda.function(MODULE, &format!("isoline_ed_gather_{}", 8 * layout.word_bytes()))?;
+    let (counts, gradients) = (counts.address(), gradients.address());
+    // SAFETY: the kernel's arguments, in its order; map and bits have the layout's sizes, and `gradients` room for the
+    // `total` that the counts name.
+    unsafe { stream.raw().launch_builder(&function).arg(job).arg(&counts).arg(&gradients).launch(config) }
+        .map(|_| ())
+        .map_err(|e| kernel_launch(e, "gather"))
+}
+
+/// Which of the two kernels of intermediate maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MapKernel {
+    /// From the pixels: the smoothed image.
+    Smooth,
+    /// From the working map: the others.
+    Maps,
+}
+
+/// Queues the writing of intermediate maps; the targets' addresses and pitches cover the layout's size.
+pub(super) fn write_maps(
+    cuda: &Cuda,
+    stream: &Stream,
+    layout: &Layout,
+    kernel: MapKernel,
+    job: &Job,
+    targets: &MapTargets,
+) -> Result<()> {
+    let name = match kernel {
+        MapKernel::Smooth => format!("isoline_ed_smooth_{}", layout.pixel_type.name()),
+        MapKernel::Maps => format!("isoline_ed_maps_{}", 8 * layout.word_bytes()),
+    };
+    let function = cuda.function(MODULE, &name)?;
+    let config = LaunchConfig {
+        grid_dim: (
+            layout.width.div_ceil(MAPS_BLOCK[0]) as u32,
+            layout.height.div_ceil(MAPS_BLOCK[1]).min(MAX_GRID_Y) as u32,
+            1,
+        ),
+        block_dim: (MAPS_BLOCK[0] as u32, MAPS_BLOCK[1] as u32, 1),
+        shared_mem_bytes: 0,
+    };
+    // SAFETY: the kernel's arguments, in its order; the addresses are as `Launcher::draw` demands, the targets as above.
+    unsafe { stream.raw().launch_builder(&function).arg(job).arg(targets).launch(config) }
+        .map(|_| ())
+        .map_err(|e| kernel_launch(e, &name))
+}
+
+/// The smallest and the largest finite pixel of a device image (u16 or f32); `[0, 0]` when there is none.
+pub(super) fn measure_range(cuda: &Cuda, pixels: &DevicePixels<'_>) -> Result<[f64; 2]> {
+    const BYTES: usize = 2 * size_of::<u32>();
+    let range = cuda.memory().device(BYTES)?;
+    let back = cuda.memory().pinned(BYTES)?;
+    let stream = cuda.stream()?;
+    stream.fill(&range, 0, BYTES / 2, 0xFF)?;
+    stream.fill(&range, BYTES / 2, BYTES / 2, 0)?;
+    let name = format!("isoline_ed_range_{}", pixels.pixel_type.name());
+    let function = cuda.function(MODULE, &name)?;
+    let [width, height, depth] = pixels.shape;
+    let config = LaunchConfig {
+        grid_dim: (width.div_ceil(RANGE_THREADS).min(64) as u32, (height * depth).min(1024) as u32, 1),
+        block_dim: (RANGE_THREADS as u32, 1, 1),
+        shared_mem_bytes: 0,
+    };
+    // SAFETY: the arguments are the kernel's, in its order; the pixels were checked to lie in one allocation, and
+    // `range` holds two words.
+    unsafe {
+        stream
+            .raw()
+            .launch_builder(&function)
+            .arg(&pixels.address)
+            .arg(&(pixels.strides[0] as u64))
+            .arg(&(pixels.strides[1] as u64))
+            .arg(&(width as u32))
+            .arg(&(height as u32))
+            .arg(&(depth as u32))
+            .arg(&range.address())
+            .launch(config)
+    }
+    .map_err(|e| kernel_launch(e, &name))?;
+    stream.copy(range.side(0), back.side(), BYTES, 1, [BYTES, BYTES])?;
+    stream.synchronize()?;
+    let keys: &[u32] = bytemuck::cast_slice(&back.as_slice()[..BYTES]);
+    Ok(if keys[0] > keys[1] { [0.0, 0.0] } else { [0, 1].map(|i| decode(keys[i], pixels.pixel_type)) })
+}
+
+/// A pixel from its sorting key: 16-bit pixels are their own, floats have their sign turned over.
+fn decode(key: u32, pixel_type: PixelType) -> f64 {
+    const SIGN: u32 = 1 << 31;
+    if pixel_type != PixelType::F32 {
+        return f64::from(key);
+    }
+    f64::from(f32::from_bits(if key & SIGN != 0 { key ^ SIGN } else { !key }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_decode_to_the_floats_they_came_from() {
+        for value in [0.0f32, 1.5, -1.5, f32::MAX, f32::MIN, -0.0] {
+            let bits = value.to_bits();
+            let key = bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 };
+            assert_eq!(decode(key, PixelType::F32), f64::from(value));
+        }
+    }
+
+    #[test]
+    fn rows_are_aligned() {
+        let layout = Layout::new(PixelType::U8, 33, 5);
+        assert_eq!((layout.bit_pitch, layout.map_pitch(), layout.raw_pitch(), layout.edge_pitch()), (2, 64, 48, 40));
+        assert_eq!((layout.map_bytes(), layout.bit_bytes()), (64 * 5 * 2, 2 * 5 * 4));
+        assert_eq!(Layout::new(PixelType::F32, 33, 5).raw_pitch(), 144);
+    }
+
+    #[test]
+    fn the_structs_have_the_kernels_sizes() {
+        assert_eq!(size_of::<Job>(), 10 * 8 + 13 * 4 + 4);
+        assert_eq!(size_of::<MapTargets>(), 11 * 8);
+    }
+}

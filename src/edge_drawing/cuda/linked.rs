@@ -1,0 +1,125 @@
+//! The reference profile: anchors and gradients from the device, linking on the host, several slices side by side.
+
+use super::super::Segments;
+use super::super::reference::{self, Scratch, Word};
+use super::{Call, Slot};
+use crate::device::cuda::Side;
+use crate::error::Result;
+use crate::image::{ImageMut, PixelType, zeroed};
+use crate::progress;
+use ndarray::s;
+use rayon::prelude::*;
+
+/// What the host needs to link one slice.
+struct Desk<W> {
+    scratch: Scratch<W>,
+    segments: Segments,
+    edges: Vec<u8>,
+}
+
+impl Call<'_, '_, '_, '_> {
+    pub(super) fn run_linked(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
+        if self.layout.pixel_type == PixelType::U8 { self.linked::<u16>(edges) } else { self.linked::<u32>(edges) }
+    }
+
+    fn linked<W: Word + bytemuck::Pod>(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
+        let pixels = self.layout.width * self.layout.height;
+        // Declared before the slots, whose streams copy to it and are waited for when they are dropped.
+        let mut desks = Vec::new();
+        let mut slots = self.slots(self.context.pool().current_num_threads())?;
+        for _ in &slots {
+            let edges = zeroed(if edges.is_some() { pixels } else { 0 })?;
+            desks.push(Desk::<W> { scratch: Scratch::default(), segments: Segments::default(), edges });
+        }
+        let mut all = Segments::default();
+        for first in (0..self.count).step_by(slots.len()) {
+            let batch = slots.len().min(self.count - first);
+            for (index, slot) in slots[..batch].iter_mut().enumerate() {
+                self.begin_linked(slot, first + index)?;
+            }
+            for (index, (slot, desk)) in slots.iter_mut().zip(&mut desks[..batch]).enumerate() {
+                self.fetch(slot, desk, first + index)?;
+            }
+            self.link(&mut desks[..batch], first)?;
+            for (index, desk) in desks[..batch].iter_mut().enumerate() {
+                if let Some(edges) = edges.as_mut() {
+                    self.deliver(&slots[index], &desk.edges, edges, first + index)?;
+                }
+                append(&mut all, std::mem::take(&mut desk.segments));
+                self.report.slices_done = (first + index) as u64 + 1;
+            }
+        }
+        self.linked = all;
+        Ok(())
+    }
+
+    /// Queues the upload of a slice and the making of its working map.
+    fn begin_linked(&mut self, slot: &mut Slot, slice: usize) -> Result<()> {
+        self.queue_upload(slot, slice)?;
+        self.launcher.draw(&slot.stream, &slot.job)?;
+        slot.stream.record(&slot.times[2])
+    }
+
+    /// Downloads the working map, rows packed.
+    fn fetch<W: Word + bytemuck::Pod>(&mut self, slot: &mut Slot, desk: &mut Desk<W>, slice: usize) -> Result<()> {
+        self.wait(slot, slice)?;
+        let layout = &self.layout;
+        let words = desk.scratch.words(layout.width * layout.height)?;
+        let to = Side::Host { address: words.as_mut_ptr() as usize, bytes: size_of_val(words) };
+        let row = layout.width * size_of::<W>();
+        let pitch = layout.map_pitch() * size_of::<W>();
+        slot.stream.copy(slot.map.side(0), to, row, layout.height, [pitch, row])?;
+        slot.stream.record(&slot.times[3])?;
+        slot.times[3].synchronize()?;
+        self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
+        self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
+        self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+        Ok(())
+    }
+
+    /// Links slices side by side, the first of which is `first`.
+    fn link<W: Word>(&mut self, desks: &mut [Desk<W>], first: usize) -> Result<()> {
+        let (plan, ticker, width) = (self.plan, &self.ticker, self.layout.width);
+        progress::run(self.context.pool(), self.progress, ticker, || {
+            desks.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(index, desk)| {
+                let Desk { scratch, segments, edges } = desk;
+                let edges = if edges.is_empty() { None } else { Some(&mut edges[..]) };
+                reference::link(plan, width, (first + index) as u32, scratch, ticker, segments, edges)
+            })
+        })
+    }
+
+    /// Copies one slice's edge map to the caller.
+    fn deliver(&self, slot: &Slot, packed: &[u8], edges: &mut ImageMut<'_>, slice: usize) -> Result<()> {
+        let [width, height] = [self.layout.width, self.layout.height];
+        match edges {
+            ImageMut::U8(view) => {
+                let rows = view.slice_mut(s![slice, .., ..]);
+                rows.into_iter().zip(packed).for_each(|(to, from)| *to = *from);
+            }
+            ImageMut::Device(pixels) => {
+                let pitch = if height > 1 { pixels.strides[0] } else { width };
+                let address = pixels.address + (slice * pixels.strides[1]) as u64;
+                let to = Side::Device { address, bytes: (height - 1) * pitch + width };
+                let from = Side::Host { address: packed.as_ptr() as usize, bytes: packed.len() };
+                slot.stream.copy(from, to, width, height, [width, pitch])?;
+                slot.stream.synchronize()?;
+            }
+            ImageMut::U16(_) | ImageMut::F32(_) => unreachable!("the type of the edge map was checked"),
+        }
+        Ok(())
+    }
+}
+
+/// Appends the segments of the next slice.
+fn append(all: &mut Segments, one: Segments) {
+    let base = all.points.len() as u64;
+    if all.offsets.is_empty() {
+        all.offsets.push(0);
+    }
+    all.offsets.extend(one.offsets.iter().skip(1).map(|offset| base + offset));
+    all.points.extend(one.points);
+    all.flags.extend(one.flags);
+    all.slices.extend(one.slices);
+    all.mean_gradients.extend(one.mean_gradients);
+}
