@@ -57,7 +57,8 @@ pub struct isoline_edge_drawing_params {
     /// Anchors are looked for on every row and every column whose number is a multiple of this, at least 1. Default 1:
     /// everywhere. A larger one finds fewer anchors and loses short edges.
     pub scan_interval: u32,
-    /// Segments of fewer points are dropped, and for the reference profile their edge pixels too. Default 10.
+    /// Segments of fewer points are dropped. Default 10; 0 and 1 keep all. The paper profile's map keeps their pixels, the
+    /// reference profile's does not (and less than 3 acts as 3 there).
     pub min_length: u32,
     /// Paper profile: 1: where an edge changes between horizontal and vertical it is followed on in both perpendicular
     /// directions. 0 (default): it ends there, as printed, unless an anchor continues it. 1 closes gaps at corners.
