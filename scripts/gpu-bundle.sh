@@ -13,7 +13,7 @@ rm -rf "$bundle"
 mkdir -p "$bundle"
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-mkdir -p "$stage"/{rust,bench,c,lib,imagej,macros,system}
+mkdir -p "$stage"/{rust,bench,c,lib,imagej,macros,oracle,system}
 
 echo "gpu-bundle: Rust tests and benches"
 executables() { # executables CARGO-ARGUMENTS...: "kind name path" a line
@@ -42,7 +42,7 @@ tests/c/run.sh --build-only "$stage/c" "$release"
 
 echo "gpu-bundle: ImageJ, plugin, Java runtime"
 cp fiji-plugin/target/lib/{ij,jna}.jar fiji-plugin/target/Isoline_-*.jar "$stage/imagej/"
-cp examples/*.ijm "$stage/macros/"
+cp examples/*.ijm scripts/same-pixels.ijm "$stage/macros/"
 # Not compressed here: the payload is, as a whole and better.
 jlink --add-modules java.base,java.desktop,java.logging,jdk.unsupported --strip-debug --no-header-files --no-man-pages \
     --compress=0 --output "$stage/java" > /dev/null
@@ -60,10 +60,17 @@ mkdir -p "$stage/fonts"
 cp "$font" "$stage/fonts/"
 
 cp -r tests/data "$stage/data"
+# Comparisons with other libraries through the C API, in Python.
+for program in tests/*_oracle.py; do
+    if [ -e "$program" ]; then
+        cp "$program" "$stage/oracle/"
+    fi
+done
 
 echo "gpu-bundle: packing"
 tar -C "$stage" -c . | xz -T0 -3 --lzma2=preset=3,dict=64MiB > "$bundle/payload.tar.xz"
 cp scripts/gpu-run.sh "$bundle/run.sh"
+cp scripts/merge_gpu_records.py "$bundle/"
 dirty=false
 if [ -n "$(git status --porcelain -- kernels src)" ]; then
     dirty=true

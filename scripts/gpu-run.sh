@@ -1,16 +1,40 @@
 #!/usr/bin/env bash
 # Runs everything in this bundle on a machine with an NVIDIA GPU and writes a record of it.
 #
-# Usage: ./run.sh RESULTS [tests] [macro] [bench] [sanitizer]     (no words: all of them)
+# Usage: ./run.sh RESULTS [PART...]     (no words: all parts)
+#   tests      rust and c: the Rust and the C test programs
+#   macro      ImageJ runs a macro on the GPU and on the CPU
+#   oracle     Python programs that compare with another library; left out, saying so, where that is not installed
+#   bench      every bench
+#   sanitizer  memcheck, racecheck and initcheck: the sanitizer_ tests under NVIDIA's compute-sanitizer
+# Parts may run apart, each with a RESULTS of its own; merge_gpu_records.py makes one record of theirs.
+#
 # Writes RESULTS/gpu-validation.json, the logs in RESULTS/logs.txt and the benches' tables.
 # Needs bash, coreutils, tar and xz (or python3); nvidia-smi and compute-sanitizer are used where they are.
 # Exit status: 0 if everything that ran passed.
 set -uo pipefail
 
+usage='usage: run.sh RESULTS [tests] [rust] [c] [macro] [oracle] [bench] [sanitizer] [memcheck] [racecheck] [initcheck]'
 here=$(cd "$(dirname "$0")" && pwd)
-results=${1:?usage: run.sh RESULTS [tests] [macro] [bench] [sanitizer]}
+results=${1:?$usage}
 shift
-parts=${*:-tests macro bench sanitizer}
+parts=${*:-tests macro oracle bench sanitizer}
+for part in $parts; do
+    case "$part" in
+        tests | rust | c | macro | oracle | bench | sanitizer | memcheck | racecheck | initcheck) ;;
+        *)
+            printf "run: there is no part '%s'\n%s\n" "$part" "$usage" >&2
+            exit 2
+            ;;
+    esac
+done
+wanted() { # wanted PART...: whether one of them was asked for
+    local part
+    for part; do
+        [[ " $parts " == *" $part "* ]] && return 0
+    done
+    return 1
+}
 mkdir -p "$results"
 results=$(cd "$results" && pwd)
 log=$results/logs.txt
@@ -93,16 +117,20 @@ number() { # number WORD: the sum of all numbers before that word in the last ou
     sed -nE "s/(.*[^0-9])?([0-9]+) $1.*/\2/p" "$work/out" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-if [[ " $parts " == *" tests "* ]]; then
+if wanted tests rust; then
     for program in "$work"/rust/*; do
         [ -e "$program" ] || continue
         name=rust/$(basename "$program")
-        # One test at a time: they share the GPU, and their messages say which were skipped and why.
+        # Two tests at a time: they share the GPU.
         logged "$name" "$program" --nocapture --test-threads=2
-        # A skipped test says so and returns; to the runner it has passed.
+        # A skipped test says so, perhaps more than once, and returns; to the runner it has passed.
         skipped=$(grep -c '^skipped' "$work/out")
-        suite "$name" "$(($(number 'passed;') - skipped))" "$(number 'failed;')" "$skipped" "$took" "$status"
+        passed=$(number 'passed;')
+        skipped=$((skipped < passed ? skipped : passed))
+        suite "$name" "$((passed - skipped))" "$(number 'failed;')" "$skipped" "$took" "$status"
     done
+fi
+if wanted tests c; then
     for program in "$work"/c/*; do
         [ -e "$program" ] || continue
         name=c/$(basename "$program")
@@ -113,34 +141,69 @@ fi
 
 # ----------------------------------------------------------------------------------------------------------- macro
 
-if [[ " $parts " == *" macro "* ]]; then
+imagej() { # imagej MACRO ARGUMENT
+    env -u DISPLAY LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$work/system" FONTCONFIG_FILE="$work/fonts.conf" \
+        "$work/java/bin/java" -Xmx2g -Djava.awt.headless=true -Duser.home="$work/home" \
+        -cp "$work/imagej/ij.jar:$work/imagej/jna.jar:$(echo "$work"/imagej/Isoline_-*.jar)" \
+        io.github.isoline.ij.HeadlessImageJ "$1" "$2"
+}
+same_tables() { # same_tables FOLDER FOLDER: every .csv of the first is in the second, byte for byte
+    local table different=0
+    for table in "$1"/*.csv; do
+        [ -e "$table" ] || continue
+        cmp "$table" "$2/$(basename "$table")" || different=1
+    done
+    return $different
+}
+
+if wanted macro; then
     mkdir -p "$work/raw-cuda" "$work/raw-cpu" "$work/home"
     cat > "$work/fonts.conf" << EOF
 <?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>$work/fonts</dir><cachedir>$work/home</cachedir></fontconfig>
 EOF
     for device in cuda cpu; do
-        logged "macro demo.ijm on $device" env -u DISPLAY LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$work/system" \
-            FONTCONFIG_FILE="$work/fonts.conf" "$work/java/bin/java" -Xmx2g -Djava.awt.headless=true \
-            -Duser.home="$work/home" -cp "$work/imagej/ij.jar:$work/imagej/jna.jar:$(echo "$work"/imagej/Isoline_-*.jar)" \
-            io.github.isoline.ij.HeadlessImageJ "$work/macros/demo.ijm" "$work/data|$work/raw-$device|$device"
+        logged "macro demo.ijm on $device" imagej "$work/macros/demo.ijm" "$work/data|$work/raw-$device|$device"
         passed=$(grep -c ' in the library' "$work/out")
         grep -q 'demo.ijm: done' "$work/out" || status=1
         grep ' in the library' "$work/out"
         suite "macro on $device" "$passed" "$((status != 0))" 0 "$took" "$status"
     done
-    # With a number of iterations both devices give the same bits: the pixels are the end of each file.
-    for device in cuda cpu; do
-        tail -c $((400 * 328 * 4)) "$work/raw-$device/horse-200-esf.tif" > "$work/pixels-$device" 2> /dev/null || rm -f "$work/pixels-$device"
+    logged "macro: CPU and CUDA give the same" imagej "$work/macros/same-pixels.ijm" "$work/raw-cpu|$work/raw-cuda"
+    same=$(number 'the same')
+    different=$(number 'different')
+    # No image compared is no proof.
+    [ "$same" -gt 0 ] || status=1
+    same_tables "$work/raw-cpu" "$work/raw-cuda" >> "$log" 2>&1 || status=1
+    suite "macro: the same on CPU and CUDA" "$same" "$different" 0 "$took" "$status"
+fi
+
+# ---------------------------------------------------------------------------------------------------------- oracle
+
+if wanted oracle; then
+    for program in "$work"/oracle/*.py; do
+        [ -e "$program" ] || continue
+        name=oracle/$(basename "$program" .py)
+        if ! command -v python3 > /dev/null 2>&1; then
+            suite "$name (skipped: no python3)" 0 0 1 0 0
+            continue
+        fi
+        # 77 says that what it compares with is not installed; its last line says what.
+        logged "$name" env ISOLINE_LIB_DIR="$work/lib" ISOLINE_DEVICE=cuda python3 "$program"
+        if [ "$status" = 77 ]; then
+            suite "$name (skipped: $(tail -1 "$work/out"))" 0 0 1 "$took" 0
+            continue
+        fi
+        passed=$(number 'passed')
+        [ "$passed" -gt 0 ] || status=1
+        suite "$name" "$passed" "$(number 'failed')" 0 "$took" "$status"
     done
-    logged "macro: CPU and CUDA give the same pixels" cmp "$work/pixels-cuda" "$work/pixels-cpu"
-    suite "macro: same pixels on CPU and CUDA" "$((status == 0))" "$((status != 0))" 0 "$took" "$status"
 fi
 
 # ----------------------------------------------------------------------------------------------------------- bench
 
 benches=()
-if [[ " $parts " == *" bench "* ]]; then
+if wanted bench; then
     for program in "$work"/bench/*; do
         [ -e "$program" ] || continue
         name=$(basename "$program")
@@ -163,7 +226,7 @@ fi
 # ------------------------------------------------------------------------------------------------------- sanitizer
 
 checks=()
-if [[ " $parts " == *" sanitizer "* ]]; then
+if wanted sanitizer memcheck racecheck initcheck; then
     sanitizer=$(command -v compute-sanitizer)
     for candidate in /usr/local/cuda*/bin/compute-sanitizer; do
         [ -n "$sanitizer" ] || [ ! -x "$candidate" ] || sanitizer=$candidate
@@ -172,11 +235,15 @@ if [[ " $parts " == *" sanitizer "* ]]; then
         field sanitizer_note '"compute-sanitizer is not installed on this machine"'
     else
         for tool in memcheck racecheck initcheck; do
+            wanted sanitizer "$tool" || continue
+            # It follows every access to shared memory, a thousand times slower than the kernels are.
+            few=$([ "$tool" = racecheck ] && echo 1 || echo 0)
             for program in "$work"/rust/*; do
-                # Tests made for this are named so: every kernel once, on small images.
-                "$program" --list 2> /dev/null | grep -q 'sanitizer_.*: test' || continue
+                # Tests made for this are named so: every kernel once, on small images. (Not grep -q, which would leave
+                # before the program has written all its names.)
+                "$program" --list 2> /dev/null | grep 'sanitizer_.*: test' > /dev/null || continue
                 name="$tool $(basename "$program")"
-                logged "$name" timeout 540 "$sanitizer" --tool "$tool" --error-exitcode 99 \
+                logged "$name" env ISOLINE_FEW_SIZES="$few" timeout 540 "$sanitizer" --tool "$tool" --error-exitcode 99 \
                     "$program" sanitizer_ --nocapture --test-threads=1
                 found=$(sed -nE -e 's/.*ERROR SUMMARY: ([0-9]+) error.*/\1/p' \
                     -e 's/.*RACECHECK SUMMARY: ([0-9]+) hazard.*/\1/p' "$work/out" | awk '{ sum += $1; n++ } END { print n ? sum : "null" }')
@@ -189,6 +256,10 @@ if [[ " $parts " == *" sanitizer "* ]]; then
                 checks+=("{\"tool\": \"$tool\", \"program\": $(json_string "$(basename "$program")"), \"tests\": $(number 'passed;'), \"found\": $found, \"seconds\": $took, \"outcome\": \"$outcome\"}")
             done
         done
+        if [ ${#checks[@]} -eq 0 ]; then
+            overall=FAIL
+            echo "run: FAIL: no program has tests for compute-sanitizer" >&2
+        fi
     fi
 fi
 

@@ -126,28 +126,31 @@ fn sanitizer_range() {
 }
 
 /// Solves on both devices.
-fn compare_converged(dimensions: Dimensions, shapes: &[[usize; 3]], max_cycles: u64) {
+fn compare_converged(cases: &[(Dimensions, &[[usize; 3]])], max_cycles: u64) {
     let Some((cuda, cpu)) = contexts() else { return };
-    for &shape in shapes {
-        let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
-        let mode = Mode::Converged { tolerance: 1e-6, max_cycles };
-        let params = Params { dimensions, mode, threshold: 200.0, rho: 16.0, ..Params::default() };
-        let expected = run(&cpu, input.view().into(), shape, &params);
-        let got = run(&cuda, input.view().into(), shape, &params);
-        assert_close(&got, &expected.mapv(f64::from), 1e-4, &format!("{dimensions:?} {shape:?}"));
+    for &(dimensions, shapes) in cases {
+        for &shape in shapes {
+            let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
+            let mode = Mode::Converged { tolerance: 1e-6, max_cycles };
+            let params = Params { dimensions, mode, threshold: 200.0, rho: 16.0, ..Params::default() };
+            let expected = run(&cpu, input.view().into(), shape, &params);
+            let got = run(&cuda, input.view().into(), shape, &params);
+            assert_close(&got, &expected.mapv(f64::from), 1e-4, &format!("{dimensions:?} {shape:?}"));
+        }
     }
 }
 
 #[test]
 fn sanitizer_converged() {
     // One pixel too: a single grid has kernels of its own.
-    compare_converged(Dimensions::Slices, sizes(&SLICES, &[[1, 1, 1], [2, 140, 261]]), 100);
-    compare_converged(Dimensions::Volume, sizes(&VOLUMES, &FEW_VOLUMES), 100);
+    let slices = sizes(&SLICES, &[[1, 1, 1], [2, 140, 261]]);
+    let volumes = sizes(&VOLUMES, &FEW_VOLUMES);
+    compare_converged(&[(Dimensions::Slices, slices), (Dimensions::Volume, volumes)], 100);
 }
 
 /// The kernels of large grids: the second grid has more than a hundred of their tiles too. The second cycle starts
 /// otherwise than the first.
 #[test]
 fn sanitizer_converged_large() {
-    compare_converged(Dimensions::Slices, &[[1, 2200, 2150]], if few_sizes() { 2 } else { 100 });
+    compare_converged(&[(Dimensions::Slices, &[[1, 2200, 2150]])], if few_sizes() { 2 } else { 100 });
 }

@@ -1,0 +1,80 @@
+"""Makes one GPU record of several, whose parts ran apart.
+
+Usage: merge_gpu_records.py OUT.json RECORD.json...
+
+The records must come from one bundle and one kind of GPU, and nothing may be in two of them. The result passes if all
+of them do.
+"""
+
+import json
+import sys
+
+# What must be the same in all: the bundle, and the kind of GPU.
+SAME = ("version", "commit", "kernels_tree", "src_tree", "dirty", "rustc", "built", "device", "compute_capability")
+# What two machines of one kind may differ in; then all of it is told.
+MAY_DIFFER = ("driver", "device_memory", "cuda")
+# Lists that are put together, and what tells their entries apart.
+LISTS = {"suites": ("name",), "sanitizer": ("tool", "program"), "benches": ("name",)}
+
+
+def merged(names, records):
+    """One record of all; ends the program where they do not fit together."""
+    result = {}
+    for key in SAME:
+        values = [record[key] for record in records]
+        if any(value != values[0] for value in values):
+            told = ", ".join(f"{name}: {value}" for name, value in zip(names, values))
+            sys.exit(f"merge: the records must have the same {key}, but they have {told}")
+        result[key] = values[0]
+    for key in MAY_DIFFER:
+        result[key] = ", ".join(dict.fromkeys(record[key] for record in records))
+    order = sorted(range(len(records)), key=lambda index: records[index]["ran"])
+    names, records = [names[index] for index in order], [records[index] for index in order]
+    result["ran"] = records[0]["ran"]
+    result["runs"] = [{key: record[key] for key in ("ran", "parts", "outcome")} for record in records]
+    result["parts"] = " ".join(record["parts"] for record in records)
+    result["outcome"] = "pass" if all(record["outcome"] == "pass" for record in records) else "FAIL"
+    for key, identity in LISTS.items():
+        seen = {}
+        for name, record in zip(names, records):
+            for entry in record[key]:
+                what = " ".join(entry[part] for part in identity)
+                if what in seen:
+                    sys.exit(f"merge: {what} is in {seen[what]} and in {name}; leave one of them out")
+                seen[what] = name
+        result[key] = [entry for record in records for entry in record[key]]
+    notes = [record["sanitizer_note"] for record in records if "sanitizer_note" in record]
+    if notes:
+        result["sanitizer_note"] = notes[0]
+    return result
+
+
+def written(record):
+    """As the run writes it: an entry of a list a line."""
+    fields = []
+    for key, value in record.items():
+        if isinstance(value, list):
+            lines = ",\n".join(f"    {json.dumps(entry, ensure_ascii=False)}" for entry in value)
+            text = f"[\n{lines}\n  ]" if value else "[]"
+        else:
+            text = json.dumps(value, ensure_ascii=False)
+        fields.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    out, names = sys.argv[1], sys.argv[2:]
+    records = []
+    for name in names:
+        with open(name, encoding="utf-8") as file:
+            records.append(json.load(file))
+    record = merged(names, records)
+    with open(out, "w", encoding="utf-8") as file:
+        file.write(written(record))
+    print(f"merge: {record['outcome']}, {len(names)} records in {out}")
+
+
+if __name__ == "__main__":
+    main()
