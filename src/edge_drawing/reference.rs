@@ -7,8 +7,9 @@
 //! * Anchors are taken by falling gradient, equal ones in raster order, if they are still anchors then.
 //! * An anchor puts two walks on a stack: down and up on a vertical edge, right and left on a horizontal one; the last
 //!   put is the first taken. A walk marks its pixel, clears anchors on both sides of it and steps ahead: to a neighbour
-//!   that is an anchor or marked (straight, then the diagonal to the walk's right, then the other), else to the one with
-//!   the largest gradient. It ends before a marked pixel and at G < T. Where the edge's direction changes, it ends too
+//!   that is an anchor or marked (straight, then the diagonal on the minus side, up or left, for walks to the left or up,
+//!   on the plus side for the others, then the other), else to the one with the largest gradient (of equal ones straight,
+//!   then the plus side). It ends before a marked pixel and at G < T. Where the edge's direction changes, it ends too
 //!   and puts two walks across on the stack, which start at that pixel.
 //! * The walks of one anchor form a tree of chains. Its pixels, less the walks that started on a pixel not yet marked,
 //!   count as its length. Below the minimum, or three, all its marks are taken back: later anchors may walk there again.
@@ -134,13 +135,14 @@ impl<W: bytemuck::Zeroable> Scratch<W> {
 /// What the walks of one anchor are kept in.
 #[derive(Debug, Default)]
 struct Trees {
-    /// The pixels of the walks, one chain after the other.
-    walked: Vec<Point>,
+    /// The positions y·stride + x of the walks' pixels, one chain after the other.
+    walked: Vec<usize>,
     chains: Vec<assemble::Chain>,
     stack: Vec<walk::Start>,
     /// For the assembly of a segment.
+    links: Vec<assemble::Link>,
     route: Vec<usize>,
-    segment: Vec<Point>,
+    segment: Vec<usize>,
 }
 
 /// Draws the edges of one slice: appends its segments to `segments`, as those of slice number `slice`, and writes its edge
@@ -197,8 +199,8 @@ fn link_listed<W: Word>(
 ) -> Result<()> {
     let Scratch { words, anchors, trees } = scratch;
     anchors.sort().map_err(no_memory)?;
-    walk::link(words, width, plan.min_length.max(LEAST_LENGTH), anchors.sorted(), trees, ticker, |points, words| {
-        add(segments, points, words, width, plan.unit, slice);
+    walk::link(words, width, plan.min_length.max(LEAST_LENGTH), anchors.sorted(), trees, ticker, |pixels, words| {
+        add(segments, pixels, words, width, plan.unit, slice);
     })?;
     if let Some(edges) = edges {
         edge_map(words, edges);
@@ -211,17 +213,18 @@ fn no_memory(_: std::collections::TryReserveError) -> Error {
 }
 
 /// Appends one segment.
-fn add<W: Word>(segments: &mut Segments, points: &[Point], words: &[W], stride: usize, unit: f64, slice: u32) {
+fn add<W: Word>(segments: &mut Segments, pixels: &[usize], words: &[W], stride: usize, unit: f64, slice: u32) {
     if segments.offsets.is_empty() {
         segments.offsets.push(0);
     }
-    segments.points.extend_from_slice(points);
+    let point = |index: &usize| Point { x: (index % stride) as u32, y: (index / stride) as u32 };
+    segments.points.extend(pixels.iter().map(point));
     segments.offsets.push(segments.points.len() as u64);
-    let closed = points.len() >= 4 && assemble::adjacent(points[0], points[points.len() - 1]);
+    let closed = pixels.len() >= 4 && assemble::adjacent(pixels[0], pixels[pixels.len() - 1], stride);
     segments.flags.push(if closed { Segments::CLOSED } else { 0 });
     segments.slices.push(slice);
-    let sum: u64 = points.iter().map(|p| u64::from(gradient(words[p.y as usize * stride + p.x as usize]))).sum();
-    segments.mean_gradients.push((sum as f64 * unit / points.len() as f64) as f32);
+    let sum: u64 = pixels.iter().map(|&index| u64::from(gradient(words[index]))).sum();
+    segments.mean_gradients.push((sum as f64 * unit / pixels.len() as f64) as f32);
 }
 
 /// The edge map of linked words: 255 on edges, else 0.

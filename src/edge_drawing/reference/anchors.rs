@@ -80,9 +80,11 @@ impl Lists {
         let rows = rows_a_band(words.len() / width);
         self.bands.clear();
         self.bands.resize_with(words.len().div_ceil(rows * width), Vec::new);
-        words.par_chunks(rows * width).zip(&mut self.bands).enumerate().try_for_each(|(band, (words, list))| {
-            collect(words, band * rows * width, list)
-        })
+        words
+            .par_chunks(rows * width)
+            .zip(&mut self.bands)
+            .enumerate()
+            .try_for_each(|(band, (words, list))| collect(words, band * rows * width, list))
     }
 
     /// Sorts the list by falling gradient, equal ones in raster order.
@@ -201,19 +203,30 @@ where
 }
 
 /// Lists the anchors of some words, the first of which is at `start`.
+#[inline(always)]
 fn collect<W: Word>(words: &[W], start: usize, list: &mut Vec<u64>) -> Result<(), TryReserveError> {
-    /// Words looked at in one go: most have no anchor.
-    const GROUP: usize = 8;
-    for (group, words) in words.chunks(GROUP).enumerate() {
-        if words.iter().fold(0, |all, word| all | word.bits()) & ANCHOR_ONLY == 0 {
-            continue;
+    /// Words looked at in one go, a bit each.
+    const GROUP: usize = 64;
+    /// Multiplied by it, eight bytes of 0 or 1 become the bits of the highest byte.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let mut start = start;
+    for words in words.chunks(GROUP) {
+        let mut flags = [0; GROUP];
+        for (flag, word) in flags.iter_mut().zip(words) {
+            *flag = (word.bits() & ANCHOR_ONLY) as u8;
         }
-        list.try_reserve(GROUP)?;
-        for (index, word) in words.iter().enumerate() {
-            if word.bits() & ANCHOR_ONLY != 0 {
-                list.push(u64::from(gradient(*word)) << POSITION_BITS | (start + group * GROUP + index) as u64);
-            }
+        let (bytes, _) = flags.as_chunks::<8>();
+        let mut bits = 0;
+        for (byte, flags) in bytes.iter().enumerate() {
+            bits |= (u64::from_le_bytes(*flags).wrapping_mul(GATHER) >> 56) << (8 * byte);
         }
+        list.try_reserve(bits.count_ones() as usize)?;
+        while bits != 0 {
+            let index = bits.trailing_zeros() as usize;
+            list.push(u64::from(gradient(words[index])) << POSITION_BITS | (start + index) as u64);
+            bits &= bits - 1;
+        }
+        start += GROUP;
     }
     Ok(())
 }

@@ -1,30 +1,49 @@
 //! Linking: every anchor in turn, its walks, and what becomes of them.
 
-use super::assemble::{self, Chain};
+use super::assemble::{self, Chain, ROOT};
 use super::{ANCHOR_ONLY, EDGE, STATE, Trees, Word};
-use crate::edge_drawing::segments::Point;
 use crate::error::Result;
 use crate::progress::Ticker;
+use std::hint::select_unpredictable;
 
-const LEFT: u8 = 0;
-const RIGHT: u8 = 1;
-const UP: u8 = 2;
-const DOWN: u8 = 3;
+const LEFT: usize = 0;
+const RIGHT: usize = 1;
+const UP: usize = 2;
+const DOWN: usize = 3;
+
+/// How to walk in one of the four headings. Differences of positions are wrapping numbers.
+#[derive(Clone, Copy, Debug)]
+struct Heading {
+    ahead: usize,
+    /// To the plus side of the edge: down or right.
+    side: usize,
+    /// [`Word::VERTICAL`] where the heading is up or down: the direction of the edges that it follows.
+    direction: u32,
+    /// Ranks of the diagonals on the minus and the plus side among anchors and marked pixels.
+    ranks: [u32; 2],
+    /// The headings of the walks across: the one that is walked first, and the other.
+    across: [usize; 2],
+}
+
+fn headings<W: Word>(stride: usize) -> [Heading; 4] {
+    // Left and up prefer the minus side, right and down the plus side.
+    let along_row = |ahead, ranks| Heading { ahead, side: stride, direction: 0, ranks, across: [UP, DOWN] };
+    let along_column = |ahead, ranks| Heading { ahead, side: 1, direction: W::VERTICAL, ranks, across: [LEFT, RIGHT] };
+    [
+        along_row(1usize.wrapping_neg(), [2, 1]),
+        along_row(1, [1, 2]),
+        along_column(stride.wrapping_neg(), [2, 1]),
+        along_column(stride, [1, 2]),
+    ]
+}
 
 /// A walk that is still to be made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
-    pixel: Pixel,
-    heading: u8,
+    at: usize,
+    heading: usize,
+    /// The chain that it branches off.
     parent: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Pixel {
-    /// y·stride + x.
-    index: usize,
-    x: u32,
-    y: u32,
 }
 
 /// Links the anchors at the positions `anchors`, in this order, and hands each segment to `found`.
@@ -35,11 +54,12 @@ pub(super) fn link<W: Word>(
     mut anchors: impl ExactSizeIterator<Item = usize>,
     trees: &mut Trees,
     ticker: &Ticker,
-    mut found: impl FnMut(&[Point], &[W]),
+    mut found: impl FnMut(&[usize], &[W]),
 ) -> Result<()> {
     /// Anchors whose words are read ahead together: they lie far apart, and waiting for memory one by one takes longer
     /// than their walks.
-    const AHEAD: usize = 16;
+    const AHEAD: usize = 64;
+    let headings = headings::<W>(stride);
     let mut ahead = [0; AHEAD];
     loop {
         let mut count = 0;
@@ -52,121 +72,98 @@ pub(super) fn link<W: Word>(
             return Ok(());
         }
         ticker.check()?;
+        let touched = ahead[..count].iter().map(|&index| touch(words, stride, index)).fold(0, u32::wrapping_add);
+        std::hint::black_box(touched);
         for &index in &ahead[..count] {
             if words[index].bits() & ANCHOR_ONLY == 0 {
                 continue;
             }
-            let length = tree(words, stride, index, trees, ticker)?;
+            let length = tree(words, &headings, index, trees, ticker)?;
             if length < min_length {
-                for point in &trees.walked {
-                    let word = &mut words[point.y as usize * stride + point.x as usize];
-                    *word = W::from_bits(word.bits() & !STATE);
+                for &index in &trees.walked {
+                    words[index] = W::from_bits(words[index].bits() & !STATE);
                 }
             } else {
-                let Trees { walked, chains, route, segment, .. } = &mut *trees;
-                assemble::segments(walked, chains, route, segment, |points| found(points, words));
+                assemble::segments(trees, stride, |pixels| found(pixels, words));
             }
         }
     }
 }
 
+/// Reads the words that the first steps from an anchor will need.
+fn touch<W: Word>(words: &[W], stride: usize, index: usize) -> u32 {
+    if words[index].bits() & ANCHOR_ONLY == 0 {
+        return 0;
+    }
+    let row = |index: usize| words.get(index).map_or(0, |word| word.bits());
+    let rows = [index - stride, index + stride, index - 2 * stride, index + 2 * stride];
+    rows.map(row).into_iter().fold(0, u32::wrapping_add)
+}
+
 /// Makes all walks of one anchor: fills `walked` and `chains`, and gives the tree's length.
-fn tree<W: Word>(words: &mut [W], stride: usize, anchor: usize, trees: &mut Trees, ticker: &Ticker) -> Result<usize> {
+fn tree<W: Word>(
+    words: &mut [W],
+    headings: &[Heading; 4],
+    anchor: usize,
+    trees: &mut Trees,
+    ticker: &Ticker,
+) -> Result<usize> {
     /// Walks between two looks at a cancel; one is no longer than a side of the image.
     const WALKS: usize = 256;
     let Trees { walked, chains, stack, .. } = trees;
     walked.clear();
     chains.clear();
-    chains.push(Chain::default());
     stack.clear();
-    let mut fresh = 0;
-    let pixel = Pixel { index: anchor, x: (anchor % stride) as u32, y: (anchor / stride) as u32 };
+    chains.push(Chain { first: 0, parent: ROOT });
     let vertical = words[anchor].bits() & W::VERTICAL != 0;
-    let [later, first] = if vertical { [DOWN, UP] } else { [RIGHT, LEFT] };
-    stack.push(Start { pixel, heading: later, parent: 0 });
-    stack.push(Start { pixel, heading: first, parent: 0 });
-    while let Some(Start { pixel, heading, parent }) = stack.pop() {
-        if chains.len() % WALKS == 0 {
+    let [first, later] = if vertical { [UP, DOWN] } else { [LEFT, RIGHT] };
+    stack.push(Start { at: anchor, heading: later, parent: ROOT });
+    let (mut at, mut heading, mut parent) = (anchor, &headings[first], ROOT);
+    // Walks that start on a pixel not yet marked.
+    let mut fresh = 0;
+    loop {
+        let chain = chains.len();
+        if chain % WALKS == 0 {
             ticker.check()?;
         }
-        fresh += usize::from(words[pixel.index].bits() & STATE != EDGE);
-        let first = walked.len();
-        let (turn, across) = match heading {
-            LEFT => (walk::<W, LEFT>(words, stride, pixel, walked), [DOWN, UP]),
-            RIGHT => (walk::<W, RIGHT>(words, stride, pixel, walked), [DOWN, UP]),
-            UP => (walk::<W, UP>(words, stride, pixel, walked), [RIGHT, LEFT]),
-            _ => (walk::<W, DOWN>(words, stride, pixel, walked), [RIGHT, LEFT]),
+        fresh += usize::from(words[at].bits() & STATE != EDGE);
+        chains.push(Chain { first: walked.len(), parent });
+        let Heading { ahead, side, direction, ranks, across } = *heading;
+        let turned = loop {
+            walked.push(at);
+            words[at] = W::from_bits(words[at].bits() & !STATE | EDGE);
+            for beside in [at.wrapping_sub(side), at.wrapping_add(side)] {
+                let word = words[beside].bits();
+                words[beside] = W::from_bits(word & !((word & ANCHOR_ONLY) * STATE));
+            }
+            at = at.wrapping_add(ahead);
+            let [a, b, c] = [at.wrapping_sub(side), at, at.wrapping_add(side)].map(|index| words[index].bits());
+            // Above all gradients are the anchors and marked pixels, by rank. Of equal gradients straight is first, then
+            // the plus side. No branches here: which way an edge goes cannot be predicted.
+            let key = |word: u32, rank: u32, equal: u32| {
+                select_unpredictable(word & EDGE != 0, W::VERTICAL | rank, word & W::GRADIENT | equal)
+            };
+            let (a, b, c) = (key(a, ranks[0], 0), key(b, 3, 2), key(c, ranks[1], 1));
+            let aside = select_unpredictable(c > a, side, side.wrapping_neg());
+            at = at.wrapping_add(select_unpredictable(b > a.max(c), 0, aside));
+            let word = words[at].bits();
+            if word & STATE == EDGE || word & W::GRADIENT == 0 {
+                break false;
+            }
+            if word & W::VERTICAL != direction {
+                break true;
+            }
         };
-        let chain = chains.len();
-        chains.push(Chain { first, length: walked.len() - first, ..Chain::default() });
-        chains[parent].children[usize::from(heading == RIGHT || heading == DOWN)] = chain;
-        if let Some(pixel) = turn {
-            stack.extend(across.map(|heading| Start { pixel, heading, parent: chain }));
-        }
-    }
-    Ok(walked.len() - fresh)
-}
-
-/// One walk: adds its pixels to `walked`; where the edge turns, the first pixel of the other direction.
-fn walk<W: Word, const HEADING: u8>(
-    words: &mut [W],
-    stride: usize,
-    mut at: Pixel,
-    walked: &mut Vec<Point>,
-) -> Option<Pixel> {
-    let along_rows = HEADING == LEFT || HEADING == RIGHT;
-    // Up or left, and down or right.
-    let side = if along_rows { stride } else { 1 };
-    loop {
-        walked.push(Point { x: at.x, y: at.y });
-        let index = at.index;
-        words[index] = W::from_bits(words[index].bits() & !STATE | EDGE);
-        for beside in [index - side, index + side] {
-            let word = words[beside].bits();
-            words[beside] = W::from_bits(word & !((word & ANCHOR_ONLY) * STATE));
-        }
-        let ahead = match HEADING {
-            LEFT => index - 1,
-            RIGHT => index + 1,
-            UP => index - stride,
-            _ => index + stride,
-        };
-        let [a, b, c] = [ahead - side, ahead, ahead + side].map(|index| words[index].bits());
-        // The diagonal that comes first among anchors and marked pixels: up or left when going left or up.
-        let a_first = HEADING == LEFT || HEADING == UP;
-        let [ga, gb, gc] = [a, b, c].map(|word| word & W::GRADIENT);
-        let step: i32 = if b & STATE != 0 {
-            0
-        } else if a_first && a & STATE != 0 {
-            -1
-        } else if c & STATE != 0 {
-            1
-        } else if !a_first && a & STATE != 0 {
-            -1
-        } else if ga > gb {
-            if ga > gc { -1 } else { 1 }
-        } else if gc > gb {
-            1
+        if turned {
+            stack.push(Start { at, heading: across[1], parent: chain });
+            heading = &headings[across[0]];
+            parent = chain;
+        } else if let Some(start) = stack.pop() {
+            at = start.at;
+            heading = &headings[start.heading];
+            parent = start.parent;
         } else {
-            0
-        };
-        let (next, index) = match step {
-            -1 => (a, ahead - side),
-            0 => (b, ahead),
-            _ => (c, ahead + side),
-        };
-        let (dx, dy) = match HEADING {
-            LEFT => (-1, step),
-            RIGHT => (1, step),
-            UP => (step, -1),
-            _ => (step, 1),
-        };
-        at = Pixel { index, x: at.x.wrapping_add_signed(dx), y: at.y.wrapping_add_signed(dy) };
-        if next & STATE == EDGE || next & W::GRADIENT == 0 {
-            return None;
-        }
-        if (next & W::VERTICAL == 0) != along_rows {
-            return Some(at);
+            return Ok(walked.len() - fresh);
         }
     }
 }
