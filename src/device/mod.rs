@@ -112,6 +112,16 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
+    /// The CPU's description for a report, with the reason why a job of an `auto` context on a GPU came here.
+    pub(crate) fn cpu_for_report(&self) -> DeviceInfo {
+        if self.info.kind == DeviceKind::Cpu {
+            return self.info.clone();
+        }
+        let mut info = cpu_info();
+        info.reason = "auto took the CPU for this job (see the log)".into();
+        info
+    }
+
     /// A context on `device`: `auto` (also the empty string), `cpu`, `cuda` (the first usable one) or `cuda:N`.
     ///
     /// `auto` takes the first CUDA device that works and else the CPU; [`device`](Self::device) says why. A named

@@ -418,6 +418,10 @@ mod tests {
         }
     }
 
+    fn ticker() -> Ticker {
+        Ticker::new("test")
+    }
+
     fn check<P: Pixel>(pixels: &[P], width: usize, rule: Rule, rows_a_band: usize) {
         let height = pixels.len() / width;
         let view = ArrayView2::from_shape((height, width), pixels).unwrap();
@@ -433,11 +437,12 @@ mod tests {
                 (start..height.min(start + rows_a_band), Keep { smoothed, gradient, vertical, width })
             })
             .collect();
-        march(&view, &rule, bands, &Ticker::new("test")).unwrap();
+        march(&view, &rule, bands, &ticker()).unwrap();
         let image = Grid { width, height, values: pixels.iter().map(|p| (*p).into()).collect() };
-        let expected = scalar::smooth(&image);
+        let expected = scalar::smooth(&image, &ticker()).unwrap();
         assert_eq!(smoothed, expected.values, "smoothed, {width} x {height}");
-        let (magnitude, direction) = scalar::gradient(&expected, rule.operator, rule.border, rule.threshold);
+        let (magnitude, direction) =
+            scalar::gradient(&expected, rule.operator, rule.border, rule.threshold, &ticker()).unwrap();
         let clear = |g: &u32| if rule.clear_below && *g < rule.threshold { 0 } else { *g };
         assert_eq!(gradient, magnitude.values.iter().map(clear).collect::<Vec<_>>(), "gradient, {width} x {height}");
         let directions: Vec<u8> =

@@ -56,23 +56,17 @@ enum Plane {
 }
 
 /// The planes of all rows.
-pub(super) struct Planes {
+struct Planes<'a> {
     width: usize,
     height: usize,
     /// Words of a plane in a row: one more than whole words, so that every row ends with a 0.
     stride: usize,
     /// Planes in a record.
     count: usize,
-    words: Vec<u64>,
+    words: &'a mut [u64],
 }
 
-impl Planes {
-    fn new(width: usize, height: usize, follow_turns: bool) -> Result<Self> {
-        let stride = width / WORD + 1;
-        let count = if follow_turns { 9 } else { 8 };
-        Ok(Self { width, height, stride, count, words: zeroed(height * count * stride)? })
-    }
-
+impl Planes<'_> {
     /// The edge map: what is marked in any heading.
     fn edges(&self) -> Result<EdgeMap> {
         let mut map = EdgeMap::new(self.width, self.height)?;
@@ -88,24 +82,61 @@ impl Planes {
     }
 }
 
-/// Draws the edges of one slice on the current thread pool. `gradient`, packed rows, receives |gx| + |gy| where it
-/// reaches the threshold, else 0.
+/// The memory that a slice takes, to be used again for the next one.
+#[derive(Debug)]
+pub(super) struct Scratch<G> {
+    planes: Vec<u64>,
+    exits: Vec<u64>,
+    gradient: Vec<G>,
+}
+
+impl<G> Default for Scratch<G> {
+    fn default() -> Self {
+        Self { planes: Vec::new(), exits: Vec::new(), gradient: Vec::new() }
+    }
+}
+
+impl<G> Scratch<G> {
+    /// |gx| + |gy| of the slice that was drawn last, rows packed, where it reaches the threshold; else 0. Empty if it was
+    /// not asked for.
+    pub(super) fn gradient(&self) -> &[G] {
+        &self.gradient
+    }
+}
+
+/// Gives `list` this length; what it holds is left over from the last use.
+fn resize<T: bytemuck::Zeroable>(list: &mut Vec<T>, length: usize) -> Result<()> {
+    if list.len() != length {
+        // The old one goes before the new one comes.
+        *list = Vec::new();
+        *list = zeroed(length)?;
+    }
+    Ok(())
+}
+
+/// Draws the edges of one slice on the current thread pool.
 pub(super) fn draw<P: Pixel<Gradient: Slope>>(
     source: &impl Source<P>,
     plan: &Plan,
-    gradient: Option<&mut [P::Gradient]>,
+    scratch: &mut Scratch<P::Gradient>,
+    keep_gradient: bool,
     ticker: &Ticker,
 ) -> Result<EdgeMap> {
     let [width, height] = source.size();
-    let mut planes = Planes::new(width, height, plan.follow_turns)?;
+    let stride = width / WORD + 1;
+    let count = if plan.follow_turns { Plane::Turn as usize + 1 } else { Plane::Turn as usize };
     let strips = height.div_ceil(STRIP);
+    let exit_words = strip::EXITS * stride;
+    resize(&mut scratch.planes, height * count * stride)?;
+    resize(&mut scratch.exits, strips * exit_words)?;
+    resize(&mut scratch.gradient, if keep_gradient { width * height } else { 0 })?;
+    let planes = Planes { width, height, stride, count, words: &mut scratch.planes };
+
     let rows = STRIP * strips.div_ceil(TASKS_A_THREAD * rayon::current_num_threads());
-    let exit_words = strip::EXITS * planes.stride;
-    let mut exits: Vec<u64> = zeroed(strips * exit_words)?;
-    let mut gradients = gradient.map(|gradient| gradient.chunks_mut(rows * width));
+    let mut gradients = scratch.gradient.chunks_mut(rows * width);
     let mut bands = Vec::with_capacity(height.div_ceil(rows));
     for (words, exits) in
-        planes.words.chunks_mut(rows * planes.count * planes.stride).zip(exits.chunks_mut(rows / STRIP * exit_words))
+        planes.words.chunks_mut(rows * count * stride).zip(scratch.exits.chunks_mut(rows / STRIP * exit_words))
     {
         let start = bands.len() * rows;
         bands.push((
@@ -114,21 +145,20 @@ pub(super) fn draw<P: Pixel<Gradient: Slope>>(
                 height,
                 scan: plan.scan,
                 more: P::Gradient::more(plan.anchor),
-                columns: scanned_columns(width, planes.stride, plan.scan)?,
+                columns: scanned_columns(width, stride, plan.scan)?,
                 words,
                 exits,
-                gradient: gradients.as_mut().and_then(Iterator::next),
-                codes: zeroed(planes.stride * WORD)?,
+                gradient: gradients.next(),
+                codes: zeroed(stride * WORD)?,
                 packer: Packer::new(),
-                strip: Strip::new(width, planes.stride, planes.count)?,
+                strip: Strip::new(width, stride, count)?,
             },
         ));
     }
     let rule =
         front::Rule { operator: plan.operator, border: Border::Mirror, threshold: plan.threshold, clear_below: true };
     front::march(source, &rule, bands, ticker)?;
-    walk::finish(&mut planes, &exits, plan.follow_turns, ticker)?;
-    planes.edges()
+    walk::finish(planes, &scratch.exits, plan.follow_turns, ticker)?.edges()
 }
 
 /// The columns whose pixels may be anchors in any row.

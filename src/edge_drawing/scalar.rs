@@ -5,7 +5,8 @@ use super::front::{Border, mirror};
 use super::prepare::Plan;
 use super::segments::{Chain, Point};
 use super::{Operator, Profile};
-use std::collections::HashSet;
+use crate::error::{Error, Result};
+use crate::progress::Ticker;
 
 /// A working image of unsigned integers.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,9 +17,19 @@ pub(super) struct Grid<T> {
 }
 
 impl<T: Copy + Default> Grid<T> {
-    pub(super) fn from_fn(width: usize, height: usize, mut value: impl FnMut(usize, usize) -> T) -> Self {
-        let values = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| value(x, y)).collect();
-        Self { width, height, values }
+    pub(super) fn from_fn(
+        width: usize,
+        height: usize,
+        ticker: &Ticker,
+        mut value: impl FnMut(usize, usize) -> T,
+    ) -> Result<Self> {
+        let mut values = Vec::new();
+        reserve(&mut values, width * height)?;
+        for y in 0..height {
+            ticker.check()?;
+            values.extend((0..width).map(|x| value(x, y)));
+        }
+        Ok(Self { width, height, values })
     }
 
     pub(super) fn at(&self, x: usize, y: usize) -> T {
@@ -39,6 +50,11 @@ impl<T: Copy + Default> Grid<T> {
     }
 }
 
+/// Makes room for `more` items, or says that there is none.
+fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+    list.try_reserve(more).map_err(|_| Error::memory("no memory for the variant scalar; use the default variant"))
+}
+
 /// The way an edge runs through a pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -48,9 +64,9 @@ pub(super) enum Direction {
 }
 
 /// Step 1: the 5 × 5 Gaussian of σ = 1, one rounding, mirrored at the border.
-pub(super) fn smooth(image: &Grid<u32>) -> Grid<u32> {
+pub(super) fn smooth(image: &Grid<u32>, ticker: &Ticker) -> Result<Grid<u32>> {
     const TAPS: [u64; 5] = [14, 62, 104, 62, 14];
-    Grid::from_fn(image.width, image.height, |x, y| {
+    Grid::from_fn(image.width, image.height, ticker, |x, y| {
         let mut sum = 0;
         for (dy, wy) in (-2..).zip(TAPS) {
             for (dx, wx) in (-2..).zip(TAPS) {
@@ -67,14 +83,15 @@ pub(super) fn gradient(
     operator: Operator,
     border: Border,
     threshold: u32,
-) -> (Grid<u32>, Grid<Direction>) {
+    ticker: &Ticker,
+) -> Result<(Grid<u32>, Grid<Direction>)> {
     let weights: [i64; 3] = match operator {
         Operator::Sobel => [1, 2, 1],
         Operator::Prewitt => [1, 1, 1],
         Operator::Scharr => [3, 10, 3],
     };
     let (width, height) = (smoothed.width, smoothed.height);
-    let slopes = Grid::from_fn(width, height, |x, y| {
+    let slopes = Grid::from_fn(width, height, ticker, |x, y| {
         let s = |dx: isize, dy: isize| i64::from(smoothed.mirrored(x as isize + dx, y as isize + dy));
         let (mut gx, mut gy) = (0, 0);
         for (k, weight) in (-1..).zip(weights) {
@@ -82,19 +99,19 @@ pub(super) fn gradient(
             gy += weight * (s(k, 1) - s(k, -1));
         }
         (gx.unsigned_abs() as u32, gy.unsigned_abs() as u32)
-    });
-    let magnitude = Grid::from_fn(width, height, |x, y| {
+    })?;
+    let magnitude = Grid::from_fn(width, height, ticker, |x, y| {
         let outermost = x == 0 || y == 0 || x + 1 == width || y + 1 == height;
         match border {
             Border::BelowThreshold if outermost => threshold - 1,
             _ => slopes.at(x, y).0 + slopes.at(x, y).1,
         }
-    });
-    let direction = Grid::from_fn(width, height, |x, y| {
+    })?;
+    let direction = Grid::from_fn(width, height, ticker, |x, y| {
         let (gx, gy) = slopes.at(x, y);
         if gx >= gy { Direction::Vertical } else { Direction::Horizontal }
-    });
-    (magnitude, direction)
+    })?;
+    Ok((magnitude, direction))
 }
 
 /// Step 3, Table I: whether (x, y) is an anchor of the thresholded gradient.
@@ -121,6 +138,9 @@ fn headings(direction: Direction) -> [usize; 2] {
     }
 }
 
+/// How many steps are walked between two looks at the ticker.
+const STEPS_A_CHECK: usize = 1 << 16;
+
 /// What the four steps make of a slice.
 pub(super) struct Drawing {
     pub(super) smoothed: Grid<u32>,
@@ -132,30 +152,38 @@ pub(super) struct Drawing {
 }
 
 /// The four steps on one slice. `shuffle` may reorder the anchors, which changes nothing.
-pub(super) fn draw(image: &Grid<u32>, plan: &Plan, shuffle: impl FnOnce(&mut Vec<(usize, usize)>)) -> Drawing {
+pub(super) fn draw(
+    image: &Grid<u32>,
+    plan: &Plan,
+    ticker: &Ticker,
+    shuffle: impl FnOnce(&mut Vec<(usize, usize)>),
+) -> Result<Drawing> {
     debug_assert_eq!(plan.profile, Profile::Paper);
     let (width, height) = (image.width, image.height);
-    let smoothed = smooth(image);
-    let (full, direction) = gradient(&smoothed, plan.operator, Border::Mirror, plan.threshold);
+    let smoothed = smooth(image, ticker)?;
+    let (full, direction) = gradient(&smoothed, plan.operator, Border::Mirror, plan.threshold, ticker)?;
     let gradient =
-        Grid::from_fn(width, height, |x, y| Some(full.at(x, y)).filter(|g| *g >= plan.threshold).unwrap_or(0));
-    let anchors = Grid::from_fn(width, height, |x, y| is_anchor(&gradient, &direction, plan, x, y));
-    let mut starts: Vec<(usize, usize)> =
-        (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).filter(|(x, y)| anchors.at(*x, *y)).collect();
+        Grid::from_fn(width, height, ticker, |x, y| if full.at(x, y) >= plan.threshold { full.at(x, y) } else { 0 })?;
+    let anchors = Grid::from_fn(width, height, ticker, |x, y| is_anchor(&gradient, &direction, plan, x, y))?;
+    let mut starts = pixels(&anchors)?;
     shuffle(&mut starts);
 
     // Step 4, Table II: the walks still to do, and a mark for every (pixel, heading) that was walked.
     let mut walks: Vec<(usize, usize, usize)> = Vec::new();
+    reserve(&mut walks, 2 * starts.len())?;
     for (x, y) in starts {
         walks.extend(headings(direction.at(x, y)).map(|heading| (x, y, heading)));
     }
-    let mut marks = HashSet::new();
-    let mut edges = Grid::from_fn(width, height, |_, _| false);
+    let mut marks = Grid::from_fn(width, height, ticker, |_, _| [false; 4])?;
+    let mut steps = 0;
     while let Some((mut x, mut y, heading)) = walks.pop() {
         let (dx, dy) = HEADINGS[heading];
-        while gradient.at(x, y) > 0 && headings(direction.at(x, y)).contains(&heading) && marks.insert((x, y, heading))
-        {
-            edges.values[y * width + x] = true;
+        while gradient.at(x, y) > 0 && headings(direction.at(x, y)).contains(&heading) && !marks.at(x, y)[heading] {
+            marks.values[y * width + x][heading] = true;
+            steps += 1;
+            if steps % STEPS_A_CHECK == 0 {
+                ticker.check()?;
+            }
             // The three neighbours ahead: to one side (up or left), straight, to the other.
             let ahead = [-1, 0, 1].map(|side| (x as isize + dx + side * dy.abs(), y as isize + dy + side * dx.abs()));
             let [minus, straight, plus] = ahead.map(|(x, y)| gradient.or_zero(x, y));
@@ -173,16 +201,26 @@ pub(super) fn draw(image: &Grid<u32>, plan: &Plan, shuffle: impl FnOnce(&mut Vec
         }
         // It arrived where the edge has the other direction.
         if plan.follow_turns && gradient.at(x, y) > 0 && !headings(direction.at(x, y)).contains(&heading) {
+            reserve(&mut walks, 2)?;
             let turned = headings(direction.at(x, y)).map(|heading| (x, y, heading));
-            walks.extend(turned.into_iter().filter(|walk| !marks.contains(walk)));
+            walks.extend(turned.into_iter().filter(|(x, y, heading)| !marks.at(*x, *y)[*heading]));
         }
     }
-    Drawing { smoothed, gradient: full, direction, anchors, edges }
+    let edges = Grid::from_fn(width, height, ticker, |x, y| marks.at(x, y) != [false; 4])?;
+    Ok(Drawing { smoothed, gradient: full, direction, anchors, edges })
+}
+
+/// The pixels that are set, in raster order.
+fn pixels(set: &Grid<bool>) -> Result<Vec<(usize, usize)>> {
+    let mut list = Vec::new();
+    reserve(&mut list, set.values.iter().filter(|set| **set).count())?;
+    list.extend((0..set.height).flat_map(|y| (0..set.width).map(move |x| (x, y))).filter(|(x, y)| set.at(*x, *y)));
+    Ok(list)
 }
 
 /// The chains of an edge map, in canonical order: see [`super::segments`].
-pub(super) fn chains(edges: &Grid<bool>) -> Vec<Chain> {
-    let (width, height) = (edges.width as isize, edges.height as isize);
+pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> {
+    let width = edges.width as isize;
     let on = |x: isize, y: isize| edges.holds(x, y) && edges.at(x as usize, y as usize);
     let index = |(x, y): (isize, isize)| y * width + x;
     // m-adjacency; neighbours in raster order.
@@ -199,18 +237,18 @@ pub(super) fn chains(edges: &Grid<bool>) -> Vec<Chain> {
         }
         linked
     };
-    let pixels: Vec<(isize, isize)> =
-        (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).filter(|(x, y)| on(*x, *y)).collect();
+    let pixels: Vec<(isize, isize)> = pixels(edges)?.into_iter().map(|(x, y)| (x as isize, y as isize)).collect();
     let mut found: Vec<(Vec<(isize, isize)>, bool)> = Vec::new();
-    let mut seen = HashSet::new();
+    let mut seen = Grid::from_fn(edges.width, edges.height, ticker, |_, _| false)?;
     // From every node along every link to the next node. Each chain is found from both ends, and is kept from the one
     // with the smaller raster index, a loop by its smaller second point.
     for &node in &pixels {
+        ticker.check()?;
         let starts = links(node);
         if starts.len() == 2 {
             continue;
         }
-        seen.insert(node);
+        seen.values[index(node) as usize] = true;
         if starts.is_empty() {
             found.push((vec![node], false));
         }
@@ -222,7 +260,7 @@ pub(super) fn chains(edges: &Grid<bool>) -> Vec<Chain> {
                 if onward.len() != 2 {
                     break;
                 }
-                seen.insert(here);
+                seen.values[index(here) as usize] = true;
                 chain.push(if onward[0] == before { onward[1] } else { onward[0] });
             }
             let last = chain[chain.len() - 1];
@@ -238,14 +276,14 @@ pub(super) fn chains(edges: &Grid<bool>) -> Vec<Chain> {
     }
     // What is left are loops without a node.
     for &first in &pixels {
-        if seen.contains(&first) {
+        if seen.values[index(first) as usize] {
             continue;
         }
+        ticker.check()?;
         let mut chain = vec![first, links(first)[0]];
-        seen.insert(first);
         loop {
             let [before, here] = [chain[chain.len() - 2], chain[chain.len() - 1]];
-            seen.insert(here);
+            seen.values[index(here) as usize] = true;
             let onward = links(here);
             let next = if onward[0] == before { onward[1] } else { onward[0] };
             if next == first {
@@ -257,5 +295,6 @@ pub(super) fn chains(edges: &Grid<bool>) -> Vec<Chain> {
     }
     found.sort_by_key(|(chain, _)| (index(chain[0]), chain.get(1).map(|second| index(*second))));
     let point = |(x, y): (isize, isize)| Point { x: x as u32, y: y as u32 };
-    found.into_iter().map(|(chain, closed)| Chain { points: chain.into_iter().map(point).collect(), closed }).collect()
+    let chain = |(chain, closed): (Vec<_>, bool)| Chain { points: chain.into_iter().map(point).collect(), closed };
+    Ok(found.into_iter().map(chain).collect())
 }

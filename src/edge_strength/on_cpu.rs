@@ -5,7 +5,7 @@
 
 use super::prepare::{Start0, prepare};
 use super::{Mode, Outcome, Plan, Start, Variant, cpu, multigrid, scalar};
-use crate::device::{Context, DeviceInfo, DeviceKind, cpu_info};
+use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
@@ -31,7 +31,7 @@ pub(super) fn run(
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
-    let info = device_info(context);
+    let info = context.cpu_for_report();
     if matches!(plan.variant, Variant::Shared | Variant::Texture) {
         return Err(Error::unsupported(format!(
             "the variants shared and texture need a CUDA device, but this runs on the CPU ({}); use the default variant",
@@ -79,17 +79,6 @@ pub(super) fn run(
     report.slices_done = depth as u64;
     report.seconds_compute = started.elapsed().as_secs_f64();
     Ok(report)
-}
-
-/// The CPU's description for the report, with the reason why a job of an `auto` context on a GPU came here.
-fn device_info(context: &Context) -> DeviceInfo {
-    let own = context.device();
-    if own.kind == DeviceKind::Cpu {
-        return own.clone();
-    }
-    let mut info = cpu_info();
-    info.reason = "auto took the CPU for this job (see the log)".into();
-    info
 }
 
 /// One field from input to result: a slice, or a volume.

@@ -81,6 +81,13 @@ impl Strip {
         let stride = self.stride;
         let rows = records.len() / (stride * self.count);
         let turns = self.count > Plane::Turn as usize;
+        // The memory may be left over from another slice.
+        exits.fill(0);
+        if turns {
+            for record in records.chunks_exact_mut(stride * self.count) {
+                record[Plane::Turn as usize * stride..].fill(0);
+            }
+        }
         self.sweep_rows((0..rows).rev(), records, Plane::MinusLow, Plane::MinusMark, turns);
         exits[UP_FROM_UP * stride..][..stride].copy_from_slice(&self.arrivals);
         self.sweep_rows(0..rows, records, Plane::PlusLow, Plane::PlusMark, turns);

@@ -17,10 +17,11 @@ fn check<P: Pixel<Gradient: Slope>>(pixels: &[P], width: usize, plan: &Plan, thr
     let height = pixels.len() / width;
     let view = ArrayView2::from_shape((height, width), pixels).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let mut gradient: Vec<P::Gradient> = zeroed(pixels.len()).unwrap();
-    let map = pool.install(|| draw(&view, plan, Some(&mut gradient), &Ticker::new("test"))).unwrap();
+    let mut scratch = Scratch::default();
+    let map = pool.install(|| draw(&view, plan, &mut scratch, true, &ticker())).unwrap();
+    let gradient = scratch.gradient();
     let image = Grid { width, height, values: pixels.iter().map(|p| (*p).into()).collect() };
-    let expected = scalar::draw(&image, plan, |_| ());
+    let expected = plain(&image, plan, |_| ());
     let mut count = 0;
     for y in 0..height {
         for x in 0..width {
@@ -33,6 +34,15 @@ fn check<P: Pixel<Gradient: Slope>>(pixels: &[P], width: usize, plan: &Plan, thr
         }
     }
     count
+}
+
+fn ticker() -> Ticker {
+    Ticker::new("test")
+}
+
+/// The plain loops' edge map with its anchors reordered.
+fn plain(image: &Grid<u32>, plan: &Plan, shuffle: impl FnOnce(&mut Vec<(usize, usize)>)) -> scalar::Drawing {
+    scalar::draw(image, plan, &ticker(), shuffle).unwrap()
 }
 
 fn random(seed: u64) -> impl FnMut(u64) -> u64 {
@@ -112,15 +122,15 @@ proptest! {
     fn the_order_of_anchors_changes_nothing(params in params(), seed in any::<u64>(), kind in 0u8..5) {
         let image = Grid { width: 50, height: 70, values: image(50, 70, seed, kind).into_iter().map(u32::from).collect() };
         let plan = plan(&params);
-        let expected = scalar::draw(&image, &plan, |_| ()).edges.values;
+        let expected = plain(&image, &plan, |_| ()).edges.values;
         let mut random = random(!seed);
-        let shuffled = scalar::draw(&image, &plan, |anchors| {
+        let shuffled = plain(&image, &plan, |anchors| {
             for i in (1..anchors.len()).rev() {
                 anchors.swap(i, random(i as u64 + 1) as usize);
             }
         });
         prop_assert_eq!(&shuffled.edges.values, &expected);
-        let reversed = scalar::draw(&image, &plan, |anchors| anchors.reverse());
+        let reversed = plain(&image, &plan, |anchors| anchors.reverse());
         prop_assert_eq!(&reversed.edges.values, &expected);
     }
 }
@@ -152,9 +162,9 @@ fn float_pixels_and_nan() {
     let view = ArrayView2::from_shape((40, 70), &pixels[..]).unwrap();
     let source = front::Quantised { pixels: view, quantise };
     let plan = plan(&Params { gradient_threshold: Some(20000.0), ..Params::default() });
-    let map = draw(&source, &plan, None, &Ticker::new("test")).unwrap();
+    let map = draw(&source, &plan, &mut Scratch::default(), false, &ticker()).unwrap();
     let whole: Vec<u32> = pixels.iter().map(|p| u32::from(quantise.value(*p))).collect();
-    let expected = scalar::draw(&Grid { width: 70, height: 40, values: whole }, &plan, |_| ());
+    let expected = plain(&Grid { width: 70, height: 40, values: whole }, &plan, |_| ());
     for y in 0..40 {
         for x in 0..70 {
             assert_eq!(map.row(y)[x / WORD] >> (x % WORD) & 1 == 1, expected.edges.at(x, y));

@@ -55,7 +55,7 @@ const EXIT_HEADINGS: [(usize, Heading); strip::EXITS] = [
 const WALKS_A_CHECK: usize = 1 << 16;
 
 /// Walks on where walks left their strip and, with `turns`, where they have to turn.
-pub(super) fn finish(planes: &mut Planes, exits: &[u64], turns: bool, ticker: &Ticker) -> Result<()> {
+pub(super) fn finish<'a>(planes: Planes<'a>, exits: &[u64], turns: bool, ticker: &Ticker) -> Result<Planes<'a>> {
     let mut walker = Walker { planes, turns, stack: Vec::new() };
     let stride = walker.planes.stride;
     for (index, exits) in exits.chunks_exact(strip::EXITS * stride).enumerate() {
@@ -87,16 +87,16 @@ pub(super) fn finish(planes: &mut Planes, exits: &[u64], turns: bool, ticker: &T
             walker.walk(ticker)?;
         }
     }
-    Ok(())
+    Ok(walker.planes)
 }
 
 struct Walker<'a> {
-    planes: &'a mut Planes,
+    planes: Planes<'a>,
     turns: bool,
     stack: Vec<State>,
 }
 
-impl Planes {
+impl Planes<'_> {
     fn index(&self, plane: Plane, word: usize, y: usize) -> usize {
         (y * self.count + plane as usize) * self.stride + word
     }

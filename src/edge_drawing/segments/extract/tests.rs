@@ -5,10 +5,22 @@ use crate::edge_drawing::scalar::{self, Grid};
 use crate::edge_drawing::segments::Chain;
 use proptest::prelude::*;
 
+fn ticker() -> Ticker {
+    Ticker::new("test")
+}
+
+fn grid(width: usize, height: usize, on: impl FnMut(usize, usize) -> bool) -> Grid<bool> {
+    Grid::from_fn(width, height, &ticker(), on).unwrap()
+}
+
+fn chains(grid: &Grid<bool>) -> Vec<Chain> {
+    scalar::chains(grid, &ticker()).unwrap()
+}
+
 /// An edge map from lines of text; `#` is an edge.
 fn drawn(lines: &[&str]) -> Grid<bool> {
     let width = lines[0].len();
-    Grid::from_fn(width, lines.len(), |x, y| lines[y].as_bytes()[x] == b'#')
+    grid(width, lines.len(), |x, y| lines[y].as_bytes()[x] == b'#')
 }
 
 fn map_of(grid: &Grid<bool>) -> EdgeMap {
@@ -27,7 +39,7 @@ fn fast(grid: &Grid<bool>, min_length: usize, threads: usize) -> Segments {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let gradient = |p: Point| p.x + 3 * p.y;
-        join(extract(&map, 0, min_length, 0.5, &gradient, &Ticker::new("test")).unwrap()).unwrap()
+        join(extract(&map, 0, min_length, 0.5, &gradient, &ticker()).unwrap()).unwrap()
     })
 }
 
@@ -38,7 +50,7 @@ fn as_chains(segments: &Segments) -> Vec<Chain> {
 /// The segments of a drawing, by both ways, as (x, y) lists and whether closed.
 fn seen(lines: &[&str]) -> Vec<(Vec<(u32, u32)>, bool)> {
     let grid = drawn(lines);
-    let chains = scalar::chains(&grid);
+    let chains = chains(&grid);
     assert_eq!(as_chains(&fast(&grid, 0, 1)), chains);
     chains.into_iter().map(|chain| (chain.points.iter().map(|p| (p.x, p.y)).collect(), chain.closed)).collect()
 }
@@ -149,7 +161,7 @@ fn random_map() -> impl Strategy<Value = Grid<bool>> {
             state ^= state << 17;
             (state >> 11) % below
         };
-        let mut grid = Grid::from_fn(width, height, |_, _| random(20) < density);
+        let mut grid = self::grid(width, height, |_, _| random(20) < density);
         for _ in 0..lines {
             let (mut x, mut y) = (random(width as u64) as usize, random(height as u64) as usize);
             for _ in 0..300 {
@@ -165,7 +177,7 @@ fn random_map() -> impl Strategy<Value = Grid<bool>> {
 proptest! {
     #[test]
     fn equals_the_plain_loops(grid in random_map(), min_length in 0usize..12, threads in 1usize..5) {
-        let mut expected = scalar::chains(&grid);
+        let mut expected = chains(&grid);
         expected.retain(|chain| chain.points.len() >= min_length);
         let got = fast(&grid, min_length, threads);
         prop_assert_eq!(as_chains(&got), expected);
