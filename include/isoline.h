@@ -520,7 +520,7 @@ typedef struct {
 } isoline_point;
 
 // All segments as flat arrays, borrowed: good until the segments are freed, and only to be read. Segment i has the
-// points offsets[i] up to, not including, offsets[i + 1].
+// points `offsets[i]` up to, not including, `offsets[i + 1]`.
 typedef struct {
     // Set by isoline_segment_arrays_init.
     uint32_t struct_size;

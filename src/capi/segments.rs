@@ -44,7 +44,7 @@ impl isoline_segments {
 }
 
 /// All segments as flat arrays, borrowed: good until the segments are freed, and only to be read. Segment i has the
-/// points offsets[i] up to, not including, offsets[i + 1].
+/// points `offsets[i]` up to, not including, `offsets[i + 1]`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_segment_arrays {
