@@ -333,7 +333,7 @@ static void the_steepest_edges_of_16_bits_do_not_overflow(const char *device) {
 }
 
 static void a_million_segments_are_found(const char *device) {
-    const size_t side = scaled(2048, 96);
+    const size_t side = scaled(3000, 96);
     isoline_context *context = open_context(device);
     uint8_t *pixels = (uint8_t *)allocate(side * side), *map = not_written(side * side);
     uint32_t seed = 11;
