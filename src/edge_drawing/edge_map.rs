@@ -42,6 +42,17 @@ impl EdgeMap {
         Ok(map)
     }
 
+    /// From a function of column and row.
+    pub(super) fn from_fn(width: usize, height: usize, on: impl Fn(usize, usize) -> bool + Sync) -> Result<Self> {
+        let mut map = Self::new(width, height)?;
+        map.rows_mut().enumerate().for_each(|(y, row)| {
+            for x in 0..width {
+                row[x / WORD] |= u64::from(on(x, y)) << (x % WORD);
+            }
+        });
+        Ok(map)
+    }
+
     pub(super) fn width(&self) -> usize {
         self.width
     }
@@ -93,14 +104,28 @@ impl EdgeMap {
 
     /// Writes row `y` as bytes: 255 on edges, else 0.
     pub(super) fn write_row(&self, y: usize, bytes: &mut [u8]) {
-        let row = self.row(y);
-        for (word, bytes) in row.iter().zip(bytes.chunks_mut(WORD)) {
-            for (k, byte) in bytes.iter_mut().enumerate() {
-                *byte = 0u8.wrapping_sub((word >> k & 1) as u8);
+        for (word, bytes) in self.row(y).iter().zip(bytes.chunks_mut(WORD)) {
+            for (bits, bytes) in word.to_le_bytes().into_iter().zip(bytes.chunks_mut(8)) {
+                bytes.copy_from_slice(&BYTES[bits as usize][..bytes.len()]);
             }
         }
     }
 }
+
+/// Eight pixels as bytes, for each way to set eight bits.
+const BYTES: [[u8; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut bits = 0;
+    while bits < 256 {
+        let mut k = 0;
+        while k < 8 {
+            table[bits][k] = if bits >> k & 1 == 1 { 255 } else { 0 };
+            k += 1;
+        }
+        bits += 1;
+    }
+    table
+};
 
 /// Where each edge pixel is in a list of all edge pixels in raster order.
 pub(super) struct Ranks<'a> {

@@ -378,6 +378,7 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
                         vertical: vertical.at(given),
                     });
                     given += 1;
+                    self.ticker.add(width as u64);
                 }
             }
         }

@@ -1,31 +1,238 @@
 //! Edge drawing on the CPU: the slices of a stack.
+//!
+//! The pool computes while the calling thread tells the progress. The calling thread then writes, after its last look
+//! at the callback: a cancel, however late, leaves what is not yet written untouched.
 
-use super::{Maps, Params, Segments};
+mod maps;
+
+pub(super) use maps::maps;
+
+use super::edge_map::EdgeMap;
+use super::front::{Pixel, Quantised, Source};
+use super::paper::{self, Slope};
+use super::prepare::Plan;
+use super::reference::{self, Word};
+use super::scalar::{self, Grid};
+use super::segments::{self, Part};
+use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut};
-use crate::progress::Progress;
+use crate::image::{Image, ImageMut, zeroed};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
+use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// From this many pixels on a slice occupies all cores by itself; smaller ones are computed side by side.
+const LARGE_SLICE: usize = 1 << 20;
+
+/// Rows that one worker writes at a time.
+const ROWS_A_WORKER: usize = 64;
 
 /// See [`super::run`].
 pub(super) fn run(
-    _context: &Context,
-    _params: &Params,
-    _input: &Image<'_>,
-    _progress: &mut Option<&mut Progress<'_>>,
-    _edges: &mut Option<ImageMut<'_>>,
-    _want_segments: bool,
+    context: &Context,
+    params: &Params,
+    input: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    edges: &mut Option<ImageMut<'_>>,
+    want_segments: bool,
 ) -> Result<(Report, Option<Segments>)> {
-    Err(Error::unsupported("edge drawing is being built"))
+    if matches!(edges, Some(ImageMut::Device(_))) {
+        return Err(in_cuda_memory());
+    }
+    let plan = resolve(context, params, input)?;
+    let call = Call { context, plan: &plan, shape: input.shape(), want_segments, want_edges: edges.is_some() };
+    match input {
+        Image::U8(view) => call.slices(|z| view.index_axis(Axis(0), z), progress, edges),
+        Image::U16(view) => call.slices(|z| view.index_axis(Axis(0), z), progress, edges),
+        Image::F32(view) => call.slices(|z| plan.quantised(view.index_axis(Axis(0), z)), progress, edges),
+        Image::Device(_) => Err(in_cuda_memory()),
+    }
 }
 
-/// See [`super::maps`].
-pub(super) fn maps(
-    _context: &Context,
-    _params: &Params,
-    _input: &Image<'_>,
-    _progress: &mut Option<&mut Progress<'_>>,
-    _maps: &mut Maps<'_>,
-) -> Result<Report> {
-    Err(Error::unsupported("edge drawing is being built"))
+fn in_cuda_memory() -> Error {
+    Error::unsupported("the image is in CUDA memory, but this runs on the CPU; use a CUDA context or host memory")
+}
+
+/// The plan for host pixels; looks at all of them where a range is automatic.
+fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan> {
+    if matches!(input, Image::Device(_)) {
+        return Err(in_cuda_memory());
+    }
+    let extremes = params.needs_extremes(input.pixel_type()).then(|| context.pool().install(|| input.extremes()));
+    Ok(params.plan(input.pixel_type(), extremes.flatten()))
+}
+
+impl Plan {
+    /// Float pixels as the working image.
+    fn quantised<'a>(&self, pixels: ArrayView2<'a, f32>) -> Quantised<'a> {
+        let quantise = self.quantise.unwrap_or_else(|| unreachable!("float images have a scaling"));
+        Quantised { pixels, quantise }
+    }
+}
+
+/// A slice's pixels as plain numbers, for the variant `scalar`.
+fn plain<P: Pixel>(source: &impl Source<P>, ticker: &Ticker) -> Result<Grid<u32>> {
+    let [width, height] = source.size();
+    let mut row: Vec<P> = zeroed(width)?;
+    Grid::from_fn(width, height, ticker, |x, y| {
+        if x == 0 {
+            source.read(y, &mut row);
+        }
+        row[x].into()
+    })
+}
+
+/// Pixel types that both profiles work on.
+trait Working: Pixel<Gradient: Slope + Word> {}
+
+impl<P: Pixel<Gradient: Slope + Word>> Working for P {}
+
+/// What is computed.
+struct Call<'a> {
+    context: &'a Context,
+    plan: &'a Plan,
+    shape: [usize; 3],
+    want_segments: bool,
+    want_edges: bool,
+}
+
+/// The memory of one slice, used again for another.
+struct Scratch<G> {
+    paper: paper::Scratch<G>,
+    reference: reference::Scratch<G>,
+    /// The reference profile's edge map.
+    edges: Vec<u8>,
+}
+
+/// What one slice comes to, beside the edge map in its scratch memory.
+#[derive(Default)]
+struct Drawn {
+    map: Option<EdgeMap>,
+    parts: Vec<Part>,
+    segments: Segments,
+}
+
+impl Call<'_> {
+    /// All slices, a few at a time.
+    fn slices<P: Working, S: Source<P>>(
+        &self,
+        source: impl Fn(usize) -> S + Sync,
+        progress: &mut Option<&mut Progress<'_>>,
+        edges: &mut Option<ImageMut<'_>>,
+    ) -> Result<(Report, Option<Segments>)> {
+        let started = Instant::now();
+        let pool = self.context.pool();
+        let ticker = Ticker::new("edge drawing");
+        let [width, height, depth] = self.shape;
+        let together = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
+        let mut scratch: Vec<Scratch<P::Gradient>> = (0..together)
+            .map(|_| Scratch { paper: Default::default(), reference: Default::default(), edges: Vec::new() })
+            .collect();
+        let mut parts = Vec::new();
+        let mut segments = Segments::default();
+        for first in (0..depth).step_by(together) {
+            let batch = &mut scratch[..together.min(depth - first)];
+            ticker.section(first / together, depth.div_ceil(together));
+            // Half for the gradients, half for what follows.
+            ticker.expect(2 * (batch.len() * width * height) as u64);
+            let drawn: Vec<Drawn> = run_with_progress(pool, progress, &ticker, || {
+                let slices = batch.par_iter_mut().with_max_len(1).enumerate();
+                slices
+                    .map(|(index, scratch)| self.slice(&source(first + index), first + index, scratch, &ticker))
+                    .collect()
+            })?;
+            ticker.report(progress)?;
+            for (index, drawn) in drawn.into_iter().enumerate() {
+                if let Some(ImageMut::U8(edges)) = edges {
+                    let target = edges.index_axis_mut(Axis(0), first + index);
+                    pool.install(|| match &drawn.map {
+                        Some(map) => write(target, |y, row| map.write_row(y, row)),
+                        None => write(target, |y, row| row.copy_from_slice(&batch[index].edges[y * width..][..width])),
+                    });
+                }
+                parts.extend(drawn.parts);
+                segments.append(drawn.segments)?;
+            }
+        }
+        let segments = match self.plan.profile {
+            _ if !self.want_segments => None,
+            Profile::Paper => Some(segments::join(parts)?),
+            Profile::Reference => Some(segments),
+        };
+        let mut report = Report::new(&self.context.cpu_for_report());
+        report.slices_done = depth as u64;
+        report.seconds_compute = started.elapsed().as_secs_f64();
+        Ok((report, segments))
+    }
+
+    /// One slice.
+    fn slice<P: Working>(
+        &self,
+        source: &impl Source<P>,
+        slice: usize,
+        scratch: &mut Scratch<P::Gradient>,
+        ticker: &Ticker,
+    ) -> Result<Drawn> {
+        let (plan, number) = (self.plan, slice as u32);
+        match (plan.profile, plan.variant) {
+            (Profile::Paper, Variant::Scalar) => {
+                let drawing = scalar::draw(&plain(source, ticker)?, plan, ticker, |_| ())?;
+                let mut part = Part::new(number);
+                if self.want_segments {
+                    for chain in scalar::chains(&drawing.edges, ticker)? {
+                        if chain.points.len() >= plan.min_length {
+                            part.push(&chain.points, chain.closed, drawing.mean_gradient(&chain.points, plan.unit))?;
+                        }
+                    }
+                }
+                let map = EdgeMap::from_fn(drawing.edges.width, drawing.edges.height, |x, y| drawing.edges.at(x, y))?;
+                Ok(Drawn { map: Some(map), parts: vec![part], ..Drawn::default() })
+            }
+            (Profile::Paper, Variant::Default) => {
+                let map = paper::draw(source, plan, &mut scratch.paper, self.want_segments, ticker)?;
+                let mut parts = Vec::new();
+                if self.want_segments {
+                    let gradient = scratch.paper.gradient();
+                    let at =
+                        |point: segments::Point| gradient[point.y as usize * map.width() + point.x as usize].into();
+                    parts = segments::extract(&map, number, plan.min_length, plan.unit, &at, ticker)?;
+                }
+                Ok(Drawn { map: Some(map), parts, ..Drawn::default() })
+            }
+            (Profile::Reference, _) => {
+                let [width, height] = source.size();
+                if self.want_edges && scratch.edges.is_empty() {
+                    scratch.edges = zeroed(width * height)?;
+                }
+                let edges = self.want_edges.then_some(&mut scratch.edges[..]);
+                let mut segments = Segments::default();
+                reference::draw(source, plan, number, &mut scratch.reference, ticker, &mut segments, edges)?;
+                Ok(Drawn { segments, ..Drawn::default() })
+            }
+        }
+    }
+}
+
+/// Writes the rows of a slice of the caller's memory, of any layout, on all threads of the current pool.
+fn write<T: Copy + Send + Sync + bytemuck::Zeroable>(
+    mut target: ArrayViewMut2<'_, T>,
+    row: impl Fn(usize, &mut [T]) + Sync,
+) {
+    let width = target.ncols();
+    target.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER).into_par_iter().enumerate().for_each(|(block, mut rows)| {
+        let mut packed = Vec::new();
+        for (y, mut to) in (block * ROWS_A_WORKER..).zip(rows.rows_mut()) {
+            match to.as_slice_mut() {
+                Some(to) => row(y, to),
+                None => {
+                    packed.resize(width, T::zeroed());
+                    row(y, &mut packed);
+                    to.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
+                }
+            }
+        }
+    });
 }

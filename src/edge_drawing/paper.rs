@@ -21,7 +21,8 @@ use super::prepare::Plan;
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
-use codes::{Packer, Slope};
+use codes::Packer;
+pub(super) use codes::Slope;
 use rayon::prelude::*;
 use strip::Strip;
 

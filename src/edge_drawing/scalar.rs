@@ -138,6 +138,14 @@ fn headings(direction: Direction) -> [usize; 2] {
     }
 }
 
+impl Drawing {
+    /// The mean of |gx| + |gy| over some points; `unit` is one of the working image's units in the image's own.
+    pub(super) fn mean_gradient(&self, points: &[Point], unit: f64) -> f32 {
+        let sum: u64 = points.iter().map(|p| u64::from(self.gradient.at(p.x as usize, p.y as usize))).sum();
+        (sum as f64 / points.len() as f64 * unit) as f32
+    }
+}
+
 /// How many steps are walked between two looks at the ticker.
 const STEPS_A_CHECK: usize = 1 << 16;
 

@@ -4,6 +4,8 @@ mod extract;
 
 pub(super) use extract::{Part, extract, join};
 
+use crate::error::Result;
+
 /// A pixel of a slice: column and row.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +52,26 @@ impl Segments {
     /// No segments.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Appends the segments of later slices.
+    pub(super) fn append(&mut self, mut later: Self) -> Result<()> {
+        if self.is_empty() {
+            *self = later;
+            return Ok(());
+        }
+        let base = self.points.len() as u64;
+        extract::reserve(&mut self.points, later.points.len())?;
+        extract::reserve(&mut self.offsets, later.len())?;
+        extract::reserve(&mut self.flags, later.len())?;
+        extract::reserve(&mut self.slices, later.len())?;
+        extract::reserve(&mut self.mean_gradients, later.len())?;
+        self.offsets.extend(later.offsets.iter().skip(1).map(|offset| base + offset));
+        self.points.append(&mut later.points);
+        self.flags.append(&mut later.flags);
+        self.slices.append(&mut later.slices);
+        self.mean_gradients.append(&mut later.mean_gradients);
+        Ok(())
     }
 
     /// How many there are.

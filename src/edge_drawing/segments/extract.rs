@@ -118,7 +118,7 @@ impl Part {
 }
 
 /// Makes room for `more` items, or says that there is none.
-fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+pub(super) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| {
         Error::memory(format!(
             "a list of {} points of segments could not be kept; raise gradient_threshold or min_length, or work on fewer \
@@ -149,6 +149,7 @@ impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
         let stride = self.map.stride();
         for y in self.rows.clone() {
             self.ticker.check()?;
+            self.ticker.add(self.map.width() as u64);
             for word in 0..stride {
                 let mut bits = band.starts[(y - self.rows.start) * stride + word];
                 while bits != 0 {
