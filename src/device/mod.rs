@@ -2,8 +2,10 @@
 
 mod cpu;
 pub(crate) mod cuda;
+mod scratch;
 
 pub use cuda::DeviceImage;
+pub(crate) use scratch::{Lent, Scratch};
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use rayon::ThreadPool;
@@ -102,6 +104,7 @@ pub struct Context {
     /// Under `auto` a job that does not fit the GPU goes to the CPU.
     automatic: bool,
     pool: Arc<ThreadPool>,
+    scratch: Scratch,
     turn: Turn,
 }
 
@@ -146,7 +149,7 @@ impl Context {
         let wanted = device.trim();
         // The threads come last: a context that is refused should cost none.
         let context = |info, backend, automatic| {
-            Ok(Self { info, backend, automatic, pool: start_pool()?, turn: Turn::default() })
+            Ok(Self { info, backend, automatic, pool: start_pool()?, scratch: Scratch::default(), turn: Turn::default() })
         };
         let context: Result<Self> = match wanted {
             "" | "auto" => match cuda::Cuda::first_usable() {
@@ -209,8 +212,10 @@ impl Context {
         }
     }
 
-    /// Gives pooled device memory and pinned host memory back to the system. They are also freed with the context.
+    /// Gives pooled device memory, pinned host memory and the main memory that the CPU keeps between calls (at most
+    /// 320 MiB) back to the system. They are also freed with the context.
     pub fn trim(&self) {
+        self.scratch.trim();
         if let Backend::Cuda(cuda) = &self.backend {
             cuda.trim();
         }
@@ -242,6 +247,11 @@ impl Context {
 
     pub(crate) fn pool(&self) -> &ThreadPool {
         &self.pool
+    }
+
+    /// Main memory to compute in.
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
     }
 
     /// Waits for this context's turn. Hold the guard for the length of the call.

@@ -1,11 +1,12 @@
 //! An image on the CPU, from the caller's input to the caller's output: the slices of a stack, or a volume.
 //!
 //! The pool computes while the calling thread tells the progress. The calling thread then writes, after its last look
-//! at the callback: a cancel, however late, leaves what is not yet written untouched.
+//! at the callback: a cancel, however late, leaves what is not yet written untouched. Without a callback nothing can
+//! cancel, and the fast path writes to the caller's memory by itself.
 
-use super::prepare::{Start0, prepare};
+use super::prepare::{Pixels, Start0, prepare};
 use super::{Mode, Outcome, Plan, Start, Variant, cpu, multigrid, scalar};
-use crate::device::Context;
+use crate::device::{Context, Lent};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
@@ -54,22 +55,33 @@ pub(super) fn run(
         _ if width * height >= LARGE_SLICE => (1, 1),
         _ => (1, pool.current_num_threads()),
     };
+    let fused = matches!(plan.mode, Mode::Iterate { .. }) && plan.variant != Variant::Scalar;
+    let room = if fused {
+        Some(pool.install(|| cpu::Room::new(context.scratch(), [width, height, field_depth], &plan.steps()))?)
+    } else {
+        None
+    };
+    let solver = Solver { plan, start: &start, input, shape: [width, height, field_depth], room, ticker: &ticker };
+    let direct = fused && progress.is_none() && has_contiguous_rows(target);
     let mut outcome = Outcome::none(plan);
     for first in (0..depth).step_by(together) {
         let batch = first..depth.min(first + together);
         ticker.section(first / together, depth.div_ceil(together));
         ticker.expect((batch.len() * width * height) as u64 * plan.centre_weights.len() as u64);
-        let fields: Vec<(Vec<f32>, Outcome)> = run_with_progress(pool, progress, &ticker, || {
-            let starts: Vec<usize> = batch.clone().step_by(field_depth).collect();
-            starts
-                .into_par_iter()
-                .map(|z| solve(plan, &start, input, z..z + field_depth, [width, height, field_depth], &ticker))
-                .collect()
+        let mut targets = target.slice_mut(s![batch.clone(), .., ..]);
+        let mut targets: Vec<_> = targets.axis_chunks_iter_mut(Axis(0), field_depth).collect();
+        let solved: Vec<Solved<'_>> = run_with_progress(pool, progress, &ticker, || {
+            let starts = batch.clone().into_par_iter().step_by(field_depth);
+            starts.zip(&mut targets).map(|(z, target)| solver.solve(z, direct.then(|| target.view_mut()))).collect()
         })?;
         ticker.check()?;
-        for (z, (field, one)) in batch.step_by(field_depth).zip(fields) {
-            write(pool, &field, target.slice_mut(s![z..z + field_depth, .., ..]));
-            outcome = outcome.worst(one);
+        for (target, solved) in targets.into_iter().zip(solved) {
+            match solved.field {
+                Field::InPlace => {}
+                Field::Lent(values) => write(pool, &values, target),
+                Field::Own(values) => write(pool, &values, target),
+            }
+            outcome = outcome.worst(solved.outcome);
         }
     }
     let mut report = Report::new(&info);
@@ -81,33 +93,80 @@ pub(super) fn run(
     Ok(report)
 }
 
-/// One field from input to result: a slice, or a volume.
-fn solve(
-    plan: &Plan,
-    start: &Start0,
-    input: &Image<'_>,
-    slices: Range<usize>,
+fn has_contiguous_rows(target: &ArrayViewMut3<'_, f32>) -> bool {
+    target.rows().into_iter().next().is_some_and(|row| row.to_slice().is_some())
+}
+
+/// What turns fields from input to result: slices, or a volume.
+struct Solver<'a, 'i> {
+    plan: &'a Plan,
+    start: &'a Start0,
+    input: &'a Image<'i>,
+    /// Of a field.
     shape: [usize; 3],
-    ticker: &Ticker,
-) -> Result<(Vec<f32>, Outcome)> {
-    let (mut field, fixed) = prepare(input, slices, plan, start)?;
-    ticker.check()?;
-    let outcome = match plan.mode {
-        Mode::Iterate { iterations } => {
-            if plan.variant == Variant::Scalar {
-                scalar::iterate(&mut field, &fixed, shape, &plan.steps(), ticker)?;
-            } else {
-                cpu::iterate(&mut field, &fixed, shape, &plan.steps(), ticker)?;
+    /// For the fast path.
+    room: Option<cpu::Room<'a>>,
+    ticker: &'a Ticker,
+}
+
+/// A field that is done.
+struct Solved<'a> {
+    field: Field<'a>,
+    outcome: Outcome,
+}
+
+/// Where its values are.
+enum Field<'a> {
+    /// In the caller's memory.
+    InPlace,
+    /// Packed, in front of what may be more.
+    Lent(Lent<'a>),
+    /// Packed.
+    Own(Vec<f32>),
+}
+
+impl<'a> Solver<'a, '_> {
+    /// The field that begins with slice `z`, into `target` where there is one.
+    fn solve(&self, z: usize, target: Option<ArrayViewMut3<'_, f32>>) -> Result<Solved<'a>> {
+        let Self { plan, shape, ticker, .. } = *self;
+        let pixels = Pixels::new(self.input, z..z + shape[2], plan, self.start)?;
+        match (plan.mode, &self.room) {
+            (Mode::Iterate { iterations }, Some(room)) => {
+                let field = match target {
+                    Some(target) => {
+                        cpu::iterate(room, &pixels, &plan.steps(), target, ticker)?;
+                        Field::InPlace
+                    }
+                    None => {
+                        let [width, height, depth] = shape;
+                        let mut field = room.field(width * height * depth)?;
+                        let (result, _) = field.split_at_mut(width * height * depth);
+                        let result = ArrayViewMut3::from_shape((depth, height, width), result);
+                        let result = result.unwrap_or_else(|_| unreachable!("a view of its own size"));
+                        cpu::iterate(room, &pixels, &plan.steps(), result, ticker)?;
+                        Field::Lent(field)
+                    }
+                };
+                Ok(Solved { field, outcome: Outcome { iterations, residual: f64::NAN, converged: false } })
             }
-            Outcome { iterations, residual: f64::NAN, converged: false }
+            (Mode::Iterate { iterations }, None) => {
+                let (mut field, fixed) = prepare(&pixels)?;
+                ticker.check()?;
+                scalar::iterate(&mut field, &fixed, shape, &plan.steps(), ticker)?;
+                let outcome = Outcome { iterations, residual: f64::NAN, converged: false };
+                Ok(Solved { field: Field::Own(field), outcome })
+            }
+            (Mode::Converged { tolerance, max_cycles }, _) => {
+                let (mut field, fixed) = prepare(&pixels)?;
+                ticker.check()?;
+                let goal = multigrid::Goal { lambda: plan.lambda, tolerance, max_cycles };
+                let solution = multigrid::solve(&mut field, &fixed, shape, &goal, ticker)?;
+                let outcome =
+                    Outcome { iterations: solution.cycles, residual: solution.residual, converged: solution.converged };
+                Ok(Solved { field: Field::Own(field), outcome })
+            }
         }
-        Mode::Converged { tolerance, max_cycles } => {
-            let goal = multigrid::Goal { lambda: plan.lambda, tolerance, max_cycles };
-            let solution = multigrid::solve(&mut field, &fixed, shape, &goal, ticker)?;
-            Outcome { iterations: solution.cycles, residual: solution.residual, converged: solution.converged }
-        }
-    };
-    Ok((field, outcome))
+    }
 }
 
 /// Copies a packed field into the caller's view, on all cores.

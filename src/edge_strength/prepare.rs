@@ -4,7 +4,7 @@ use super::{Foreground, Plan, Start, type_range};
 use crate::error::{Error, Result};
 use crate::image::Image;
 pub(super) use crate::image::zeroed;
-use ndarray::{ArrayView2, ArrayView3, s};
+use ndarray::{ArrayView1, ArrayView3, s};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -44,6 +44,7 @@ impl Start0 {
         Self { from_input: true, minimum: low as f32, scale, reversed: foreground == Foreground::Below }
     }
 
+    #[inline(always)]
     fn value(&self, pixel: f32) -> f32 {
         if !self.from_input {
             return 0.0;
@@ -55,83 +56,253 @@ impl Start0 {
     }
 }
 
-/// The start field and the mask (1 on shape pixels) of `slices` of the input, packed.
-pub(super) fn prepare(
-    input: &Image<'_>,
-    slices: Range<usize>,
-    plan: &Plan,
-    start: &Start0,
-) -> Result<(Vec<f32>, Vec<u8>)> {
-    match input {
-        Image::U8(view) => fill(view.slice(s![slices, .., ..]), plan, start),
-        Image::U16(view) => fill(view.slice(s![slices, .., ..]), plan, start),
-        Image::F32(view) => fill(view.slice(s![slices, .., ..]), plan, start),
-        Image::Device(_) => Err(Error::unsupported("the image is in CUDA memory, but this runs on the CPU")),
+/// The pixels of one field, a slice or a volume, in the caller's memory, and what they start as.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pixels<'a> {
+    view: View<'a>,
+    foreground: Foreground,
+    threshold: f64,
+    start: Start0,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum View<'a> {
+    U8(ArrayView3<'a, u8>),
+    U16(ArrayView3<'a, u16>),
+    F32(ArrayView3<'a, f32>),
+}
+
+impl<'a> Pixels<'a> {
+    /// Those of `slices` of the input.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an image in CUDA memory.
+    pub(super) fn new(input: &Image<'a>, slices: Range<usize>, plan: &Plan, start: &Start0) -> Result<Self> {
+        let which = s![slices, .., ..];
+        let view = match input {
+            Image::U8(view) => View::U8(view.slice_move(which)),
+            Image::U16(view) => View::U16(view.slice_move(which)),
+            Image::F32(view) => View::F32(view.slice_move(which)),
+            Image::Device(_) => {
+                return Err(Error::unsupported("the image is in CUDA memory, but this runs on the CPU"));
+            }
+        };
+        Ok(Self { view, foreground: plan.foreground, threshold: plan.threshold, start: *start })
+    }
+
+    /// Width, height and depth.
+    pub(super) fn shape(&self) -> [usize; 3] {
+        let (depth, height, width) = match &self.view {
+            View::U8(view) => view.dim(),
+            View::U16(view) => view.dim(),
+            View::F32(view) => view.dim(),
+        };
+        [width, height, depth]
+    }
+
+    /// Whether every pixel starts at 1 (shape) or 0.
+    pub(super) fn start_is_mask(&self) -> bool {
+        !self.start.from_input
+    }
+
+    /// Sets `bits` in each of `marks` whose pixel is not shape.
+    #[inline(always)]
+    pub(super) fn mark_changing(&self, row: [usize; 2], columns: Range<usize>, bits: u8, marks: &mut [u8]) {
+        match &self.view {
+            View::U8(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
+            View::U16(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
+            View::F32(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
+        }
+    }
+
+    /// What the pixels start at.
+    #[inline(always)]
+    pub(super) fn start(&self, row: [usize; 2], columns: Range<usize>, values: &mut [f32]) {
+        match &self.view {
+            View::U8(view) => start(line(view, row, columns), self, values),
+            View::U16(view) => start(line(view, row, columns), self, values),
+            View::F32(view) => start(line(view, row, columns), self, values),
+        }
     }
 }
 
-fn fill<T>(view: ArrayView3<'_, T>, plan: &Plan, start: &Start0) -> Result<(Vec<f32>, Vec<u8>)>
-where
-    T: Copy + Into<f64> + Send + Sync + ToF32,
-{
-    let (depth, height, width) = view.dim();
-    let count = depth * height * width;
-    let mut field = zeroed(count)?;
-    let mut fixed = zeroed(count)?;
-    let rows = |array: ArrayView2<'_, T>, field: &mut [f32], fixed: &mut [u8]| {
-        for ((row, field), fixed) in array.rows().into_iter().zip(field.chunks_mut(width)).zip(fixed.chunks_mut(width))
-        {
-            for ((pixel, value), mark) in row.iter().zip(field).zip(fixed) {
-                (*value, *mark) = first(*pixel, plan, start);
+/// Some columns of row `[y, z]`.
+#[inline(always)]
+fn line<'a, T>(view: &'a ArrayView3<'_, T>, [y, z]: [usize; 2], columns: Range<usize>) -> ArrayView1<'a, T> {
+    view.slice(s![z, y, columns])
+}
+
+#[inline(always)]
+fn mark_changing<T: Pixel>(
+    pixels: ArrayView1<'_, T>,
+    foreground: Foreground,
+    threshold: f64,
+    bits: u8,
+    marks: &mut [u8],
+) {
+    let cut = T::cut(threshold);
+    match (pixels.as_slice(), foreground) {
+        (Some(pixels), Foreground::Above) => {
+            for (mark, pixel) in marks.iter_mut().zip(pixels) {
+                *mark |= if pixel.is_above(cut) { 0 } else { bits };
             }
         }
-    };
-    const ROWS: usize = 64;
-    for ((slice, field), fixed) in
-        view.outer_iter().zip(field.chunks_mut(width * height)).zip(fixed.chunks_mut(width * height))
-    {
-        field.par_chunks_mut(width * ROWS).zip(fixed.par_chunks_mut(width * ROWS)).enumerate().for_each(
-            |(block, (field, fixed))| {
-                let end = height.min((block + 1) * ROWS);
-                rows(slice.slice(s![block * ROWS..end, ..]), field, fixed);
-            },
-        );
+        (Some(pixels), Foreground::Below) => {
+            for (mark, pixel) in marks.iter_mut().zip(pixels) {
+                *mark |= if pixel.is_below(cut) { 0 } else { bits };
+            }
+        }
+        (None, _) => {
+            for (mark, pixel) in marks.iter_mut().zip(pixels) {
+                *mark |= if pixel.is_shape(foreground, cut) { 0 } else { bits };
+            }
+        }
     }
+}
+
+#[inline(always)]
+fn start<T: Pixel>(row: ArrayView1<'_, T>, pixels: &Pixels<'_>, values: &mut [f32]) {
+    let cut = T::cut(pixels.threshold);
+    match row.as_slice() {
+        Some(row) => {
+            for (value, pixel) in values.iter_mut().zip(row) {
+                *value = first(*pixel, cut, pixels);
+            }
+        }
+        None => {
+            for (value, pixel) in values.iter_mut().zip(row) {
+                *value = first(*pixel, cut, pixels);
+            }
+        }
+    }
+}
+
+/// The start value of one pixel.
+#[inline(always)]
+fn first<T: Pixel>(pixel: T, cut: T::Cut, pixels: &Pixels<'_>) -> f32 {
+    let value = pixel.to_f32();
+    let outside = if value.is_nan() { 0.0 } else { pixels.start.value(value) };
+    if pixel.is_shape(pixels.foreground, cut) { 1.0 } else { outside }
+}
+
+/// The start field and the mask (1 on shape pixels), packed.
+pub(super) fn prepare(pixels: &Pixels<'_>) -> Result<(Vec<f32>, Vec<u8>)> {
+    const ROWS: usize = 64;
+    let [width, height, depth] = pixels.shape();
+    let mut field = zeroed(width * height * depth)?;
+    let mut fixed: Vec<u8> = zeroed(field.len())?;
+    field.par_chunks_mut(width * ROWS).zip(fixed.par_chunks_mut(width * ROWS)).enumerate().for_each(
+        |(block, (field, fixed))| {
+            for (i, (values, marks)) in field.chunks_mut(width).zip(fixed.chunks_mut(width)).enumerate() {
+                let row = block * ROWS + i;
+                let row = [row % height, row / height];
+                pixels.start(row, 0..width, values);
+                pixels.mark_changing(row, 0..width, 1, marks);
+                marks.iter_mut().for_each(|mark| *mark ^= 1);
+            }
+        },
+    );
     Ok((field, fixed))
 }
 
-/// The start value of one pixel, and 1 if it is shape.
-fn first<T: Copy + Into<f64> + ToF32>(pixel: T, plan: &Plan, start: &Start0) -> (f32, u8) {
-    let value: f64 = pixel.into();
-    let shape = match plan.foreground {
-        Foreground::Above => value > plan.threshold,
-        Foreground::Below => value <= plan.threshold,
-    };
-    if shape {
-        (1.0, 1)
-    } else if value.is_nan() {
-        (0.0, 0)
-    } else {
-        (start.value(pixel.to_f32()), 0)
+/// A pixel's type. Comparing with the threshold in f64 comes down to comparing with the next number of the type.
+trait Pixel: Copy + Send + Sync {
+    /// Holds every pixel, and one number above all.
+    type Cut: Copy + PartialOrd;
+
+    /// The smallest number above the threshold.
+    fn cut(threshold: f64) -> Self::Cut;
+    fn wide(self) -> Self::Cut;
+    /// Exact.
+    fn to_f32(self) -> f32;
+
+    #[inline(always)]
+    fn is_above(self, cut: Self::Cut) -> bool {
+        self.wide() >= cut
+    }
+
+    #[inline(always)]
+    fn is_below(self, cut: Self::Cut) -> bool {
+        self.wide() < cut
+    }
+
+    /// NaN never is.
+    #[inline(always)]
+    fn is_shape(self, foreground: Foreground, cut: Self::Cut) -> bool {
+        match foreground {
+            Foreground::Above => self.is_above(cut),
+            Foreground::Below => self.is_below(cut),
+        }
     }
 }
 
-/// Every pixel type is exact in f32.
-trait ToF32 {
-    fn to_f32(self) -> f32;
+macro_rules! integer_pixel {
+    ($pixel:ty, $cut:ty) => {
+        impl Pixel for $pixel {
+            type Cut = $cut;
+
+            fn cut(threshold: f64) -> $cut {
+                // The cast saturates at 0 below; above, the limit is one more than any pixel.
+                (threshold.floor() + 1.0).min(<$cut>::from(<$pixel>::MAX) as f64 + 1.0) as $cut
+            }
+
+            #[inline(always)]
+            fn wide(self) -> $cut {
+                <$cut>::from(self)
+            }
+
+            #[inline(always)]
+            fn to_f32(self) -> f32 {
+                f32::from(self)
+            }
+        }
+    };
 }
-impl ToF32 for u8 {
-    fn to_f32(self) -> f32 {
-        f32::from(self)
+integer_pixel!(u8, u16);
+integer_pixel!(u16, u32);
+
+impl Pixel for f32 {
+    type Cut = f32;
+
+    fn cut(threshold: f64) -> f32 {
+        let near = threshold as f32;
+        if f64::from(near) > threshold { near } else { near.next_up() }
     }
-}
-impl ToF32 for u16 {
-    fn to_f32(self) -> f32 {
-        f32::from(self)
+
+    #[inline(always)]
+    fn wide(self) -> f32 {
+        self
     }
-}
-impl ToF32 for f32 {
+
+    #[inline(always)]
     fn to_f32(self) -> f32 {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparing_with_the_cut_is_comparing_with_the_threshold() {
+        let thresholds =
+            [-1e300, -1.5, -1.0, -0.5, -0.0, 0.0, 1e-50, 0.1, 0.5, 1.0, 17.0, 254.9, 255.0, 255.5, 65535.0, 1e5, 1e300];
+        for threshold in thresholds {
+            for pixel in [0u8, 1, 16, 17, 18, 254, 255] {
+                assert_eq!(pixel.is_above(u8::cut(threshold)), f64::from(pixel) > threshold, "{pixel} {threshold}");
+                assert_eq!(pixel.is_below(u8::cut(threshold)), f64::from(pixel) <= threshold, "{pixel} {threshold}");
+            }
+            for pixel in [0u16, 1, 17, 18, 254, 255, 256, 65534, 65535] {
+                assert_eq!(pixel.is_above(u16::cut(threshold)), f64::from(pixel) > threshold, "{pixel} {threshold}");
+                assert_eq!(pixel.is_below(u16::cut(threshold)), f64::from(pixel) <= threshold, "{pixel} {threshold}");
+            }
+            let near = threshold as f32;
+            let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 0.0, -0.0, 1e-45, -1e-45];
+            for pixel in special.into_iter().chain([near, near.next_up(), near.next_down()]) {
+                assert_eq!(pixel.is_above(f32::cut(threshold)), f64::from(pixel) > threshold, "{pixel} {threshold}");
+                assert_eq!(pixel.is_below(f32::cut(threshold)), f64::from(pixel) <= threshold, "{pixel} {threshold}");
+            }
+        }
     }
 }

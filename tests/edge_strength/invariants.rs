@@ -178,6 +178,28 @@ fn the_number_of_threads_changes_no_bit() {
 }
 
 #[test]
+fn a_callback_and_earlier_calls_of_a_context_change_no_bit() {
+    // On the CPU memory is kept from call to call, and only without a callback the passes go straight to the output.
+    let cases = [(BOTH[0], drawing(1, 400, 1100)), (BOTH[1], drawing(30, 70, 80)), (BOTH[0], drawing(5, 60, 50))];
+    everywhere(|used, variant, name| {
+        for iterations in [0, 3, 120] {
+            for (dimensions, input) in &cases {
+                let params = Params { variant, ..iterate(*dimensions, 64.0, iterations) };
+                let fresh = Context::new(&used.device().id).unwrap();
+                let expected = strength(&fresh, input.view(), &params);
+                let name = format!("{name} {dimensions:?}, {iterations} iterations");
+                assert_bits(&strength(used, input.view(), &params), &expected, &name);
+                let mut output = Array3::from_elem(input.dim(), f32::NAN);
+                let mut callback = |_: f64, _: &str| isoline::Continue::Yes;
+                let target = output.view_mut().into();
+                isoline::edge_strength::run(used, input.view().into(), &params, Some(&mut callback), target).unwrap();
+                assert_bits(&output, &expected, &format!("{name}, with a callback"));
+            }
+        }
+    });
+}
+
+#[test]
 fn every_device_and_variant_gives_the_same() {
     let cpu = Context::new("cpu").unwrap();
     for (dimensions, input) in [(BOTH[0], drawing(2, 517, 1031)), (BOTH[1], drawing(40, 90, 133))] {

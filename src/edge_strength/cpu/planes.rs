@@ -1,92 +1,28 @@
-//! One task: a piece of the field goes through all iterations of a pass while it is in cache.
+//! One task in 3D: a piece of the volume goes through all iterations of a pass while it is in cache.
 //!
-//! The task marches along the last axis, two *slabs* (rows in 2D, planes in 3D) at a time. When slabs `q` and `q + 1`
-//! arrive, iteration 1 can do `q − 1` and `q`, iteration 2 `q − 2` and `q − 1`, and so on down to the last, which leaves
-//! for memory. Between two arrivals only two slabs per iteration are alive. The halo shrinks by a pixel an iteration.
-//!
-//! In 2D a slice is taken as a volume of height 1: what is called z here is its y axis.
+//! The task marches along z, two planes at a time. When planes `q` and `q + 1` arrive, iteration 1 can do `q − 1` and
+//! `q`, iteration 2 `q − 2` and `q − 1`, and so on down to the last, which leaves for memory. Between two arrivals only
+//! two planes per iteration are alive. The halo shrinks by a pixel an iteration.
 
-use super::super::prepare::zeroed;
-use crate::error::Result;
+use super::{LINE, LINE_BYTES, Pass, Span, Task};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// Rows in cache start on a cache line, of so many bytes and floats.
-const LINE_BYTES: usize = 64;
-const LINE: usize = LINE_BYTES / size_of::<f32>();
-
-/// Some iterations over the whole field.
-pub(super) struct Pass<'a> {
-    pub source: &'a [f32],
-    pub fixed: &'a [u8],
-    pub shape: [usize; 3],
-    pub time_step: f32,
-    pub centre_weights: &'a [f32],
-}
-
-/// A piece of the field and where its result goes.
-pub(super) struct Task<'a> {
-    pub spans: [Span; 3],
-    /// Slab by slab.
-    pub rows: Vec<&'a mut [f32]>,
-}
-
-impl Task<'_> {
-    pub(super) fn pixels(&self) -> usize {
-        self.spans.iter().map(|span| span.own.len()).product()
-    }
-}
-
-/// One axis of a task.
-#[derive(Clone, Debug)]
-pub(super) struct Span {
-    /// The pixels to compute.
-    own: Range<usize>,
-    /// With the halo, inside the image.
-    window: Range<usize>,
-    size: usize,
-}
-
-impl Span {
-    pub(super) fn new(own: Range<usize>, halo: usize, size: usize) -> Self {
-        let window = own.start.saturating_sub(halo)..(own.end + halo).min(size);
-        Self { own, window, size }
-    }
-
-    fn at_start(&self) -> bool {
-        self.window.start == 0
-    }
-
-    fn at_end(&self) -> bool {
-        self.window.end == self.size
-    }
-
-    /// The positions in the window that are still right after `level` iterations.
-    fn right(&self, level: usize) -> Range<usize> {
-        let from = if self.at_start() { 0 } else { level };
-        let to = self.window.len() - if self.at_end() { 0 } else { level };
-        from..to
-    }
-
-    /// The coordinates that `later` more iterations need.
-    fn needed(&self, later: usize) -> Range<isize> {
-        self.own.start.saturating_sub(later) as isize..(self.own.end + later).min(self.size) as isize
-    }
-}
-
 /// The work of one [`Task`], for the vector unit that is there.
-pub(super) struct March<'p, 't, const VOLUME: bool> {
-    pub pass: &'p Pass<'p>,
+pub(super) struct Planes<'p, 'i, 't> {
+    pub pass: &'p Pass<'p, 'i>,
     pub task: Task<'t>,
+    /// At least [`room`] floats.
+    pub bench: &'t mut [f32],
 }
 
-impl<const VOLUME: bool> WithSimd for March<'_, '_, VOLUME> {
-    type Output = Result<()>;
+impl WithSimd for Planes<'_, '_, '_> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Task { spans, mut rows } = self.task;
-        let mut window = Window::<VOLUME>::new(self.pass, spans)?;
+        let mut window = Window::new(self.pass, spans, self.bench);
         let last = window.zs.own.end as isize + self.pass.centre_weights.len() as isize;
         let mut top = window.zs.window.start as isize;
         while top < last {
@@ -96,28 +32,46 @@ impl<const VOLUME: bool> WithSimd for March<'_, '_, VOLUME> {
             }
             top += 2;
         }
-        Ok(())
     }
 }
 
-/// Slabs of equal size in cache.
-struct Slabs<T> {
-    store: Vec<T>,
-    /// The first on a cache line.
-    first: usize,
+/// Floats that a task of a pass of `levels` iterations needs.
+pub(super) fn room([width, height]: [usize; 2], levels: usize) -> usize {
+    let len = slab(width + 2 * levels, height + 2 * levels);
+    LINE + slab_count(levels) * len + (mask_count(levels) * len).div_ceil(size_of::<f32>())
+}
+
+/// Two planes for each iteration, two that arrive and one more.
+fn slab_count(levels: usize) -> usize {
+    2 * levels + 3
+}
+
+fn mask_count(levels: usize) -> usize {
+    levels + 2
+}
+
+/// Floats from row to row of a slab.
+fn stride(columns: usize) -> usize {
+    // A line before the pixels for the border on the left; after them for that on the right, and so that the last
+    // vector may be broken.
+    (LINE + columns + 1).next_multiple_of(LINE) + LINE
+}
+
+/// Floats of a slab: a row of border above and below.
+fn slab(columns: usize, rows: usize) -> usize {
+    (rows + 2) * stride(columns)
+}
+
+/// Slabs (planes with their borders) of equal size in cache.
+struct Slabs<'t, T> {
+    store: &'t mut [T],
     len: usize,
 }
 
-impl<T: bytemuck::Zeroable + Copy> Slabs<T> {
-    fn new(count: usize, len: usize) -> Result<Self> {
-        let store: Vec<T> = zeroed(count * len + LINE_BYTES)?;
-        let first = store.as_ptr().align_offset(LINE_BYTES).min(LINE_BYTES);
-        Ok(Self { store, first, len })
-    }
-
+impl<T: Copy> Slabs<'_, T> {
     #[inline(always)]
     fn range(&self, handle: usize) -> Range<usize> {
-        self.first + handle * self.len..self.first + (handle + 1) * self.len
+        handle * self.len..(handle + 1) * self.len
     }
 
     #[inline(always)]
@@ -144,19 +98,19 @@ impl<T: bytemuck::Zeroable + Copy> Slabs<T> {
 }
 
 /// The slabs of a task that are in cache, each known by a handle.
-struct Window<'p, const VOLUME: bool> {
-    pass: &'p Pass<'p>,
+struct Window<'p, 'i, 't> {
+    pass: &'p Pass<'p, 'i>,
     xs: Span,
     ys: Span,
     zs: Span,
     /// Floats from row to row of a slab.
     stride: usize,
-    /// The first pixel of a slab. A pixel of border is on either side of its rows, and in 3D a row above and below.
+    /// The first pixel of a slab. A pixel of border is on either side of its rows, and a row above and below.
     first: usize,
-    slabs: Slabs<f32>,
+    slabs: Slabs<'t, f32>,
     /// All bits set where the pixel changes, for the slabs that some iteration still has to do: slab z is
     /// `masks[z % mask_count]`. Bytes, because the second-level cache is what the iterations wait for.
-    masks: Slabs<u8>,
+    masks: Slabs<'t, u8>,
     mask_count: usize,
     /// The two slabs that wait for the next two of their iteration: of the start, iteration 1, 2, …
     waiting: Vec<[usize; 2]>,
@@ -166,52 +120,48 @@ struct Window<'p, const VOLUME: bool> {
     spare: usize,
 }
 
-impl<'p, const VOLUME: bool> Window<'p, VOLUME> {
-    fn new(pass: &'p Pass<'p>, [xs, ys, zs]: [Span; 3]) -> Result<Self> {
+impl<'p, 'i, 't> Window<'p, 'i, 't> {
+    fn new(pass: &'p Pass<'p, 'i>, [xs, ys, zs]: [Span; 3], bench: &'t mut [f32]) -> Self {
         let levels = pass.centre_weights.len();
-        let border = usize::from(VOLUME);
-        // A line before the pixels for the border on the left; after them for that on the right, and so that the last
-        // vector may be broken.
-        let stride = (LINE + xs.window.len() + 1).next_multiple_of(LINE) + LINE;
-        let len = (ys.window.len() + 2 * border) * stride;
-        let mask_count = levels + 2;
-        Ok(Self {
+        let stride = stride(xs.window.len());
+        let len = slab(xs.window.len(), ys.window.len());
+        let bench = &mut bench[..room([xs.own.len(), ys.own.len()], levels)];
+        // Rows start on a cache line.
+        let first = bench.as_ptr().align_offset(LINE_BYTES).min(LINE);
+        let (slabs, masks) = bench[first..].split_at_mut(slab_count(levels) * len);
+        Self {
             pass,
             xs,
             ys,
             zs,
             stride,
-            first: border * stride + LINE,
-            slabs: Slabs::new(2 * levels + 3, len)?,
-            masks: Slabs::new(mask_count, len)?,
-            mask_count,
+            first: stride + LINE,
+            slabs: Slabs { store: slabs, len },
+            masks: Slabs { store: bytemuck::cast_slice_mut(masks), len },
+            mask_count: mask_count(levels),
             waiting: (0..levels).map(|t| [2 * t, 2 * t + 1]).collect(),
             fresh: [2 * levels, 2 * levels + 1],
             spare: 2 * levels + 2,
-        })
+        }
     }
 
     /// Fetches slabs `top` and `top + 1` of the start, and the masks that iteration 1 will need: `top − 1` and `top`.
     #[inline(always)]
     fn arrive(&mut self, top: isize) {
-        let [width, height, _] = self.pass.shape;
-        let columns = self.xs.window.len();
+        let columns = self.xs.window.clone();
         for (i, handle) in self.fresh.into_iter().enumerate() {
             let (z, mask) = (top + i as isize, top + i as isize - 1);
             let inside = 0..self.zs.window.end as isize;
-            for j in 0..self.ys.window.len() {
+            for (j, y) in self.ys.window.clone().enumerate() {
                 let at = self.first + j * self.stride;
-                let from = |z: isize| (z as usize * height + self.ys.window.start + j) * width + self.xs.window.start;
+                let at = at..at + columns.len();
                 if inside.contains(&z) {
-                    let row = &self.pass.source[from(z)..][..columns];
-                    self.slabs.get_mut(handle)[at..at + columns].copy_from_slice(row);
+                    self.pass.values([y, z as usize], columns.clone(), &mut self.slabs.get_mut(handle)[at.clone()]);
                 }
                 if inside.contains(&mask) {
-                    let fixed = &self.pass.fixed[from(mask)..][..columns];
-                    let mask = self.masks.get_mut(mask as usize % self.mask_count);
-                    for (changes, fixed) in mask[at..at + columns].iter_mut().zip(fixed) {
-                        *changes = u8::from(*fixed == 0).wrapping_neg();
-                    }
+                    let marks = &mut self.masks.get_mut(mask as usize % self.mask_count)[at];
+                    marks.fill(0);
+                    self.pass.pixels.mark_changing([y, mask as usize], columns.clone(), u8::MAX, marks);
                 }
             }
             self.extend_borders(handle);
@@ -273,8 +223,8 @@ impl<'p, const VOLUME: bool> Window<'p, VOLUME> {
                 let start = (self.first + j * self.stride + columns.start).wrapping_add_signed(shift);
                 start..start + columns.len()
             };
-            let row = if VOLUME { self.stride as isize } else { 0 };
-            two_rows::<S, VOLUME>(
+            let row = self.stride as isize;
+            two_rows::<S>(
                 simd,
                 self.pass.centre_weights[level - 1],
                 &mut a[at(0)],
@@ -302,13 +252,11 @@ impl<'p, const VOLUME: bool> Window<'p, VOLUME> {
                 values[first + columns] = values[first + columns - 1];
             }
         }
-        if VOLUME {
-            if self.ys.at_start() {
-                values.copy_within(stride..2 * stride, 0);
-            }
-            if self.ys.at_end() {
-                values.copy_within(rows * stride..(rows + 1) * stride, (rows + 1) * stride);
-            }
+        if self.ys.at_start() {
+            values.copy_within(stride..2 * stride, 0);
+        }
+        if self.ys.at_end() {
+            values.copy_within(rows * stride..(rows + 1) * stride, (rows + 1) * stride);
         }
     }
 
@@ -348,7 +296,7 @@ fn weights<S: Simd>(simd: S, mask: &[u8], time_step: f32) -> S::f32s {
 /// rounded, too.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "all are rows of one stencil")]
-fn two_rows<S: Simd, const VOLUME: bool>(
+fn two_rows<S: Simd>(
     simd: S,
     centre_weight: f32,
     a: &mut [f32],
@@ -372,10 +320,8 @@ fn two_rows<S: Simd, const VOLUME: bool>(
         let (b, c) = (bc[i], cc[i]);
         let mut b_sum = simd.add_f32s(bl[i], br[i]);
         let mut c_sum = simd.add_f32s(cl[i], cr[i]);
-        if VOLUME {
-            b_sum = simd.add_f32s(b_sum, simd.add_f32s(bu[i], bd[i]));
-            c_sum = simd.add_f32s(c_sum, simd.add_f32s(cu[i], cd[i]));
-        }
+        b_sum = simd.add_f32s(b_sum, simd.add_f32s(bu[i], bd[i]));
+        c_sum = simd.add_f32s(c_sum, simd.add_f32s(cu[i], cd[i]));
         b_sum = simd.add_f32s(b_sum, simd.add_f32s(a[i], c));
         c_sum = simd.add_f32s(c_sum, simd.add_f32s(b, d[i]));
         let b_change = simd.mul_add_e_f32s(k, b, b_sum);

@@ -1,0 +1,384 @@
+//! One task in 2D: a piece of a slice goes through all iterations of a pass while it is in cache.
+//!
+//! **The march.** The task marches down the rows, [`ROWS`] at a time. When rows `q` to `q + 3` arrive, iteration 1 can do
+//! `q − 1` to `q + 2`, iteration 2 `q − 2` to `q + 1`, and so on up to the last, which leaves for memory. Between two
+//! arrivals only two rows per iteration are alive.
+//!
+//! **The layout.** A row of `n` vectors is *lifted*: column `lane · n + i` is in lane `lane` of vector `i`. So the left
+//! and right neighbours of vector `i` are vectors `i − 1` and `i + 1`, whole and aligned; only at the ends of the row
+//! the lanes shift by one. Walking along a row, each vector is loaded once.
+//!
+//! **The mask** is a bit a pixel. A word has the bits of 32 rows of its column, the first one highest, so that shifted
+//! left by a row's number it has the row's bit as its sign. A word begins every [`WORD_ROWS`] rows, so that any
+//! [`ROWS`] rows are in one word.
+
+use super::{LINE, LINE_BYTES, Pass, Span, Task};
+use pulp::{Simd, WithSimd};
+use std::ops::Range;
+
+/// Rows that arrive at a time.
+const ROWS: usize = 4;
+/// Rows from one word of the mask to the next.
+const WORD_ROWS: usize = 16;
+const _: () = assert!(WORD_ROWS.is_multiple_of(ROWS) && WORD_ROWS + ROWS <= u32::BITS as usize);
+
+/// The work of one [`Task`], for the vector unit that is there.
+pub(super) struct Rows<'p, 'i, 't> {
+    pub pass: &'p Pass<'p, 'i>,
+    pub task: Task<'t>,
+    /// At least [`room`] floats.
+    pub bench: &'t mut [f32],
+}
+
+impl WithSimd for Rows<'_, '_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Task { spans, mut rows } = self.task;
+        let mut window = Window::new::<S>(self.pass, spans, self.bench);
+        let levels = self.pass.centre_weights.len() as isize;
+        // A multiple of ROWS, so that the rows that arrive together are in the same words.
+        let mut top = (window.ys.window.start - window.ys.window.start % ROWS) as isize;
+        while top - levels < window.ys.own.end as isize {
+            window.arrive::<S>(top);
+            if window.iterate(simd, top) {
+                window.leave::<S>(top, &mut rows);
+            }
+            top += ROWS as isize;
+        }
+    }
+}
+
+/// Floats that a task of a pass of `levels` iterations needs.
+pub(super) fn room(width: usize, levels: usize) -> usize {
+    LINE + (row_count(levels) + word_count(levels) + 3) * stride(width + 2 * levels)
+}
+
+/// Two rows for each iteration, and those that arrive.
+fn row_count(levels: usize) -> usize {
+    2 * levels + ROWS
+}
+
+/// Rows of words: for the rows that some iteration still has to do.
+fn word_count(levels: usize) -> usize {
+    (levels + ROWS) / WORD_ROWS + 2
+}
+
+/// Floats from row to row: an odd number of cache lines, so that rows do not compete for the same places in cache.
+fn stride(columns: usize) -> usize {
+    (columns.div_ceil(LINE) | 1) * LINE
+}
+
+/// The rows of a task that are in cache, each known by a handle.
+struct Window<'p, 'i, 't> {
+    pass: &'p Pass<'p, 'i>,
+    xs: Span,
+    ys: Span,
+    vectors: usize,
+    /// Vectors times lanes.
+    len: usize,
+    stride: usize,
+    rows: &'t mut [f32],
+    words: &'t mut [u32],
+    word_count: usize,
+    /// Two rows in the making.
+    lines: [&'t mut [f32]; 2],
+    /// For the pixels of a column that arrive together, a bit each, the first one highest: 1 where it changes.
+    marks: [&'t mut [u8]; 2],
+    /// The two rows that wait for the next ones of their iteration: of the start, iteration 1, 2, …
+    waiting: Vec<[usize; 2]>,
+    /// Before an arrival, room for it; after the last iteration, its result.
+    fresh: [usize; ROWS],
+}
+
+impl<'p, 'i, 't> Window<'p, 'i, 't> {
+    #[inline(always)]
+    fn new<S: Simd>(pass: &'p Pass<'p, 'i>, [xs, _, ys]: [Span; 3], bench: &'t mut [f32]) -> Self {
+        let levels = pass.centre_weights.len();
+        let vectors = xs.window.len().div_ceil(S::F32_LANES);
+        let len = vectors * S::F32_LANES;
+        let stride = stride(len);
+        // Rows start on a cache line.
+        let first = bench.as_ptr().align_offset(LINE_BYTES).min(LINE);
+        let (rows, bench) = bench[first..].split_at_mut(row_count(levels) * stride);
+        let (words, bench) = bench.split_at_mut(word_count(levels) * stride);
+        let words = bytemuck::cast_slice_mut(words);
+        words.fill(0);
+        let (line, bench) = bench.split_at_mut(stride);
+        let (other, bench) = bench.split_at_mut(stride);
+        let (marks, lifted) = bytemuck::cast_slice_mut(bench).split_at_mut(stride);
+        Self {
+            pass,
+            xs,
+            ys,
+            vectors,
+            len,
+            stride,
+            rows,
+            words,
+            word_count: word_count(levels),
+            lines: [&mut line[..len], &mut other[..len]],
+            marks: [&mut marks[..len], &mut lifted[..len]],
+            waiting: (0..levels).map(|t| [2 * t, 2 * t + 1]).collect(),
+            fresh: std::array::from_fn(|i| 2 * levels + i),
+        }
+    }
+
+    #[inline(always)]
+    fn row(&self, handle: usize) -> Range<usize> {
+        handle * self.stride..handle * self.stride + self.len
+    }
+
+    /// The words that begin at row `block * WORD_ROWS`, which may be before the first.
+    #[inline(always)]
+    fn words(&self, block: isize) -> Range<usize> {
+        let index = block.rem_euclid(self.word_count as isize) as usize;
+        index * self.stride..index * self.stride + self.len
+    }
+
+    /// Fetches rows `top..top + ROWS` of the start and their masks.
+    #[inline(always)]
+    fn arrive<S: Simd>(&mut self, top: isize) {
+        let columns = self.xs.window.clone();
+        let rows = top as usize..(top as usize + ROWS).min(self.ys.window.end);
+        // 1. The masks.
+        let marks = &mut *self.marks[0];
+        marks.fill(0);
+        for (i, y) in rows.clone().enumerate() {
+            self.pass.pixels.mark_changing([y, 0], columns.clone(), first_bit(i), &mut marks[..columns.len()]);
+        }
+        let (block, row) = (top / WORD_ROWS as isize, top as usize % WORD_ROWS);
+        let (now, before) = (self.words(block), self.words(block - 1));
+        let rooms = self.fresh.map(|handle| self.row(handle));
+        let marks = lift(S::F32_LANES, &mut self.marks);
+        let shift = u32::BITS as usize - ROWS - row;
+        if row == 0 {
+            for (word, mark) in self.words[now].iter_mut().zip(marks) {
+                *word = u32::from(*mark) << shift;
+            }
+            // Rows that begin in the block before may reach into this one.
+            for (word, mark) in self.words[before].iter_mut().zip(marks) {
+                *word |= u32::from(*mark) << (shift - WORD_ROWS);
+            }
+        } else {
+            for (word, mark) in self.words[now].iter_mut().zip(marks) {
+                *word |= u32::from(*mark) << shift;
+            }
+        }
+        // 2. The values.
+        for ((i, y), to) in rows.enumerate().zip(rooms) {
+            if self.pass.field.is_none() && self.pass.pixels.start_is_mask() {
+                for (value, mark) in self.rows[to].iter_mut().zip(marks) {
+                    *value = if mark & first_bit(i) == 0 { 1.0 } else { 0.0 };
+                }
+            } else {
+                self.pass.values([y, 0], columns.clone(), &mut self.lines[0][..columns.len()]);
+                self.rows[to].copy_from_slice(lift(S::F32_LANES, &mut self.lines));
+            }
+        }
+    }
+
+    /// Every iteration does the rows that it now can. Says whether the last one had any to do.
+    #[inline(always)]
+    fn iterate<S: Simd>(&mut self, simd: S, top: isize) -> bool {
+        let levels = self.pass.centre_weights.len();
+        let height = self.ys.size as isize;
+        for level in 1..=levels {
+            // Rows p to p + 3 of the iteration before have arrived; a = p − 2 and b = p − 1 wait. This one does b to e.
+            let p = top + 1 - level as isize;
+            let needed = self.ys.needed(levels - level);
+            let [c, d, e, f] = self.fresh;
+            let [a, b] = std::mem::replace(&mut self.waiting[level - 1], [e, f]);
+            self.fresh = [a, b, c, d];
+            if p - 1 + ROWS as isize <= needed.start {
+                return false;
+            }
+            if p - 1 < needed.end {
+                let rows = [a, b, c, d, e, f];
+                // Beyond the ends of the axis the field goes on with its last row.
+                if let Ok(i) = usize::try_from(1 - p)
+                    && i <= ROWS
+                {
+                    self.copy(rows[i + 1], rows[i]);
+                }
+                if let Ok(i @ 1..) = usize::try_from(height + 2 - p)
+                    && i < rows.len()
+                {
+                    self.copy(rows[i - 1], rows[i]);
+                }
+                self.four_rows(simd, self.pass.centre_weights[level - 1], p, rows);
+            }
+        }
+        true
+    }
+
+    fn copy(&mut self, from: usize, to: usize) {
+        let (from, to) = (self.row(from), self.row(to));
+        self.rows.copy_within(from, to.start);
+    }
+
+    /// An iteration on rows b to e = p − 1 to p + 2. The results go to a to d.
+    #[inline(always)]
+    fn four_rows<S: Simd>(&mut self, simd: S, centre_weight: f32, p: isize, handles: [usize; ROWS + 2]) {
+        // Beyond the right border the field goes on with the last column. Where that ends a lane, see `after`.
+        let columns = self.xs.window.len();
+        if self.xs.at_end() && columns < self.len {
+            let place = |x: usize| x % self.vectors * S::F32_LANES + x / self.vectors;
+            let (to, from) = (place(columns), place(columns - 1));
+            for handle in &handles[1..=ROWS] {
+                let row = handle * self.stride;
+                self.rows[row + to] = self.rows[row + from];
+            }
+        }
+        let (block, shift) = ((p - 1).div_euclid(WORD_ROWS as isize), (p - 1).rem_euclid(WORD_ROWS as isize) as u32);
+        let words = &self.words[self.words(block)];
+        let ranges = handles.map(|handle| self.row(handle));
+        let rows = self.rows.get_disjoint_mut(ranges).unwrap_or_else(|_| unreachable!("no handle is given out twice"));
+        four_rows(simd, centre_weight, self.pass.time_step, rows, words, shift);
+    }
+
+    /// Writes the rows that are done to memory.
+    #[inline(always)]
+    fn leave<S: Simd>(&mut self, top: isize, rows: &mut [&mut [f32]]) {
+        let skipped = self.xs.own.start - self.xs.window.start;
+        for (i, handle) in self.fresh.into_iter().enumerate() {
+            let y = top - self.pass.centre_weights.len() as isize + i as isize - self.ys.own.start as isize;
+            if (0..self.ys.own.len() as isize).contains(&y) {
+                let from = self.row(handle);
+                self.lines[0].copy_from_slice(&self.rows[from]);
+                let line = lower(S::F32_LANES, &mut self.lines);
+                let row = &mut *rows[y as usize];
+                row.copy_from_slice(&line[skipped..skipped + row.len()]);
+            }
+        }
+    }
+}
+
+/// The bit of the `i`th of the rows that arrive together.
+#[inline(always)]
+fn first_bit(i: usize) -> u8 {
+    1 << (ROWS - 1 - i)
+}
+
+/// Lifts the first of `lines`; the result is in either of them, the other is used up.
+///
+/// A line is a matrix of as many rows as there are lanes, to be transposed. Each step puts the second half of the line
+/// between the first: of the index, the highest bit of the lane becomes the lowest of all.
+#[inline(always)]
+fn lift<'a, T: Copy>(lanes: usize, lines: &'a mut [&mut [T]; 2]) -> &'a [T] {
+    let [from, to] = lines;
+    let (mut from, mut to) = (&mut **from, &mut **to);
+    for _ in 0..lanes.ilog2() {
+        let (low, high) = from.split_at(from.len() / 2);
+        for ((pair, low), high) in to.as_chunks_mut::<2>().0.iter_mut().zip(low).zip(high) {
+            *pair = [*low, *high];
+        }
+        std::mem::swap(&mut from, &mut to);
+    }
+    from
+}
+
+/// The inverse of [`lift`].
+#[inline(always)]
+fn lower<'a>(lanes: usize, lines: &'a mut [&mut [f32]; 2]) -> &'a [f32] {
+    let [from, to] = lines;
+    let (mut from, mut to) = (&mut **from, &mut **to);
+    for _ in 0..lanes.ilog2() {
+        let (low, high) = to.split_at_mut(from.len() / 2);
+        for ((pair, low), high) in from.as_chunks::<2>().0.iter().zip(low).zip(high) {
+            [*low, *high] = *pair;
+        }
+        std::mem::swap(&mut from, &mut to);
+    }
+    from
+}
+
+/// One iteration on lifted rows b to e, between a and f. The results go to a to d, which are not needed any more: the
+/// walk along the rows keeps the left neighbours in registers.
+///
+/// `words << shift` has the mask of b as its sign, the next bits are those of c, d and e. Without fused multiply-add the
+/// products are rounded, too.
+#[inline(always)]
+fn four_rows<S: Simd>(
+    simd: S,
+    centre_weight: f32,
+    time_step: f32,
+    [a, b, c, d, e, f]: [&mut [f32]; ROWS + 2],
+    words: &[u32],
+    shift: u32,
+) {
+    let k = simd.splat_f32s(-centre_weight);
+    let dt = simd.splat_f32s(time_step);
+    let shift = simd.splat_u32s(shift);
+    let a = S::as_mut_simd_f32s(a).0;
+    // Equal lengths, seen by the compiler: no bounds checks in the loop.
+    let n = a.len();
+    let b = &mut S::as_mut_simd_f32s(b).0[..n];
+    let c = &mut S::as_mut_simd_f32s(c).0[..n];
+    let d = &mut S::as_mut_simd_f32s(d).0[..n];
+    let e = &S::as_simd_f32s(e).0[..n];
+    let f = &S::as_simd_f32s(f).0[..n];
+    let words = &S::as_simd_u32s(words).0[..n];
+    let Some(last) = n.checked_sub(1) else { return };
+    let end = [after(simd, b), after(simd, c), after(simd, d), after(simd, e)];
+    let mut left = [before(simd, b), before(simd, c), before(simd, d), before(simd, e)];
+    // A loop body as a macro: a closure would not be compiled for the vector unit.
+    macro_rules! walk {
+        ($i:expr, $right:expr) => {
+            let (i, right) = ($i, $right);
+            let centre = [b[i], c[i], d[i], e[i]];
+            let word = simd.wrapping_dyn_shl_u32s(words[i], shift);
+            a[i] = update(simd, k, dt, word, left[0], right[0], a[i], centre[0], centre[1]);
+            let word = simd.add_u32s(word, word);
+            b[i] = update(simd, k, dt, word, left[1], right[1], centre[0], centre[1], centre[2]);
+            let word = simd.add_u32s(word, word);
+            c[i] = update(simd, k, dt, word, left[2], right[2], centre[1], centre[2], centre[3]);
+            let word = simd.add_u32s(word, word);
+            d[i] = update(simd, k, dt, word, left[3], right[3], centre[2], centre[3], f[i]);
+            left = centre;
+        };
+    }
+    for i in 0..last {
+        walk!(i, [b[i + 1], c[i + 1], d[i + 1], e[i + 1]]);
+    }
+    walk!(last, end);
+    let _ = left;
+}
+
+/// The left neighbours of a lifted row's first vector: the last one, a lane further. Before the first column the field
+/// goes on with it, which matters at the image's border only.
+#[inline(always)]
+fn before<S: Simd>(simd: S, row: &[S::f32s]) -> S::f32s {
+    let first = simd.mask_between_m32s(0, 1).mask();
+    simd.select_f32s(first, row[0], simd.rotate_right_f32s(row[row.len() - 1], 1))
+}
+
+/// Likewise, the right neighbours of the last vector.
+#[inline(always)]
+fn after<S: Simd>(simd: S, row: &[S::f32s]) -> S::f32s {
+    let lanes = S::F32_LANES as u32;
+    let last = simd.mask_between_m32s(lanes - 1, lanes).mask();
+    simd.select_f32s(last, row[row.len() - 1], simd.rotate_left_f32s(row[0], 1))
+}
+
+/// A vector's new values: where the word's sign is set, those of eq. 3, else the old ones.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "all belong to one stencil")]
+fn update<S: Simd>(
+    simd: S,
+    k: S::f32s,
+    dt: S::f32s,
+    word: S::u32s,
+    left: S::f32s,
+    right: S::f32s,
+    up: S::f32s,
+    centre: S::f32s,
+    down: S::f32s,
+) -> S::f32s {
+    let sum = simd.add_f32s(simd.add_f32s(left, right), simd.add_f32s(up, down));
+    let change = simd.mul_add_e_f32s(k, centre, sum);
+    let changed = simd.mul_add_e_f32s(dt, change, centre);
+    let zero = simd.transmute_i32s_u32s(simd.splat_u32s(0));
+    simd.select_f32s(simd.less_than_i32s(simd.transmute_i32s_u32s(word), zero), changed, centre)
+}
