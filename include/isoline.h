@@ -570,7 +570,8 @@ isoline_status isoline_context_device(const isoline_context *context, isoline_de
 isoline_status isoline_context_set_memory_limit(isoline_context *context,
                                                 uint64_t bytes);
 
-// Gives pooled device memory and pinned host memory back to the system. What a running call uses stays.
+// Gives pooled device memory, pinned host memory and the main memory that the CPU keeps from call to call (at most
+// 320 MiB a context) back to the system. What a running call uses stays.
 //
 // `context`: not NULL. Errors: ISOLINE_NULL_POINTER. Any thread.
 isoline_status isoline_context_trim(isoline_context *context);

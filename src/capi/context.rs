@@ -71,7 +71,8 @@ pub unsafe extern "C" fn isoline_context_set_memory_limit(context: *mut isoline_
     guard(|| unsafe { self::context(context) }.map(|context| context.set_memory_limit(bytes)))
 }
 
-/// Gives pooled device memory and pinned host memory back to the system. What a running call uses stays.
+/// Gives pooled device memory, pinned host memory and the main memory that the CPU keeps from call to call (at most
+/// 320 MiB a context) back to the system. What a running call uses stays.
 ///
 /// `context`: not NULL. Errors: ISOLINE_NULL_POINTER. Any thread.
 #[unsafe(no_mangle)]
