@@ -181,7 +181,7 @@ fn cuda_device_images_give_the_pixels_of_host_images() {
         source.upload(input.view().into()).unwrap();
         let mut target = context.device_image(PixelType::F32, [131, 65, 3]).unwrap();
         edge_strength::run(&context, source.view(), &params, None, target.view_mut()).unwrap();
-        assert_eq!(target.download().unwrap(), expected.into_raw_vec_and_offset().0);
+        assert_eq!(target.download::<f32>().unwrap(), expected.into_raw_vec_and_offset().0);
     }
 }
 

@@ -11,7 +11,7 @@
 pub(super) mod find;
 mod memory;
 
-pub use memory::DeviceImage;
+pub use memory::{DeviceImage, DevicePixel};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 
 use super::DeviceInfo;

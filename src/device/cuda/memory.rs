@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::{Cuda, Stream, failed};
-use crate::error::{Error, Result, human_bytes};
+use crate::error::{Error, ErrorKind, Result, human_bytes};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype};
@@ -352,7 +352,7 @@ impl DeviceImage {
         Image::Device(self.pixels())
     }
 
-    /// As an output; the pixels must be f32.
+    /// As an output; each operation says which pixel type it writes.
     pub fn view_mut(&mut self) -> ImageMut<'_> {
         ImageMut::Device(self.pixels())
     }
@@ -390,19 +390,45 @@ impl DeviceImage {
         }
     }
 
-    /// The pixels, packed, x fastest. The pixels must be f32.
+    /// The pixels, packed, x fastest; `T` is their type.
     ///
     /// # Errors
     /// Another pixel type, or a device failure.
-    pub fn download(&self) -> Result<Vec<f32>> {
-        if self.pixel_type != PixelType::F32 {
-            return Err(Error::unsupported(format!("download takes f32 images, this is {}", self.pixel_type.name())));
+    pub fn download<T: DevicePixel>(&self) -> Result<Vec<T>> {
+        if self.pixel_type != T::TYPE {
+            return Err(Error::new(
+                ErrorKind::InvalidType,
+                format!("the device image is {}, but {} was asked for", self.pixel_type.name(), T::TYPE.name()),
+            ));
         }
-        let count = self.shape.iter().product::<usize>();
-        let mut values = vec![0f32; count];
-        let to = Side::Host { address: values.as_mut_ptr() as usize, bytes: count * 4 };
-        self.stream.copy(self.buffer.side(0), to, count * 4, 1, [count * 4; 2])?;
+        let mut values = vec![T::default(); self.shape.iter().product()];
+        let bytes = size_of_val(&*values);
+        let to = Side::Host { address: values.as_mut_ptr() as usize, bytes };
+        self.stream.copy(self.buffer.side(0), to, bytes, 1, [bytes; 2])?;
         self.stream.synchronize()?;
         Ok(values)
     }
 }
+
+/// A pixel that [`DeviceImage::download`] gives: u8, u16 or f32.
+pub trait DevicePixel: Copy + Default + sealed::Sealed {
+    /// Its type.
+    const TYPE: PixelType;
+}
+
+mod sealed {
+    /// Only numbers of which every bit pattern is one: the driver writes their bytes.
+    pub trait Sealed {}
+}
+
+macro_rules! device_pixel {
+    ($pixel:ty, $variant:ident) => {
+        impl sealed::Sealed for $pixel {}
+        impl DevicePixel for $pixel {
+            const TYPE: PixelType = PixelType::$variant;
+        }
+    };
+}
+device_pixel!(u8, U8);
+device_pixel!(u16, U16);
+device_pixel!(f32, F32);
