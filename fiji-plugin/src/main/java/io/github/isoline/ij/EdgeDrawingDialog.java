@@ -73,7 +73,8 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
                 2,
                 2,
                 new String[] {"Edge_map", "ROI_Manager", "Overlay", "Results_table"},
-                new boolean[] {s.edgeMap, s.roiManager, s.overlay, s.resultsTable});
+                new boolean[] {s.edgeMap, s.roiManager, s.overlay, s.resultsTable},
+                new String[] {"Outputs:", ""});
         dialog.addChoice("ROI_shape", EdgeDrawingSettings.SHAPES, s.roiShape);
         addNumber("Tolerance", s.tolerance, "pixels (polyline)");
         addNumber("Most_ROIs", s.mostRois, "(ROI Manager, overlay)");

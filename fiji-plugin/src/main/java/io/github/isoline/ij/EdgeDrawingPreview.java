@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import ij.IJ;
 import ij.ImageListener;
 import ij.ImagePlus;
 import ij.gui.Overlay;
@@ -15,6 +16,7 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * Shows on the current slice what settings would give, while the user still changes them. Computes
@@ -57,7 +59,10 @@ final class EdgeDrawingPreview implements ImageListener {
     /** Of each slice, null where it is not known; of the worker alone but for being forgotten. */
     private final GreyRange[] ranges;
 
+    // Of the worker alone:
+    private Context context;
     private PixelBuffer pixels;
+    private PixelBuffer edges;
 
     // Under the monitor of this:
     private Wish wish;
@@ -107,8 +112,10 @@ final class EdgeDrawingPreview implements ImageListener {
         } catch (java.lang.reflect.InvocationTargetException e) {
             throw new IllegalStateException(e.getCause());
         }
-        if (pixels != null) {
-            pixels.close();
+        for (PixelBuffer buffer : new PixelBuffer[] {pixels, edges}) {
+            if (buffer != null) {
+                buffer.close();
+            }
         }
     }
 
@@ -151,6 +158,19 @@ final class EdgeDrawingPreview implements ImageListener {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } finally {
+            giveBack();
+        }
+    }
+
+    /** The device's memory belongs to other programs from here on. */
+    private void giveBack() {
+        try {
+            if (context != null) {
+                context.trim();
+            }
+        } catch (IsolineException e) {
+            IJ.log(EdgeDrawingPlugin.COMMAND + ": " + e.getMessage());
         }
     }
 
@@ -175,31 +195,44 @@ final class EdgeDrawingPreview implements ImageListener {
             EventQueue.invokeLater(this::restore);
             return "";
         }
-        int minLength = (int) operation.minLength;
-        if (settings.isPaper()) {
-            // Its edge map has the short chains, too: all are fetched, and told apart when drawn.
-            operation.minLength = 1;
-        }
+        int width = image.getWidth();
+        int height = image.getHeight();
         if (pixels == null) {
-            pixels = new PixelBuffer(type, image.getWidth(), image.getHeight(), 1);
+            pixels = new PixelBuffer(type, width, height, 1);
+            edges = new PixelBuffer(PixelBuffer.Type.U8, width, height, 1);
         }
         pixels.write(0, StackJob.pixels(image, slice));
-        Context context = Contexts.of(settings.device);
+        context = Contexts.of(settings.device);
         EdgeDrawing.Result result =
-                operation.run(context, pixels, null, true, 1, (f, stage) -> !isOutdated());
+                operation.run(
+                        context,
+                        pixels,
+                        settings.edgeMap ? edges : null,
+                        true,
+                        1,
+                        (fraction, stage) -> !isOutdated());
         Segments segments = result.segments();
-        EventQueue.invokeLater(() -> show(segments, slice, minLength, settings.edgeMap));
-        int kept = 0;
-        for (int i = 0; i < segments.count(); i++) {
-            kept += segments.pointCount(i) >= minLength ? 1 : 0;
-        }
+        int[] rest = settings.edgeMap ? rest(segments, width, height) : new int[0];
+        EventQueue.invokeLater(() -> show(segments, rest, slice));
         return String.format(
                 Locale.ROOT,
                 "%d segments%s, %.1f ms on %s",
-                kept,
+                segments.count(),
                 image.getStackSize() > 1 ? " in this slice" : "",
                 result.report().seconds() * 1000,
                 result.report().device());
+    }
+
+    /** Pixels of the edge map that are in no segment. */
+    private int[] rest(Segments segments, int width, int height) {
+        byte[] map = new byte[width * height];
+        edges.read(0, map);
+        for (int i = 0; i < segments.count(); i++) {
+            for (int p = 0; p < segments.pointCount(i); p++) {
+                map[segments.y(i, p) * width + segments.x(i, p)] = 0;
+            }
+        }
+        return IntStream.range(0, map.length).filter(pixel -> map[pixel] != 0).toArray();
     }
 
     /**
@@ -228,7 +261,7 @@ final class EdgeDrawingPreview implements ImageListener {
         return range;
     }
 
-    private void show(Segments segments, int slice, int minLength, boolean showShort) {
+    private void show(Segments segments, int[] rest, int slice) {
         synchronized (this) {
             if (closed || last != null && !last.draw) {
                 return;
@@ -246,7 +279,7 @@ final class EdgeDrawingPreview implements ImageListener {
             shown.add(roi);
             image.setOverlay(shown);
         }
-        roi.set(segments, slice, minLength, showShort);
+        roi.set(segments, rest, slice);
         image.draw();
     }
 

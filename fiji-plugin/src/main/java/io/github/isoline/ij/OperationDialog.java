@@ -75,7 +75,10 @@ abstract class OperationDialog implements DialogListener {
 
     /** Writes the hint anew. On the event thread. */
     final void refreshHint() {
-        hint.setText(hintText());
+        String text = hintText();
+        hint.setText(text);
+        // The label paints its text: nothing else could read it.
+        hint.getAccessibleContext().setAccessibleDescription(text);
         if (hint.getPreferredSize().width > hint.getWidth()
                 || hint.getPreferredSize().height > hint.getHeight()) {
             dialog.pack();

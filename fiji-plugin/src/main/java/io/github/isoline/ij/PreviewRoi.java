@@ -15,14 +15,13 @@ import java.awt.Rectangle;
 final class PreviewRoi extends Roi {
     private static final long serialVersionUID = 1L;
 
-    /** Of chains that are on the edge map, but too short to be a segment. */
-    private static final Color SHORT = new Color(0xb0b0b0);
+    /** Of pixels that are on the edge map, but in no segment. */
+    private static final Color REST = new Color(0xb0b0b0);
 
     private final transient ImagePlus shown;
     private transient Segments segments;
     private int slice;
-    private int minLength;
-    private boolean showShort;
+    private transient int[] rest;
 
     PreviewRoi(ImagePlus shown) {
         super(0, 0, shown.getWidth(), shown.getHeight());
@@ -36,15 +35,13 @@ final class PreviewRoi extends Roi {
      * On the event thread.
      *
      * @param segments null for none
+     * @param rest pixels (y * width + x) to be drawn grey below them
      * @param slice the stack index they belong to
-     * @param minLength segments of fewer points are drawn grey
-     * @param showShort or not at all
      */
-    void set(Segments segments, int slice, int minLength, boolean showShort) {
+    void set(Segments segments, int[] rest, int slice) {
         this.segments = segments;
+        this.rest = rest;
         this.slice = slice;
-        this.minLength = minLength;
-        this.showShort = showShort;
     }
 
     @Override
@@ -56,12 +53,12 @@ final class PreviewRoi extends Roi {
         ((Graphics2D) g).setStroke(onePixelWide);
         Rectangle view = ic.getSrcRect();
         double zoom = ic.getMagnification();
+        drawRest(g, view, zoom);
         int[] x = new int[16];
         int[] y = new int[16];
         for (int i = 0; i < segments.count(); i++) {
             int points = segments.pointCount(i);
-            boolean tooShort = points < minLength;
-            if (tooShort && !showShort || isOutside(i, points, view)) {
+            if (isOutside(i, points, view)) {
                 continue;
             }
             boolean closed = segments.isClosed(i);
@@ -76,11 +73,24 @@ final class PreviewRoi extends Roi {
                 x[p] = (int) Math.floor((segments.x(i, point) - view.x + 0.5) * zoom);
                 y[p] = (int) Math.floor((segments.y(i, point) - view.y + 0.5) * zoom);
             }
-            g.setColor(tooShort ? SHORT : SegmentColours.of(i));
+            g.setColor(SegmentColours.of(i));
             if (count == 1) {
                 g.drawLine(x[0], y[0], x[0], y[0]);
             } else {
                 g.drawPolyline(x, y, count);
+            }
+        }
+    }
+
+    private void drawRest(Graphics g, Rectangle view, double zoom) {
+        g.setColor(REST);
+        int size = (int) Math.max(1, Math.round(zoom));
+        int width = shown.getWidth();
+        for (int pixel : rest) {
+            int x = pixel % width;
+            int y = pixel / width;
+            if (view.contains(x, y)) {
+                g.fillRect((int) ((x - view.x) * zoom), (int) ((y - view.y) * zoom), size, size);
             }
         }
     }

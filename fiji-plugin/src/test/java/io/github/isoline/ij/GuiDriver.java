@@ -71,7 +71,8 @@ final class GuiDriver {
                 driver.error();
                 break;
             default:
-                throw new IllegalArgumentException(args[0]);
+                new EdgeDrawingScenes(driver).play(args[0], image);
+                break;
         }
         System.exit(0);
     }
@@ -206,7 +207,7 @@ final class GuiDriver {
         say("current", title());
     }
 
-    private static Dialog dialog() throws Exception {
+    static Dialog dialog() throws Exception {
         Dialog[] found = new Dialog[1];
         await(
                 "a dialog",
@@ -221,7 +222,7 @@ final class GuiDriver {
         return found[0];
     }
 
-    private static Button button(Container root, String label) {
+    static Button button(Container root, String label) {
         for (Button button : all(root, Button.class)) {
             if (button.getLabel().trim().equals(label)) {
                 return button;
@@ -230,13 +231,13 @@ final class GuiDriver {
         throw new AssertionError("no button " + label);
     }
 
-    private static void press(Button button) {
+    static void press(Button button) {
         ActionEvent event =
                 new ActionEvent(button, ActionEvent.ACTION_PERFORMED, button.getLabel());
         Toolkit.getDefaultToolkit().getSystemEventQueue().postEvent(event);
     }
 
-    private static <T extends Component> List<T> all(Container root, Class<T> type) {
+    static <T extends Component> List<T> all(Container root, Class<T> type) {
         List<T> found = new ArrayList<>();
         for (Component child : root.getComponents()) {
             if (type.isInstance(child)) {
@@ -249,12 +250,12 @@ final class GuiDriver {
         return found;
     }
 
-    private static String title() {
+    static String title() {
         ImagePlus image = WindowManager.getCurrentImage();
         return image == null ? "" : image.getTitle();
     }
 
-    private static void await(String what, Callable<Boolean> condition) throws Exception {
+    static void await(String what, Callable<Boolean> condition) throws Exception {
         long end = System.currentTimeMillis() + PATIENCE_MS;
         while (!condition.call()) {
             if (System.currentTimeMillis() > end) {
@@ -264,14 +265,14 @@ final class GuiDriver {
         }
     }
 
-    private void picture(String name) throws Exception {
+    void picture(String name) throws Exception {
         IJ.wait(300);
         Rectangle screen = new Rectangle(Toolkit.getDefaultToolkit().getScreenSize());
         ImageIO.write(
                 new Robot().createScreenCapture(screen), "png", new File(pictures, name + ".png"));
     }
 
-    private static void say(String key, Object value) {
+    static void say(String key, Object value) {
         System.out.println(key + ": " + value);
     }
 }

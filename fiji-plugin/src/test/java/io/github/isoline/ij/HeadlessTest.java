@@ -1,5 +1,7 @@
 package io.github.isoline.ij;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -45,12 +47,17 @@ abstract class HeadlessTest {
         return image;
     }
 
-    /** Runs the command on an image as another plugin would, and returns the new image. */
+    /** Runs edge strength on an image as another plugin would, and returns the new image. */
     static ImagePlus run(ImagePlus image, String options) {
+        return run(COMMAND, image, options);
+    }
+
+    /** Runs a command on an image as another plugin would, and returns the new image. */
+    static ImagePlus run(String command, ImagePlus image, String options) {
         captured(
                 () -> {
                     WindowManager.setTempCurrentImage(image);
-                    IJ.run(COMMAND, options);
+                    IJ.run(command, options);
                     return "";
                 });
         ImagePlus result = WindowManager.getCurrentImage();
@@ -79,7 +86,7 @@ abstract class HeadlessTest {
     }
 
     /** ImageJ without a window logs to System.out. */
-    private static Outcome captured(Supplier<String> body) {
+    static Outcome captured(Supplier<String> body) {
         PrintStream before = System.out;
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         System.setOut(new PrintStream(bytes, true));
@@ -89,5 +96,12 @@ abstract class HeadlessTest {
         } finally {
             System.setOut(before);
         }
+    }
+
+    /** The log has one line, with these words and no stack trace. */
+    static void assertOneSentence(String log, String sentence) {
+        assertTrue(log.contains(sentence), log);
+        assertFalse(log.contains("\tat "), "a stack trace: " + log);
+        assertEquals(1, log.trim().split("\n").length, log);
     }
 }

@@ -188,10 +188,4 @@ class MacroTest extends HeadlessTest {
     private static String call(String options) {
         return "run(\"" + COMMAND + "\", \"" + options + "\");";
     }
-
-    private static void assertOneSentence(String log, String sentence) {
-        assertTrue(log.contains(sentence), log);
-        assertFalse(log.contains("\tat "), "a stack trace: " + log);
-        assertEquals(1, log.trim().split("\n").length, log);
-    }
 }

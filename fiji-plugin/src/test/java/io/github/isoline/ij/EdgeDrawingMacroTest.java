@@ -1,0 +1,250 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.ImageStack;
+import ij.gui.Overlay;
+import ij.gui.Roi;
+import ij.measure.ResultsTable;
+import ij.process.ImageConverter;
+import java.awt.event.KeyEvent;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a macro can ask of edge drawing, and how it ends when it asks for the impossible. */
+class EdgeDrawingMacroTest extends EdgeDrawingTest {
+    @Test
+    void outputsComeInAnyCombination() {
+        String[] outputs = {"edge_map", "overlay", "results_table"};
+        for (int chosen = 1; chosen < 1 << outputs.length; chosen++) {
+            ImagePlus image = open("coins.png");
+            ResultsTable.getResultsTable().reset();
+            StringBuilder options = new StringBuilder("min_length=30");
+            for (int i = 0; i < outputs.length; i++) {
+                options.append((chosen >> i & 1) == 1 ? " " + outputs[i] : "");
+            }
+            Outcome outcome = macro(image, call(options.toString()) + "return getTitle;");
+            boolean map = (chosen & 1) == 1;
+            assertEquals(map ? "Edges of coins.png" : "coins.png", outcome.returned, outcome.log);
+            int overlaid = image.getOverlay() == null ? 0 : image.getOverlay().size();
+            int rows = ResultsTable.getResultsTable().size();
+            assertEquals((chosen & 2) != 0, overlaid > 0);
+            assertEquals((chosen & 4) != 0, rows > 0);
+            assertTrue(outcome.log.contains("Edge Drawing: cpu"), outcome.log);
+            assertFalse(image.isLocked());
+        }
+    }
+
+    @Test
+    void resultsAreThereForTheMacro() {
+        Outcome outcome =
+                macro(
+                        open("coins.png"),
+                        call("min_length=15 results_table overlay")
+                                + "return \"\" + nResults + \"|\" + getResult(\"Segment\", 0)"
+                                + " + \"|\" + (getResult(\"Length (pixels)\", 0) >= 14)"
+                                + " + \"|\" + Overlay.size;");
+        String[] seen = outcome.returned.split("\\|");
+        assertTrue(Integer.parseInt(seen[0]) > 5, outcome.returned);
+        assertEquals("1", seen[1]);
+        assertEquals("1", seen[2]);
+        assertEquals(seen[0], seen[3]);
+    }
+
+    @Test
+    void secondImageGoesBelowTheFirstInTheTable() {
+        macro(open("coins.png"), call("min_length=40 results_table"));
+        int first = ResultsTable.getResultsTable().size();
+        macro(open("camera.png"), call("min_length=40 results_table"));
+        ResultsTable table = ResultsTable.getResultsTable();
+        assertTrue(table.size() > first);
+        assertEquals("coins.png", table.getLabel(first - 1));
+        assertEquals("camera.png", table.getLabel(first));
+        assertEquals(1, table.getValue("Segment", first));
+    }
+
+    @Test
+    void rememberedDialogValuesDoNotChangeMacros() {
+        ImagePlus image = open("coins.png");
+        byte[] before = (byte[]) edges(image, "").getProcessor().getPixels();
+        EdgeDrawingSettings other = new EdgeDrawingSettings();
+        other.profile = EdgeDrawingSettings.REFERENCE;
+        other.gradientThreshold = "99";
+        other.minLength = 77;
+        other.followTurns = true;
+        other.roiManager = true;
+        other.savePrefs();
+        EdgeDrawingSettings remembered = EdgeDrawingSettings.fromPrefs();
+        assertEquals(other.toString(), remembered.toString());
+        assertArrayEquals(before, (byte[]) edges(image, "").getProcessor().getPixels());
+        new EdgeDrawingSettings().savePrefs();
+    }
+
+    @Test
+    void settingsAreWrittenAsTheMacroThatRepeatsThem() throws BadInput {
+        EdgeDrawingSettings s =
+                EdgeDrawingSettings.fromMacro(
+                        "profile=reference operator=scharr gradient_threshold=12.5"
+                                + " anchor_threshold=0.25 scan_interval=3 min_length=0 follow_turns"
+                                + " range_min=-1 range_max=2.5 stack=current edge_map roi_manager"
+                                + " overlay results_table roi_shape=polyline tolerance=0.75"
+                                + " most_rois=123 roi_file=[/a b/c.zip] device=cpu");
+        assertEquals(s.toString(), EdgeDrawingSettings.fromMacro(s.toString()).toString());
+        assertTrue(s.toString().contains("gradient_threshold=12.5"), s.toString());
+        assertTrue(s.toString().contains(" min_length=0 follow_turns "), s.toString());
+        assertTrue(s.toString().contains("roi_file=[/a b/c.zip]"), s.toString());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "min_length=20                   | No output is chosen. Choose at least one of edge_map",
+                "edge_map gradient_threshold=-1  | gradient_threshold must be \"auto\" or a number of 0",
+                "edge_map gradient_threshold=low | gradient_threshold must be \"auto\" or a number of 0",
+                "edge_map gradient_threshold=NaN | gradient_threshold must be",
+                "edge_map anchor_threshold=-2    | anchor_threshold must be a number of 0 or more",
+                "edge_map scan_interval=0        | scan_interval must be a whole number of 1 or more",
+                "edge_map scan_interval=1.5      | scan_interval must be a whole number of 1 or more",
+                "edge_map min_length=-1          | min_length must be a whole number of 0 or more",
+                "edge_map min_length=1e12        | min_length must be a whole number",
+                "edge_map profile=fast           | profile must be one of paper, reference",
+                "edge_map operator=canny         | operator must be one of sobel, prewitt, scharr",
+                "edge_map stack=volume           | stack must be one of all, current",
+                "edge_map range_min=2 range_max=1| range_min must be less than range_max",
+                "edge_map range_min=0 range_max=9| are for 32-bit images",
+                "overlay roi_shape=spline        | roi_shape must be one of freeline, polyline",
+                "overlay tolerance=-1            | tolerance must be a number of 0 or more",
+                "overlay most_rois=0             | most_rois must be a whole number of 1 or more",
+                "edge_map=yes                    | edge_map is a switch: write edge_map alone",
+                "edge_map device=cuda:99         | cuda:99",
+                "edge_map minlength=3            | There is no macro key \"minlength\"",
+                "edges                           | not of the form key=value",
+                "roi_manager                     | Write roi_file=FILE.zip instead of roi_manager",
+                "roi_file=/no/such/folder/a.zip  | /no/such/folder/a.zip for the segments cannot be"
+            })
+    void impossibleWishesEndTheMacroWithOneSentence(String options, String sentence) {
+        ImagePlus image = open("microaneurysms.png");
+        Overlay own = new Overlay(new Roi(1, 2, 3, 4));
+        image.setOverlay(own);
+        Outcome outcome = macro(image, "\n" + call(options) + "print(\"went on\");");
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertFalse(outcome.log.contains("went on"), outcome.log);
+        assertOneSentence(outcome.log, sentence);
+        assertTrue(outcome.log.contains("(macro line 2)"), outcome.log);
+        assertFalse(image.isLocked());
+        assertSame(own, image.getOverlay());
+        assertEquals(0, ResultsTable.getResultsTable().size());
+        // And the plugin works on.
+        assertEquals(8, edges(image, "").getBitDepth());
+    }
+
+    @Test
+    void rgbImagesAreToldWhatToDo() {
+        ImagePlus rgb = open("microaneurysms.png");
+        new ImageConverter(rgb).convertToRGB();
+        Outcome outcome = macro(rgb, call("edge_map"));
+        assertEquals(ABORTED, outcome.returned);
+        assertOneSentence(outcome.log, "Edge drawing works on one channel");
+        assertTrue(outcome.log.contains("Image > Type > 8-bit"), outcome.log);
+    }
+
+    @Test
+    void noImageIsSaid() {
+        Outcome outcome = macro(null, call("edge_map"));
+        assertEquals(ABORTED, outcome.returned);
+        assertOneSentence(outcome.log, "No image is open");
+    }
+
+    @Test
+    void escapeCancelsAndLeavesNothingBehind() {
+        // Many slices that share their pixels: a long run in little memory.
+        byte[] pixels = new byte[1024 * 1024];
+        for (int i = 0; i < pixels.length; i++) {
+            pixels[i] = (byte) (i * 2654435761L >> 13);
+        }
+        ImageStack slices = new ImageStack(1024, 1024);
+        for (int i = 0; i < 2000; i++) {
+            slices.addSlice("", pixels);
+        }
+        ImagePlus film = new ImagePlus("film", slices);
+        Overlay own = new Overlay(new Roi(1, 2, 3, 4));
+        film.setOverlay(own);
+        Thread finger =
+                new Thread(
+                        () -> {
+                            IJ.wait(1500);
+                            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+                        });
+        finger.start();
+        Outcome outcome =
+                assertTimeoutPreemptively(
+                        Duration.ofSeconds(30),
+                        () -> macro(film, call("min_length=2000 overlay results_table")));
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertOneSentence(outcome.log, "Edge Drawing: cancelled");
+        assertSame(own, film.getOverlay());
+        assertEquals(0, ResultsTable.getResultsTable().size());
+        assertFalse(film.isLocked());
+        assertFalse(IJ.escapePressed());
+        assertEquals(8, edges(open("coins.png"), "").getBitDepth());
+    }
+
+    @Test
+    void moreSegmentsThanWantedAreSaidAndTheLongestKept() {
+        ImagePlus image = open("camera.png");
+        Roi[] all = overlay(image, "min_length=5");
+        assertTrue(all.length > 300, "only " + all.length);
+        double[] lengths = new double[all.length];
+        for (int i = 0; i < all.length; i++) {
+            lengths[i] = all[i].getFloatPolygon().npoints;
+        }
+        java.util.Arrays.sort(lengths);
+        ImagePlus again = open("camera.png");
+        Outcome outcome = macro(again, call("min_length=5 overlay results_table most_rois=37"));
+        Roi[] few = again.getOverlay().toArray();
+        assertEquals(37, few.length);
+        int sorted = all.length - 37;
+        double[] kept = new double[few.length];
+        int last = 0;
+        for (int i = 0; i < few.length; i++) {
+            kept[i] = few[i].getFloatPolygon().npoints;
+            // Still in order, and under the names they have among all.
+            int number = Integer.parseInt(few[i].getName().substring("segment-".length()));
+            assertTrue(number > last);
+            last = number;
+            assertEquals(all[number - 1].getFloatPolygon().npoints, kept[i]);
+        }
+        java.util.Arrays.sort(kept);
+        assertArrayEquals(java.util.Arrays.copyOfRange(lengths, sorted, all.length), kept);
+        assertTrue(outcome.log.contains("of " + all.length + " segments only the longest 37"));
+        assertTrue(outcome.log.contains("most_rois"), outcome.log);
+        assertEquals(all.length, ResultsTable.getResultsTable().size());
+    }
+
+    @Test
+    void fromJavaWithoutMacroOrWindowAnOutputMustBeNamed() {
+        ImagePlus horse = open("horse.png");
+        Outcome outcome =
+                captured(
+                        () -> {
+                            EdgeDrawingPlugin plugin =
+                                    (EdgeDrawingPlugin)
+                                            IJ.runPlugIn(
+                                                    horse, EdgeDrawingPlugin.class.getName(), "");
+                            assertNull(plugin.getResult());
+                            return "";
+                        });
+        assertOneSentence(outcome.log, "No output is chosen");
+    }
+}

@@ -1,0 +1,385 @@
+package io.github.isoline.ij;
+
+import static io.github.isoline.ij.GuiDriver.all;
+import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.button;
+import static io.github.isoline.ij.GuiDriver.dialog;
+import static io.github.isoline.ij.GuiDriver.press;
+import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.title;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.ImageStack;
+import ij.WindowManager;
+import ij.gui.MultiLineLabel;
+import ij.gui.Overlay;
+import ij.gui.Roi;
+import ij.gui.TextRoi;
+import ij.measure.ResultsTable;
+import ij.plugin.frame.Recorder;
+import ij.plugin.frame.RoiManager;
+import java.awt.Checkbox;
+import java.awt.Choice;
+import java.awt.Color;
+import java.awt.Dialog;
+import java.awt.EventQueue;
+import java.awt.TextField;
+import java.awt.Window;
+import java.util.List;
+
+/** A person who draws edges; see {@link GuiDriver}. */
+final class EdgeDrawingScenes {
+    private static final String COMMAND = "Edge Drawing...";
+    private static final String PREVIEW = "Isoline preview";
+    private static final int THRESHOLD = 0;
+
+    private final GuiDriver driver;
+
+    EdgeDrawingScenes(GuiDriver driver) {
+        this.driver = driver;
+    }
+
+    void play(String scene, ImagePlus image) throws Exception {
+        switch (scene) {
+            case "edge drawing preview":
+                preview(image);
+                break;
+            case "edge drawing outputs":
+                outputs(image);
+                break;
+            case "edge drawing stack":
+                stack(image);
+                break;
+            case "edge drawing closed image":
+                closedImage(image);
+                break;
+            case "edge drawing batch":
+                batch();
+                break;
+            case "edge drawing many":
+                many();
+                break;
+            case "edge drawing help":
+                IJ.doCommand(COMMAND);
+                Dialog before = dialog();
+                press(button(before, "Help"));
+                await("the help", () -> dialog() != before);
+                dialog().setLocation(0, 0);
+                driver.picture("edge-drawing-help");
+                say("help", dialog().getTitle());
+                break;
+            default:
+                throw new IllegalArgumentException(scene);
+        }
+    }
+
+    /** The preview comes, follows the settings, and Cancel gives the user's own overlay back. */
+    private void preview(ImagePlus image) throws Exception {
+        TextRoi note = new TextRoi(30, 30, "mine");
+        note.setStrokeColor(Color.yellow);
+        Overlay own = new Overlay(note);
+        image.setOverlay(own);
+        Dialog dialog = open();
+        await("a preview", () -> status(dialog).contains(" segments, "));
+        int first = segments(dialog);
+        driver.picture("edge-drawing-preview");
+        Overlay shown = image.getOverlay();
+        say("overlay during preview", shown.size() + " " + shown.get(1).getName());
+        say("hint", hint(dialog).replace('\n', '/'));
+
+        type(dialog, THRESHOLD, "-3");
+        await("a complaint", () -> !button(dialog, "OK").isEnabled());
+        say("complaint", hint(dialog).split("\n")[0]);
+        type(dialog, THRESHOLD, "60");
+        await(
+                "another preview",
+                () -> status(dialog).contains(" segments, ") && segments(dialog) < first);
+        driver.picture("edge-drawing-threshold");
+        say("fewer segments", segments(dialog) < first);
+
+        // What the user adds meanwhile is kept.
+        EventQueue.invokeAndWait(() -> image.getOverlay().add(new Roi(5, 5, 9, 9)));
+        Checkbox check = checkbox(dialog, "Preview");
+        toggle(check, false);
+        await("no preview", () -> image.getOverlay() == own);
+        toggle(check, true);
+        await("the preview again", () -> image.getOverlay() != own);
+        press(button(dialog, "Cancel"));
+        await("the end", () -> !dialog.isShowing() && image.getOverlay() == own);
+        IJ.wait(300);
+        say("overlay after cancel", (image.getOverlay() == own) + " " + own.size());
+        say("first is mine", own.get(0) == note);
+        say("hidden", image.getHideOverlay());
+        say("changed", image.changes);
+        say("images", WindowManager.getImageCount());
+
+        // None before, none after; and one that was hidden stays so.
+        image.setOverlay((Overlay) null);
+        Dialog again = open();
+        await("a preview", () -> image.getOverlay() != null);
+        press(button(again, "Cancel"));
+        await("no overlay", () -> image.getOverlay() == null);
+        image.setOverlay(own);
+        image.setHideOverlay(true);
+        Dialog third = open();
+        await("a preview", () -> image.getOverlay() != own);
+        say("overlay that was hidden", image.getOverlay().size() + " " + image.getHideOverlay());
+        press(button(third, "Cancel"));
+        await("own overlay", () -> image.getOverlay() == own);
+        IJ.wait(200);
+        say("still hidden", image.getHideOverlay());
+    }
+
+    /** All outputs at once, as the recorder sees them; another command runs in between. */
+    private void outputs(ImagePlus image) throws Exception {
+        Recorder recorder = new Recorder();
+        recorder.setLocation(20, 700);
+        Overlay own = new Overlay(new Roi(5, 5, 9, 9));
+        image.setOverlay(own);
+        Dialog dialog = open();
+        await("a preview", () -> status(dialog).contains(" segments, "));
+        // The image can be worked with while the dialog is open.
+        IJ.doCommand("Set... ");
+        await("a second dialog", () -> dialog() != dialog);
+        press(button(dialog(), "OK"));
+        await("one dialog", () -> dialog() == dialog);
+        type(dialog, THRESHOLD, "30");
+        for (String output : new String[] {"Edge map", "ROI Manager", "Overlay", "Results table"}) {
+            toggle(checkbox(dialog, output), true);
+        }
+        await("a preview", () -> status(dialog).contains(" segments, "));
+        driver.picture("edge-drawing-dialog");
+        press(button(dialog, "OK"));
+        await("an edge map", () -> title().startsWith("Edges of"));
+        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        IJ.wait(500);
+        RoiManager manager = RoiManager.getInstance();
+        ImagePlus edges = WindowManager.getCurrentImage();
+        edges.getWindow().setLocation(20, 110);
+        manager.setLocation(1000, 0);
+        WindowManager.getWindow("Results").setLocation(640, 600);
+        manager.select(image, 3);
+        manager.toFront();
+        WindowManager.getWindow("Results").toFront();
+        recorder.toFront();
+        driver.picture("edge-drawing-outputs");
+        say("title", edges.getTitle());
+        say("unit", edges.getCalibration().getUnit());
+        int rows = ResultsTable.getResultsTable().size();
+        say("same everywhere", rows > 10 && rows == manager.getCount());
+        say(
+                "overlay",
+                image.getOverlay().size() - rows + " " + (image.getOverlay().get(0) == own.get(0)));
+        say("edge map's overlay", edges.getOverlay().size());
+        say("name", manager.getRoi(3).getName());
+        say("table", ResultsTable.getResultsTable().getColumnHeadings().trim().replace('\t', ','));
+        say("selected length", image.getRoi() != null && image.getRoi().isLine());
+        String[] lines = recorder.getText().trim().split("\n");
+        for (String line : lines) {
+            if (line.contains("Edge Drawing")) {
+                say("recorded", line);
+            }
+        }
+        image.getWindow().toFront();
+        manager.runCommand(image, "Show All without labels");
+        driver.picture("edge-drawing-show-all");
+    }
+
+    /** A stack: the preview follows the slice. */
+    private void stack(ImagePlus cell) throws Exception {
+        ImageStack slices = new ImageStack(cell.getWidth(), cell.getHeight());
+        slices.addSlice(cell.getProcessor().duplicate());
+        slices.addSlice(cell.getProcessor().createProcessor(cell.getWidth(), cell.getHeight()));
+        slices.addSlice(cell.getProcessor().duplicate());
+        ImagePlus stack = new ImagePlus("stack", slices);
+        stack.show();
+        stack.getWindow().setLocation(620, 200);
+        Dialog dialog = open();
+        await("a preview", () -> status(dialog).contains(" segments in this slice"));
+        int first = segments(dialog);
+        say("scope", hint(dialog).split("\n")[0]);
+        EventQueue.invokeAndWait(() -> stack.setSlice(2));
+        await("an empty slice", () -> segments(dialog) == 0);
+        EventQueue.invokeAndWait(() -> stack.setSlice(3));
+        await("the third", () -> segments(dialog) == first);
+        driver.picture("edge-drawing-stack");
+        choose(dialog, "current");
+        await("the scope", () -> hint(dialog).contains("current slice only (3 of 3)"));
+        for (String output : new String[] {"Edge map", "Overlay"}) {
+            toggle(checkbox(dialog, output), output.equals("Overlay"));
+        }
+        press(button(dialog, "OK"));
+        // The preview's overlay, with its one element, goes first.
+        await("segments", () -> stack.getOverlay() != null && stack.getOverlay().size() > 10);
+        say("segments", (stack.getOverlay().size() == first) + " " + (first > 10));
+        say("position", stack.getOverlay().get(0).getPosition());
+        say("images", WindowManager.getImageCount());
+    }
+
+    /** Who closes the image closes the dialog. */
+    private void closedImage(ImagePlus image) throws Exception {
+        Dialog dialog = open();
+        await("a preview", () -> status(dialog).contains(" segments, "));
+        EventQueue.invokeAndWait(
+                () -> {
+                    image.changes = false;
+                    image.close();
+                });
+        await("no dialog", () -> !dialog.isShowing());
+        IJ.wait(500);
+        say("images", WindowManager.getImageCount());
+        int dialogs = 0;
+        for (Window window : Window.getWindows()) {
+            dialogs += window instanceof Dialog && window.isShowing() ? 1 : 0;
+        }
+        say("dialogs", dialogs);
+    }
+
+    /** In batch mode a macro has a hidden ROI Manager; outside of it there is the window. */
+    private void batch() {
+        String code =
+                "run(\"Edge Drawing...\", \"min_length=40 roi_manager edge_map\");\n"
+                        + "n = roiManager(\"count\");\n"
+                        + "return \"\" + n + \"|\" + getTitle + \"|\" + nImages;";
+        String hidden = IJ.runMacro("setBatchMode(true);\n" + code);
+        say("batch", hidden);
+        say("window after batch", RoiManager.getRawInstance() != null);
+        String open = IJ.runMacro("selectImage(1);\n" + code);
+        say("macro", open);
+        say("window after macro", RoiManager.getRawInstance() != null);
+        say("same", hidden.split("\\|")[0].equals(open.split("\\|")[0]));
+    }
+
+    /** Noise in a large image: very many segments, and windows that answer all the while. */
+    private void many() throws Exception {
+        int side = 4096;
+        ij.process.ByteProcessor noise = new ij.process.ByteProcessor(side, side);
+        java.util.Random random = new java.util.Random(1);
+        random.nextBytes((byte[]) noise.getPixels());
+        ImagePlus image = new ImagePlus("noise", noise);
+        image.show();
+        image.getWindow().setLocation(400, 20);
+        Dialog dialog = open();
+        long[] worst = {0};
+        boolean[] over = {false};
+        Thread pulse =
+                new Thread(
+                        () -> {
+                            while (!over[0]) {
+                                long asked = System.nanoTime();
+                                try {
+                                    EventQueue.invokeAndWait(() -> {});
+                                } catch (Exception e) {
+                                    return;
+                                }
+                                worst[0] =
+                                        Math.max(worst[0], (System.nanoTime() - asked) / 1_000_000);
+                                IJ.wait(5);
+                            }
+                        });
+        pulse.start();
+        type(dialog, 3, "2");
+        await("a preview", () -> status(dialog).contains(" segments, "));
+        IJ.wait(1000);
+        say("status", status(dialog));
+        say("worst wait of the event thread in preview", worst[0]);
+        worst[0] = 0;
+        for (String output : new String[] {"Edge map", "ROI Manager", "Overlay", "Results table"}) {
+            toggle(checkbox(dialog, output), true);
+        }
+        long began = System.nanoTime();
+        press(button(dialog, "OK"));
+        await("rows", () -> title().startsWith("Edges of"));
+        IJ.wait(1000);
+        over[0] = true;
+        say("seconds", (System.nanoTime() - began) / 1e9);
+        say("worst wait of the event thread in run", worst[0]);
+        say("rows", ResultsTable.getResultsTable().size());
+        say("rois", RoiManager.getInstance().getCount());
+        say("log", IJ.getLog().trim());
+        driver.picture("edge-drawing-many");
+    }
+
+    private static Dialog open() throws Exception {
+        IJ.doCommand(COMMAND);
+        Dialog dialog = dialog();
+        dialog.setLocation(20, 130);
+        return dialog;
+    }
+
+    private static void type(Dialog dialog, int field, String text) throws Exception {
+        List<TextField> fields = all(dialog, TextField.class);
+        EventQueue.invokeAndWait(() -> fields.get(field).setText(text));
+    }
+
+    private static Checkbox checkbox(Dialog dialog, String label) {
+        for (Checkbox box : all(dialog, Checkbox.class)) {
+            if (box.getLabel().trim().equals(label)) {
+                return box;
+            }
+        }
+        throw new AssertionError("no checkbox " + label);
+    }
+
+    private static void toggle(Checkbox box, boolean state) throws Exception {
+        EventQueue.invokeAndWait(
+                () -> {
+                    box.setState(state);
+                    for (java.awt.event.ItemListener listener : box.getItemListeners()) {
+                        listener.itemStateChanged(
+                                new java.awt.event.ItemEvent(
+                                        box,
+                                        java.awt.event.ItemEvent.ITEM_STATE_CHANGED,
+                                        box.getLabel(),
+                                        state ? 1 : 2));
+                    }
+                });
+    }
+
+    private static void choose(Dialog dialog, String word) throws Exception {
+        EventQueue.invokeAndWait(
+                () -> {
+                    for (Choice choice : all(dialog, Choice.class)) {
+                        for (int i = 0; i < choice.getItemCount(); i++) {
+                            if (choice.getItem(i).equals(word)) {
+                                choice.select(i);
+                                for (java.awt.event.ItemListener l : choice.getItemListeners()) {
+                                    l.itemStateChanged(
+                                            new java.awt.event.ItemEvent(
+                                                    choice,
+                                                    java.awt.event.ItemEvent.ITEM_STATE_CHANGED,
+                                                    word,
+                                                    1));
+                                }
+                            }
+                        }
+                    }
+                });
+    }
+
+    private static String hint(Dialog dialog) {
+        StringBuilder text = new StringBuilder();
+        for (MultiLineLabel label : all(dialog, MultiLineLabel.class)) {
+            String description = label.getAccessibleContext().getAccessibleDescription();
+            text.append(description == null ? "" : description + "\n");
+        }
+        return text.toString();
+    }
+
+    private static String status(Dialog dialog) {
+        for (String line : hint(dialog).split("\n")) {
+            if (line.startsWith("Preview: ")) {
+                return line;
+            }
+        }
+        return "";
+    }
+
+    private static int segments(Dialog dialog) {
+        String[] words = status(dialog).split(" ");
+        return words.length > 2 && words[2].startsWith("segments")
+                ? Integer.parseInt(words[1])
+                : -1;
+    }
+}
