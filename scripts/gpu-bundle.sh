@@ -13,7 +13,7 @@ rm -rf "$bundle"
 mkdir -p "$bundle"
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-mkdir -p "$stage"/{rust,bench,c,lib,imagej,macros,oracle,system}
+mkdir -p "$stage"/{rust,bench,c,lib,imagej,macros,system}
 
 echo "gpu-bundle: Rust tests and benches"
 executables() { # executables CARGO-ARGUMENTS...: "kind name path" a line
@@ -63,7 +63,7 @@ cp -r tests/data "$stage/data"
 # Comparisons with other libraries through the C API, in Python.
 for program in tests/*_oracle.py; do
     if [ -e "$program" ]; then
-        cp "$program" "$stage/oracle/"
+        cp "$program" "$stage/"
     fi
 done
 

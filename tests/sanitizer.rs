@@ -1,10 +1,25 @@
-//! Edge strength: every variant, pixel type and start; small and large grids.
+//! Every CUDA kernel of edge strength at least once, on images small enough for NVIDIA's compute-sanitizer (memcheck,
+//! racecheck, initcheck: see `scripts/gpu-run.sh`). Results are compared with the CPU's, bit for bit where the CPU has
+//! fused multiply-add, so that they are worth something without the sanitizer too. Skipped, saying why, where there is no
+//! CUDA device.
 
-use crate::common::{assert_close, assert_same, few_sizes};
-use crate::{contexts, sizes};
+mod common;
+
+use common::{assert_close, assert_same, few_sizes};
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
 use isoline::{Context, DeviceKind, Image, PixelType};
 use ndarray::Array3;
+
+/// CUDA and CPU contexts, or `None` after saying why there is none.
+fn contexts() -> Option<(Context, Context)> {
+    match Context::new("cuda") {
+        Ok(cuda) => Some((cuda, Context::new("cpu").expect("the CPU is always there"))),
+        Err(error) => {
+            eprintln!("skipped, needs CUDA: {error}");
+            None
+        }
+    }
+}
 
 /// Depth, height, width: one pixel, thin ones, less and more than a tile, odd ones, one that is several tiles each way.
 const SLICES: [[usize; 3]; 6] = [[1, 1, 1], [1, 1, 40], [1, 33, 31], [2, 70, 129], [1, 131, 67], [3, 260, 517]];
@@ -18,6 +33,11 @@ const FEW_VOLUMES: [[usize; 3]; 1] = [[20, 45, 97]];
 const ITERATIONS: u64 = 39;
 /// Likewise: 4 + 2 + 1.
 const FEW_ITERATIONS: u64 = 7;
+
+/// All of the sizes (depth, height, width), or the few of them.
+fn sizes(all: &'static [[usize; 3]], few: &'static [[usize; 3]]) -> &'static [[usize; 3]] {
+    if few_sizes() { few } else { all }
+}
 
 /// A few shape pixels on a slope, so that starting from the image differs from starting from the mask.
 fn value([z, y, x]: [usize; 3]) -> u8 {
