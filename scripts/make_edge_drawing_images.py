@@ -24,7 +24,7 @@ DOTS = 100  # an inch
 COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
 DIRECTIONS = numpy.array([[255, 255, 255], [68, 119, 170], [238, 102, 119]], numpy.uint8)
 HEAD = (slice(40, 200), slice(150, 310))  # of camera: the man's head and his camera
-LENS = (slice(80, 144), slice(210, 274))
+HANDS = (slice(112, 176), slice(246, 310))
 MAN = (slice(30, 350), slice(90, 410))
 
 
@@ -103,7 +103,7 @@ def steps(context, out):
     camera = grey("camera")
     smoothed, gradient, direction, anchors = context.maps(camera)
     edges, _ = context.edge_drawing(camera)
-    row = Row(out, "edge_drawing_steps", 5, LENS)
+    row = Row(out, "edge_drawing_steps", 5, HANDS)
     row.image("1 smoothed", smoothed)
     row.image("2 gradient", numpy.minimum(gradient, 400), (0, 400), "gray_r")
     row.image("2 direction", DIRECTIONS[direction])
@@ -153,20 +153,21 @@ def min_length(context, out):
 
 def follow_turns(context, out):
     camera = grey("camera")
-    row = Row(out, "edge_drawing_follow_turns", 4, LENS)
+    row = Row(out, "edge_drawing_follow_turns", 4, HEAD)
     for follow in (0, 1):
-        edges, segments = context.edge_drawing(camera, follow_turns=follow, gradient_threshold=36, anchor_threshold=30)
-        row.edges(f"follow_turns {follow}" + ("" if follow else " (default)") + ", anchor_threshold 30", edges)
-        row.segments("its segments", camera, segments, 1.8)
+        edges, segments = context.edge_drawing(camera, follow_turns=follow, scan_interval=16, gradient_threshold=60,
+                                               anchor_threshold=30)
+        row.edges(f"follow_turns {follow}" + ("" if follow else " (default)"), edges)
+        row.segments("its segments", camera, segments, 1.5)
     row.save()
 
 
 def edge_operator(context, out):
     camera = grey("camera")
     row = Row(out, "edge_drawing_operator", 3, MAN)
-    for name, threshold in (("prewitt", 27), ("sobel", 36), ("scharr", 144)):
-        edges, _ = context.edge_drawing(camera, operator=name, gradient_threshold=threshold, anchor_threshold=8)
-        row.edges(f"{name}, gradient_threshold {threshold}", edges)
+    for name, threshold, anchor in (("sobel", 36, 8), ("prewitt", 27, 6), ("scharr", 144, 32)):
+        edges, _ = context.edge_drawing(camera, operator=name, gradient_threshold=threshold, anchor_threshold=anchor)
+        row.edges(f"{name}, thresholds {threshold} and {anchor}", edges)
     row.save()
 
 
