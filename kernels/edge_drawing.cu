@@ -1,6 +1,6 @@
 // Edge drawing: smoothing, gradient and direction, anchors, linking (paper: sections 2.2.1 to 2.2.4).
 //
-//   tile_{u8,u16,f32}   all four steps of a tile, edge_drawing_tile.cuh
+//   tile_*              all four steps of a tile, edge_drawing_tile.cuh
 //   rest_{16,32}        the walks that are longer than a tile's halo, edge_drawing_rest.cuh
 //   smooth_, maps_      the intermediate maps, when they are asked for, edge_drawing_maps.cuh
 //   count, offsets, gather_   the gradients of the edge pixels, for segments
@@ -12,15 +12,22 @@
 #include "edge_drawing_rest.cuh"
 #include "edge_drawing_tile.cuh"
 
-#define ISOLINE_ED_TILE(NAME, PIXEL, BLOCKS)                                                                         \
-    extern "C" __global__ void __launch_bounds__(ED_WARPS *WARP, BLOCKS)                                             \
+// Tiles of 64 rows for large images; of 32 where those would not fill the device.
+constexpr int TILE_BLOCKS = 4;   // of a multiprocessor: 128 registers a thread
+#define ISOLINE_ED_TILE(NAME, PIXEL, ROWS, SMALL)                                                                    \
+    extern "C" __global__ void __launch_bounds__(ED_WARPS *WARP, TILE_BLOCKS)                                        \
     NAME(const __grid_constant__ isoline_ed_job job)                                                                 \
     {                                                                                                                \
-        tile_kernel<PIXEL>(job);                                                                                     \
+        tile_kernel<Tile<PIXEL, ROWS, SMALL>>(job);                                                                  \
     }
-ISOLINE_ED_TILE(isoline_ed_tile_u8, unsigned char, 5)
-ISOLINE_ED_TILE(isoline_ed_tile_u16, unsigned short, 4)
-ISOLINE_ED_TILE(isoline_ed_tile_f32, float, 4)
+ISOLINE_ED_TILE(isoline_ed_tile_u8_64, unsigned char, 64, true)
+ISOLINE_ED_TILE(isoline_ed_tile_u8_32, unsigned char, 32, true)
+ISOLINE_ED_TILE(isoline_ed_tile_u8_scharr_64, unsigned char, 64, false)
+ISOLINE_ED_TILE(isoline_ed_tile_u8_scharr_32, unsigned char, 32, false)
+ISOLINE_ED_TILE(isoline_ed_tile_u16_64, unsigned short, 64, false)
+ISOLINE_ED_TILE(isoline_ed_tile_u16_32, unsigned short, 32, false)
+ISOLINE_ED_TILE(isoline_ed_tile_f32_64, float, 64, false)
+ISOLINE_ED_TILE(isoline_ed_tile_f32_32, float, 32, false)
 #undef ISOLINE_ED_TILE
 
 #define ISOLINE_ED_REST(NAME, WORD)                                                                                  \

@@ -3,9 +3,10 @@
 #include "edge_drawing_word.cuh"
 
 constexpr int REST_WARPS = 8;
-constexpr int REST_WORDS = 4;   // words of `pending` a lane
-constexpr int REST_FULL = WARP / 2;
-constexpr int REST_LIST = WARP * 32 + REST_FULL;
+constexpr int REST_SECTOR = 8;   // words of `pending` that memory gives at once
+constexpr int REST_LIST = WARP * 32;
+
+constexpr u32 REST_AHEAD = 8;   // pixels that are brought to the cache ahead of a walk
 
 // One state: a pixel and a heading along its direction.
 struct RestState {
@@ -13,27 +14,13 @@ struct RestState {
     bool plus;
 };
 
-template <typename WORD>
-__device__ __forceinline__ u32 rest_word(const isoline_ed_job &job, u32 x, u32 y)
-{
-    // Beyond the image a walk sees no gradient. Marks change while this runs, so the first-level cache is passed by.
-    if (x >= job.width || y >= job.height) return 0;
-    return __ldcg(static_cast<const WORD *>(job.map) + y * job.map_pitch + x);
-}
-
-// Claims states of a pixel; returns which of them were free.
+// Claims states of a pixel and marks it; returns which of them were free.
 template <typename WORD>
 __device__ __forceinline__ u32 rest_claim(const isoline_ed_job &job, u32 x, u32 y, u32 states)
 {
     const u64 at = y * job.map_pitch + x;
-    u32 shift = 0;
-    u32 *word;
-    if (sizeof(WORD) == 2) {
-        word = static_cast<u32 *>(job.map) + at / 2;
-        shift = at % 2 * 16;
-    } else {
-        word = static_cast<u32 *>(job.map) + at;
-    }
+    const u32 shift = sizeof(WORD) == 2 ? at % 2 * 16 : 0;
+    u32 *word = static_cast<u32 *>(job.map) + at * sizeof(WORD) / sizeof(u32);
     const u32 before = atomicOr(word, states << shift) >> shift;
     if (job.edges) job.edges[y * job.edge_pitch + x] = 255;
     if (job.bits) atomicOr(&job.bits[y * job.bit_pitch + x / 32], 1u << (x % 32));
@@ -42,114 +29,112 @@ __device__ __forceinline__ u32 rest_claim(const isoline_ed_job &job, u32 x, u32 
 
 // Walks on from a state that is walked already. FOLLOW: states across a turn are claimed and walked as well; of two, one
 // is kept for later on a list that runs through job.next, where each pixel is put at most once. Without it a walk cannot
-// come back to where it was, so it need not wait for the answer to its claims: where two meet, both may go on.
+// come back to where it was, so it need not wait for the answer to its claims: where two meet, both may go on. Marks are
+// read through the first-level cache: one that was set since may be missed, which only costs another claim.
 template <typename WORD, bool FOLLOW>
 __device__ __forceinline__ void rest_walk(const isoline_ed_job &job, RestState state)
 {
     using W = Word<WORD>;
     constexpr u32 NONE = 0xFFFFFFFFu;
+    const WORD *map = static_cast<const WORD *>(job.map);
+    const long long pitch = static_cast<long long>(job.map_pitch);
     u32 later = NONE;
-    u32 direction = rest_word<WORD>(job, state.x, state.y) & W::VERTICAL;
     for (;;) {
-        // 1. The three pixels ahead; indices beyond the border wrap to huge ones.
-        const u32 one = state.plus ? 1u : 0xFFFFFFFFu;
-        u32 x = state.x, y = state.y, dx = 0, dy = 0;
-        if (direction) y += one, dx = 1;
-        else x += one, dy = 1;
-        const u32 a = rest_word<WORD>(job, x - dx, y - dy), s = rest_word<WORD>(job, x, y);
-        const u32 b = rest_word<WORD>(job, x + dx, y + dy);
-        const u32 ga = a & W::GRADIENT, gs = s & W::GRADIENT, gb = b & W::GRADIENT;
-        u32 word = s;
-        if (ga > gs && ga > gb) word = a, x -= dx, y -= dy;
-        if (gb > gs && gb > ga) word = b, x += dx, y += dy;
+        // Along the walk, and across: the position, how many there are, and the way from one to the next in memory.
+        const WORD *at = map + static_cast<long long>(state.y) * pitch + state.x;
+        const u32 direction = __ldca(at) & W::VERTICAL;
+        u32 across = direction ? state.x : state.y;
+        const u32 last_across = (direction ? job.width : job.height) - 1;
+        u32 along = direction ? state.y : state.x;
+        u32 left = state.plus ? (direction ? job.height : job.width) - 1 - along : along;
+        const long long across_step = direction ? 1 : pitch, plus_step = direction ? pitch : 1;
+        const long long step = state.plus ? plus_step : -plus_step;
+        const u32 own = state.plus ? 2 : 1;
 
-        // 2. On to it, unless that state is walked already.
-        bool on = false;
-        if (word & W::GRADIENT) {
+        bool turned = false;
+        while (left > 0) {
+            // 1. The three pixels ahead; beyond the image there is no gradient.
+            at += step;
+            along += state.plus ? 1u : 0xFFFFFFFFu;
+            --left;
+            const bool has_a = across > 0, has_b = across < last_across;
+            const u32 a_word = __ldca(has_a ? at - across_step : at), s = __ldca(at);
+            const u32 b_word = __ldca(has_b ? at + across_step : at);
+            if (left > REST_AHEAD) asm volatile("prefetch.global.L1 [%0];" ::"l"(at + REST_AHEAD * step));
+            const u32 ga = has_a ? a_word & W::GRADIENT : 0, gs = s & W::GRADIENT;
+            const u32 gb = has_b ? b_word & W::GRADIENT : 0;
+            u32 word = s;
+            if (ga > gs && ga > gb) word = a_word, --across, at -= across_step;
+            if (gb > gs && gb > ga) word = b_word, ++across, at += across_step;
+
+            // 2. On to it, unless that state is walked already.
+            if ((word & W::GRADIENT) == 0) break;
             const bool turns = (word & W::VERTICAL) != direction;
-            u32 states = turns ? (FOLLOW ? WALKED : 0) : state.plus ? 2 : 1;
-            states &= ~word;
-            if (states) {
-                const u32 free = rest_claim<WORD>(job, x, y, states);
-                if (FOLLOW) states = free;
-            }
-            if (states) {
-                on = true;
-                if (FOLLOW && states == WALKED) {
-                    const u32 index = y * job.width + x;
-                    job.next[index] = later;
-                    later = index;
+            if (!FOLLOW && turns) break;
+            u32 states = (turns ? WALKED : own) & ~word;
+            if (states == 0) break;
+            const u32 x = direction ? across : along, y = direction ? along : across;
+            const u32 free = rest_claim<WORD>(job, x, y, states);
+            if (FOLLOW) {
+                if (free == 0) break;
+                if (turns) {
+                    if (free == WALKED) {
+                        const u32 index = y * job.width + x;
+                        job.next[index] = later;
+                        later = index;
+                    }
+                    state = RestState{x, y, (free & 2u) != 0};
+                    turned = true;
+                    break;
                 }
-                state = RestState{x, y, (states & 2u) != 0};
-                direction = word & W::VERTICAL;
             }
         }
+        if (!FOLLOW) return;
+        if (turned) continue;
 
-        // 3. Else one that was kept: the minus heading of a pixel.
-        if (!on) {
-            if (!FOLLOW || later == NONE) return;
-            const u32 index = later;
-            later = job.next[index];
-            state = RestState{index % job.width, index / job.width, false};
-            direction = rest_word<WORD>(job, state.x, state.y) & W::VERTICAL;
-        }
+        // 3. One that was kept: the minus heading of a pixel.
+        if (later == NONE) return;
+        state = RestState{later % job.width, later / job.width, false};
+        later = job.next[later];
     }
 }
 
-// Warp <-> 4 * 32 words of `pending`, in which a lane loads four neighbours; block 32, 8; grid ceil(words / 1024). Reads
-// 1/8 byte a pixel, and what the walks touch.
+// Lane <-> word of `pending`; a warp has four sectors of 8 words, far from each other, so that the long walks that begin
+// along an edge fall to different warps. Block 32, 8; grid ceil(words / 256). Reads 1/8 byte a pixel, and what the walks
+// touch.
 template <typename WORD>
 __device__ __forceinline__ void rest_kernel(const isoline_ed_job &job)
 {
     __shared__ unsigned short lists[REST_WARPS][REST_LIST];
     wait_for_previous_launch();
-    const int lane = threadIdx.x;
+    const u32 lane = threadIdx.x;
     unsigned short *list = lists[threadIdx.y];
     const u64 words = job.bit_pitch * job.height;
-    const u64 first = (static_cast<u64>(blockIdx.x) * REST_WARPS + threadIdx.y) * (REST_WORDS * WARP);
-    if (first >= words) return;
+    const u64 warp = static_cast<u64>(blockIdx.x) * REST_WARPS + threadIdx.y;
+    const u64 warps = (words + WARP - 1) / WARP;
+    if (warp >= warps) return;
 
-    u32 own[REST_WORDS];
-    bool any = false;
+    auto word_of = [&](u32 l) { return (warp + l / REST_SECTOR * warps) * REST_SECTOR + l % REST_SECTOR; };
+    u32 bits = word_of(lane) < words ? job.pending[word_of(lane)] : 0;
+    if (!__any_sync(ALL_LANES, bits != 0)) return;
+
+    // The anchors of all lanes in one list, so that all lanes walk: two headings an anchor.
+    const u32 own = __popc(bits);
+    u32 before = own;
 #pragma unroll
-    for (int i = 0; i < REST_WORDS; ++i) {
-        const u64 at = first + i * WARP + lane;
-        own[i] = at < words ? job.pending[at] : 0;
-        any |= own[i] != 0;
+    for (u32 step = 1; step < WARP; step *= 2) {
+        const u32 other = __shfl_up_sync(ALL_LANES, before, step);
+        if (lane >= step) before += other;
     }
-    if (!__any_sync(ALL_LANES, any)) return;
-
-    auto walk = [&](u32 entry, bool plus) {
-        const u64 word = first + entry / 32;
-        const u64 y = word / job.bit_pitch;
-        const u32 x = static_cast<u32>(word - y * job.bit_pitch) * 32 + entry % 32;
-        const RestState state{x, static_cast<u32>(y), plus};
+    const u32 count = __shfl_sync(ALL_LANES, before, WARP - 1);
+    for (u32 to = before - own; bits; bits &= bits - 1)
+        list[to++] = static_cast<unsigned short>(lane * 32 + __ffs(bits) - 1);
+    __syncwarp();
+    for (u32 i = lane / 2; i < count; i += WARP / 2) {
+        const u64 word = word_of(list[i] / 32), y = word / job.bit_pitch;
+        const u32 x = static_cast<u32>(word - y * job.bit_pitch) * 32 + list[i] % 32;
+        const RestState state{x, static_cast<u32>(y), lane % 2 != 0};
         if (job.follow_turns) rest_walk<WORD, true>(job, state);
         else rest_walk<WORD, false>(job, state);
-    };
-    int count = 0;
-#pragma unroll
-    for (int i = 0; i < REST_WORDS; ++i) {
-        u32 bits = own[i];
-        const int mine = __popc(bits);
-        int before = mine;
-#pragma unroll
-        for (int step = 1; step < static_cast<int>(WARP); step *= 2) {
-            const int other = __shfl_up_sync(ALL_LANES, before, step);
-            if (lane >= step) before += other;
-        }
-        int to = count + before - mine;
-        count += __shfl_sync(ALL_LANES, before, WARP - 1);
-        while (bits) {
-            list[to++] = static_cast<unsigned short>((i * WARP + lane) * 32 + __ffs(bits) - 1);
-            bits &= bits - 1;
-        }
-        __syncwarp();
-        while (count >= REST_FULL) {
-            walk(list[count - REST_FULL + lane / 2], lane % 2);
-            count -= REST_FULL;
-        }
-        __syncwarp();
     }
-    if (lane / 2 < count) walk(list[lane / 2], lane % 2);
 }

@@ -12,11 +12,10 @@
 //   phase D  the block's own part goes to memory.
 #pragma once
 #include "edge_drawing_word.cuh"
+#include <cuda_fp16.h>
 
 constexpr int ED_WARPS = 4;
-constexpr int ED_ROWS = 64;
-constexpr int ED_CHUNK = ED_ROWS / ED_WARPS;
-constexpr int ED_STEPS = 4;
+constexpr int ED_STEPS = 3;
 constexpr int ED_HALO_X = 8;
 constexpr int ED_HALO_Y = ED_STEPS + 1;
 constexpr int ED_GROUP = 8;    // pixels whose bits are a byte
@@ -29,28 +28,34 @@ constexpr int ED_RING = 2 * ED_SMOOTH + 1;
 constexpr int ED_AHEAD = 2;    // rows of pixels on the way
 static_assert(ED_HALO_X >= ED_REACH + 1 + ED_STEPS, "gradients, the anchor's comparison and the steps need a halo each");
 static_assert(ED_HALO_X == ED_GROUP, "the halo is a byte of bits");
-static_assert(ED_ROWS % ED_WARPS == 0 && ED_AHEAD < ED_RING, "");
+static_assert(ED_AHEAD < ED_RING, "");
 
 // The Gaussian of sigma 1: taps of 256 and the half that rounds two passes at once.
 constexpr u32 TAP_0 = 104, TAP_1 = 62, TAP_2 = 14;
 constexpr u32 SMOOTH_HALF = 1u << 15, SMOOTH_SHIFT = 16;
 
-template <typename PIXEL>
+// What a kernel is made for. PIXEL: the image's type. ROWS: of the tile. SMALL: u8 with an operator whose gradients stay
+// below 2^11, Sobel or Prewitt.
+template <typename PIXEL_, int ROWS_, bool SMALL_>
 struct Tile {
+    using PIXEL = PIXEL_;
     using WORD = typename std::conditional<sizeof(PIXEL) == 1, unsigned short, u32>::type;
+    static constexpr bool SMALL = SMALL_;
+    static constexpr int ROWS = ROWS_, CHUNK = ROWS / ED_WARPS;
     static constexpr int PX = sizeof(PIXEL) == 1 ? 8 : 4;
     static constexpr int COLUMNS = WARP * PX;
     static constexpr int OWN_X = COLUMNS - 2 * ED_HALO_X;
-    static constexpr int OWN_Y = ED_ROWS - 2 * ED_HALO_Y;
+    static constexpr int OWN_Y = ROWS - 2 * ED_HALO_Y;
 
     struct Shared {
-        alignas(16) WORD map[ED_ROWS][COLUMNS];
-        u32 anchor[ED_ROWS][COLUMNS / 32], edge[ED_ROWS][COLUMNS / 32], pending[ED_ROWS][COLUMNS / 32];
+        alignas(16) WORD map[ROWS][COLUMNS];
+        u32 anchor[ROWS][COLUMNS / 32], edge[ROWS][COLUMNS / 32], pending[ROWS][COLUMNS / 32];
         union {
             alignas(16) u32 column[COLUMNS];            // phase A: the mirrored columns of border tiles
             unsigned short list[ED_WARPS][ED_LIST];     // phase C
         };
     };
+    static_assert(ROWS % ED_WARPS == 0 && CHUNK > 1, "");
     static_assert(sizeof(Shared) <= 48 * 1024, "static shared memory");
 };
 
@@ -60,6 +65,7 @@ constexpr u32 HALVES_SIGN = 0x80008000u;
 constexpr u32 HALVES_GRADIENT = 0x1FFF1FFFu;
 constexpr u32 LOW_OF_TWO = 0x5432;    // (high half of a, low half of b)
 constexpr u32 HIGH_HALVES = 0x7632;   // (high half of a, high half of b)
+constexpr u32 HALF_ONE = 0x3C00, HALF_TWO = 0x4000;   // 1 and 2 in half precision
 constexpr u32 SIGNS = 0xBB99;         // all ones in the halves whose sign is set
 
 __device__ __forceinline__ u32 both(u32 value) { return value | value << 16; }
@@ -81,35 +87,40 @@ struct Raw;
 template <>
 struct Raw<unsigned char> {
     uint2 v;
-    __device__ __forceinline__ void set(int i, unsigned char p)
-    {
-        u32 &w = i < 4 ? v.x : v.y;
-        w = i % 4 == 0 ? p : w | static_cast<u32>(p) << (8 * (i % 4));
-    }
 };
 template <>
 struct Raw<unsigned short> {
     uint2 v;
-    __device__ __forceinline__ void set(int i, unsigned short p)
-    {
-        u32 &w = i < 2 ? v.x : v.y;
-        w = i % 2 == 0 ? p : w | static_cast<u32>(p) << 16;
-    }
 };
 template <>
 struct Raw<float> {
     float4 v;
-    __device__ __forceinline__ void set(int i, float p)
-    {
-        if (i == 0) v.x = p;
-        if (i == 1) v.y = p;
-        if (i == 2) v.z = p;
-        if (i == 3) v.w = p;
-    }
 };
 
+// The same, each from its own column.
+__device__ __forceinline__ Raw<unsigned char> gather_row(const unsigned char *row, const u32 *column)
+{
+    uint2 v = make_uint2(0, 0);
+#pragma unroll 1
+    for (int i = 0; i < 8; i += 4) {
+        v.x = v.y;
+        v.y = row[column[i]] | row[column[i + 1]] << 8 | row[column[i + 2]] << 16 |
+              static_cast<u32>(row[column[i + 3]]) << 24;
+    }
+    return Raw<unsigned char>{v};
+}
+__device__ __forceinline__ Raw<unsigned short> gather_row(const unsigned short *row, const u32 *column)
+{
+    return Raw<unsigned short>{make_uint2(row[column[0]] | static_cast<u32>(row[column[1]]) << 16,
+                                          row[column[2]] | static_cast<u32>(row[column[3]]) << 16)};
+}
+__device__ __forceinline__ Raw<float> gather_row(const float *row, const u32 *column)
+{
+    return Raw<float>{make_float4(row[column[0]], row[column[1]], row[column[2]], row[column[3]])};
+}
+
 // What a lane keeps of its columns while it runs down the rows. u8: pairs of neighbouring columns share a register.
-template <typename PIXEL>
+template <typename PIXEL, bool SMALL>
 struct Columns {
     static constexpr int PX = 4;
     u32 pixel[ED_RING][PX];         // the last rows of pixels
@@ -171,13 +182,24 @@ struct Columns {
     }
 };
 
-template <>
-struct Columns<unsigned char> {
+// SMALL: whole numbers up to 2^11 are the bits of half-precision numbers that many times the smallest one, 2^-24. Their
+// sums are exact, the sign of a difference is a bit of its own, and both halves of a register are added at once.
+template <bool SMALL>
+struct Columns<unsigned char, SMALL> {
     static constexpr int PAIRS = 4;
     u32 pixel[ED_RING][PAIRS];
     u32 smooth[ED_RING][PAIRS + 2];
     u32 across[ED_RING][PAIRS];
     u32 inside[PAIRS];
+
+    static __device__ __forceinline__ __half2 halves(u32 bits) { return *reinterpret_cast<const __half2 *>(&bits); }
+    static __device__ __forceinline__ u32 bits_of(__half2 h) { return *reinterpret_cast<const u32 *>(&h); }
+    // SMALL: side is 1, and centre a half-precision number in both halves.
+    static __device__ __forceinline__ u32 weigh(u32 a, u32 b, u32 c, u32 side, u32 centre)
+    {
+        if (SMALL) return bits_of(__hfma2(halves(b), halves(centre), __hadd2(halves(a), halves(c))));
+        return side * (a + c) + centre * b;
+    }
 
     __device__ __forceinline__ void set_inside(int x, int width)
     {
@@ -221,38 +243,56 @@ struct Columns<unsigned char> {
 #pragma unroll
         for (int j = 0; j <= PAIRS; ++j) between[j] = permute<LOW_OF_TWO>(s[j], s[j + 1]);
 #pragma unroll
-        for (int j = 0; j < PAIRS; ++j) across[k][j] = side * (between[j] + between[j + 1]) + centre * s[j + 1];
+        for (int j = 0; j < PAIRS; ++j) across[k][j] = weigh(between[j], s[j + 1], between[j + 1], side, centre);
     }
     __device__ __forceinline__ uint4 words(int k, u32 side, u32 centre, u32 low)
     {
         u32 down[PAIRS + 2], w[PAIRS];
         const u32 *s0 = smooth[(k + 3) % 5], *s1 = smooth[(k + 4) % 5], *s2 = smooth[k];
 #pragma unroll
-        for (int j = 0; j < PAIRS + 2; ++j) down[j] = side * (s0[j] + s2[j]) + centre * s1[j];
+        for (int j = 0; j < PAIRS + 2; ++j) down[j] = weigh(s0[j], s1[j], s2[j], side, centre);
         u32 between[PAIRS + 1];
 #pragma unroll
         for (int j = 0; j <= PAIRS; ++j) between[j] = permute<LOW_OF_TWO>(down[j], down[j + 1]);
         const u32 low_2 = both(low);
 #pragma unroll
         for (int j = 0; j < PAIRS; ++j) {
-            const u32 gx = difference_of_halves(between[j], between[j + 1]);
-            const u32 gy = difference_of_halves(across[k][j], across[(k + 3) % 5][j]);
-            const u32 g = gx + gy;
-            const u32 strong = permute<SIGNS>((g | HALVES_SIGN) - low_2, 0);
-            const u32 vertical = ((gx | HALVES_SIGN) - gy) & HALVES_SIGN;
+            u32 g, strong, vertical;
+            if (SMALL) {
+                const __half2 gx = __habs2(__hsub2(halves(between[j + 1]), halves(between[j])));
+                const __half2 gy = __habs2(__hsub2(halves(across[k][j]), halves(across[(k + 3) % 5][j])));
+                const __half2 sum = __hadd2(gx, gy);
+                g = bits_of(sum);
+                strong = __hge2_mask(sum, halves(low_2));
+                vertical = __hge2_mask(gx, gy) & HALVES_SIGN;
+            } else {
+                const u32 gx = difference_of_halves(between[j], between[j + 1]);
+                const u32 gy = difference_of_halves(across[k][j], across[(k + 3) % 5][j]);
+                g = gx + gy;
+                strong = permute<SIGNS>((g | HALVES_SIGN) - low_2, 0);
+                vertical = ((gx | HALVES_SIGN) - gy) & HALVES_SIGN;
+            }
             w[j] = ((g & strong) << GRADIENT_SHIFT | vertical) & inside[j];
         }
         return make_uint4(w[0], w[1], w[2], w[3]);
     }
 };
 
-// Phase A. x0, y0: the tile's first column and row in the image, negative in border tiles.
-template <typename PIXEL>
-__device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typename Tile<PIXEL>::Shared &shared, int x0,
-                                               int y0)
+// The row of the image that is mirrored to y. What is more than ED_REACH beyond a border is not used by anybody.
+__device__ __forceinline__ u32 mirrored_row(int y, int height)
 {
-    using T = Tile<PIXEL>;
-    constexpr int PX = T::PX, BYTES = PX * sizeof(PIXEL), ITERATIONS = ED_CHUNK + 2 * ED_REACH;
+    if (height <= ED_REACH) return reflect(y, height);
+    y = abs(max(y, -ED_REACH));
+    y = min(y, height - 1 + ED_REACH);
+    return min(y, 2 * height - 2 - y);
+}
+
+// Phase A. x0, y0: the tile's first column and row in the image, negative in border tiles.
+template <typename T>
+__device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
+{
+    using PIXEL = typename T::PIXEL;
+    constexpr int PX = T::PX, BYTES = PX * sizeof(PIXEL), ITERATIONS = T::CHUNK + 2 * ED_REACH;
     const int lane = threadIdx.x, warp = threadIdx.y;
     const int width = job.width, height = job.height;
 
@@ -260,29 +300,27 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
     const bool aligned = (reinterpret_cast<u64>(job.pixels) | job.row_stride) % BYTES == 0;
     const bool border = x0 < 0 || x0 + T::COLUMNS > width;
     if (border || !aligned) {
+#pragma unroll 1
         for (int i = warp * WARP + lane; i < T::COLUMNS; i += ED_WARPS * WARP) shared.column[i] = reflect(x0 + i, width);
         __syncthreads();
     }
     const int x = x0 + lane * PX;
     const bool direct = aligned && x >= 0 && x + PX <= width;
-    const int first = y0 + warp * ED_CHUNK - ED_REACH;
+    const int first = y0 + warp * T::CHUNK - ED_REACH;
+    const unsigned char *from = job.pixels + (direct ? static_cast<u64>(x) * sizeof(PIXEL) : 0);
+    const u32 *column = &shared.column[lane * PX];
 
     auto request = [&](int i) {
-        const unsigned char *row = job.pixels + static_cast<u64>(reflect(first + i, height)) * job.row_stride;
+        const unsigned char *row = from + mirrored_row(first + i, height) * job.row_stride;
+        if (!direct) return gather_row(reinterpret_cast<const PIXEL *>(row), column);
         Raw<PIXEL> raw;
-        if (direct) {
-            raw.v = *reinterpret_cast<const decltype(raw.v) *>(row + static_cast<u64>(x) * sizeof(PIXEL));
-        } else {
-#pragma unroll
-            for (int j = 0; j < PX; ++j)
-                raw.set(j, *reinterpret_cast<const PIXEL *>(row + static_cast<u64>(shared.column[lane * PX + j]) *
-                                                                      sizeof(PIXEL)));
-        }
+        raw.v = *reinterpret_cast<const decltype(raw.v) *>(row);
         return raw;
     };
 
-    Columns<PIXEL> columns;
+    Columns<PIXEL, T::SMALL> columns;
     columns.set_inside(x, width);
+    const u32 side = job.side, centre = T::SMALL ? (job.centre == 1 ? both(HALF_ONE) : both(HALF_TWO)) : job.centre;
     Raw<PIXEL> raw[ED_RING];
 #pragma unroll
     for (int i = 0; i < ED_AHEAD; ++i) raw[i] = request(i);
@@ -295,22 +333,23 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
             raw[(k + ED_AHEAD) % ED_RING] = request(min(i + ED_AHEAD, ITERATIONS - 1));
             columns.take(k, raw[k], job.minimum, job.scale);
             if (i < 2 * ED_SMOOTH) continue;
-            columns.smoothing(k, job.side, job.centre);
+            columns.smoothing(k, side, centre);
             if (i < 2 * ED_REACH) continue;
-            const int r = warp * ED_CHUNK + i - 2 * ED_REACH, y = y0 + r;
-            uint4 w = columns.words(k, job.side, job.centre, job.low);
-            if (y < 0 || y >= height) w = make_uint4(0, 0, 0, 0);
+            const int r = warp * T::CHUNK + i - 2 * ED_REACH, y = y0 + r;
+            uint4 w = columns.words(k, side, centre, job.low);
+            if (static_cast<u32>(y) >= job.height) w = make_uint4(0, 0, 0, 0);
             *reinterpret_cast<uint4 *>(&shared.map[r][lane * PX]) = w;
         }
     }
 }
 
-// Phase B, a row: a lane's anchors as bits. `up`, `down`: the words beside.
-__device__ __forceinline__ u32 anchors_of(const uint4 &up_, const uint4 &here_, const uint4 &down_, u32 threshold, u32 anchor,
-                                          unsigned short)
+// Phase B, a row: sets WALKED in the words of anchors, and returns them as bits. `up`, `down`: the words beside; `allowed`:
+// where anchors may be.
+__device__ __forceinline__ u32 mark_anchors(const uint4 &up_, uint4 &here_, const uint4 &down_, u32 threshold, u32 anchor,
+                                            u32 allowed, unsigned short)
 {
-    const u32 up[4] = {up_.x, up_.y, up_.z, up_.w}, here[4] = {here_.x, here_.y, here_.z, here_.w};
-    const u32 down[4] = {down_.x, down_.y, down_.z, down_.w};
+    const u32 up[4] = {up_.x, up_.y, up_.z, up_.w}, down[4] = {down_.x, down_.y, down_.z, down_.w};
+    u32 here[4] = {here_.x, here_.y, here_.z, here_.w};
     auto gradients = [](u32 word) { return word >> GRADIENT_SHIFT & HALVES_GRADIENT; };
     u32 g[6], between[5], bits = 0;
 #pragma unroll
@@ -325,17 +364,20 @@ __device__ __forceinline__ u32 anchors_of(const uint4 &up_, const uint4 &here_, 
         const u32 one = (vertical & between[j]) | (~vertical & gradients(up[j]));
         const u32 other = (vertical & between[j + 1]) | (~vertical & gradients(down[j]));
         const u32 own = g[j + 1] | HALVES_SIGN, less = own - anchor;
-        const u32 is = (less - one) & (less - other) & (own - threshold) & HALVES_SIGN;
-        bits |= is >> (15 - 2 * j);
+        u32 is = (less - one) & (less - other) & (own - threshold);
+        is = is >> 15 & (allowed >> 2 * j & 1u | (allowed << 15 >> 2 * j & 0x10000u));
+        here[j] |= is * WALKED;
+        bits |= is << 2 * j;
     }
+    here_ = make_uint4(here[0], here[1], here[2], here[3]);
     return (bits | bits >> 15) & 0xFFu;
 }
 
-__device__ __forceinline__ u32 anchors_of(const uint4 &up_, const uint4 &here_, const uint4 &down_, u32 threshold, u32 anchor,
-                                          u32)
+__device__ __forceinline__ u32 mark_anchors(const uint4 &up_, uint4 &here_, const uint4 &down_, u32 threshold, u32 anchor,
+                                            u32 allowed, u32)
 {
-    const u32 up[4] = {up_.x, up_.y, up_.z, up_.w}, here[4] = {here_.x, here_.y, here_.z, here_.w};
-    const u32 down[4] = {down_.x, down_.y, down_.z, down_.w};
+    const u32 up[4] = {up_.x, up_.y, up_.z, up_.w}, down[4] = {down_.x, down_.y, down_.z, down_.w};
+    u32 here[4] = {here_.x, here_.y, here_.z, here_.w};
     auto gradient = [](u32 word) { return (word & Word<u32>::GRADIENT) >> GRADIENT_SHIFT; };
     u32 g[6], bits = 0;
 #pragma unroll
@@ -346,15 +388,17 @@ __device__ __forceinline__ u32 anchors_of(const uint4 &up_, const uint4 &here_, 
     for (int j = 0; j < 4; ++j) {
         const bool vertical = here[j] & Word<u32>::VERTICAL;
         const u32 most = max(vertical ? g[j] : gradient(up[j]), vertical ? g[j + 2] : gradient(down[j]));
-        if (g[j + 1] >= threshold && g[j + 1] >= most + anchor) bits |= 1u << j;
+        const u32 is = g[j + 1] >= threshold && g[j + 1] >= most + anchor ? allowed >> j & 1u : 0;
+        here[j] |= is * WALKED;
+        bits |= is << j;
     }
+    here_ = make_uint4(here[0], here[1], here[2], here[3]);
     return bits;
 }
 
-template <typename PIXEL>
-__device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename Tile<PIXEL>::Shared &shared, int x0, int y0)
+template <typename T>
+__device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
-    using T = Tile<PIXEL>;
     using WORD = typename T::WORD;
     constexpr int PX = T::PX;
     const int lane = threadIdx.x, warp = threadIdx.y;
@@ -367,13 +411,16 @@ __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename
 #pragma unroll
     for (int j = 0; j < PX; ++j) {
         const int c = lane * PX + j, x = x0 + c;
-        const bool valid = c > ED_REACH && c < T::COLUMNS - 1 - ED_REACH && x >= margin && x < width - margin;
-        if (valid) allowed |= 1u << j;
-        if (valid && (job.scan == 1 || x % job.scan == 0)) scanned |= 1u << j;
+        if (c > ED_REACH && c < T::COLUMNS - 1 - ED_REACH && x >= margin && x < width - margin) allowed |= 1u << j;
     }
+    if (job.scan == 1) scanned = allowed;
+    else
+#pragma unroll 1
+        for (int j = 0; j < PX; ++j)
+            if ((x0 + lane * PX + j) % static_cast<int>(job.scan) == 0) scanned |= allowed & 1u << j;
 
-    const int begin = max(warp * ED_CHUNK, 1), end = min((warp + 1) * ED_CHUNK, ED_ROWS - 1);
-    auto row = [&](int r) { return *reinterpret_cast<const uint4 *>(&shared.map[r][lane * PX]); };
+    const int begin = max(warp * T::CHUNK, 1), end = min((warp + 1) * T::CHUNK, T::ROWS - 1);
+    auto row = [&](int r) -> uint4 & { return *reinterpret_cast<uint4 *>(&shared.map[r][lane * PX]); };
     auto write = [&](int r, u32 bits) {
         if (PX == ED_GROUP / 2) {
             bits |= __shfl_down_sync(ALL_LANES, bits, 1) << (ED_GROUP / 2);
@@ -381,32 +428,35 @@ __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename
         }
         const int at = r * (T::COLUMNS / ED_GROUP) + lane * PX / ED_GROUP;
         reinterpret_cast<unsigned char *>(shared.anchor)[at] = static_cast<unsigned char>(bits);
-        reinterpret_cast<unsigned char *>(shared.edge)[at] = job.link ? static_cast<unsigned char>(bits) : 0;
+        reinterpret_cast<unsigned char *>(shared.edge)[at] = static_cast<unsigned char>(bits);
         reinterpret_cast<unsigned char *>(shared.pending)[at] = 0;
     };
     if (warp == 0) write(0, 0);
-    if (warp == ED_WARPS - 1) write(ED_ROWS - 1, 0);
+    if (warp == ED_WARPS - 1) write(T::ROWS - 1, 0);
+    // Words change from here on, so those of the warps beside are taken before.
     uint4 up = row(begin - 1), here = row(begin);
-#pragma unroll 3
+    const uint4 last = row(end);
+    __syncthreads();
+#pragma unroll 1
     for (int r = begin; r < end; ++r) {
-        const uint4 down = row(r + 1);
+        const uint4 down = r + 1 < end ? row(r + 1) : last;
+        const uint4 before = here;
         const int y = y0 + r;
-        u32 bits = anchors_of(up, here, down, threshold, anchor, WORD());
-        const bool all = job.scan == 1 || y % static_cast<int>(job.scan) == 0;
-        bits &= all ? allowed : scanned;
-        if (y < margin || y >= height - margin) bits = 0;
+        u32 columns = job.scan == 1 || y % static_cast<int>(job.scan) == 0 ? allowed : scanned;
+        if (y < margin || y >= height - margin) columns = 0;
+        const u32 bits = mark_anchors(up, here, down, threshold, anchor, columns, WORD());
+        row(r) = here;
         write(r, bits);
-        up = here, here = down;
+        up = before, here = down;
     }
 }
 
 // With a margin, after phase B: what is no edge pixel to the walks on the host.
-template <typename PIXEL>
-__device__ __forceinline__ void tile_clear(const isoline_ed_job &job, typename Tile<PIXEL>::Shared &shared, int x0, int y0)
+template <typename T>
+__device__ __forceinline__ void tile_clear(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
-    using T = Tile<PIXEL>;
     const int right = job.width - 1, bottom = job.height - 1;
-    for (int r = threadIdx.y; r < ED_ROWS; r += ED_WARPS)
+    for (int r = threadIdx.y; r < T::ROWS; r += ED_WARPS)
         for (int c = threadIdx.x; c < T::COLUMNS; c += WARP) {
             const int x = x0 + c, y = y0 + r;
             const u32 gradient = (shared.map[r][c] & Word<typename T::WORD>::GRADIENT) >> GRADIENT_SHIFT;
@@ -415,17 +465,15 @@ __device__ __forceinline__ void tile_clear(const isoline_ed_job &job, typename T
 }
 
 // Phase C. Reads the map and the anchors, writes bits of edge and pending by atomics.
-template <typename PIXEL>
-__device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename Tile<PIXEL>::Shared &shared)
+template <typename T>
+__device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T::Shared &shared)
 {
-    using T = Tile<PIXEL>;
     using W = Word<typename T::WORD>;
-    constexpr int COLUMNS = T::COLUMNS, BATCHES = ED_ROWS * COLUMNS / ED_BATCH, SHARE = ED_BATCH / WARP;
+    constexpr int COLUMNS = T::COLUMNS, BATCHES = T::ROWS * COLUMNS / ED_BATCH, SHARE = ED_BATCH / WARP;
     static_assert(SHARE == 16, "a lane lists the bits of 16 pixels");
     const int lane = threadIdx.x, warp = threadIdx.y;
     const typename T::WORD *map = &shared.map[0][0];
     unsigned short *list = shared.list[warp];
-    auto has = [](const u32 *bits, int at) { return bits[at / 32] >> (at % 32) & 1u; };
     auto set = [](u32 *bits, int at) { atomicOr(&bits[at / 32], 1u << (at % 32)); };
 
     auto walk = [&](int start, bool plus) {
@@ -436,7 +484,7 @@ __device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T
 #pragma unroll 1
         for (int i = 0; i < ED_STEPS; ++i) {
             // Walks from the halo may leave the tile; what they mark there is nobody's.
-            if (static_cast<u32>(at - COLUMNS - 1) >= static_cast<u32>((ED_ROWS - 2) * COLUMNS - 2)) return;
+            if (static_cast<u32>(at - COLUMNS - 1) >= static_cast<u32>((T::ROWS - 2) * COLUMNS - 2)) return;
             const int straight = at + ahead;
             const u32 a = map[straight - side], s = map[straight], b = map[straight + side];
             const u32 ga = a & W::GRADIENT, gs = s & W::GRADIENT, gb = b & W::GRADIENT;
@@ -444,7 +492,7 @@ __device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T
             at = straight;
             if (ga > gs && ga > gb) word = a, at = straight - side;
             if (gb > gs && gb > ga) word = b, at = straight + side;
-            if ((word & W::GRADIENT) == 0 || has(&shared.anchor[0][0], at)) return;
+            if ((word & W::GRADIENT) == 0 || word & WALKED) return;
             if ((word & W::VERTICAL) != direction) {
                 if (job.follow_turns) break;
                 return;
@@ -481,11 +529,9 @@ __device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T
 }
 
 // Phase D.
-template <typename PIXEL>
-__device__ __forceinline__ void tile_store(const isoline_ed_job &job, const typename Tile<PIXEL>::Shared &shared, int x0,
-                                           int y0)
+template <typename T>
+__device__ __forceinline__ void tile_store(const isoline_ed_job &job, const typename T::Shared &shared, int x0, int y0)
 {
-    using T = Tile<PIXEL>;
     using WORD = typename T::WORD;
     constexpr int GROUPS = T::COLUMNS / ED_GROUP, ROWS_A_WARP = WARP / GROUPS;
     const int group = threadIdx.x % GROUPS;
@@ -493,30 +539,18 @@ __device__ __forceinline__ void tile_store(const isoline_ed_job &job, const type
     if (group == 0 || group == GROUPS - 1 || x >= static_cast<int>(job.bit_pitch) * 32) return;
     const bool whole = x + ED_GROUP <= width && (reinterpret_cast<u64>(job.edges) | job.edge_pitch) % ED_GROUP == 0;
 
-    for (int r = ED_HALO_Y + threadIdx.y * ROWS_A_WARP + threadIdx.x / GROUPS; r < ED_ROWS - ED_HALO_Y;
+    for (int r = ED_HALO_Y + threadIdx.y * ROWS_A_WARP + threadIdx.x / GROUPS; r < T::ROWS - ED_HALO_Y;
          r += ED_WARPS * ROWS_A_WARP) {
         const u64 y = static_cast<u64>(y0 + r);
         if (y >= job.height) return;
         const int at = r * GROUPS + group;
-        const u32 anchor = reinterpret_cast<const unsigned char *>(shared.anchor)[at];
         const u32 edge = reinterpret_cast<const unsigned char *>(shared.edge)[at];
         const u32 pending = reinterpret_cast<const unsigned char *>(shared.pending)[at];
 
         const uint4 *from = reinterpret_cast<const uint4 *>(&shared.map[r][group * ED_GROUP]);
         uint4 *to = reinterpret_cast<uint4 *>(static_cast<WORD *>(job.map) + y * job.map_pitch + x);
-        if (sizeof(WORD) == 2) {
-            auto walked = [&](int pair) {
-                const u32 two = anchor >> (2 * pair);
-                return ((two & 1u) | (two & 2u) << 15) * WALKED;
-            };
-            const uint4 w = *from;
-            *to = make_uint4(w.x | walked(0), w.y | walked(1), w.z | walked(2), w.w | walked(3));
-        } else {
-            auto walked = [&](int bit) { return (anchor >> bit & 1u) * WALKED; };
-            const uint4 w = from[0], v = from[1];
-            to[0] = make_uint4(w.x | walked(0), w.y | walked(1), w.z | walked(2), w.w | walked(3));
-            to[1] = make_uint4(v.x | walked(4), v.y | walked(5), v.z | walked(6), v.w | walked(7));
-        }
+        to[0] = from[0];
+        if (sizeof(WORD) == 4) to[1] = from[1];
 
         const u64 byte = y * job.bit_pitch * sizeof(u32) + x / ED_GROUP;
         if (job.pending) reinterpret_cast<unsigned char *>(job.pending)[byte] = static_cast<unsigned char>(pending);
@@ -535,28 +569,27 @@ __device__ __forceinline__ void tile_store(const isoline_ed_job &job, const type
 // Block (32, 4), grid (ceil(bit_pitch*32 / OWN_X), min(ceil(height / OWN_Y), 65535)); blocks loop over what exceeds the
 // grid. Per pixel: reads the pixel (1.4 times with the halo, mostly from the cache), writes a word, and of the edge map
 // a byte and 2/8.
-template <typename PIXEL>
+template <typename T>
 __device__ __forceinline__ void tile_kernel(const isoline_ed_job &job)
 {
-    using T = Tile<PIXEL>;
     __shared__ typename T::Shared shared;
     const u32 tile_rows = (job.height + T::OWN_Y - 1) / T::OWN_Y;
     const int x0 = static_cast<int>(blockIdx.x) * T::OWN_X - ED_HALO_X;
     for (u32 tile = blockIdx.y;;) {
         const int y0 = static_cast<int>(tile) * T::OWN_Y - ED_HALO_Y;
-        tile_gradients<PIXEL>(job, shared, x0, y0);
+        tile_gradients<T>(job, shared, x0, y0);
         __syncthreads();
-        tile_anchors<PIXEL>(job, shared, x0, y0);
+        tile_anchors<T>(job, shared, x0, y0);
         __syncthreads();
         if (job.margin > 0) {
-            tile_clear<PIXEL>(job, shared, x0, y0);
+            tile_clear<T>(job, shared, x0, y0);
             __syncthreads();
         }
         if (job.link) {
-            tile_walks<PIXEL>(job, shared);
+            tile_walks<T>(job, shared);
             __syncthreads();
         }
-        tile_store<PIXEL>(job, shared, x0, y0);
+        tile_store<T>(job, shared, x0, y0);
         tile += gridDim.y;
         if (tile >= tile_rows) break;
         __syncthreads();   // the next tile of this block overwrites what this one stored from

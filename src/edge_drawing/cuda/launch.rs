@@ -24,15 +24,21 @@ const MAX_GRID_Y: usize = 65535;
 
 const WARP: u32 = 32;
 
-/// `ED_WARPS`, and what a tile owns: `Tile::OWN_X` and `OWN_Y`.
+/// `ED_WARPS`; what a tile owns of its columns, `Tile::OWN_X`, and what it does not of its rows, `2 * ED_HALO_Y`.
 const TILE_WARPS: u32 = 4;
 const TILE_OWN_X_NARROW: usize = 240;
 const TILE_OWN_X_WIDE: usize = 112;
-const TILE_OWN_Y: usize = 54;
+const TILE_HALO_ROWS: usize = 8;
+
+/// Rows of a tile: many for images that fill the device, few for others.
+const TILE_ROWS: [usize; 2] = [64, 32];
+
+/// Tiles of a multiprocessor at one time, `TILE_BLOCKS`.
+const TILE_BLOCKS: usize = 4;
 
 /// `REST_WARPS`, and the words of bits that a block of `rest` looks at.
 const REST_WARPS: u32 = 8;
-const REST_BLOCK_WORDS: usize = 1024;
+const REST_BLOCK_WORDS: usize = 256;
 
 /// `MAPS_X` and `MAPS_Y`.
 const MAPS_BLOCK: [usize; 2] = [32, 8];
@@ -191,6 +197,8 @@ impl MapTargets {
 pub(super) struct Launcher {
     layout: Layout,
     tile: CudaFunction,
+    /// Blocks of `tile` in x and y.
+    tiles: [usize; 2],
     rest: CudaFunction,
     early_launches: bool,
 }
@@ -221,9 +229,18 @@ impl Launcher {
             )));
         }
         let bits = 8 * layout.word_bytes();
+        let own_x = if bits == 16 { TILE_OWN_X_NARROW } else { TILE_OWN_X_WIDE };
+        let tiles_of = |rows: usize| [layout.map_pitch().div_ceil(own_x), height.div_ceil(rows - TILE_HALO_ROWS)];
+        let [many, few] = TILE_ROWS;
+        let fills = tiles_of(many).iter().product::<usize>() > TILE_BLOCKS * cuda.multiprocessors() as usize;
+        let rows = if fills { many } else { few };
+        // The 8-bit kernel of the other operators computes with numbers that Scharr's gradients exceed.
+        let operator = if bits == 16 && plan.operator == Operator::Scharr { "_scharr" } else { "" };
+        let name = format!("isoline_ed_tile_{}{operator}_{rows}", layout.pixel_type.name());
         Ok(Self {
             layout,
-            tile: cuda.function(MODULE, &format!("isoline_ed_tile_{}", layout.pixel_type.name()))?,
+            tile: cuda.function(MODULE, &name)?,
+            tiles: tiles_of(rows),
             rest: cuda.function(MODULE, &format!("isoline_ed_rest_{bits}"))?,
             early_launches: cuda.early_launches(),
         })
@@ -298,13 +315,8 @@ impl Launcher {
 
     /// Queues the kernel `tile` alone.
     pub(super) fn tile(&self, stream: &Stream, job: &Job) -> Result<()> {
-        let own_x = if self.layout.word_bytes() == 2 { TILE_OWN_X_NARROW } else { TILE_OWN_X_WIDE };
         let config = LaunchConfig {
-            grid_dim: (
-                self.layout.map_pitch().div_ceil(own_x) as u32,
-                self.layout.height.div_ceil(TILE_OWN_Y).min(MAX_GRID_Y) as u32,
-                1,
-            ),
+            grid_dim: (self.tiles[0] as u32, self.tiles[1].min(MAX_GRID_Y) as u32, 1),
             block_dim: (WARP, TILE_WARPS, 1),
             shared_mem_bytes: 0,
         };

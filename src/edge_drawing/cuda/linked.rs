@@ -45,7 +45,7 @@ impl Call<'_, '_, '_, '_> {
                 if let Some(edges) = edges.as_mut() {
                     self.deliver(&slots[index], &desk.edges, edges, first + index)?;
                 }
-                append(&mut all, std::mem::take(&mut desk.segments));
+                all.append(std::mem::take(&mut desk.segments))?;
                 self.report.slices_done = (first + index) as u64 + 1;
             }
         }
@@ -109,17 +109,4 @@ impl Call<'_, '_, '_, '_> {
         }
         Ok(())
     }
-}
-
-/// Appends the segments of the next slice.
-fn append(all: &mut Segments, one: Segments) {
-    let base = all.points.len() as u64;
-    if all.offsets.is_empty() {
-        all.offsets.push(0);
-    }
-    all.offsets.extend(one.offsets.iter().skip(1).map(|offset| base + offset));
-    all.points.extend(one.points);
-    all.flags.extend(one.flags);
-    all.slices.extend(one.slices);
-    all.mean_gradients.extend(one.mean_gradients);
 }
