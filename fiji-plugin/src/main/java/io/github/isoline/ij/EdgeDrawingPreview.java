@@ -11,6 +11,7 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Segments;
 import java.awt.EventQueue;
+import java.awt.image.BufferedImage;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -213,7 +214,11 @@ final class EdgeDrawingPreview implements ImageListener {
                         (fraction, stage) -> !isOutdated());
         Segments segments = result.segments();
         int[] rest = settings.edgeMap ? rest(segments, width, height) : new int[0];
-        EventQueue.invokeLater(() -> show(segments, rest, slice));
+        BufferedImage picture =
+                PreviewRoi.isDense(segments, rest)
+                        ? PreviewRoi.picture(segments, rest, width, height)
+                        : null;
+        EventQueue.invokeLater(() -> show(segments, rest, picture, slice));
         return String.format(
                 Locale.ROOT,
                 "%d segments%s, %.1f ms on %s",
@@ -261,7 +266,7 @@ final class EdgeDrawingPreview implements ImageListener {
         return range;
     }
 
-    private void show(Segments segments, int[] rest, int slice) {
+    private void show(Segments segments, int[] rest, BufferedImage picture, int slice) {
         synchronized (this) {
             if (closed || last != null && !last.draw) {
                 return;
@@ -279,7 +284,7 @@ final class EdgeDrawingPreview implements ImageListener {
             shown.add(roi);
             image.setOverlay(shown);
         }
-        roi.set(segments, rest, slice);
+        roi.set(segments, rest, picture, slice);
         image.draw();
     }
 

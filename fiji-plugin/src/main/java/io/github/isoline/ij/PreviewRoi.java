@@ -7,6 +7,12 @@ import java.awt.Color;
 import java.awt.Graphics;
 import java.awt.Graphics2D;
 import java.awt.Rectangle;
+import java.awt.image.BufferedImage;
+import java.awt.image.DataBuffer;
+import java.awt.image.DataBufferByte;
+import java.awt.image.IndexColorModel;
+import java.awt.image.Raster;
+import java.awt.image.WritableRaster;
 
 /**
  * All segments of one slice as a single element of an overlay. As selections of their own they
@@ -18,10 +24,13 @@ final class PreviewRoi extends Roi {
     /** Of pixels that are on the edge map, but in no segment. */
     private static final Color REST = new Color(0xb0b0b0);
 
+    private static final int MOST_POINTS = 300_000;
+
     private final transient ImagePlus shown;
     private transient Segments segments;
     private int slice;
     private transient int[] rest;
+    private transient BufferedImage picture;
 
     PreviewRoi(ImagePlus shown) {
         super(0, 0, shown.getWidth(), shown.getHeight());
@@ -36,12 +45,50 @@ final class PreviewRoi extends Roi {
      *
      * @param segments null for none
      * @param rest pixels (y * width + x) to be drawn grey below them
+     * @param picture all of them as {@link #picture}, which is then drawn instead; or null
      * @param slice the stack index they belong to
      */
-    void set(Segments segments, int[] rest, int slice) {
+    void set(Segments segments, int[] rest, BufferedImage picture, int slice) {
         this.segments = segments;
         this.rest = rest;
+        this.picture = picture;
         this.slice = slice;
+    }
+
+    /** True for so many points that drawing them one by one would hold up the windows. */
+    static boolean isDense(Segments segments, int[] rest) {
+        return segments.pointCount() + (long) rest.length > MOST_POINTS;
+    }
+
+    /** The same pixels as an image, transparent elsewhere. */
+    static BufferedImage picture(Segments segments, int[] rest, int width, int height) {
+        byte[] pixels = new byte[width * height];
+        for (int pixel : rest) {
+            pixels[pixel] = 1;
+        }
+        for (int i = 0; i < segments.count(); i++) {
+            byte colour = (byte) (2 + i % SegmentColours.count());
+            for (int p = 0; p < segments.pointCount(i); p++) {
+                pixels[segments.y(i, p) * width + segments.x(i, p)] = colour;
+            }
+        }
+        int[] colours = new int[2 + SegmentColours.count()];
+        colours[1] = REST.getRGB();
+        for (int i = 0; i < SegmentColours.count(); i++) {
+            colours[2 + i] = SegmentColours.of(i).getRGB();
+        }
+        IndexColorModel model =
+                new IndexColorModel(8, colours.length, colours, 0, true, 0, DataBuffer.TYPE_BYTE);
+        WritableRaster raster =
+                Raster.createInterleavedRaster(
+                        new DataBufferByte(pixels, pixels.length),
+                        width,
+                        height,
+                        width,
+                        1,
+                        new int[] {0},
+                        null);
+        return new BufferedImage(model, raster, false, null);
     }
 
     @Override
@@ -53,6 +100,20 @@ final class PreviewRoi extends Roi {
         ((Graphics2D) g).setStroke(onePixelWide);
         Rectangle view = ic.getSrcRect();
         double zoom = ic.getMagnification();
+        if (picture != null) {
+            g.drawImage(
+                    picture,
+                    0,
+                    0,
+                    (int) (view.width * zoom),
+                    (int) (view.height * zoom),
+                    view.x,
+                    view.y,
+                    view.x + view.width,
+                    view.y + view.height,
+                    null);
+            return;
+        }
         drawRest(g, view, zoom);
         int[] x = new int[16];
         int[] y = new int[16];

@@ -54,6 +54,8 @@ final class SegmentTable {
         if (list.count() == 0) {
             IJ.log(EdgeDrawingPlugin.COMMAND + ": no segments, so no new rows in the table.");
         }
+        // ImageJ turns every number into text, which takes some seconds for a million rows.
+        IJ.showStatus("Showing " + table.size() + " rows...");
         table.show("Results");
     }
 }

@@ -27,6 +27,8 @@ import java.awt.EventQueue;
 import java.awt.TextField;
 import java.awt.Window;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** A person who draws edges; see {@link GuiDriver}. */
 final class EdgeDrawingScenes {
@@ -253,7 +255,7 @@ final class EdgeDrawingScenes {
 
     /** Noise in a large image: very many segments, and windows that answer all the while. */
     private void many() throws Exception {
-        int side = 4096;
+        int side = 2500;
         ij.process.ByteProcessor noise = new ij.process.ByteProcessor(side, side);
         java.util.Random random = new java.util.Random(1);
         random.nextBytes((byte[]) noise.getPixels());
@@ -261,20 +263,20 @@ final class EdgeDrawingScenes {
         image.show();
         image.getWindow().setLocation(400, 20);
         Dialog dialog = open();
-        long[] worst = {0};
-        boolean[] over = {false};
+        AtomicLong worst = new AtomicLong();
+        AtomicBoolean over = new AtomicBoolean();
         Thread pulse =
                 new Thread(
                         () -> {
-                            while (!over[0]) {
+                            while (!over.get()) {
                                 long asked = System.nanoTime();
                                 try {
                                     EventQueue.invokeAndWait(() -> {});
                                 } catch (Exception e) {
                                     return;
                                 }
-                                worst[0] =
-                                        Math.max(worst[0], (System.nanoTime() - asked) / 1_000_000);
+                                long waited = (System.nanoTime() - asked) / 1_000_000;
+                                worst.accumulateAndGet(waited, Math::max);
                                 IJ.wait(5);
                             }
                         });
@@ -283,8 +285,7 @@ final class EdgeDrawingScenes {
         await("a preview", () -> status(dialog).contains(" segments, "));
         IJ.wait(1000);
         say("status", status(dialog));
-        say("worst wait of the event thread in preview", worst[0]);
-        worst[0] = 0;
+        say("worst wait of the event thread in preview", worst.getAndSet(0));
         for (String output : new String[] {"Edge map", "ROI Manager", "Overlay", "Results table"}) {
             toggle(checkbox(dialog, output), true);
         }
@@ -292,9 +293,9 @@ final class EdgeDrawingScenes {
         press(button(dialog, "OK"));
         await("rows", () -> title().startsWith("Edges of"));
         IJ.wait(1000);
-        over[0] = true;
+        over.set(true);
         say("seconds", (System.nanoTime() - began) / 1e9);
-        say("worst wait of the event thread in run", worst[0]);
+        say("worst wait of the event thread in run", worst);
         say("rows", ResultsTable.getResultsTable().size());
         say("rois", RoiManager.getInstance().getCount());
         say("log", IJ.getLog().trim());
