@@ -31,8 +31,7 @@ mod image;
 mod progress;
 mod report;
 
-pub use device::cuda::DevicePixel;
-pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, devices};
+pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, devices};
 pub use error::{Error, ErrorKind, Result};
 pub use image::{DevicePixels, Image, ImageMut, PixelType};
 pub use progress::{Continue, Progress};

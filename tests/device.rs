@@ -186,6 +186,27 @@ fn cuda_device_images_give_the_pixels_of_host_images() {
 }
 
 #[test]
+fn cuda_device_images_come_back_in_their_own_type() {
+    let Some(context) = cuda() else { return };
+    let bytes = Array3::from_shape_fn((2, 5, 7), |(z, y, x)| (x + 10 * y + 100 * z) as u8);
+    let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
+    let floats = bytes.mapv(|pixel| f32::from(pixel) - 0.5);
+    let shape = [7, 5, 2];
+    let mut image = context.device_image(PixelType::U8, shape).unwrap();
+    image.upload(bytes.view().into()).unwrap();
+    assert_eq!(image.download::<u8>().unwrap(), bytes.as_slice().unwrap());
+    let error = image.download::<f32>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidType);
+    assert!(error.message().contains("u8") && error.message().contains("f32"), "{error}");
+    let mut image = context.device_image(PixelType::U16, shape).unwrap();
+    image.upload(words.view().into()).unwrap();
+    assert_eq!(image.download::<u16>().unwrap(), words.as_slice().unwrap());
+    let mut image = context.device_image(PixelType::F32, shape).unwrap();
+    image.upload(floats.view().into()).unwrap();
+    assert_eq!(image.download::<f32>().unwrap(), floats.as_slice().unwrap());
+}
+
+#[test]
 fn cuda_the_automatic_start_range_is_measured_alike() {
     let Some(context) = cuda() else { return };
     let cpu = Context::new("cpu").unwrap();

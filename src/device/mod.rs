@@ -4,7 +4,7 @@ mod cpu;
 pub(crate) mod cuda;
 mod scratch;
 
-pub use cuda::DeviceImage;
+pub use cuda::{DeviceImage, DevicePixel};
 pub(crate) use scratch::{Lent, Scratch};
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
