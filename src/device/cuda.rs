@@ -11,8 +11,8 @@
 pub(super) mod find;
 mod memory;
 
-pub use memory::{DeviceImage, DevicePixel};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
+pub use memory::{DeviceImage, DevicePixel};
 
 use super::DeviceInfo;
 use crate::error::{Error, ErrorKind, Result};

@@ -149,7 +149,14 @@ impl Context {
         let wanted = device.trim();
         // The threads come last: a context that is refused should cost none.
         let context = |info, backend, automatic| {
-            Ok(Self { info, backend, automatic, pool: start_pool()?, scratch: Scratch::default(), turn: Turn::default() })
+            Ok(Self {
+                info,
+                backend,
+                automatic,
+                pool: start_pool()?,
+                scratch: Scratch::default(),
+                turn: Turn::default(),
+            })
         };
         let context: Result<Self> = match wanted {
             "" | "auto" => match cuda::Cuda::first_usable() {
