@@ -92,6 +92,12 @@ impl EdgeMap {
         self.first_word(y) * WORD + x
     }
 
+    /// How many edge pixels rows have.
+    pub(super) fn count(&self, rows: std::ops::Range<usize>) -> usize {
+        let words = &self.words[self.first_word(rows.start)..self.first_word(rows.end)];
+        words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// The three bits around `place`, the left one lowest.
     #[inline(always)]
     pub(super) fn three(&self, place: usize) -> usize {
@@ -104,10 +110,19 @@ impl EdgeMap {
 
     /// Writes row `y` as bytes: 255 on edges, else 0.
     pub(super) fn write_row(&self, y: usize, bytes: &mut [u8]) {
-        for (word, bytes) in self.row(y).iter().zip(bytes.chunks_mut(WORD)) {
-            for (bits, bytes) in word.to_le_bytes().into_iter().zip(bytes.chunks_mut(8)) {
-                bytes.copy_from_slice(&BYTES[bits as usize][..bytes.len()]);
+        let row = self.row(y);
+        let (whole, rest) = bytes.as_chunks_mut::<WORD>();
+        for (word, bytes) in row.iter().zip(whole) {
+            if *word == 0 {
+                *bytes = [0; WORD];
+                continue;
             }
+            for (bits, bytes) in word.to_le_bytes().into_iter().zip(bytes.as_chunks_mut::<8>().0) {
+                *bytes = BYTES[bits as usize];
+            }
+        }
+        for (k, byte) in rest.iter_mut().enumerate() {
+            *byte = if row[self.width / WORD] >> k & 1 == 1 { 255 } else { 0 };
         }
     }
 }

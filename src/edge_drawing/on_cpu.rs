@@ -7,7 +7,7 @@ mod maps;
 
 pub(super) use maps::maps;
 
-use super::edge_map::EdgeMap;
+use super::edge_map::{EdgeMap, Ranks};
 use super::front::{Pixel, Quantised, Source};
 use super::paper::{self, Slope};
 use super::prepare::Plan;
@@ -101,7 +101,7 @@ struct Call<'a> {
 
 /// The memory of one slice, used again for another.
 struct Scratch<G> {
-    paper: paper::Scratch<G>,
+    paper: paper::Scratch,
     reference: reference::Scratch<G>,
     /// The reference profile's edge map.
     edges: Vec<u8>,
@@ -136,8 +136,8 @@ impl Call<'_> {
         for first in (0..depth).step_by(together) {
             let batch = &mut scratch[..together.min(depth - first)];
             ticker.section(first / together, depth.div_ceil(together));
-            // Half for the gradients, half for what follows.
-            ticker.expect(2 * (batch.len() * width * height) as u64);
+            // The gradients, what follows from them and, in the paper profile, those of the edges once more.
+            ticker.expect(3 * (batch.len() * width * height) as u64);
             let drawn: Vec<Drawn> = run_with_progress(pool, progress, &ticker, || {
                 let slices = batch.par_iter_mut().with_max_len(1).enumerate();
                 slices
@@ -145,23 +145,28 @@ impl Call<'_> {
                     .collect()
             })?;
             ticker.report(progress)?;
-            for (index, drawn) in drawn.into_iter().enumerate() {
-                if let Some(ImageMut::U8(edges)) = edges {
+            // The lists of segments first: once they fit in memory nothing can fail any more, and a single image is
+            // written only on success.
+            let mut maps = Vec::with_capacity(drawn.len());
+            for drawn in drawn {
+                parts.extend(drawn.parts);
+                segments.append(drawn.segments)?;
+                maps.push(drawn.map);
+            }
+            if first + maps.len() == depth && self.want_segments && self.plan.profile == Profile::Paper {
+                segments = segments::join(std::mem::take(&mut parts))?;
+            }
+            if let Some(ImageMut::U8(edges)) = edges {
+                for (index, map) in maps.iter().enumerate() {
                     let target = edges.index_axis_mut(Axis(0), first + index);
-                    pool.install(|| match &drawn.map {
+                    pool.install(|| match map {
                         Some(map) => write(target, |y, row| map.write_row(y, row)),
                         None => write(target, |y, row| row.copy_from_slice(&batch[index].edges[y * width..][..width])),
                     });
                 }
-                parts.extend(drawn.parts);
-                segments.append(drawn.segments)?;
             }
         }
-        let segments = match self.plan.profile {
-            _ if !self.want_segments => None,
-            Profile::Paper => Some(segments::join(parts)?),
-            Profile::Reference => Some(segments),
-        };
+        let segments = self.want_segments.then_some(segments);
         let mut report = Report::new(&self.context.cpu_for_report());
         report.slices_done = depth as u64;
         report.seconds_compute = started.elapsed().as_secs_f64();
@@ -192,12 +197,12 @@ impl Call<'_> {
                 Ok(Drawn { map: Some(map), parts: vec![part], ..Drawn::default() })
             }
             (Profile::Paper, Variant::Default) => {
-                let map = paper::draw(source, plan, &mut scratch.paper, self.want_segments, ticker)?;
+                let map = paper::draw(source, plan, &mut scratch.paper, ticker)?;
                 let mut parts = Vec::new();
                 if self.want_segments {
-                    let gradient = scratch.paper.gradient();
-                    let at =
-                        |point: segments::Point| gradient[point.y as usize * map.width() + point.x as usize].into();
+                    let gradients = paper::gradients(source, plan, &map, ticker)?;
+                    let ranks = Ranks::new(&map)?;
+                    let at = |p: segments::Point| gradients[ranks.at(map.place(p.x as usize, p.y as usize))].into();
                     parts = segments::extract(&map, number, plan.min_length, plan.unit, &at, ticker)?;
                 }
                 Ok(Drawn { map: Some(map), parts, ..Drawn::default() })

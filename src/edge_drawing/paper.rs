@@ -84,25 +84,10 @@ impl Planes<'_> {
 }
 
 /// The memory that a slice takes, to be used again for the next one.
-#[derive(Debug)]
-pub(super) struct Scratch<G> {
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
     planes: Vec<u64>,
     exits: Vec<u64>,
-    gradient: Vec<G>,
-}
-
-impl<G> Default for Scratch<G> {
-    fn default() -> Self {
-        Self { planes: Vec::new(), exits: Vec::new(), gradient: Vec::new() }
-    }
-}
-
-impl<G> Scratch<G> {
-    /// |gx| + |gy| of the slice that was drawn last, rows packed, where it reaches the threshold; else 0. Empty if it was
-    /// not asked for.
-    pub(super) fn gradient(&self) -> &[G] {
-        &self.gradient
-    }
 }
 
 /// Gives `list` this length; what it holds is left over from the last use.
@@ -119,8 +104,7 @@ fn resize<T: bytemuck::Zeroable>(list: &mut Vec<T>, length: usize) -> Result<()>
 pub(super) fn draw<P: Pixel<Gradient: Slope>>(
     source: &impl Source<P>,
     plan: &Plan,
-    scratch: &mut Scratch<P::Gradient>,
-    keep_gradient: bool,
+    scratch: &mut Scratch,
     ticker: &Ticker,
 ) -> Result<EdgeMap> {
     let [width, height] = source.size();
@@ -130,11 +114,9 @@ pub(super) fn draw<P: Pixel<Gradient: Slope>>(
     let exit_words = strip::EXITS * stride;
     resize(&mut scratch.planes, height * count * stride)?;
     resize(&mut scratch.exits, strips * exit_words)?;
-    resize(&mut scratch.gradient, if keep_gradient { width * height } else { 0 })?;
     let planes = Planes { width, height, stride, count, words: &mut scratch.planes };
 
-    let rows = STRIP * strips.div_ceil(TASKS_A_THREAD * rayon::current_num_threads());
-    let mut gradients = scratch.gradient.chunks_mut(rows * width);
+    let rows = rows_a_task(height);
     let mut bands = Vec::with_capacity(height.div_ceil(rows));
     for (words, exits) in
         planes.words.chunks_mut(rows * count * stride).zip(scratch.exits.chunks_mut(rows / STRIP * exit_words))
@@ -149,17 +131,70 @@ pub(super) fn draw<P: Pixel<Gradient: Slope>>(
                 columns: scanned_columns(width, stride, plan.scan)?,
                 words,
                 exits,
-                gradient: gradients.next(),
                 codes: zeroed(stride * WORD)?,
                 packer: Packer::new(),
                 strip: Strip::new(width, stride, count)?,
             },
         ));
     }
-    let rule =
-        front::Rule { operator: plan.operator, border: Border::Mirror, threshold: plan.threshold, clear_below: true };
-    front::march(source, &rule, bands, ticker)?;
+    front::march(source, &rule(plan), bands, ticker)?;
     walk::finish(planes, &scratch.exits, plan.follow_turns, ticker)?.edges()
+}
+
+fn rule(plan: &Plan) -> front::Rule {
+    front::Rule { operator: plan.operator, border: Border::Mirror, threshold: plan.threshold, clear_below: true }
+}
+
+/// A whole number of strips.
+fn rows_a_task(height: usize) -> usize {
+    STRIP * height.div_ceil(STRIP).div_ceil(TASKS_A_THREAD * rayon::current_num_threads())
+}
+
+/// |gx| + |gy| of the pixels of an edge map, in raster order. They are computed once more, which takes less time than to
+/// keep those of all pixels until it is known which are edges.
+pub(super) fn gradients<P: Pixel>(
+    source: &impl Source<P>,
+    plan: &Plan,
+    map: &EdgeMap,
+    ticker: &Ticker,
+) -> Result<Vec<P::Gradient>> {
+    let height = map.height();
+    let mut list: Vec<P::Gradient> = zeroed(map.count(0..height))?;
+    let mut rest = &mut list[..];
+    let rows = rows_a_task(height);
+    let mut bands = Vec::with_capacity(height.div_ceil(rows));
+    for start in (0..height).step_by(rows) {
+        let range = start..height.min(start + rows);
+        let (gradients, later) = std::mem::take(&mut rest).split_at_mut(map.count(range.clone()));
+        rest = later;
+        bands.push((range, Gather::<P> { map, gradients }));
+    }
+    front::march(source, &rule(plan), bands, ticker)?;
+    Ok(list)
+}
+
+/// Takes the gradients of edge pixels.
+struct Gather<'a, P: Pixel> {
+    map: &'a EdgeMap,
+    /// Of the pixels still to come.
+    gradients: &'a mut [P::Gradient],
+}
+
+impl<P: Pixel> Sink<P> for Gather<'_, P> {
+    #[inline(always)]
+    fn row(&mut self, rows: &Rows<'_, P>) {
+        let gradient = &rows.gradient[1][1..];
+        let mut count = 0;
+        for (index, word) in self.map.row(rows.y).iter().enumerate() {
+            let mut bits = *word;
+            while bits != 0 {
+                self.gradients[count] = gradient[index * WORD + bits.trailing_zeros() as usize];
+                bits &= bits - 1;
+                count += 1;
+            }
+        }
+        self.gradients = &mut std::mem::take(&mut self.gradients)[count..];
+    }
 }
 
 /// The columns whose pixels may be anchors in any row.
@@ -181,8 +216,6 @@ struct Linker<'a, G> {
     /// The records of the strips not yet linked, and where their exits go.
     words: &'a mut [u64],
     exits: &'a mut [u64],
-    /// The rows not yet written.
-    gradient: Option<&'a mut [G]>,
     /// A byte for each pixel of a row.
     codes: Vec<u8>,
     packer: Packer,
@@ -193,11 +226,6 @@ impl<P: Pixel<Gradient: Slope>> Sink<P> for Linker<'_, P::Gradient> {
     #[inline(always)]
     fn row(&mut self, rows: &Rows<'_, P>) {
         let width = rows.vertical.len();
-        if let Some(rest) = &mut self.gradient {
-            let (now, later) = std::mem::take(rest).split_at_mut(width);
-            now.copy_from_slice(&rows.gradient[1][1..=width]);
-            self.gradient = Some(later);
-        }
         Slope::codes(rows.gradient, rows.vertical, self.more, &mut self.codes[..width]);
         let record = self.strip.stride() * self.strip.count();
         let row = rows.y % STRIP;

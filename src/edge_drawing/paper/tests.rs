@@ -1,5 +1,6 @@
 //! The fast path against the plain loops.
 
+use super::super::edge_map::Ranks;
 use super::super::prepare::{Plan, Quantise};
 use super::super::scalar::{self, Grid};
 use super::super::{Operator, Params};
@@ -17,9 +18,9 @@ fn check<P: Pixel<Gradient: Slope>>(pixels: &[P], width: usize, plan: &Plan, thr
     let height = pixels.len() / width;
     let view = ArrayView2::from_shape((height, width), pixels).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let mut scratch = Scratch::default();
-    let map = pool.install(|| draw(&view, plan, &mut scratch, true, &ticker())).unwrap();
-    let gradient = scratch.gradient();
+    let map = pool.install(|| draw(&view, plan, &mut Scratch::default(), &ticker())).unwrap();
+    let listed = pool.install(|| gradients(&view, plan, &map, &ticker())).unwrap();
+    let ranks = Ranks::new(&map).unwrap();
     let image = Grid { width, height, values: pixels.iter().map(|p| (*p).into()).collect() };
     let expected = plain(&image, plan, |_| ());
     let mut count = 0;
@@ -27,12 +28,13 @@ fn check<P: Pixel<Gradient: Slope>>(pixels: &[P], width: usize, plan: &Plan, thr
         for x in 0..width {
             let set = map.row(y)[x / WORD] >> (x % WORD) & 1 == 1;
             assert_eq!(set, expected.edges.at(x, y), "({x}, {y}) of {width} x {height}, {plan:?}");
-            count += usize::from(set);
-            let full = expected.gradient.at(x, y);
-            let cleared = if full < plan.threshold { 0 } else { full };
-            assert_eq!(Into::<u32>::into(gradient[y * width + x]), cleared);
+            if set {
+                assert_eq!(Into::<u32>::into(listed[ranks.at(map.place(x, y))]), expected.gradient.at(x, y));
+                count += 1;
+            }
         }
     }
+    assert_eq!(listed.len(), count);
     count
 }
 
@@ -162,7 +164,7 @@ fn float_pixels_and_nan() {
     let view = ArrayView2::from_shape((40, 70), &pixels[..]).unwrap();
     let source = front::Quantised { pixels: view, quantise };
     let plan = plan(&Params { gradient_threshold: Some(20000.0), ..Params::default() });
-    let map = draw(&source, &plan, &mut Scratch::default(), false, &ticker()).unwrap();
+    let map = draw(&source, &plan, &mut Scratch::default(), &ticker()).unwrap();
     let whole: Vec<u32> = pixels.iter().map(|p| u32::from(quantise.value(*p))).collect();
     let expected = plain(&Grid { width: 70, height: 40, values: whole }, &plan, |_| ());
     for y in 0..40 {

@@ -53,6 +53,9 @@ const UPWARD: u8 = 0x0f;
 /// All links of a start are done.
 const ALL: u8 = 0xff;
 
+/// A chain from node to node without a pixel between has two points.
+const PAIR: usize = 2;
+
 /// The fewest rows in a band, so that few chains are seen from two bands.
 const LEAST_ROWS: usize = 64;
 /// Bands for each thread, so that a band with many edges does not hold up all.
@@ -121,8 +124,8 @@ impl Part {
 pub(super) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| {
         Error::memory(format!(
-            "a list of {} points of segments could not be kept; raise gradient_threshold or min_length, or work on fewer \
-             pixels at a time",
+            "no memory for a list of {} points of segments; raise gradient_threshold or min_length, or work on fewer pixels \
+             at a time",
             list.len() + more
         ))
     })
@@ -144,7 +147,7 @@ impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Result<Part> {
-        let mut band = Band::new(self.map, self.rows.clone())?;
+        let mut band = Band::new(self.map, self.rows.clone(), self.min_length <= PAIR)?;
         let mut part = Part::new(self.slice);
         let stride = self.map.stride();
         for y in self.rows.clone() {
@@ -188,6 +191,9 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
         }
         for link in 0..8 {
             if (links & !band.done[rank]) >> link & 1 == 0 {
+                continue;
+            }
+            if self.min_length > PAIR && !band.is_between(band.step(start, link).place) {
                 continue;
             }
             let from = part.points.len();
@@ -234,7 +240,10 @@ struct Band<'a> {
     steps: [usize; 8],
     /// The first word of the band among the map's.
     first_word: usize,
-    /// Nodes, and pixels of two links, both onward in raster order: every loop's first pixel is one.
+    /// Pixels of two links, from the row above the band to the row below it.
+    between: Vec<u64>,
+    /// Nodes, and pixels of two links, both onward in raster order: every loop's first pixel is one. Where short chains
+    /// do not count, nodes only beside pixels of two links.
     starts: Vec<u64>,
     /// Starts before each word.
     before: Vec<u32>,
@@ -244,11 +253,25 @@ struct Band<'a> {
 
 impl<'a> Band<'a> {
     #[inline(always)]
-    fn new(map: &'a EdgeMap, rows: Range<usize>) -> Result<Self> {
+    fn new(map: &'a EdgeMap, rows: Range<usize>, all_nodes: bool) -> Result<Self> {
         let stride = map.stride();
         let first_word = map.first_word(rows.start);
-        let mut starts = zeroed(rows.len() * stride)?;
-        find_starts(map.words(), first_word, stride, &mut starts);
+        // A word more at either end, for the pixels beside the first and the last.
+        let mut between: Vec<u64> = zeroed((rows.len() + 2) * stride + 2)?;
+        let mut tops = zeroed(rows.len() * stride)?;
+        let inside = |row: Range<usize>| 1 + row.start * stride..1 + row.end * stride;
+        let mut halo: Vec<u64> = zeroed(stride)?;
+        if rows.start > 0 {
+            find_between(map.words(), first_word - stride, stride, &mut between[inside(0..1)], &mut halo);
+        }
+        find_between(map.words(), first_word, stride, &mut between[inside(1..rows.len() + 1)], &mut tops);
+        if rows.end < map.height() {
+            let below = inside(rows.len() + 1..rows.len() + 2);
+            find_between(map.words(), map.first_word(rows.end), stride, &mut between[below], &mut halo);
+        }
+        let mut starts = tops;
+        let edges = &map.words()[first_word..][..starts.len()];
+        find_starts(edges, &between, stride, all_nodes, &mut starts);
         let mut before = zeroed(starts.len())?;
         let mut count = 0;
         for (before, word) in before.iter_mut().zip(&starts) {
@@ -257,7 +280,14 @@ impl<'a> Band<'a> {
         }
         let pitch = (stride * WORD) as isize;
         let steps = STEPS.map(|(x, y)| (y as isize * pitch + x as isize) as usize);
-        Ok(Self { map, steps, first_word, starts, before, done: zeroed(count as usize)? })
+        Ok(Self { map, steps, first_word, between, starts, before, done: zeroed(count as usize)? })
+    }
+
+    /// Whether a pixel of the band, or next to it, has two links.
+    #[inline(always)]
+    fn is_between(&self, place: usize) -> bool {
+        let word = place / WORD + self.map.stride() + 1 - self.first_word;
+        self.between[word] >> (place % WORD) & 1 == 1
     }
 
     /// The number of a start among the band's.
@@ -279,7 +309,9 @@ impl<'a> Band<'a> {
     #[inline(always)]
     fn links(&self, place: usize) -> u8 {
         let pitch = self.map.stride() * WORD;
-        let [above, here, below] = [place - pitch, place, place + pitch].map(|place| self.map.three(place));
+        let above = self.map.three(place - pitch);
+        let here = self.map.three(place);
+        let below = self.map.three(place + pitch);
         LINKS[above | here << 3 | below << 6]
     }
 
@@ -345,40 +377,56 @@ impl<'a> Band<'a> {
     }
 }
 
-/// Finds the pixels where segments may begin, 64 at a time: those of `words[first..]`.
+/// Finds the pixels of two links among those of `words[first..]`, 64 at a time, and which of them have both onward in
+/// raster order.
 #[inline(always)]
-fn find_starts(words: &[u64], first: usize, stride: usize, starts: &mut [u64]) {
-    let n = starts.len();
+fn find_between(words: &[u64], first: usize, stride: usize, between: &mut [u64], tops: &mut [u64]) {
+    let n = between.len();
+    let tops = &mut tops[..n];
     let row = |from: usize| [&words[from - 1..][..n], &words[from..][..n], &words[from + 1..][..n]];
     let [a, b, c] = [row(first - stride), row(first), row(first + stride)];
     for i in 0..n {
-        // The pixel to the left and to the right of each, beyond the word as well. A row's last bit is always 0.
-        let west = |r: &[&[u64]; 3]| r[1][i] << 1 | r[0][i] >> 63;
-        let east = |r: &[&[u64]; 3]| r[1][i] >> 1 | r[2][i] << 63;
-        let [up, left, right, down] = [a[1][i], west(&b), east(&b), c[1][i]];
+        let [up, left, right, down] = [a[1][i], west(&b, i), east(&b, i), c[1][i]];
         let [open_up, open_down] = [!up, !down];
-        let links = [
-            west(&a) & open_up & !left,
-            up,
-            east(&a) & open_up & !right,
-            left,
-            right,
-            west(&c) & open_down & !left,
-            down,
-            east(&c) & open_down & !right,
-        ];
+        let upward = [west(&a, i) & open_up & !left, up, east(&a, i) & open_up & !right, left];
+        let onward = [right, west(&c, i) & open_down & !left, down, east(&c, i) & open_down & !right];
         // Counts them for 64 pixels at once: bit 0, bit 1, and whether there were ever four.
         let (mut ones, mut twos, mut more) = (0, 0, 0);
-        for link in links {
+        for link in upward.into_iter().chain(onward) {
             let carry = ones & link;
             ones ^= link;
             more |= twos & carry;
             twos ^= carry;
         }
-        let two = twos & !ones & !more;
-        let upward = links[0] | links[1] | links[2] | links[3];
-        starts[i] = b[1][i] & !(two & upward);
+        between[i] = b[1][i] & twos & !ones & !more;
+        tops[i] = between[i] & !(upward[0] | upward[1] | upward[2] | upward[3]);
     }
+}
+
+/// Adds the nodes to a band's starts: all, or those beside pixels `between`.
+#[inline(always)]
+fn find_starts(edges: &[u64], between: &[u64], stride: usize, all_nodes: bool, starts: &mut [u64]) {
+    let n = starts.len();
+    let edges = &edges[..n];
+    let row = |from: usize| [&between[from..][..n], &between[from + 1..][..n], &between[from + 2..][..n]];
+    let [a, b, c] = [row(0), row(stride), row(2 * stride)];
+    for i in 0..n {
+        let around = |r: &[&[u64]; 3]| west(r, i) | r[1][i] | east(r, i);
+        let beside = around(&a) | around(&b) | around(&c);
+        starts[i] |= edges[i] & !b[1][i] & if all_nodes { u64::MAX } else { beside };
+    }
+}
+
+/// The pixel to the left of each, from a row's words before, here and after. A row's last bit is always 0.
+#[inline(always)]
+fn west(row: &[&[u64]; 3], i: usize) -> u64 {
+    row[1][i] << 1 | row[0][i] >> 63
+}
+
+/// The pixel to the right of each.
+#[inline(always)]
+fn east(row: &[&[u64]; 3], i: usize) -> u64 {
+    row[1][i] >> 1 | row[2][i] << 63
 }
 
 /// Joins parts, in their order, into segments.
