@@ -1,4 +1,4 @@
-// What 'make demo' runs in ImageJ: opens real images, computes their edge strength, saves both.
+// What 'make demo' runs in ImageJ: opens real images, computes their edge strength and draws their edges, saves all.
 // Argument: the folder of the images | the folder for the results | the device (auto, cpu, cuda, cuda:N).
 arguments = split(getArgument(), "|");
 if (arguments.length != 3) exit("demo.ijm wants: images|results|device");
@@ -29,6 +29,18 @@ edgeStrength("brain", "brain.tif", "Stack: MRI of the brain, 20 slices, each by 
 edgeStrength("brain-volume", "brain.tif", "The same stack as one volume",
     "foreground=above threshold=200 rho=8 stack=volume mode=converged",
     "shape: voxels above 200, rho = 8 voxels, 3D, converged");
+
+edgeDrawing("edges-camera", "camera.png", "Photograph: edges of the paper's profile",
+    "profile=paper", "profile paper, everything at its default");
+edgeDrawing("edges-coins", "coins.png", "Greek coins: edges of the reference profile",
+    "profile=reference gradient_threshold=36 operator=prewitt min_length=25",
+    "profile reference, Prewitt, gradient threshold 36, segments of 25 pixels and more");
+edgeDrawing("edges-cell", "cell.png", "Microscopy: a living cell, edges followed round their turns",
+    "profile=paper gradient_threshold=40 anchor_threshold=6 min_length=12 follow_turns",
+    "profile paper, follow turns, gradient threshold 40, anchor threshold 6, segments of 12 pixels and more");
+edgeDrawing("edges-brain", "brain.tif", "Stack: MRI of the brain, 20 slices, each by itself",
+    "profile=paper gradient_threshold=60 min_length=15",
+    "profile paper, gradient threshold 60, segments of 15 pixels and more");
 print("demo.ijm: done");
 
 function edgeStrength(name, file, title, options, parameters) {
@@ -52,6 +64,35 @@ function edgeStrength(name, file, title, options, parameters) {
     print(name + ": " + ran);
 
     saveAs("Tiff", results + name + "-esf.tif");
+    close();
+    selectImage(input);
+    saveAs("Tiff", results + name + "-input.tif");
+    close();
+    File.saveString("title: " + title + "\nparameters: " + parameters + "\nran: " + ran + "\n", results + name + ".txt");
+}
+
+// The edge map, the segments as ROIs in a ZIP file, and the table of segments.
+function edgeDrawing(name, file, title, options, parameters) {
+    open(images + file);
+    input = getImageID();
+    run("Clear Results");
+    began = getTime();
+    run("Edge Drawing...", "device=" + device + " " + options + " edge_map results_table roi_file=[" + results + name
+        + "-segments.zip]");
+    milliseconds = getTime() - began;
+    if (getImageID() == input) exit("no edge map for " + file);
+
+    where = fact("Isoline device: ");
+    seconds = parseFloat(fact("Isoline seconds: "));
+    getDimensions(width, height, channels, slices, frames);
+    size = "" + width + " x " + height;
+    if (slices > 1) size = size + " x " + slices;
+    ran = size + " on " + where + ": " + nResults + " segments, " + d2s(seconds * 1000, 1) + " ms in the library, "
+        + milliseconds + " ms in ImageJ";
+    print(name + ": " + ran);
+
+    saveAs("Results", results + name + "-segments.csv");
+    saveAs("Tiff", results + name + "-edges.tif");
     close();
     selectImage(input);
     saveAs("Tiff", results + name + "-input.tif");

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Turns what the demo's macro saved into pictures: the input beside its edge strength with level curves.
+"""Turns what the demo's macro saved into pictures: the input beside its edge strength with level curves, and edges and
+segments drawn over the input.
 
 Usage: make_pictures.py FOLDER OUT. For every FOLDER/NAME.txt, lines "key: value" with the keys title, parameters and
-ran, it reads FOLDER/NAME-input.tif and FOLDER/NAME-esf.tif (one slice, or a stack) and writes OUT/NAME.png.
+ran, it reads FOLDER/NAME-input.tif (one slice, or a stack) and either FOLDER/NAME-esf.tif, or FOLDER/NAME-edges.tif and
+FOLDER/NAME-segments.zip, and writes OUT/NAME.png.
 """
 import pathlib
 import sys
@@ -12,6 +14,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there may be no display)
 import numpy  # noqa: E402
+import roifile  # noqa: E402
 import tifffile  # noqa: E402
 
 LEVELS = numpy.arange(0.1, 1.0, 0.1)
@@ -23,6 +26,9 @@ GAP = 0.55
 SLICE_GAP = 0.12
 INK = "#222222"
 COLOURS = "viridis"
+EDGE_COLOUR = (0.9, 0.1, 0.1)
+PALE = 0.45  # how much of the image stays below edges, towards white
+AREAS = (roifile.ROI_TYPE.FREEHAND, roifile.ROI_TYPE.POLYGON)
 
 plt.rcParams.update({"font.family": "DejaVu Sans", "font.size": 10, "text.color": INK, "axes.edgecolor": "#999999",
                      "axes.labelcolor": INK, "xtick.color": "#666666", "ytick.color": "#666666",
@@ -124,6 +130,98 @@ def many_slices(notes, pixels, field, out):
     plt.close(figure)
 
 
+def paled(pixels, limits):
+    """The image as pale colours, for edges to be seen on."""
+    grey = numpy.clip((pixels.astype(float) - limits[0]) / max(limits[1] - limits[0], 1), 0, 1)
+    return numpy.repeat((1 - PALE + PALE * grey)[..., None], 3, axis=2)
+
+
+def draw_edges(axes, pixels, edges, limits):
+    picture = paled(pixels, limits)
+    picture[edges > 0] = EDGE_COLOUR
+    axes.imshow(picture, interpolation="nearest")
+
+
+def draw_segments(axes, pixels, segments, limits):
+    """Lines through the pixels' centres, in the colours that ImageJ gives them."""
+    axes.imshow(paled(pixels, limits), interpolation="nearest")
+    for segment in segments:
+        points = segment.coordinates().astype(float)
+        if segment.roitype in AREAS:
+            # An area's coordinates count from the pixels' corners, and it ends where it began.
+            points = numpy.vstack([points, points[:1]]) - 0.5
+        axes.plot(points[:, 0], points[:, 1], color=tuple(channel / 255 for channel in segment.stroke_color[1:]),
+                  linewidth=1.1, solid_capstyle="round")
+
+
+def edges_of_one(notes, pixels, edges, segments, out):
+    aspect = pixels.shape[1] / pixels.shape[0]
+    figure, panels, bar, size = lay_out(1, 3, PANEL_HEIGHT, aspect, SLICE_GAP)
+    bar.remove()
+    limits = (pixels.min(), pixels.max())
+    draw_input(panels[0][0], pixels, limits)
+    draw_edges(panels[0][1], pixels, edges, limits)
+    draw_segments(panels[0][2], pixels, segments, limits)
+    for axes, title in zip(panels[0], ("input", "edge map, over the input", f"{len(segments)} segments")):
+        axes.set_title(title, loc="left")
+        axes.set_xlabel("x (pixels)")
+        axes.locator_params(nbins=6)
+    panels[0][0].set_ylabel("y (pixels)")
+    for axes in panels[0][1:]:
+        axes.set_yticklabels([])
+    write_words(figure, size, notes)
+    figure.savefig(out)
+    plt.close(figure)
+
+
+def edges_of_many(notes, pixels, edges, segments, out):
+    chosen = numpy.unique(numpy.linspace(0, len(pixels) - 1, MOST_SLICES).round().astype(int))
+    aspect = pixels.shape[2] / pixels.shape[1]
+    figure, panels, bar, size = lay_out(2, len(chosen), SLICE_HEIGHT, aspect, SLICE_GAP)
+    bar.remove()
+    limits = (pixels.min(), pixels.max())
+    for column, z in enumerate(chosen):
+        above, below = panels[0][column], panels[1][column]
+        here = [segment for segment in segments if segment.position == z + 1]
+        draw_edges(above, pixels[z], edges[z], limits)
+        draw_segments(below, pixels[z], here, limits)
+        above.set_title(f"slice {z + 1} of {len(pixels)}", loc="left")
+        for axes, title in ((above, "edge map"), (below, f"{len(here)} segments")):
+            axes.text(0.03, 0.97, title, transform=axes.transAxes, verticalalignment="top")
+        for axes in (above, below):
+            axes.locator_params(nbins=4)
+            if column > 0:
+                axes.set_yticklabels([])
+        above.set_xticklabels([])
+        below.set_xlabel("x (pixels)")
+    for row in panels:
+        row[0].set_ylabel("y (pixels)")
+    write_words(figure, size, notes)
+    figure.savefig(out)
+    plt.close(figure)
+
+
+def picture_of(path, picture):
+    """The picture for one NAME.txt."""
+    notes = read_notes(path)
+    pixels = as_stack(path.with_name(f"{path.stem}-input.tif"))
+    drawn = path.with_name(f"{path.stem}-edges.tif")
+    result = as_stack(drawn if drawn.exists() else path.with_name(f"{path.stem}-esf.tif"))
+    if pixels.shape != result.shape:
+        sys.exit(f"make_pictures: {path.stem}: input is {pixels.shape}, result {result.shape}")
+    single = len(pixels) == 1
+    if drawn.exists():
+        segments = roifile.roiread(path.with_name(f"{path.stem}-segments.zip"))
+        if single:
+            edges_of_one(notes, pixels[0], result[0], segments, picture)
+        else:
+            edges_of_many(notes, pixels, result, segments, picture)
+    elif single:
+        one_slice(notes, pixels[0], result[0], picture)
+    else:
+        many_slices(notes, pixels, result, picture)
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -133,15 +231,8 @@ def main():
     if not notes_files:
         sys.exit(f"make_pictures: no NAME.txt in {folder}")
     for path in notes_files:
-        notes = read_notes(path)
-        pixels, field = as_stack(path.with_name(f"{path.stem}-input.tif")), as_stack(path.with_name(f"{path.stem}-esf.tif"))
-        if pixels.shape != field.shape:
-            sys.exit(f"make_pictures: {path.stem}: input is {pixels.shape}, edge strength {field.shape}")
         picture = out / f"{path.stem}.png"
-        if len(pixels) == 1:
-            one_slice(notes, pixels[0], field[0], picture)
-        else:
-            many_slices(notes, pixels, field, picture)
+        picture_of(path, picture)
         print(f"  {picture}")
 
 

@@ -28,6 +28,19 @@ for name in horse:$((400 * 328 * 4)) pattern:$((512 * 512 * 4)); do
     cmp <(tail -c "$bytes" "$work/headless/$file") <(tail -c "$bytes" "$work/window/$file")
 done
 
+# Edge drawing: the map, the table and the ROIs are the same with a window and without.
+for how in headless window; do
+    echo "macros: examples/edge_drawing.ijm, $how"
+    mkdir "$work/edges-$how"
+    cp tests/data/coins.png "$work/edges-$how/"
+    scripts/imagej.sh "$how" examples/edge_drawing.ijm "$work/edges-$how/coins.png" | tee "$work/log"
+    grep -q "coins.png: [1-9][0-9]* segments, the longest of [1-9]" "$work/log"
+done
+cmp "$work/edges-headless/coins.png-segments.csv" "$work/edges-window/coins.png-segments.csv"
+cmp "$work/edges-headless/coins.png-edges.png" "$work/edges-window/coins.png-edges.png"
+rows=$(($(wc -l < "$work/edges-headless/coins.png-segments.csv") - 1))
+test "$(jar tf "$work/edges-headless/coins.png-segments.zip" | grep -c '\.roi$')" = "$rows"
+
 echo "macros: a wrong option stops the macro, with words"
 cat > "$work/wrong.ijm" << 'MACRO'
 newImage("blank", "8-bit black", 32, 32, 1);
@@ -43,4 +56,13 @@ if grep -q "^\sat " "$work/log"; then
     cat "$work/log" >&2
     exit 1
 fi
-echo "macros: 5 passed, 0 failed"
+cat > "$work/wrong.ijm" << 'MACRO'
+newImage("blank", "8-bit black", 32, 32, 1);
+run("Edge Drawing...", "min_length=20");
+MACRO
+if scripts/imagej.sh headless "$work/wrong.ijm" > "$work/log" 2>&1; then
+    echo "macros: edge drawing without an output was accepted" >&2
+    exit 1
+fi
+grep -q "No output is chosen" "$work/log"
+echo "macros: 8 passed, 0 failed"
