@@ -38,6 +38,7 @@ endif
 
 setup-test: setup-build
 	@scripts/setup-system.sh test
+	@scripts/setup-python.sh test
 
 setup-demo: setup-build
 	@scripts/setup-system.sh demo
@@ -60,10 +61,11 @@ lint: setup-build ## format and lint: Rust, shell, Java
 	@scripts/setup-system.sh lint
 	scripts/lint.sh
 
-test: setup-test ## format, lint, Rust, header, C, C++, examples, Java, a macro in ImageJ
+test: setup-test ## format, lint, Rust, header, C, C++, OpenCV, examples, Java, a macro in ImageJ
 	scripts/test.sh $(TARGET)
 
 bench: setup-build ## speed tables: variants, sizes, ratios (not part of test)
+	@scripts/setup-python.sh test
 	scripts/bench.sh $(DEVICE)
 
 gpu-bundle: setup-test plugin ## target/gpu-bundle: everything needed to test and measure on a machine with a GPU

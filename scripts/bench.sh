@@ -6,11 +6,11 @@ cd "$(dirname "$0")/.."
 export ISOLINE_BENCH_DEVICE=${1:-auto}
 cargo bench --locked --bench '*'
 
-# The peers come with the Python environment, which 'make demo' and the like set up (scripts/setup-python.sh).
+# The peers come with the Python environment (scripts/setup-python.sh test).
 python=.tools/venv/bin/python
 if [ -x "$python" ]; then
     cargo build --release --locked
     "$python" benches/edge_drawing_peers.py "${CARGO_TARGET_DIR:-target}/release"
 else
-    echo "bench: without the peers of edge drawing: no $python; scripts/setup-python.sh makes it"
+    echo "bench: without the peers of edge drawing: no $python; 'scripts/setup-python.sh test' makes it"
 fi

@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""Compares edge drawing's reference profile with OpenCV's ximgproc.EdgeDrawing, through Isoline's C API: the same
+segments, point by point and in the same order, the same edge map, the same gradients.
+
+Usage: edge_drawing_oracle.py LIBISOLINE [--device cpu|cuda|auto]     compare; stops after a few differences
+       edge_drawing_oracle.py LIBISOLINE --time [--device ...]        time both, one after the other, in turns
+       edge_drawing_oracle.py --golden FILE                           write what OpenCV gives, for tests/edge_drawing
+
+Pictures: tests/data (its README.md has their licences), pictures of scikit-image's package (read where it is installed,
+not copied), noise, and images smaller than the filters.
+"""
+import argparse
+import ctypes
+import itertools
+import pathlib
+import sys
+import time
+
+import cv2
+import numpy
+import skimage
+import skimage.io
+
+DATA = pathlib.Path(__file__).resolve().parent / "data"
+
+OPERATORS = ("prewitt", "sobel", "scharr")  # as OpenCV numbers them
+ISOLINE_OPERATORS = {"sobel": 0, "prewitt": 1, "scharr": 2}
+# Thresholds below 1 act as 1; no gradient of 8 bits is above 8160. Interval 0 crashes OpenCV. Lengths below 3 act as 3.
+THRESHOLDS = (0, 1, 8, 20, 36, 100, 300, 9000)
+ANCHORS = (0, 2, 8, 30)
+INTERVALS = (1, 2, 3, 5)
+LENGTHS = (0, 1, 5, 10, 25)
+CONFIGURATIONS = tuple(itertools.product(OPERATORS, THRESHOLDS, ANCHORS, INTERVALS, LENGTHS))
+# A picture takes every so many configurations, each picture others: prime to their number, so that as many pictures
+# have taken all of them.
+EVERY = 7
+EVERY_GOLDEN = 31
+MOST_DIFFERENCES = 5
+
+DATA_PICTURES = ("camera", "cell", "coins", "horse", "microaneurysms", "page", "pattern")
+PACKAGE_PICTURES = ("brick", "clock_motion", "grass", "gravel", "moon", "text")
+BRAIN = (20, 233, 197)
+BRAIN_START = 832  # tests/data/README.md: where the stack's pixels begin in the file
+
+
+# Pictures.
+
+def noise(width, height):
+    """Pixels that tests/edge_drawing/reference.rs makes in the same way."""
+    state = 1
+    values = numpy.empty(width * height, numpy.uint8)
+    for index in range(values.size):
+        state = (state * 1664525 + 1013904223) % 2**32
+        values[index] = state >> 24
+    return values.reshape(height, width)
+
+
+def brain():
+    pixels = numpy.fromfile(DATA / "brain.tif", numpy.uint8, numpy.prod(BRAIN), offset=BRAIN_START)
+    return pixels.reshape(BRAIN)
+
+
+def photograph(name):
+    return cv2.imread(str(DATA / f"{name}.pgm"), cv2.IMREAD_UNCHANGED)
+
+
+def golden_pictures():
+    for name in DATA_PICTURES:
+        yield name, photograph(name)
+    for width, height in ((131, 97), (40, 64), (5, 60)):
+        yield f"noise:{width}x{height}", noise(width, height)
+
+
+def pictures():
+    yield from golden_pictures()
+    folder = pathlib.Path(skimage.__file__).parent / "data"
+    for name in PACKAGE_PICTURES:
+        picture = skimage.io.imread(folder / f"{name}.png", as_gray=False)
+        yield name, picture if picture.ndim == 2 else cv2.cvtColor(picture[..., :3], cv2.COLOR_RGB2GRAY)
+    for z in (4, 15):
+        yield f"brain slice {z}", brain()[z]
+    camera = photograph("camera")
+    yield "camera, 301 x 207 of it", camera[101:308, 57:358]
+    yield "camera, upside down", camera[::-1]
+    yield "camera, saturated", numpy.where(camera > 100, 255, 0).astype(numpy.uint8)
+    yield "coins, blurred and enlarged", cv2.resize(photograph("coins"), (777, 633), interpolation=cv2.INTER_CUBIC)
+    yield "constant", numpy.full((50, 60), 77, numpy.uint8)
+    random = numpy.random.default_rng(3)
+    yield "white noise", random.integers(0, 256, (233, 157), dtype=numpy.uint8)
+    yield "two levels of noise", random.integers(0, 2, (90, 211), dtype=numpy.uint8) * 255
+    yield "steps of 1", random.integers(100, 103, (120, 99), dtype=numpy.uint8)
+
+
+def tiny_pictures():
+    random = numpy.random.default_rng(4)
+    for height, width in itertools.chain(itertools.product(range(1, 9), repeat=2), ((1, 70), (70, 1), (5, 70), (70, 5))):
+        yield f"{width} x {height} of noise", random.integers(0, 256, (height, width), dtype=numpy.uint8)
+
+
+# Both programs.
+
+class Drawn:
+    """Segments as offsets and points, an edge map, and each segment's mean gradient."""
+
+    def __init__(self, offsets, points, edges, means):
+        self.offsets, self.points, self.edges, self.means = offsets, points, edges, means
+
+    def difference(self, other):
+        """What differs first, in words; None if nothing."""
+        if len(self.offsets) != len(other.offsets):
+            return f"{len(self.offsets) - 1} and {len(other.offsets) - 1} segments"
+        for name in ("offsets", "points", "means"):
+            a, b = getattr(self, name), getattr(other, name)
+            if not numpy.array_equal(a, b):
+                where = numpy.argwhere(a != b)[0].tolist() if a.shape == b.shape else [0]
+                return f"{name} from {where} on"
+        differing = numpy.count_nonzero(self.edges != other.edges)
+        return f"{differing} pixels of the edge map" if differing else None
+
+    def summary(self):
+        """Segments, points, edge pixels, and a number for all of it: a polynomial of 64 bits."""
+        on = numpy.flatnonzero(self.edges)
+        numbers = numpy.concatenate([self.offsets, self.points.ravel(), on]).astype(numpy.uint64)
+        powers = numpy.full(numbers.size, 0x9E3779B97F4A7C15, numpy.uint64)
+        powers[:1] = 1
+        powers = numpy.multiply.accumulate(powers)[::-1]
+        return f"{len(self.offsets) - 1} {len(self.points)} {on.size} {int((numbers * powers).sum()):016x}"
+
+
+def opencv_detector(operator, threshold, anchor, interval, length):
+    params = cv2.ximgproc.EdgeDrawing.Params()
+    params.EdgeDetectionOperator = OPERATORS.index(operator)
+    params.GradientThresholdValue = threshold
+    params.AnchorThresholdValue = anchor
+    params.ScanInterval = interval
+    params.MinPathLength = length
+    detector = cv2.ximgproc.createEdgeDrawing()
+    detector.setParams(params)
+    return detector
+
+
+def with_opencv(picture, configuration):
+    detector = opencv_detector(*configuration)
+    detector.detectEdges(numpy.ascontiguousarray(picture))
+    segments = [numpy.asarray(segment).reshape(-1, 2) for segment in detector.getSegments()]
+    offsets = numpy.cumsum([0] + [len(segment) for segment in segments]).astype(numpy.uint64)
+    points = numpy.concatenate([numpy.empty((0, 2), numpy.int32)] + segments).astype(numpy.uint32)
+    gradient = detector.getGradientImage()
+    sums = numpy.concatenate([[0], numpy.cumsum(gradient[points[:, 1], points[:, 0]], dtype=numpy.int64)])
+    bounds = offsets.astype(numpy.int64)
+    means = numpy.diff(sums[bounds]) / numpy.maximum(numpy.diff(bounds), 1)
+    return Drawn(offsets, points, detector.getEdgeImage(), means.astype(numpy.float32)), gradient
+
+
+class Image(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("type", ctypes.c_uint32), ("memory", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32), ("width", ctypes.c_uint64), ("height", ctypes.c_uint64),
+                ("depth", ctypes.c_uint64), ("row_stride", ctypes.c_uint64), ("slice_stride", ctypes.c_uint64),
+                ("spacing", ctypes.c_double * 3), ("data", ctypes.c_void_p)]
+
+
+class Params(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint32) for name in ("struct_size", "profile", "edge_operator", "scan_interval",
+                                                     "min_length", "follow_turns", "variant", "reserved")]
+    _fields_ += [(name, ctypes.c_double) for name in ("gradient_threshold", "anchor_threshold", "range_min", "range_max")]
+
+
+class Arrays(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("count", ctypes.c_uint64),
+                ("point_count", ctypes.c_uint64), ("points", ctypes.POINTER(ctypes.c_uint32)),
+                ("offsets", ctypes.POINTER(ctypes.c_uint64)), ("flags", ctypes.POINTER(ctypes.c_uint32)),
+                ("slices", ctypes.POINTER(ctypes.c_uint32)), ("mean_gradients", ctypes.POINTER(ctypes.c_float))]
+
+
+class Isoline:
+    """The C API, as far as it is needed here."""
+
+    TYPES = {"uint8": 0, "uint16": 1, "float32": 2}
+    REFERENCE = 1
+
+    def __init__(self, path, device):
+        self.library = ctypes.CDLL(str(path))
+        self.library.isoline_last_error.restype = ctypes.c_char_p
+        self.library.isoline_segments_free.restype = None
+        self.context = ctypes.c_void_p()
+        self.call("isoline_context_new", device.encode(), ctypes.byref(self.context))
+
+    def call(self, name, *arguments):
+        if getattr(self.library, name)(*arguments) != 0:
+            raise RuntimeError(f"{name}: {self.library.isoline_last_error().decode()}")
+
+    def new(self, kind, name):
+        made = kind()
+        self.call(f"isoline_{name}_init", ctypes.byref(made), ctypes.c_size_t(ctypes.sizeof(made)))
+        return made
+
+    def image(self, pixels):
+        """One slice or a packed stack; the rows of a slice may lie apart, as in a part of a larger one."""
+        image = self.new(Image, "image")
+        image.type = self.TYPES[pixels.dtype.name]
+        image.depth, image.height, image.width = pixels.shape if pixels.ndim == 3 else (1, *pixels.shape)
+        if pixels.strides[-1] != pixels.itemsize or (pixels.ndim == 3 and not pixels.flags.c_contiguous):
+            raise ValueError("pixels of a row must lie side by side")
+        if pixels.ndim == 2:
+            image.row_stride = pixels.strides[0]
+        image.data = pixels.ctypes.data
+        return image
+
+    def params(self, configuration):
+        operator, threshold, anchor, interval, length = configuration
+        params = self.new(Params, "edge_drawing_params")
+        params.profile = self.REFERENCE
+        params.edge_operator = ISOLINE_OPERATORS[operator]
+        params.gradient_threshold, params.anchor_threshold = threshold, anchor
+        params.scan_interval, params.min_length = interval, length
+        return params
+
+    def draw(self, pixels, configuration, span=None):
+        """What one call draws, as one Drawn for each slice."""
+        params = self.params(configuration)
+        if span is not None:
+            params.range_min, params.range_max = span
+        edges = numpy.full(pixels.shape, 7, numpy.uint8)
+        segments = ctypes.c_void_p()
+        pointer = ctypes.byref
+        self.call("isoline_edge_drawing", self.context, pointer(self.image(pixels)), pointer(params), None,
+                  pointer(self.image(edges)), pointer(segments), None)
+        arrays = self.new(Arrays, "segment_arrays")
+        self.call("isoline_segments_all", segments, pointer(arrays))
+
+        def copy(address, shape, kind):
+            return numpy.ctypeslib.as_array(address, shape).copy() if numpy.prod(shape) else numpy.empty(shape, kind)
+
+        offsets = copy(arrays.offsets, (arrays.count + 1,), numpy.uint64)
+        points = copy(arrays.points, (arrays.point_count, 2), numpy.uint32)
+        slices = copy(arrays.slices, (arrays.count,), numpy.uint32)
+        means = copy(arrays.mean_gradients, (arrays.count,), numpy.float32)
+        flags = copy(arrays.flags, (arrays.count,), numpy.uint32)
+        self.library.isoline_segments_free(segments)
+        self.check_flags(offsets, points, flags)
+        drawn = []
+        for z, edges in enumerate(edges if edges.ndim == 3 else edges[None]):
+            first, end = numpy.searchsorted(slices, [z, z + 1])
+            bounds = offsets[first:end + 1]
+            drawn.append(Drawn(bounds - bounds[0], points[int(bounds[0]):int(bounds[-1])], edges, means[first:end]))
+        return drawn
+
+    @staticmethod
+    def check_flags(offsets, points, flags):
+        """Closed, 1, are segments of at least four points whose ends touch."""
+        bounds = offsets.astype(numpy.int64)
+        lengths = numpy.diff(bounds)
+        apart = numpy.abs(points[bounds[1:] - 1].astype(int) - points[bounds[:-1]]).max(axis=1, initial=0)
+        if not numpy.array_equal(flags, (lengths >= 4) & (apart <= 1)):
+            raise AssertionError("flags do not say which segments are closed")
+
+    def gradient(self, picture, configuration):
+        gradient = numpy.full(picture.shape, numpy.nan, numpy.float32)
+        pointer = ctypes.byref
+        self.call("isoline_edge_drawing_maps", self.context, pointer(self.image(picture)),
+                  pointer(self.params(configuration)), None, None, pointer(self.image(gradient)), None, None, None)
+        return gradient
+
+
+# Comparisons.
+
+class Tally:
+    def __init__(self):
+        self.configurations, self.pictures, self.differences = 0, set(), 0
+
+    def compare(self, name, configuration, ours, theirs):
+        self.configurations += 1
+        self.pictures.add(name.partition(",")[0])
+        difference = ours.difference(theirs)
+        if difference:
+            self.differences += 1
+            operator, threshold, anchor, interval, length = configuration
+            print(f"DIFFERENT: {name}, {operator}, gradient threshold {threshold}, anchor threshold {anchor}, "
+                  f"scan interval {interval}, minimum length {length}: {difference}", file=sys.stderr)
+            if self.differences >= MOST_DIFFERENCES:
+                sys.exit("oracle: stopped after the first differences")
+
+
+def compare_all(isoline):
+    tally = Tally()
+    for index, (name, picture) in enumerate(pictures()):
+        if min(picture.strides) < 0:
+            picture = numpy.ascontiguousarray(picture)
+        for configuration in CONFIGURATIONS[index % EVERY::EVERY]:
+            theirs, gradient = with_opencv(picture, configuration)
+            tally.compare(name, configuration, isoline.draw(picture, configuration)[0], theirs)
+        # The last configuration's gradients, up to the border; OpenCV's are below the threshold there as well.
+        if not numpy.array_equal(isoline.gradient(picture, configuration), gradient):
+            sys.exit(f"DIFFERENT: {name}, gradients of {configuration}")
+    for index, (name, picture) in enumerate(tiny_pictures()):
+        for configuration in CONFIGURATIONS[index % 61::61]:
+            tally.compare(name, configuration, isoline.draw(picture, configuration)[0],
+                          with_opencv(picture, configuration)[0])
+    # The same numbers in other types, and as slices of one stack.
+    for name in ("camera", "cell", "page"):
+        picture = photograph(name)
+        for configuration in CONFIGURATIONS[::97]:
+            theirs, _ = with_opencv(picture, configuration)
+            wide = isoline.draw(picture.astype(numpy.uint16), configuration)[0]
+            tally.compare(f"{name}, 16 bits", configuration, wide, theirs)
+            scaled = isoline.draw(picture.astype(numpy.float32), configuration, span=(0, 65535))[0]
+            tally.compare(f"{name}, float", configuration, scaled, theirs)
+    stack = brain()
+    for configuration in CONFIGURATIONS[5::389]:
+        for z, ours in enumerate(isoline.draw(stack, configuration)):
+            tally.compare(f"brain slice {z}, in the stack", configuration, ours, with_opencv(stack[z], configuration)[0])
+    if tally.differences:
+        sys.exit(f"oracle: {tally.differences} of {tally.configurations} configurations differ")
+    print(f"oracle: {tally.configurations} configurations identical to OpenCV {cv2.__version__} "
+          f"on {len(tally.pictures)} pictures")
+
+
+def write_golden(path):
+    with open(path, "w", encoding="ascii") as out:
+        out.write(f"# What OpenCV {cv2.__version__}'s ximgproc.EdgeDrawing gives; made by tests/edge_drawing_oracle.py.\n"
+                  "# picture operator gradient_threshold anchor_threshold scan_interval min_length: segments points "
+                  "edge_pixels all\n")
+        for index, (name, picture) in enumerate(golden_pictures()):
+            for configuration in CONFIGURATIONS[index % EVERY_GOLDEN::EVERY_GOLDEN]:
+                drawn, _ = with_opencv(picture, configuration)
+                out.write(f"{name} {' '.join(map(str, configuration))}: {drawn.summary()}\n")
+
+
+def measure(isoline):
+    """Smallest times of both, taken in turns, in milliseconds; OpenCV on one thread, as its linking is."""
+    cv2.setNumThreads(1)
+    camera = photograph("camera")
+    for side, rounds in ((512, 60), (4096, 8)):
+        picture = camera if side == 512 else cv2.resize(camera, (side, side), interpolation=cv2.INTER_CUBIC)
+        edges = numpy.empty_like(picture)
+        for operator in ("prewitt", "sobel"):
+            configuration = (operator, 20, 0, 1, 10)
+            detector = opencv_detector(*configuration)
+            ours, theirs = [], []
+            image, map_image, params = isoline.image(picture), isoline.image(edges), isoline.params(configuration)
+            for _ in range(rounds):
+                segments = ctypes.c_void_p()
+                began = time.perf_counter()
+                isoline.call("isoline_edge_drawing", isoline.context, ctypes.byref(image), ctypes.byref(params), None,
+                             ctypes.byref(map_image), ctypes.byref(segments), None)
+                ours.append(time.perf_counter() - began)
+                isoline.library.isoline_segments_free(segments)
+                began = time.perf_counter()
+                detector.detectEdges(picture)
+                theirs.append(time.perf_counter() - began)
+            print(f"{side} x {side}, {operator}: {min(ours) * 1e3:.2f} ms, OpenCV {cv2.__version__} "
+                  f"{min(theirs) * 1e3:.2f} ms, ratio {min(ours) / min(theirs):.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares edge drawing's reference profile with OpenCV.")
+    parser.add_argument("library", nargs="?", help="libisoline.so, or the folder that it is in")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--golden", metavar="FILE")
+    parser.add_argument("--time", action="store_true")
+    options = parser.parse_args()
+    if options.golden:
+        write_golden(options.golden)
+        return
+    if options.library is None:
+        parser.error("which libisoline.so?")
+    path = pathlib.Path(options.library)
+    isoline = Isoline(path / "libisoline.so" if path.is_dir() else path, options.device)
+    if options.time:
+        measure(isoline)
+    else:
+        compare_all(isoline)
+
+
+if __name__ == "__main__":
+    main()
