@@ -43,7 +43,7 @@ pub(super) fn run(
         return Err(in_cuda_memory());
     }
     let plan = resolve(context, params, input)?;
-    let call = Call { context, plan: &plan, shape: input.shape(), want_segments, want_edges: edges.is_some() };
+    let call = Call { context, plan: &plan, shape: input.shape(), want_segments };
     match input {
         Image::U8(view) => call.slices(|z| view.index_axis(Axis(0), z), progress, edges),
         Image::U16(view) => call.slices(|z| view.index_axis(Axis(0), z), progress, edges),
@@ -96,15 +96,13 @@ struct Call<'a> {
     plan: &'a Plan,
     shape: [usize; 3],
     want_segments: bool,
-    want_edges: bool,
 }
 
 /// The memory of one slice, used again for another.
 struct Scratch<G> {
     paper: paper::Scratch,
+    /// Holds the edge map as well.
     reference: reference::Scratch<G>,
-    /// The reference profile's edge map.
-    edges: Vec<u8>,
 }
 
 /// What one slice comes to, beside the edge map in its scratch memory.
@@ -129,7 +127,7 @@ impl Call<'_> {
         let [width, height, depth] = self.shape;
         let together = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
         let mut scratch: Vec<Scratch<P::Gradient>> = (0..together)
-            .map(|_| Scratch { paper: Default::default(), reference: Default::default(), edges: Vec::new() })
+            .map(|_| Scratch { paper: Default::default(), reference: Default::default() })
             .collect();
         let mut parts = Vec::new();
         let mut segments = Segments::default();
@@ -161,7 +159,7 @@ impl Call<'_> {
                     let target = edges.index_axis_mut(Axis(0), first + index);
                     pool.install(|| match map {
                         Some(map) => write(target, |y, row| map.write_row(y, row)),
-                        None => write(target, |y, row| row.copy_from_slice(&batch[index].edges[y * width..][..width])),
+                        None => write(target, |y, row| batch[index].reference.write_row(y, row)),
                     });
                 }
             }
@@ -208,13 +206,8 @@ impl Call<'_> {
                 Ok(Drawn { map: Some(map), parts, ..Drawn::default() })
             }
             (Profile::Reference, _) => {
-                let [width, height] = source.size();
-                if self.want_edges && scratch.edges.is_empty() {
-                    scratch.edges = zeroed(width * height)?;
-                }
-                let edges = self.want_edges.then_some(&mut scratch.edges[..]);
                 let mut segments = Segments::default();
-                reference::draw(source, plan, number, &mut scratch.reference, ticker, &mut segments, edges)?;
+                reference::draw(source, plan, number, &mut scratch.reference, ticker, &mut segments)?;
                 Ok(Drawn { segments, ..Drawn::default() })
             }
         }

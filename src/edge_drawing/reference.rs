@@ -132,6 +132,13 @@ impl<W: bytemuck::Zeroable> Scratch<W> {
     }
 }
 
+impl<W: Word> Scratch<W> {
+    /// Writes row `y` of the edge map of the slice that was drawn last.
+    pub(super) fn write_row(&self, y: usize, row: &mut [u8]) {
+        edge_map(&self.words[y * row.len()..][..row.len()], row);
+    }
+}
+
 /// What the walks of one anchor are kept in.
 #[derive(Debug, Default)]
 struct Trees {
@@ -145,8 +152,8 @@ struct Trees {
     segment: Vec<usize>,
 }
 
-/// Draws the edges of one slice: appends its segments to `segments`, as those of slice number `slice`, and writes its edge
-/// map to `edges`, packed, on the current thread pool.
+/// Draws the edges of one slice on the current thread pool: appends its segments to `segments`, as those of slice number
+/// `slice`; its edge map is then in the scratch memory, see [`Scratch::write_row`].
 pub(super) fn draw<P>(
     source: &impl Source<P>,
     plan: &Plan,
@@ -154,7 +161,6 @@ pub(super) fn draw<P>(
     scratch: &mut Scratch<P::Gradient>,
     ticker: &Ticker,
     segments: &mut Segments,
-    edges: Option<&mut [u8]>,
 ) -> Result<()>
 where
     P: Pixel,
@@ -170,10 +176,11 @@ where
         clear_below: plan.anchor == 0,
     };
     scratch.anchors.mark(source, &rule, plan, &mut scratch.words, ticker)?;
-    link_listed(plan, width, slice, scratch, ticker, segments, edges)
+    link_listed(plan, width, slice, scratch, ticker, segments)
 }
 
-/// The same from the scratch memory's [words](Scratch::words), which were made elsewhere.
+/// The same from the scratch memory's [words](Scratch::words), which were made elsewhere; writes the edge map, packed, to
+/// `edges`.
 pub(super) fn link<W: Word>(
     plan: &Plan,
     width: usize,
@@ -184,7 +191,13 @@ pub(super) fn link<W: Word>(
     edges: Option<&mut [u8]>,
 ) -> Result<()> {
     scratch.anchors.list(&scratch.words, width).map_err(no_memory)?;
-    link_listed(plan, width, slice, scratch, ticker, segments, edges)
+    link_listed(plan, width, slice, scratch, ticker, segments)?;
+    if let Some(edges) = edges {
+        const CHUNK: usize = 1 << 16;
+        let chunks = scratch.words.par_chunks(CHUNK).zip(edges.par_chunks_mut(CHUNK));
+        chunks.for_each(|(words, edges)| edge_map(words, edges));
+    }
+    Ok(())
 }
 
 /// Links the anchors that are listed.
@@ -195,25 +208,40 @@ fn link_listed<W: Word>(
     scratch: &mut Scratch<W>,
     ticker: &Ticker,
     segments: &mut Segments,
-    edges: Option<&mut [u8]>,
 ) -> Result<()> {
     let Scratch { words, anchors, trees } = scratch;
     anchors.sort().map_err(no_memory)?;
+    let mut added = Ok(());
     walk::link(words, width, plan.min_length.max(LEAST_LENGTH), anchors.sorted(), trees, ticker, |pixels, words| {
-        add(segments, pixels, words, width, plan.unit, slice);
+        if added.is_ok() {
+            added = add(segments, pixels, words, width, plan.unit, slice);
+        }
     })?;
-    if let Some(edges) = edges {
-        edge_map(words, edges);
-    }
-    Ok(())
+    added.map_err(no_memory_for_segments)
 }
 
 fn no_memory(_: std::collections::TryReserveError) -> Error {
     Error::memory("no memory for the list of anchors; use a smaller image or a higher gradient threshold")
 }
 
+fn no_memory_for_segments(_: std::collections::TryReserveError) -> Error {
+    Error::memory("no memory for the segments; use a smaller image, or a higher gradient threshold or minimum length")
+}
+
 /// Appends one segment.
-fn add<W: Word>(segments: &mut Segments, pixels: &[usize], words: &[W], stride: usize, unit: f64, slice: u32) {
+fn add<W: Word>(
+    segments: &mut Segments,
+    pixels: &[usize],
+    words: &[W],
+    stride: usize,
+    unit: f64,
+    slice: u32,
+) -> Result<(), std::collections::TryReserveError> {
+    segments.points.try_reserve(pixels.len())?;
+    segments.offsets.try_reserve(2)?;
+    segments.flags.try_reserve(1)?;
+    segments.slices.try_reserve(1)?;
+    segments.mean_gradients.try_reserve(1)?;
     if segments.offsets.is_empty() {
         segments.offsets.push(0);
     }
@@ -225,14 +253,15 @@ fn add<W: Word>(segments: &mut Segments, pixels: &[usize], words: &[W], stride: 
     segments.slices.push(slice);
     let sum: u64 = pixels.iter().map(|&index| u64::from(gradient(words[index]))).sum();
     segments.mean_gradients.push((sum as f64 * unit / pixels.len() as f64) as f32);
+    Ok(())
 }
 
 /// The edge map of linked words: 255 on edges, else 0.
 fn edge_map<W: Word>(words: &[W], edges: &mut [u8]) {
-    const CHUNK: usize = 1 << 16;
-    words.par_chunks(CHUNK).zip(edges.par_chunks_mut(CHUNK)).for_each(|(words, edges)| {
-        for (word, edge) in words.iter().zip(edges) {
-            *edge = if word.bits() & STATE == EDGE { 255 } else { 0 };
-        }
-    });
+    for (word, edge) in words.iter().zip(edges) {
+        *edge = if word.bits() & STATE == EDGE { 255 } else { 0 };
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,6 +60,7 @@ pub(super) fn link<W: Word>(
     /// than their walks.
     const AHEAD: usize = 64;
     let headings = headings::<W>(stride);
+    let longest = stride.max(words.len() / stride);
     let mut ahead = [0; AHEAD];
     loop {
         let mut count = 0;
@@ -78,12 +79,13 @@ pub(super) fn link<W: Word>(
             if words[index].bits() & ANCHOR_ONLY == 0 {
                 continue;
             }
-            let length = tree(words, &headings, index, trees, ticker)?;
+            let length = tree(words, &headings, longest, index, trees, ticker)?;
             if length < min_length {
                 for &index in &trees.walked {
                     words[index] = W::from_bits(words[index].bits() & !STATE);
                 }
             } else {
+                trees.make_room()?;
                 assemble::segments(trees, stride, |pixels| found(pixels, words));
             }
         }
@@ -100,20 +102,41 @@ fn touch<W: Word>(words: &[W], stride: usize, index: usize) -> u32 {
     rows.map(row).into_iter().fold(0, u32::wrapping_add)
 }
 
+/// Makes room for `more` items, or says that there is none.
+fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+    list.try_reserve(more).map_err(super::no_memory_for_segments)
+}
+
+impl Trees {
+    /// Makes room for all that the assembly of this tree's segments may need.
+    fn make_room(&mut self) -> Result<()> {
+        let Self { walked, chains, links, route, segment, .. } = self;
+        for (list, most) in [(route, chains.len()), (segment, walked.len())] {
+            list.clear();
+            reserve(list, most)?;
+        }
+        links.clear();
+        reserve(links, chains.len())
+    }
+}
+
 /// Makes all walks of one anchor: fills `walked` and `chains`, and gives the tree's length.
 fn tree<W: Word>(
     words: &mut [W],
     headings: &[Heading; 4],
+    longest: usize,
     anchor: usize,
     trees: &mut Trees,
     ticker: &Ticker,
 ) -> Result<usize> {
-    /// Walks between two looks at a cancel; one is no longer than a side of the image.
+    /// Walks between two looks at a cancel; one is no longer than a side of the image, `longest`.
     const WALKS: usize = 256;
     let Trees { walked, chains, stack, .. } = trees;
     walked.clear();
     chains.clear();
     stack.clear();
+    reserve(chains, 1)?;
+    reserve(stack, 1)?;
     chains.push(Chain { first: 0, parent: ROOT });
     let vertical = words[anchor].bits() & W::VERTICAL != 0;
     let [first, later] = if vertical { [UP, DOWN] } else { [LEFT, RIGHT] };
@@ -126,6 +149,9 @@ fn tree<W: Word>(
         if chain % WALKS == 0 {
             ticker.check()?;
         }
+        reserve(chains, 1)?;
+        reserve(stack, 1)?;
+        reserve(walked, longest)?;
         fresh += usize::from(words[at].bits() & STATE != EDGE);
         chains.push(Chain { first: walked.len(), parent });
         let Heading { ahead, side, direction, ranks, across } = *heading;
