@@ -8,6 +8,9 @@ import ij.gui.NonBlockingGenericDialog;
 import ij.plugin.frame.Recorder;
 import io.github.isoline.IsolineException;
 import java.awt.AWTEvent;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
 
 /**
  * The dialog of the edge drawing command, with a live preview. It does not block: slices can be
@@ -16,6 +19,9 @@ import java.awt.AWTEvent;
 final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPreview.Listener {
     private static final String PREVIEW_PREFS = "isoline.edge_drawing.preview";
     private static final int COLUMNS = 8;
+
+    /** Images with an open dialog: two previews on one image would take each other's overlay. */
+    private static final Set<ImagePlus> ASKED = Collections.newSetFromMap(new IdentityHashMap<>());
 
     private final boolean float32;
     private EdgeDrawingSettings settings;
@@ -33,7 +39,26 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
     }
 
     /** Shows the dialog; null if it was cancelled. */
-    static EdgeDrawingSettings ask(ImagePlus image) throws IsolineException {
+    static EdgeDrawingSettings ask(ImagePlus image) throws BadInput, IsolineException {
+        synchronized (ASKED) {
+            // The dialog does not block: nothing else keeps a person from opening another.
+            if (!ASKED.add(image)) {
+                throw new BadInput(
+                        "The dialog for \""
+                                + image.getTitle()
+                                + "\" is open already. Close it before you open another.");
+            }
+        }
+        try {
+            return askOnce(image);
+        } finally {
+            synchronized (ASKED) {
+                ASKED.remove(image);
+            }
+        }
+    }
+
+    private static EdgeDrawingSettings askOnce(ImagePlus image) throws IsolineException {
         EdgeDrawingDialog asker = new EdgeDrawingDialog(image, EdgeDrawingSettings.fromPrefs());
         asker.build();
         asker.preview = new EdgeDrawingPreview(image, asker);

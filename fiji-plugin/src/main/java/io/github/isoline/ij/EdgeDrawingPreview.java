@@ -302,8 +302,14 @@ final class EdgeDrawingPreview implements ImageListener {
             }
             image.setOverlay(own);
             image.setHideOverlay(ownHidden);
+        } else if (image.getOverlay() != null) {
+            // Somebody has given the image another overlay, which is not ours to replace.
+            for (Roi element : image.getOverlay().toArray()) {
+                if (element instanceof PreviewRoi) {
+                    image.getOverlay().remove(element);
+                }
+            }
         }
-        // Else somebody has given the image another overlay, which is not ours to replace.
         shown = null;
         own = null;
         known = null;

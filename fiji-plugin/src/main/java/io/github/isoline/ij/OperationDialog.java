@@ -79,8 +79,10 @@ abstract class OperationDialog implements DialogListener {
         hint.setText(text);
         // The label paints its text: nothing else could read it.
         hint.getAccessibleContext().setAccessibleDescription(text);
-        if (hint.getPreferredSize().width > hint.getWidth()
-                || hint.getPreferredSize().height > hint.getHeight()) {
+        boolean tooSmall =
+                hint.getPreferredSize().width > hint.getWidth()
+                        || hint.getPreferredSize().height > hint.getHeight();
+        if (tooSmall && dialog.isShowing()) {
             dialog.pack();
         }
     }

@@ -80,7 +80,9 @@ final class RoiOutput {
             extended = before.duplicate();
             extended.clear();
             for (Roi roi : before.toArray()) {
-                if (!SegmentRois.EDGE_DRAWING.equals(roi.getProperty(SegmentRois.PROPERTY))) {
+                boolean ours =
+                        SegmentRois.EDGE_DRAWING.equals(roi.getProperty(SegmentRois.PROPERTY));
+                if (!ours && !(roi instanceof PreviewRoi)) {
                     extended.add(roi);
                 }
             }

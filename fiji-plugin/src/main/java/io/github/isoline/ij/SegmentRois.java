@@ -107,12 +107,13 @@ final class SegmentRois {
         }
     }
 
+    /** "seg-0012", "seg-0012 s3" in a stack: short, since the ROI Manager's list is narrow. */
     private String name(int number, int digits, int index) {
-        String name = "segment-" + IJ.pad(number + 1, digits);
+        String name = "seg-" + IJ.pad(number + 1, digits);
         if (hyperstack) {
             int[] position = image.convertIndexToPosition(index);
-            return name + " c" + position[0] + " z" + position[1] + " t" + position[2];
+            return name + " c" + position[0] + "z" + position[1] + "t" + position[2];
         }
-        return image.getStackSize() > 1 ? name + " slice " + index : name;
+        return image.getStackSize() > 1 ? name + " s" + index : name;
     }
 }

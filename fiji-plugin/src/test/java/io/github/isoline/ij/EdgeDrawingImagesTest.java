@@ -128,7 +128,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         assertEquals(seventh, rows());
         for (Roi roi : brain.getOverlay()) {
             assertEquals(7, roi.getPosition());
-            assertTrue(roi.getName().endsWith(" slice 7"), roi.getName());
+            assertTrue(roi.getName().endsWith(" s7"), roi.getName());
         }
     }
 
@@ -159,7 +159,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
             assertEquals(c, table.getValue("Ch", i));
             assertEquals(z, table.getValue("Slice", i));
             assertEquals(t, table.getValue("Frame", i));
-            assertTrue(rois[i].getName().endsWith(" c" + c + " z" + z + " t" + t));
+            assertTrue(rois[i].getName().endsWith(" c" + c + "z" + z + "t" + t));
             // It lies on the edges of its own plane.
             FloatPolygon points = rois[i].getFloatPolygon();
             ImageProcessor plane = edges.getStack().getProcessor(index);
@@ -360,7 +360,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         for (Roi roi : overlay(open("coins.png"), "min_length=40")) {
             assertEquals(0, roi.getPosition());
             assertFalse(roi.hasHyperStackPosition());
-            assertTrue(roi.getName().matches("segment-\\d{4}"), roi.getName());
+            assertTrue(roi.getName().matches("seg-\\d{4}"), roi.getName());
             assertNotNull(roi.getStrokeColor());
             assertNull(roi.getFillColor());
         }

@@ -220,7 +220,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest {
         for (int i = 0; i < few.length; i++) {
             kept[i] = few[i].getFloatPolygon().npoints;
             // Still in order, and under the names they have among all.
-            int number = Integer.parseInt(few[i].getName().substring("segment-".length()));
+            int number = Integer.parseInt(few[i].getName().substring("seg-".length()));
             assertTrue(number > last);
             last = number;
             assertEquals(all[number - 1].getFloatPolygon().npoints, kept[i]);

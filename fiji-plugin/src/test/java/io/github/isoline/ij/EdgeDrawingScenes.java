@@ -8,6 +8,7 @@ import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
 import static io.github.isoline.ij.GuiDriver.title;
 
+import ij.CompositeImage;
 import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
@@ -19,6 +20,7 @@ import ij.gui.TextRoi;
 import ij.measure.ResultsTable;
 import ij.plugin.frame.Recorder;
 import ij.plugin.frame.RoiManager;
+import ij.process.ImageProcessor;
 import java.awt.Checkbox;
 import java.awt.Choice;
 import java.awt.Color;
@@ -52,6 +54,12 @@ final class EdgeDrawingScenes {
                 break;
             case "edge drawing stack":
                 stack(image);
+                break;
+            case "edge drawing hyperstack":
+                hyperstack(image);
+                break;
+            case "edge drawing twice":
+                twice(image);
                 break;
             case "edge drawing closed image":
                 closedImage(image);
@@ -217,6 +225,70 @@ final class EdgeDrawingScenes {
         say("segments", (stack.getOverlay().size() == first) + " " + (first > 10));
         say("position", stack.getOverlay().get(0).getPosition());
         say("images", WindowManager.getImageCount());
+    }
+
+    /** A composite hyperstack: a segment that is chosen in the manager turns to its plane. */
+    private void hyperstack(ImagePlus cell) throws Exception {
+        ImageStack planes = new ImageStack(250, 250);
+        ImageProcessor whole = cell.getProcessor();
+        for (int i = 0; i < 12; i++) {
+            whole.setRoi(300 - 10 * i, 200 + 10 * i, 250, 250);
+            planes.addSlice(whole.crop());
+        }
+        ImagePlus image = new ImagePlus("planes", planes);
+        image.setDimensions(2, 3, 2);
+        image = new CompositeImage(image, CompositeImage.COLOR);
+        image.setOpenAsHyperStack(true);
+        image.show();
+        image.getWindow().setLocation(640, 200);
+        IJ.runMacro(
+                "run(\"Edge Drawing...\", \"gradient_threshold=60 edge_map roi_manager overlay\");");
+        RoiManager manager = RoiManager.getInstance();
+        manager.setLocation(950, 200);
+        ImagePlus edges = WindowManager.getCurrentImage();
+        edges.getWindow().setLocation(20, 200);
+        say("edges", edges.getNChannels() + " " + edges.getNSlices() + " " + edges.getNFrames());
+        say("edges open as hyperstack", edges.isHyperStack());
+        int wrong = 0;
+        boolean[] seen = new boolean[13];
+        for (int i = 0; i < manager.getCount(); i++) {
+            Roi roi = manager.getRoi(i);
+            manager.select(image, i);
+            int[] at = {roi.getCPosition(), roi.getZPosition(), roi.getTPosition()};
+            wrong +=
+                    image.getC() == at[0] && image.getZ() == at[1] && image.getT() == at[2] ? 0 : 1;
+            seen[image.getStackIndex(at[0], at[1], at[2])] = true;
+        }
+        int planesSeen = 0;
+        for (boolean plane : seen) {
+            planesSeen += plane ? 1 : 0;
+        }
+        say("wrong positions", wrong);
+        say("planes", planesSeen);
+        driver.picture("edge-drawing-hyperstack");
+    }
+
+    /** A second dialog for the same image is refused; another command may take the overlay. */
+    private void twice(ImagePlus image) throws Exception {
+        Dialog dialog = open();
+        await("a preview", () -> status(dialog).contains(" segments, "));
+        IJ.doCommand(COMMAND);
+        await("a message", () -> dialog() != dialog);
+        say("second", dialog().getTitle());
+        driver.picture("edge-drawing-twice");
+        press(button(dialog(), "OK"));
+        await("one dialog", () -> dialog() == dialog);
+        IJ.runMacro("run(\"Edge Drawing...\", \"min_length=15 overlay\");");
+        int segments = image.getOverlay().size();
+        press(button(dialog, "Cancel"));
+        await("no dialog", () -> !dialog.isShowing());
+        IJ.wait(500);
+        say("segments", segments > 5 && image.getOverlay().size() == segments);
+        int previews = 0;
+        for (Roi roi : image.getOverlay()) {
+            previews += PREVIEW.equals(roi.getName()) ? 1 : 0;
+        }
+        say("previews left", previews);
     }
 
     /** Who closes the image closes the dialog. */

@@ -32,7 +32,7 @@ class EdgeDrawingWindowTest extends WindowTest {
         assertEquals("true", seen.get("same everywhere"));
         assertEquals("1 true", seen.get("overlay"));
         assertEquals("1", seen.get("edge map's overlay"));
-        assertEquals("segment-0004", seen.get("name"));
+        assertEquals("seg-0004", seen.get("name"));
         String table = seen.get("table");
         assertTrue(
                 table.endsWith("Label,Segment,Slice,Length (\u00b5m),Points,Mean gradient,Closed"),
@@ -62,6 +62,23 @@ class EdgeDrawingWindowTest extends WindowTest {
         assertEquals("true true", seen.get("segments"));
         assertEquals("3", seen.get("position"));
         assertEquals("2", seen.get("images"));
+    }
+
+    @Test
+    void segmentsOfAHyperstackTurnToTheirPlane() throws Exception {
+        Map<String, String> seen = play("edge drawing hyperstack");
+        assertEquals("2 3 2", seen.get("edges"));
+        assertEquals("true", seen.get("edges open as hyperstack"));
+        assertEquals("0", seen.get("wrong positions"));
+        assertEquals("12", seen.get("planes"));
+    }
+
+    @Test
+    void secondDialogForAnImageIsRefused() throws Exception {
+        Map<String, String> seen = play("edge drawing twice");
+        assertEquals("Isoline", seen.get("second"));
+        assertEquals("true", seen.get("segments"));
+        assertEquals("0", seen.get("previews left"));
     }
 
     @Test

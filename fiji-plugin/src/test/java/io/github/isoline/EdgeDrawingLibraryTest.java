@@ -1,0 +1,178 @@
+package io.github.isoline;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Edge drawing through the Java layer, without ImageJ: structs, segments, cancelling. */
+class EdgeDrawingLibraryTest {
+    private static final int SIDE = 48;
+
+    @BeforeAll
+    static void load() throws IsolineException {
+        NativeLoader.load();
+    }
+
+    @Test
+    void structsAreAsLargeAsTheLibrarySays() throws IsolineException {
+        EdgeDrawingParamsStruct params = new EdgeDrawingParamsStruct();
+        Status.check(IsolineLibrary.isoline_edge_drawing_params_init(params, params.size()));
+        assertEquals(params.size(), params.struct_size);
+        SegmentArraysStruct arrays = new SegmentArraysStruct();
+        Status.check(IsolineLibrary.isoline_segment_arrays_init(arrays, arrays.size()));
+        assertEquals(arrays.size(), arrays.struct_size);
+        // A struct that is not the first release's is refused, so these sizes are exact.
+        assertThrows(
+                IsolineException.class,
+                () ->
+                        Status.check(
+                                IsolineLibrary.isoline_edge_drawing_params_init(
+                                        params, params.size() - 8)));
+        assertThrows(
+                IsolineException.class,
+                () ->
+                        Status.check(
+                                IsolineLibrary.isoline_segment_arrays_init(
+                                        arrays, arrays.size() - 8)));
+    }
+
+    @Test
+    void javaDefaultsAreTheLibrarys() throws IsolineException {
+        EdgeDrawingParamsStruct library = new EdgeDrawingParamsStruct();
+        Status.check(IsolineLibrary.isoline_edge_drawing_params_init(library, library.size()));
+        EdgeDrawingParamsStruct java = new EdgeDrawing().params();
+        assertTrue(library.dataEquals(java), library + "\n" + java);
+    }
+
+    @Test
+    void automaticThresholdIsTheLibrarys() throws IsolineException {
+        // The same edges whether the library or Java finds the number.
+        float[] ramp = new float[SIDE * SIDE];
+        Random random = new Random(5);
+        for (int i = 0; i < ramp.length; i++) {
+            ramp[i] = -3 + (float) (i % SIDE > SIDE / 2 ? 7.5 : 0.25) + random.nextFloat();
+        }
+        double min = Double.POSITIVE_INFINITY;
+        double max = Double.NEGATIVE_INFINITY;
+        for (float value : ramp) {
+            min = Math.min(min, value);
+            max = Math.max(max, value);
+        }
+        try (Context context = Context.open("cpu");
+                PixelBuffer input = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, 1);
+                PixelBuffer edges = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1)) {
+            input.write(0, ramp);
+            EdgeDrawing operation = new EdgeDrawing();
+            byte[] automatic = new byte[SIDE * SIDE];
+            assertNull(operation.run(context, input, edges, false, 1, null).segments());
+            edges.read(0, automatic);
+            operation.gradientThreshold =
+                    EdgeDrawing.automaticThreshold(PixelBuffer.Type.F32, min, max);
+            operation.rangeMin = min;
+            operation.rangeMax = max;
+            byte[] explicit = new byte[SIDE * SIDE];
+            operation.run(context, input, edges, false, 1, null);
+            edges.read(0, explicit);
+            assertArrayEquals(automatic, explicit);
+        }
+        assertEquals(20, EdgeDrawing.automaticThreshold(PixelBuffer.Type.U8, 3, 4));
+        assertEquals(40, EdgeDrawing.automaticThreshold(PixelBuffer.Type.U16, 10, 520), 1e-12);
+        assertEquals(0, EdgeDrawing.automaticThreshold(PixelBuffer.Type.F32, 7, 7));
+    }
+
+    @Test
+    void segmentsOfASquareAreThere() throws IsolineException {
+        Segments segments = draw(2, true, null).segments();
+        assertEquals(2, segments.count());
+        for (int i = 0; i < 2; i++) {
+            assertEquals(i, segments.slice(i));
+            assertFalse(segments.isClosed(i));
+            // The edge is the row of grey pixels, from the first column to the last.
+            assertEquals(SIDE, segments.pointCount(i));
+            for (int p = 0; p < SIDE; p++) {
+                assertEquals(p, segments.x(i, p));
+                assertEquals(20, segments.y(i, p));
+            }
+            assertEquals((SIDE - 1) * 0.25, segments.length(i, 0.25, 9), 1e-12);
+            assertTrue(segments.meanGradient(i) > 100);
+            int segment = i;
+            assertThrows(IndexOutOfBoundsException.class, () -> segments.x(segment, SIDE));
+            assertThrows(IndexOutOfBoundsException.class, () -> segments.y(segment, -1));
+        }
+        assertEquals(2 * SIDE, segments.pointCount());
+    }
+
+    @Test
+    void nothingWantedIsSaid() {
+        IsolineException e = assertThrows(IsolineException.class, () -> draw(1, false, null));
+        assertTrue(e.getMessage().contains("segments"), e.getMessage());
+    }
+
+    @Test
+    void numbersThatCWouldTurnAroundAreRefused() {
+        EdgeDrawing operation = new EdgeDrawing();
+        operation.scanInterval = -1;
+        assertTrue(
+                assertThrows(IsolineException.class, operation::params)
+                        .getMessage()
+                        .contains("scan interval"));
+        operation.scanInterval = 1;
+        operation.minLength = 1L << 32;
+        assertThrows(IsolineException.class, operation::params);
+    }
+
+    @Test
+    void progressCancels() {
+        AtomicInteger calls = new AtomicInteger();
+        IsolineException e =
+                assertThrows(
+                        IsolineException.class,
+                        () -> draw(3000, true, (f, s) -> calls.incrementAndGet() < 2));
+        assertTrue(e.isCancelled(), e.getMessage());
+        assertEquals(2, calls.get(), "no call after the one that cancelled");
+    }
+
+    @Test
+    void exceptionInProgressComesOutOfTheCall() throws IsolineException {
+        RuntimeException mine = new RuntimeException("mine");
+        RuntimeException thrown =
+                assertThrows(
+                        RuntimeException.class,
+                        () ->
+                                draw(
+                                        3000,
+                                        true,
+                                        (f, s) -> {
+                                            throw mine;
+                                        }));
+        assertSame(mine, thrown);
+        assertNotNull(draw(1, true, null).segments());
+    }
+
+    /** Black above and white below a row of grey, in every slice. */
+    private static EdgeDrawing.Result draw(int slices, boolean segments, Progress progress)
+            throws IsolineException {
+        byte[] pixels = new byte[SIDE * SIDE];
+        for (int i = 0; i < pixels.length; i++) {
+            int y = i / SIDE;
+            pixels[i] = (byte) (y < 20 ? 0 : y == 20 ? 128 : 255);
+        }
+        try (Context context = Context.open("cpu");
+                PixelBuffer input = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, slices)) {
+            for (int z = 0; z < slices; z++) {
+                input.write(z, pixels);
+            }
+            return new EdgeDrawing().run(context, input, null, segments, slices, progress);
+        }
+    }
+}
