@@ -529,7 +529,7 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
         skip("an instrument needs more memory than the test allows");
         return;
     }
-    enum { SIDE = 4096 };
+    enum { SIDE = 3500 };
     const size_t area = (size_t)SIDE * SIDE;
     isoline_context *context = open_context(device);
     uint8_t *pixels = (uint8_t *)allocate(area), *map = not_written(area);
@@ -549,7 +549,7 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
         isoline_segments *segments = NULL;
         GOOD(isoline_edge_drawing(context, &small, &params, NULL, NULL, &segments, NULL));
         isoline_segments_free(segments);
-        for (size_t mebibytes = 2; mebibytes <= 4096 && !done; mebibytes = mebibytes * 5 / 4 + 6) {
+        for (size_t mebibytes = 2; mebibytes <= 4096 && !done; mebibytes = mebibytes * 3 / 2 + 10) {
             struct rlimit limit;
             getrlimit(RLIMIT_AS, &limit);
             allow_only(mebibytes << 20);
