@@ -228,10 +228,19 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
 /// A zeroed vector, or an error instead of an abort when there is no memory. Every buffer of an image's size is made by
 /// this. The system zeroes large ones page by page when they are first used.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
-    bytemuck::try_zeroed_vec(count).map_err(|()| {
-        Error::memory(format!(
-            "{} of main memory could not be had; close other programs or work on fewer pixels at a time",
-            crate::error::human_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
-        ))
-    })
+    bytemuck::try_zeroed_vec(count).map_err(|()| no_memory::<T>(count))
+}
+
+/// An empty vector with room for `count`, or an error instead of an abort: for lists whose length grows with the image.
+pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count).map_err(|_| no_memory::<T>(count))?;
+    Ok(list)
+}
+
+fn no_memory<T>(count: usize) -> Error {
+    Error::memory(format!(
+        "{} of main memory could not be had; close other programs or work on fewer pixels at a time",
+        crate::error::human_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
+    ))
 }

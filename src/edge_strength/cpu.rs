@@ -18,6 +18,7 @@ use super::Steps;
 use super::prepare::Pixels;
 use crate::device::{Lent, Scratch};
 use crate::error::Result;
+use crate::image::reserved;
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis};
 use planes::Planes;
@@ -82,7 +83,8 @@ impl<'a> Room<'a> {
 
 /// Iterates from the pixels' start, once per centre weight, into `result`, whose rows are contiguous.
 ///
-/// Once `result` has been written to, only a cancel can make this fail.
+/// Once `result` has been written to, only a cancel can make this fail: each pass needs the memory for lists that the one
+/// before it had.
 pub(super) fn iterate(
     room: &Room<'_>,
     pixels: &Pixels<'_>,
@@ -113,7 +115,7 @@ pub(super) fn iterate(
         weights = later;
         let field = if first { None } else { Some(other.view()) };
         let pass = Pass { pixels, field, shape: cut.shape, time_step: steps.time_step, centre_weights: now };
-        cut.tasks(&mut to, now.len()).into_par_iter().with_max_len(1).try_for_each(|task| {
+        cut.tasks(&mut to, now.len())?.into_par_iter().with_max_len(1).try_for_each(|task| {
             ticker.check()?;
             let updates = task.pixels() * now.len();
             room.at_bench(|bench| {
@@ -254,7 +256,7 @@ impl Cut {
     }
 
     /// The tasks of a pass of `levels` iterations, each with its rows of the result.
-    fn tasks<'t>(self, result: &'t mut ArrayViewMut3<'_, f32>, levels: usize) -> Vec<Task<'t>> {
+    fn tasks<'t>(self, result: &'t mut ArrayViewMut3<'_, f32>, levels: usize) -> Result<Vec<Task<'t>>> {
         let [width, height, depth] = self.shape;
         let steps = [self.panel[0], self.panel[1], self.stretch];
         let counts = [width.div_ceil(steps[0]), height.div_ceil(steps[1]), depth.div_ceil(steps[2])];
@@ -262,11 +264,13 @@ impl Cut {
             let from = index * steps[axis];
             Span::new(from..(from + steps[axis]).min(self.shape[axis]), levels, self.shape[axis])
         };
-        let mut tasks = Vec::with_capacity(counts.iter().product());
+        let mut tasks = reserved(counts.iter().product())?;
         for z in 0..counts[2] {
             for y in 0..counts[1] {
                 for x in 0..counts[0] {
-                    tasks.push(Task { spans: [span(0, x), span(1, y), span(2, z)], rows: Vec::new() });
+                    let spans = [span(0, x), span(1, y), span(2, z)];
+                    let rows = reserved(spans[1].own.len() * spans[2].own.len())?;
+                    tasks.push(Task { spans, rows });
                 }
             }
         }
@@ -277,6 +281,6 @@ impl Cut {
                 task.rows.push(piece);
             }
         }
-        tasks
+        Ok(tasks)
     }
 }
