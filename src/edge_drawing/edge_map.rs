@@ -98,16 +98,6 @@ impl EdgeMap {
         words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The three bits around `place`, the left one lowest.
-    #[inline(always)]
-    pub(super) fn three(&self, place: usize) -> usize {
-        let first = place - 1;
-        let [word, shift] = [first / WORD, first % WORD];
-        let low = self.words[word] >> shift;
-        let high = (self.words[word + 1] << 1) << (WORD - 1 - shift);
-        (low | high) as usize & 7
-    }
-
     /// Writes row `y` as bytes: 255 on edges, else 0.
     pub(super) fn write_row(&self, y: usize, bytes: &mut [u8]) {
         let row = self.row(y);
@@ -125,6 +115,15 @@ impl EdgeMap {
             *byte = if row[self.width / WORD] >> k & 1 == 1 { 255 } else { 0 };
         }
     }
+}
+
+/// The three bits around `place` in some words, the left one lowest.
+#[inline(always)]
+pub(super) fn three(words: &[u64], place: usize) -> usize {
+    let first = place - 1;
+    let [word, shift] = [first / WORD, first % WORD];
+    let pair = &words[word..word + 2];
+    (pair[0] >> shift | (pair[1] << 1) << (WORD - 1 - shift)) as usize & 7
 }
 
 /// Eight pixels as bytes, for each way to set eight bits.

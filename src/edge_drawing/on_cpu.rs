@@ -99,8 +99,8 @@ struct Call<'a> {
 }
 
 /// The memory of one slice, used again for another.
-struct Scratch<G> {
-    paper: paper::Scratch,
+struct Scratch<'a, G> {
+    paper: paper::Scratch<'a>,
     /// Holds the edge map as well.
     reference: reference::Scratch<G>,
 }
@@ -126,8 +126,8 @@ impl Call<'_> {
         let ticker = Ticker::new("edge drawing");
         let [width, height, depth] = self.shape;
         let together = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
-        let mut scratch: Vec<Scratch<P::Gradient>> = (0..together)
-            .map(|_| Scratch { paper: Default::default(), reference: Default::default() })
+        let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..together)
+            .map(|_| Scratch { paper: paper::Scratch::new(self.context.scratch()), reference: Default::default() })
             .collect();
         let mut parts = Vec::new();
         let mut segments = Segments::default();
@@ -176,7 +176,7 @@ impl Call<'_> {
         &self,
         source: &impl Source<P>,
         slice: usize,
-        scratch: &mut Scratch<P::Gradient>,
+        scratch: &mut Scratch<'_, P::Gradient>,
         ticker: &Ticker,
     ) -> Result<Drawn> {
         let (plan, number) = (self.plan, slice as u32);

@@ -18,11 +18,12 @@ mod walk;
 use super::edge_map::{EdgeMap, WORD};
 use super::front::{self, Border, Pixel, Rows, Sink, Source};
 use super::prepare::Plan;
+use crate::device::{self, Lent};
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
-use codes::Packer;
 pub(super) use codes::Slope;
+use codes::{PLANES, Packer};
 use rayon::prelude::*;
 use strip::Strip;
 
@@ -84,10 +85,17 @@ impl Planes<'_> {
 }
 
 /// The memory that a slice takes, to be used again for the next one.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    planes: Vec<u64>,
+pub(super) struct Scratch<'a> {
+    home: &'a device::Scratch,
+    planes: Option<Lent<'a>>,
     exits: Vec<u64>,
+}
+
+impl<'a> Scratch<'a> {
+    /// Borrows the larger part from `home`, which keeps it between calls.
+    pub(super) fn new(home: &'a device::Scratch) -> Self {
+        Self { home, planes: None, exits: Vec::new() }
+    }
 }
 
 /// Gives `list` this length; what it holds is left over from the last use.
@@ -104,7 +112,7 @@ fn resize<T: bytemuck::Zeroable>(list: &mut Vec<T>, length: usize) -> Result<()>
 pub(super) fn draw<P: Pixel<Gradient: Slope>>(
     source: &impl Source<P>,
     plan: &Plan,
-    scratch: &mut Scratch,
+    scratch: &mut Scratch<'_>,
     ticker: &Ticker,
 ) -> Result<EdgeMap> {
     let [width, height] = source.size();
@@ -112,9 +120,15 @@ pub(super) fn draw<P: Pixel<Gradient: Slope>>(
     let count = if plan.follow_turns { Plane::Turn as usize + 1 } else { Plane::Turn as usize };
     let strips = height.div_ceil(STRIP);
     let exit_words = strip::EXITS * stride;
-    resize(&mut scratch.planes, height * count * stride)?;
     resize(&mut scratch.exits, strips * exit_words)?;
-    let planes = Planes { width, height, stride, count, words: &mut scratch.planes };
+    let needed = height * count * stride;
+    if scratch.planes.is_none() {
+        // In floats, and one word more: it may begin in the middle of a word.
+        scratch.planes = Some(scratch.home.lend(2 * (needed + 1))?);
+    }
+    let Some(floats) = &mut scratch.planes else { unreachable!("it was borrowed just now") };
+    let words: &mut [u64] = bytemuck::pod_align_to_mut(&mut floats[..]).1;
+    let planes = Planes { width, height, stride, count, words: &mut words[..needed] };
 
     let rows = rows_a_task(height);
     let mut bands = Vec::with_capacity(height.div_ceil(rows));
@@ -131,7 +145,6 @@ pub(super) fn draw<P: Pixel<Gradient: Slope>>(
                 columns: scanned_columns(width, stride, plan.scan)?,
                 words,
                 exits,
-                codes: zeroed(stride * WORD)?,
                 packer: Packer::new(),
                 strip: Strip::new(width, stride, count)?,
             },
@@ -216,8 +229,6 @@ struct Linker<'a, G> {
     /// The records of the strips not yet linked, and where their exits go.
     words: &'a mut [u64],
     exits: &'a mut [u64],
-    /// A byte for each pixel of a row.
-    codes: Vec<u8>,
     packer: Packer,
     strip: Strip,
 }
@@ -226,12 +237,24 @@ impl<P: Pixel<Gradient: Slope>> Sink<P> for Linker<'_, P::Gradient> {
     #[inline(always)]
     fn row(&mut self, rows: &Rows<'_, P>) {
         let width = rows.vertical.len();
-        Slope::codes(rows.gradient, rows.vertical, self.more, &mut self.codes[..width]);
-        let record = self.strip.stride() * self.strip.count();
+        let [stride, count] = [self.strip.stride(), self.strip.count()];
+        let record = stride * count;
         let row = rows.y % STRIP;
         let anchors = self.strip.anchors(row);
-        self.packer.pack(&self.codes, &mut self.words[row * record..][..record], anchors);
-        if rows.y % self.scan != 0 {
+        let planes = &mut self.words[row * record..][..record];
+        for (index, anchors) in anchors.iter_mut().enumerate() {
+            let from = index * WORD;
+            let bits = if from + WORD <= width {
+                word_of_codes(rows, from, WORD, self.more, &self.packer)
+            } else {
+                word_of_codes(rows, from, width - from, self.more, &self.packer)
+            };
+            for plane in 0..PLANES {
+                planes[plane * stride + index] = bits[plane];
+            }
+            *anchors = bits[PLANES];
+        }
+        if !rows.y.is_multiple_of(self.scan) {
             anchors.iter_mut().zip(&self.columns).for_each(|(anchors, columns)| *anchors &= columns);
         }
         if row + 1 == STRIP || rows.y + 1 == self.height {
@@ -242,6 +265,26 @@ impl<P: Pixel<Gradient: Slope>> Sink<P> for Linker<'_, P::Gradient> {
             self.exits = later;
         }
     }
+}
+
+/// The codes of up to 64 pixels, as planes.
+#[inline(always)]
+fn word_of_codes<P: Pixel<Gradient: Slope>>(
+    rows: &Rows<'_, P>,
+    from: usize,
+    count: usize,
+    more: P::Gradient,
+    packer: &Packer,
+) -> [u64; PLANES + 1] {
+    let [above, here, below] = rows.gradient;
+    // Most of an image has no edges.
+    if !Slope::any(&here[from + 1..][..count]) {
+        return [0; PLANES + 1];
+    }
+    let mut codes = [0; WORD];
+    let gradient = [&above[from..][..count + 2], &here[from..][..count + 2], &below[from..][..count + 2]];
+    Slope::codes(gradient, &rows.vertical[from..][..count], more, &mut codes[..count]);
+    packer.bits(&codes)
 }
 
 #[cfg(test)]

@@ -221,7 +221,7 @@ fn is_anchor<P: Pixel>(rows: &Rows<'_, P>, plan: &Plan, [width, height]: [usize;
     let y = rows.y;
     let margin = if plan.profile == Profile::Reference { MARGIN } else { 0 };
     let inside = x >= margin && y >= margin && x + margin < width && y + margin < height;
-    if !inside || (y % plan.scan != 0 && x % plan.scan != 0) {
+    if !inside || !(y.is_multiple_of(plan.scan) || x.is_multiple_of(plan.scan)) {
         return false;
     }
     let [above, here, below] = rows.gradient;

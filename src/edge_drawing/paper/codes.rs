@@ -12,14 +12,17 @@ const PLUS_LOW: u8 = 1 << Plane::PlusLow as u8;
 const PLUS_HIGH: u8 = 1 << Plane::PlusHigh as u8;
 const ANCHOR: u8 = 1 << PLANES;
 /// Planes that come from codes.
-const PLANES: usize = 6;
+pub(super) const PLANES: usize = 6;
 
 /// Gradients that can be compared.
 pub(in super::super) trait Slope: Copy + Send + Sync + bytemuck::Zeroable + 'static {
     /// The anchor threshold A; more than all gradients stays so.
     fn more(anchor: u32) -> Self;
 
-    /// The codes of a row. The rows of gradients have a pixel more at either end.
+    /// Whether any is above 0.
+    fn any(gradients: &[Self]) -> bool;
+
+    /// The codes of some pixels of a row. The rows of gradients have a pixel more at either end.
     fn codes(gradient: [&[Self]; 3], vertical: &[u8], more: Self, codes: &mut [u8]);
 }
 
@@ -30,19 +33,24 @@ macro_rules! slope {
                 anchor.min($above_all) as Self
             }
 
+            #[inline(always)]
+            fn any(gradients: &[Self]) -> bool {
+                gradients.iter().fold(0, |all, gradient| all | gradient) != 0
+            }
+
             // As signed numbers, which vector units compare. Sums with the anchor threshold fit.
             #[inline(always)]
             fn codes([above, here, below]: [&[Self]; 3], vertical: &[u8], more: Self, codes: &mut [u8]) {
                 let n = codes.len();
-                let [nw, north, ne] = [0, 1, 2].map(|k| &above[k..][..n]);
-                let [west, centre, east] = [0, 1, 2].map(|k| &here[k..][..n]);
-                let [sw, south, se] = [0, 1, 2].map(|k| &below[k..][..n]);
+                let [nw, north, ne] = [&above[..n], &above[1..][..n], &above[2..][..n]];
+                let [west, centre, east] = [&here[..n], &here[1..][..n], &here[2..][..n]];
+                let [sw, south, se] = [&below[..n], &below[1..][..n], &below[2..][..n]];
                 let vertical = &vertical[..n];
                 let more = more as $signed;
                 for x in 0..n {
-                    let [nw, north, ne] = [nw[x], north[x], ne[x]].map(|g| g as $signed);
-                    let [west, centre, east] = [west[x], centre[x], east[x]].map(|g| g as $signed);
-                    let [sw, south, se] = [sw[x], south[x], se[x]].map(|g| g as $signed);
+                    let [nw, north, ne] = [nw[x] as $signed, north[x] as $signed, ne[x] as $signed];
+                    let [west, centre, east] = [west[x] as $signed, centre[x] as $signed, east[x] as $signed];
+                    let [sw, south, se] = [sw[x] as $signed, south[x] as $signed, se[x] as $signed];
                     let is_vertical = vertical[x] != 0;
                     let pick = |down: $signed, across: $signed| if is_vertical { down } else { across };
                     // Ahead in the minus heading: up, or left. North-west is its low side in both.
@@ -82,21 +90,9 @@ impl Packer {
         }
     }
 
-    /// Writes the codes of a row, whole words of them, as planes.
+    /// Word k holds the bits k.
     #[inline(always)]
-    pub(super) fn pack(&self, codes: &[u8], record: &mut [u64], anchors: &mut [u64]) {
-        let stride = anchors.len();
-        for (index, (codes, anchors)) in codes.chunks_exact(WORD).zip(anchors).enumerate() {
-            let bits = self.bits(codes);
-            for plane in 0..PLANES {
-                record[plane * stride + index] = bits[plane];
-            }
-            *anchors = bits[PLANES];
-        }
-    }
-
-    #[inline(always)]
-    fn bits(&self, codes: &[u8]) -> [u64; PLANES + 1] {
+    pub(super) fn bits(&self, codes: &[u8; WORD]) -> [u64; PLANES + 1] {
         #[cfg(target_arch = "x86_64")]
         if let Some(simd) = self.avx2 {
             use std::arch::x86_64::__m256i;
@@ -116,7 +112,7 @@ impl Packer {
 }
 
 /// The same, eight bytes at a time: the product moves their lowest bits side by side into the highest byte.
-fn plain_bits(codes: &[u8]) -> [u64; PLANES + 1] {
+fn plain_bits(codes: &[u8; WORD]) -> [u64; PLANES + 1] {
     const LOWEST: u64 = 0x0101_0101_0101_0101;
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let mut bits = [0; PLANES + 1];
@@ -135,7 +131,7 @@ mod tests {
 
     #[test]
     fn bits_are_gathered_in_order() {
-        let codes: Vec<u8> = (0..WORD).map(|k| (k * 37 % 128) as u8).collect();
+        let codes: [u8; WORD] = std::array::from_fn(|k| (k * 37 % 128) as u8);
         let expected: Vec<u64> = (0..=PLANES)
             .map(|plane| codes.iter().enumerate().map(|(k, code)| u64::from(code >> plane & 1) << k).sum())
             .collect();

@@ -150,39 +150,34 @@ impl Strip {
     fn turn_to_columns(&mut self, records: &[u64], turns: bool) {
         let [stride, record] = [self.stride, self.stride * self.count];
         for word in 0..self.width.div_ceil(WORD) {
-            let block = |plane: Plane| {
-                let mut block = [0; STRIP];
-                for (row, record) in block.iter_mut().zip(records.chunks_exact(record)) {
-                    *row = record[plane as usize * stride + word];
-                }
-                block
-            };
-            let horizontal = block(Plane::Horizontal);
-            let (mut any, mut anchors) = (0, [0; STRIP]);
-            for (row, here) in horizontal.iter().enumerate() {
-                any |= here;
-                anchors[row] = here & self.anchors[row * stride + word];
-            }
-            let mut put = |column: usize, mut block: [u64; STRIP]| {
-                transpose(&mut block);
-                self.columns[column][word * WORD..][..WORD].copy_from_slice(&block);
-            };
             if turns {
-                put(VERTICAL, block(Plane::Vertical));
+                to_columns(
+                    records,
+                    record,
+                    Plane::Vertical as usize * stride + word,
+                    &mut self.columns[VERTICAL],
+                    word,
+                );
             }
+            let horizontal = Plane::Horizontal as usize * stride + word;
+            let any = records.chunks_exact(record).fold(0, |any, record| any | record[horizontal]);
             if any == 0 {
                 // Nothing is walked here, wherever the other planes point.
                 for column in [HORIZONTAL, ANCHORS] {
-                    self.columns[column][word * WORD..][..WORD].fill(0);
+                    block_of(&mut self.columns[column], word).fill(0);
                 }
                 continue;
             }
-            put(HORIZONTAL, horizontal);
-            put(ANCHORS, anchors);
-            put(MINUS_LOW, block(Plane::MinusLow));
-            put(MINUS_HIGH, block(Plane::MinusHigh));
-            put(PLUS_LOW, block(Plane::PlusLow));
-            put(PLUS_HIGH, block(Plane::PlusHigh));
+            to_columns(&self.anchors, stride, word, &mut self.columns[ANCHORS], word);
+            for (plane, column) in [
+                (Plane::Horizontal, HORIZONTAL),
+                (Plane::MinusLow, MINUS_LOW),
+                (Plane::MinusHigh, MINUS_HIGH),
+                (Plane::PlusLow, PLUS_LOW),
+                (Plane::PlusHigh, PLUS_HIGH),
+            ] {
+                to_columns(records, record, plane as usize * stride + word, &mut self.columns[column], word);
+            }
         }
     }
 
@@ -192,9 +187,10 @@ impl Strip {
         let [stride, width] = [self.stride, self.width];
         let [horizontal, anchors, minus_low, minus_high, plus_low, plus_high, left, right, vertical, turned] =
             &mut self.columns;
-        for column in turned.iter_mut() {
-            *column = 0;
-        }
+        turned.fill(0);
+        // Beyond the width, what the last strip left there when it was turned back.
+        left[width..].fill(0);
+        right[width..].fill(0);
         let mut exit = |exit: usize, x: usize, set: u64| exits[exit * stride + x / WORD] |= set << (x % WORD);
         let mut arrived = 0u64;
         for x in 0..width {
@@ -227,25 +223,42 @@ impl Strip {
     #[inline(always)]
     fn turn_back(&mut self, records: &mut [u64], turns: bool) {
         let [stride, record] = [self.stride, self.stride * self.count];
+        let last = if turns { TURNS } else { RIGHT_MARKS };
         for word in 0..self.width.div_ceil(WORD) {
-            let mut back = |column: usize, plane: Plane| {
-                let mut block = [0; STRIP];
-                block.copy_from_slice(&self.columns[column][word * WORD..][..WORD]);
-                if block == [0; STRIP] {
-                    return;
+            for (column, plane) in
+                [(LEFT_MARKS, Plane::MinusMark), (RIGHT_MARKS, Plane::PlusMark), (TURNS, Plane::Turn)]
+            {
+                if column > last {
+                    continue;
                 }
-                transpose(&mut block);
+                let block = block_of(&mut self.columns[column], word);
+                if block.iter().fold(0, |any, column| any | column) == 0 {
+                    continue;
+                }
+                transpose(block);
                 for (row, record) in block.iter().zip(records.chunks_exact_mut(record)) {
                     record[plane as usize * stride + word] |= row;
                 }
-            };
-            back(LEFT_MARKS, Plane::MinusMark);
-            back(RIGHT_MARKS, Plane::PlusMark);
-            if turns {
-                back(TURNS, Plane::Turn);
             }
         }
     }
+}
+
+/// The columns of word `word` of a row.
+#[inline(always)]
+fn block_of(columns: &mut [u64], word: usize) -> &mut [u64; STRIP] {
+    &mut columns.as_chunks_mut().0[word]
+}
+
+/// Turns the words at `at` of up to 64 rows into columns; a row is `pitch` words.
+#[inline(always)]
+fn to_columns(rows: &[u64], pitch: usize, at: usize, columns: &mut [u64], word: usize) {
+    let block = block_of(columns, word);
+    let count = rows.len() / pitch;
+    for (row, to) in block.iter_mut().enumerate() {
+        *to = if row < count { rows[row * pitch + at] } else { 0 };
+    }
+    transpose(block);
 }
 
 /// Turns rows into columns: bit c of word r changes places with bit r of word c.

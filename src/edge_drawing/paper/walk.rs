@@ -143,7 +143,7 @@ impl Walker<'_> {
         let mut count = 0usize;
         while let Some(State { x, y, heading }) = self.stack.pop() {
             count += 1;
-            if count % WALKS_A_CHECK == 0 {
+            if count.is_multiple_of(WALKS_A_CHECK) {
                 ticker.check()?;
             }
             self.from(x as usize, y as usize, heading)?;

@@ -9,7 +9,7 @@
 //! gives the canonical order at once, whatever the bands are: a chain begins at the end with the smaller raster index, a
 //! loop at its smallest pixel.
 
-use super::super::edge_map::{EdgeMap, WORD};
+use super::super::edge_map::{EdgeMap, WORD, three};
 use super::{Point, Segments};
 use crate::error::{Error, Result};
 use crate::image::zeroed;
@@ -189,11 +189,11 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
             part.points.push(start.point);
             return self.finish(part, from, false);
         }
-        for link in 0..8 {
-            if (links & !band.done[rank]) >> link & 1 == 0 {
-                continue;
-            }
-            if self.min_length > PAIR && !band.is_between(band.step(start, link).place) {
+        let mut todo = if self.min_length > PAIR { links & band.between_around(start.place) } else { links };
+        while todo != 0 {
+            let link = todo.trailing_zeros() as usize;
+            todo &= todo - 1;
+            if band.done[rank] >> link & 1 == 1 {
                 continue;
             }
             let from = part.points.len();
@@ -243,7 +243,7 @@ struct Band<'a> {
     /// Pixels of two links, from the row above the band to the row below it.
     between: Vec<u64>,
     /// Nodes, and pixels of two links, both onward in raster order: every loop's first pixel is one. Where short chains
-    /// do not count, nodes only beside pixels of two links.
+    /// do not count, only the nodes linked to pixels of two links.
     starts: Vec<u64>,
     /// Starts before each word.
     before: Vec<u32>,
@@ -270,8 +270,7 @@ impl<'a> Band<'a> {
             find_between(map.words(), map.first_word(rows.end), stride, &mut between[below], &mut halo);
         }
         let mut starts = tops;
-        let edges = &map.words()[first_word..][..starts.len()];
-        find_starts(edges, &between, stride, all_nodes, &mut starts);
+        find_starts(map.words(), first_word, stride, &between, all_nodes, &mut starts);
         let mut before = zeroed(starts.len())?;
         let mut count = 0;
         for (before, word) in before.iter_mut().zip(&starts) {
@@ -283,11 +282,15 @@ impl<'a> Band<'a> {
         Ok(Self { map, steps, first_word, between, starts, before, done: zeroed(count as usize)? })
     }
 
-    /// Whether a pixel of the band, or next to it, has two links.
+    /// The neighbours of a pixel of the band that have two links.
     #[inline(always)]
-    fn is_between(&self, place: usize) -> bool {
-        let word = place / WORD + self.map.stride() + 1 - self.first_word;
-        self.between[word] >> (place % WORD) & 1 == 1
+    fn between_around(&self, place: usize) -> u8 {
+        let stride = self.map.stride();
+        let here = place + WORD * (stride + 1) - WORD * self.first_word;
+        let [above, below] = [here - WORD * stride, here + WORD * stride];
+        let three = |place| three(&self.between, place) as u8;
+        // Without the pixel itself.
+        three(above) | (three(here) & 1) << 3 | (three(here) & 4) << 2 | three(below) << 5
     }
 
     /// The number of a start among the band's.
@@ -309,9 +312,8 @@ impl<'a> Band<'a> {
     #[inline(always)]
     fn links(&self, place: usize) -> u8 {
         let pitch = self.map.stride() * WORD;
-        let above = self.map.three(place - pitch);
-        let here = self.map.three(place);
-        let below = self.map.three(place + pitch);
+        let words = self.map.words();
+        let [above, here, below] = [three(words, place - pitch), three(words, place), three(words, place + pitch)];
         LINKS[above | here << 3 | below << 6]
     }
 
@@ -377,43 +379,67 @@ impl<'a> Band<'a> {
     }
 }
 
+/// The links of 64 pixels, a word for each neighbour, from the words around.
+#[inline(always)]
+fn links_of([a, b, c]: [[&[u64]; 3]; 3], i: usize) -> [u64; 8] {
+    let [up, left, right, down] = [a[1][i], west(&b, i), east(&b, i), c[1][i]];
+    let here = b[1][i];
+    let [open_up, open_down] = [here & !up, here & !down];
+    [
+        west(&a, i) & open_up & !left,
+        up & here,
+        east(&a, i) & open_up & !right,
+        left & here,
+        right & here,
+        west(&c, i) & open_down & !left,
+        down & here,
+        east(&c, i) & open_down & !right,
+    ]
+}
+
+/// Rows of `n` words before, at and after `first`.
+#[inline(always)]
+fn rows_of(words: &[u64], first: usize, n: usize) -> [&[u64]; 3] {
+    [&words[first - 1..][..n], &words[first..][..n], &words[first + 1..][..n]]
+}
+
 /// Finds the pixels of two links among those of `words[first..]`, 64 at a time, and which of them have both onward in
 /// raster order.
 #[inline(always)]
 fn find_between(words: &[u64], first: usize, stride: usize, between: &mut [u64], tops: &mut [u64]) {
     let n = between.len();
     let tops = &mut tops[..n];
-    let row = |from: usize| [&words[from - 1..][..n], &words[from..][..n], &words[from + 1..][..n]];
-    let [a, b, c] = [row(first - stride), row(first), row(first + stride)];
+    let rows = [first - stride, first, first + stride].map(|first| rows_of(words, first, n));
     for i in 0..n {
-        let [up, left, right, down] = [a[1][i], west(&b, i), east(&b, i), c[1][i]];
-        let [open_up, open_down] = [!up, !down];
-        let upward = [west(&a, i) & open_up & !left, up, east(&a, i) & open_up & !right, left];
-        let onward = [right, west(&c, i) & open_down & !left, down, east(&c, i) & open_down & !right];
+        let links = links_of(rows, i);
         // Counts them for 64 pixels at once: bit 0, bit 1, and whether there were ever four.
         let (mut ones, mut twos, mut more) = (0, 0, 0);
-        for link in upward.into_iter().chain(onward) {
+        for link in links {
             let carry = ones & link;
             ones ^= link;
             more |= twos & carry;
             twos ^= carry;
         }
-        between[i] = b[1][i] & twos & !ones & !more;
-        tops[i] = between[i] & !(upward[0] | upward[1] | upward[2] | upward[3]);
+        between[i] = twos & !ones & !more;
+        tops[i] = between[i] & !(links[0] | links[1] | links[2] | links[3]);
     }
 }
 
-/// Adds the nodes to a band's starts: all, or those beside pixels `between`.
+/// Adds the nodes among the pixels of `words[first..]` to `starts`: all, or those linked to pixels `between`.
 #[inline(always)]
-fn find_starts(edges: &[u64], between: &[u64], stride: usize, all_nodes: bool, starts: &mut [u64]) {
+fn find_starts(words: &[u64], first: usize, stride: usize, between: &[u64], all_nodes: bool, starts: &mut [u64]) {
     let n = starts.len();
-    let edges = &edges[..n];
-    let row = |from: usize| [&between[from..][..n], &between[from + 1..][..n], &between[from + 2..][..n]];
-    let [a, b, c] = [row(0), row(stride), row(2 * stride)];
+    let rows = [first - stride, first, first + stride].map(|first| rows_of(words, first, n));
+    let [a, b, c] = [1, 1 + stride, 1 + 2 * stride].map(|first| rows_of(between, first, n));
     for i in 0..n {
-        let around = |r: &[&[u64]; 3]| west(r, i) | r[1][i] | east(r, i);
-        let beside = around(&a) | around(&b) | around(&c);
-        starts[i] |= edges[i] & !b[1][i] & if all_nodes { u64::MAX } else { beside };
+        let neighbours =
+            [west(&a, i), a[1][i], east(&a, i), west(&b, i), east(&b, i), west(&c, i), c[1][i], east(&c, i)];
+        let links = links_of(rows, i);
+        let mut onward = 0;
+        for (link, neighbour) in links.into_iter().zip(neighbours) {
+            onward |= link & neighbour;
+        }
+        starts[i] |= rows[1][1][i] & !b[1][i] & if all_nodes { u64::MAX } else { onward };
     }
 }
 
