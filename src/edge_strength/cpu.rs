@@ -35,19 +35,21 @@ struct Tuning {
     levels: usize,
     /// The widest panel in x and y, without its halo.
     panel: [usize; 2],
+    /// How many times longer than its halo a stretch of the last axis is, or the pass has fewer iterations.
+    halo_share: usize,
+    /// Stretches shorter than this are not worth having more tasks than threads.
+    long: usize,
 }
 
 /// Measured with 512 KiB and 1 MiB of second-level cache a core: the rows of a task take 2 · 50 · 4.5 KiB = 450 KiB,
 /// and the default of 50 iterations is one pass.
-const TUNING_2D: Tuning = Tuning { levels: 50, panel: [1024, 1] };
+const TUNING_2D: Tuning = Tuning { levels: 50, panel: [1024, 1], halo_share: 3, long: 512 };
 /// Likewise: 2¼ · 4 · 44 KiB. The halo costs more here, so fewer levels pay.
-const TUNING_3D: Tuning = Tuning { levels: 4, panel: [256, 32] };
+const TUNING_3D: Tuning = Tuning { levels: 4, panel: [256, 32], halo_share: 8, long: SHORTEST };
 /// The shortest stretch of the last axis that a task is made for.
 const SHORTEST: usize = 16;
 /// The longest one, so that a cancel is heard in time.
 const LONGEST: usize = 2048;
-/// How many times longer than its halo a stretch is.
-const HALO_SHARE: usize = 8;
 /// Bytes and floats in a cache line.
 const LINE_BYTES: usize = 64;
 const LINE: usize = LINE_BYTES / size_of::<f32>();
@@ -61,7 +63,8 @@ pub(super) struct Room<'a> {
 impl<'a> Room<'a> {
     /// For fields of this shape on the threads of the current pool.
     pub(super) fn new(scratch: &'a Scratch, shape: [usize; 3], steps: &Steps<'_>) -> Result<Self> {
-        let cut = Cut::new(shape, steps.dimensions);
+        // Longer stretches have more levels, so one thread needs the most.
+        let cut = Cut::new(shape, steps.dimensions, 1);
         let most = cut.levels.min(steps.centre_weights.len());
         let floats = if cut.volume { planes::room(cut.panel, most) } else { rows::room(cut.panel[0], most) };
         let benches = (0..rayon::current_num_threads()).map(|_| scratch.lend(floats).map(Mutex::new));
@@ -81,7 +84,8 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Iterates from the pixels' start, once per centre weight, into `result`, whose rows are contiguous.
+/// Iterates from the pixels' start, once per centre weight, into `result`, whose rows are contiguous. The work is cut
+/// for so many threads of the current pool, which has others to do beside this field.
 ///
 /// Once `result` has been written to, only a cancel can make this fail: each pass needs the memory for lists that the one
 /// before it had.
@@ -90,10 +94,11 @@ pub(super) fn iterate(
     pixels: &Pixels<'_>,
     steps: &Steps<'_>,
     mut result: ArrayViewMut3<'_, f32>,
+    threads: usize,
     ticker: &Ticker,
 ) -> Result<()> {
     let [width, height, depth] = pixels.shape();
-    let cut = Cut::new([width, height, depth], steps.dimensions);
+    let cut = Cut::new([width, height, depth], steps.dimensions, threads);
     let arch = Arch::new();
     let mut weights = steps.centre_weights;
     if weights.is_empty() {
@@ -237,7 +242,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn new([width, height, depth]: [usize; 3], dimensions: u32) -> Self {
+    fn new([width, height, depth]: [usize; 3], dimensions: u32, threads: usize) -> Self {
         let volume = dimensions == 3;
         debug_assert!(volume || depth == 1);
         let shape = if volume { [width, height, depth] } else { [width, 1, height] };
@@ -247,11 +252,13 @@ impl Cut {
         // Panels of equal size, and of whole cache lines.
         let panel = [even(width, tuning.panel[0]).next_multiple_of(LINE).min(width), even(height, tuning.panel[1])];
         let panels = width.div_ceil(panel[0]) * height.div_ceil(panel[1]);
-        // Twice as many tasks as threads, so that one that is held up does not hold up all; but where that makes short
-        // stretches fewer levels, so that the halo stays small beside the stretch.
-        let tasks = 2 * rayon::current_num_threads();
-        let stretch = depth.div_ceil(tasks.div_ceil(panels)).clamp(depth.min(SHORTEST), LONGEST);
-        let levels = if stretch < depth { (stretch / HALO_SHARE).clamp(1, tuning.levels) } else { tuning.levels };
+        // Twice as many tasks as threads, so that one that is held up does not hold up all; but only as many where
+        // stretches are short, and fewer levels where they are shorter still, so that the halo stays small beside them.
+        let stretch = |tasks: usize| depth.div_ceil(tasks.div_ceil(panels));
+        let stretch = if stretch(2 * threads) < tuning.long { stretch(threads) } else { stretch(2 * threads) };
+        let stretch = stretch.clamp(depth.min(SHORTEST), LONGEST);
+        let most = if stretch < depth { stretch / tuning.halo_share } else { tuning.levels };
+        let levels = most.clamp(1, tuning.levels);
         Self { volume, shape, panel, stretch, levels }
     }
 

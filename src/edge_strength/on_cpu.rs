@@ -72,7 +72,11 @@ pub(super) fn run(
         let mut targets: Vec<_> = targets.axis_chunks_iter_mut(Axis(0), field_depth).collect();
         let solved: Vec<Solved<'_>> = run_with_progress(pool, progress, &ticker, || {
             let starts = batch.clone().into_par_iter().step_by(field_depth);
-            starts.zip(&mut targets).map(|(z, target)| solver.solve(z, direct.then(|| target.view_mut()))).collect()
+            let threads = pool.current_num_threads().div_ceil(batch.len() / field_depth);
+            starts
+                .zip(&mut targets)
+                .map(|(z, target)| solver.solve(z, direct.then(|| target.view_mut()), threads))
+                .collect()
         })?;
         ticker.check()?;
         for (target, solved) in targets.into_iter().zip(solved) {
@@ -126,15 +130,15 @@ enum Field<'a> {
 }
 
 impl<'a> Solver<'a, '_> {
-    /// The field that begins with slice `z`, into `target` where there is one.
-    fn solve(&self, z: usize, target: Option<ArrayViewMut3<'_, f32>>) -> Result<Solved<'a>> {
+    /// The field that begins with slice `z`, by so many threads, into `target` where there is one.
+    fn solve(&self, z: usize, target: Option<ArrayViewMut3<'_, f32>>, threads: usize) -> Result<Solved<'a>> {
         let Self { plan, shape, ticker, .. } = *self;
         let pixels = Pixels::new(self.input, z..z + shape[2], plan, self.start)?;
         match (plan.mode, &self.room) {
             (Mode::Iterate { iterations }, Some(room)) => {
                 let field = match target {
                     Some(target) => {
-                        cpu::iterate(room, &pixels, &plan.steps(), target, ticker)?;
+                        cpu::iterate(room, &pixels, &plan.steps(), target, threads, ticker)?;
                         Field::InPlace
                     }
                     None => {
@@ -143,7 +147,7 @@ impl<'a> Solver<'a, '_> {
                         let (result, _) = field.split_at_mut(width * height * depth);
                         let result = ArrayViewMut3::from_shape((depth, height, width), result);
                         let result = result.unwrap_or_else(|_| unreachable!("a view of its own size"));
-                        cpu::iterate(room, &pixels, &plan.steps(), result, ticker)?;
+                        cpu::iterate(room, &pixels, &plan.steps(), result, threads, ticker)?;
                         Field::Lent(field)
                     }
                 };

@@ -207,24 +207,15 @@ pub(super) fn prepare(pixels: &Pixels<'_>) -> Result<(Vec<f32>, Vec<u8>)> {
 
 /// A pixel's type. Comparing with the threshold in f64 comes down to comparing with the next number of the type.
 trait Pixel: Copy + Send + Sync {
-    /// Holds every pixel, and one number above all.
-    type Cut: Copy + PartialOrd;
+    type Cut: Copy;
 
     /// The smallest number above the threshold.
     fn cut(threshold: f64) -> Self::Cut;
-    fn wide(self) -> Self::Cut;
+    fn is_above(self, cut: Self::Cut) -> bool;
+    /// Or equal.
+    fn is_below(self, cut: Self::Cut) -> bool;
     /// Exact.
     fn to_f32(self) -> f32;
-
-    #[inline(always)]
-    fn is_above(self, cut: Self::Cut) -> bool {
-        self.wide() >= cut
-    }
-
-    #[inline(always)]
-    fn is_below(self, cut: Self::Cut) -> bool {
-        self.wide() < cut
-    }
 
     /// NaN never is.
     #[inline(always)]
@@ -237,18 +228,24 @@ trait Pixel: Copy + Send + Sync {
 }
 
 macro_rules! integer_pixel {
-    ($pixel:ty, $cut:ty) => {
+    ($pixel:ty) => {
         impl Pixel for $pixel {
-            type Cut = $cut;
+            /// And whether there is one.
+            type Cut = ($pixel, bool);
 
-            fn cut(threshold: f64) -> $cut {
-                // The cast saturates at 0 below; above, the limit is one more than any pixel.
-                (threshold.floor() + 1.0).min(<$cut>::from(<$pixel>::MAX) as f64 + 1.0) as $cut
+            fn cut(threshold: f64) -> Self::Cut {
+                // The cast saturates.
+                ((threshold.floor() + 1.0) as $pixel, threshold < f64::from(<$pixel>::MAX))
             }
 
             #[inline(always)]
-            fn wide(self) -> $cut {
-                <$cut>::from(self)
+            fn is_above(self, (cut, exists): Self::Cut) -> bool {
+                (self >= cut) & exists
+            }
+
+            #[inline(always)]
+            fn is_below(self, cut: Self::Cut) -> bool {
+                !self.is_above(cut)
             }
 
             #[inline(always)]
@@ -258,8 +255,8 @@ macro_rules! integer_pixel {
         }
     };
 }
-integer_pixel!(u8, u16);
-integer_pixel!(u16, u32);
+integer_pixel!(u8);
+integer_pixel!(u16);
 
 impl Pixel for f32 {
     type Cut = f32;
@@ -270,8 +267,13 @@ impl Pixel for f32 {
     }
 
     #[inline(always)]
-    fn wide(self) -> f32 {
-        self
+    fn is_above(self, cut: f32) -> bool {
+        self >= cut
+    }
+
+    #[inline(always)]
+    fn is_below(self, cut: f32) -> bool {
+        self < cut
     }
 
     #[inline(always)]

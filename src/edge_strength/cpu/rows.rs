@@ -8,19 +8,18 @@
 //! and right neighbours of vector `i` are vectors `i − 1` and `i + 1`, whole and aligned; only at the ends of the row
 //! the lanes shift by one. Walking along a row, each vector is loaded once.
 //!
-//! **The mask** is a bit a pixel. A word has the bits of 32 rows of its column, the first one highest, so that shifted
-//! left by a row's number it has the row's bit as its sign. A word begins every [`WORD_ROWS`] rows, so that any
-//! [`ROWS`] rows are in one word.
+//! **The mask** is a bit a pixel. A byte has the bits of eight rows of its column, the first one highest, so that one of
+//! them is moved to the sign of a word by a shift. A byte begins every [`ROWS`] rows, so that any [`ROWS`] rows are in
+//! one byte, and each bit is in two.
 
 use super::{LINE, LINE_BYTES, Pass, Span, Task};
+use bytemuck::Pod;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
 /// Rows that arrive at a time.
 const ROWS: usize = 4;
-/// Rows from one word of the mask to the next.
-const WORD_ROWS: usize = 16;
-const _: () = assert!(WORD_ROWS.is_multiple_of(ROWS) && WORD_ROWS + ROWS <= u32::BITS as usize);
+const _: () = assert!(2 * ROWS == u8::BITS as usize);
 
 /// The work of one [`Task`], for the vector unit that is there.
 pub(super) struct Rows<'p, 'i, 't> {
@@ -38,7 +37,7 @@ impl WithSimd for Rows<'_, '_, '_> {
         let Task { spans, mut rows } = self.task;
         let mut window = Window::new::<S>(self.pass, spans, self.bench);
         let levels = self.pass.centre_weights.len() as isize;
-        // A multiple of ROWS, so that the rows that arrive together are in the same words.
+        // A multiple of ROWS, so that the rows that arrive together are in the same bytes.
         let mut top = (window.ys.window.start - window.ys.window.start % ROWS) as isize;
         while top - levels < window.ys.own.end as isize {
             window.arrive::<S>(top);
@@ -52,7 +51,8 @@ impl WithSimd for Rows<'_, '_, '_> {
 
 /// Floats that a task of a pass of `levels` iterations needs.
 pub(super) fn room(width: usize, levels: usize) -> usize {
-    LINE + (row_count(levels) + word_count(levels) + 3) * stride(width + 2 * levels)
+    let bytes = mask_count(levels) + 3;
+    LINE + (row_count(levels) + 2 + bytes.div_ceil(size_of::<f32>())) * stride(width + 2 * levels)
 }
 
 /// Two rows for each iteration, and those that arrive.
@@ -60,9 +60,9 @@ fn row_count(levels: usize) -> usize {
     2 * levels + ROWS
 }
 
-/// Rows of words: for the rows that some iteration still has to do.
-fn word_count(levels: usize) -> usize {
-    (levels + ROWS) / WORD_ROWS + 2
+/// Rows of mask bytes: for the rows that some iteration still has to do.
+fn mask_count(levels: usize) -> usize {
+    levels.div_ceil(ROWS) + 3
 }
 
 /// Floats from row to row: an odd number of cache lines, so that rows do not compete for the same places in cache.
@@ -80,12 +80,13 @@ struct Window<'p, 'i, 't> {
     len: usize,
     stride: usize,
     rows: &'t mut [f32],
-    words: &'t mut [u32],
-    word_count: usize,
+    masks: &'t mut [u8],
+    mask_count: usize,
     /// Two rows in the making.
     lines: [&'t mut [f32]; 2],
-    /// For the pixels of a column that arrive together, a bit each, the first one highest: 1 where it changes.
-    marks: [&'t mut [u8]; 2],
+    /// Of what arrived last: for the pixels of a column a bit each, the first one highest, 1 where it changes.
+    marks: &'t mut [u8],
+    mark_lines: [&'t mut [u8]; 2],
     /// The two rows that wait for the next ones of their iteration: of the start, iteration 1, 2, …
     waiting: Vec<[usize; 2]>,
     /// Before an arrival, room for it; after the last iteration, its result.
@@ -102,12 +103,13 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         // Rows start on a cache line.
         let first = bench.as_ptr().align_offset(LINE_BYTES).min(LINE);
         let (rows, bench) = bench[first..].split_at_mut(row_count(levels) * stride);
-        let (words, bench) = bench.split_at_mut(word_count(levels) * stride);
-        let words = bytemuck::cast_slice_mut(words);
-        words.fill(0);
         let (line, bench) = bench.split_at_mut(stride);
         let (other, bench) = bench.split_at_mut(stride);
-        let (marks, lifted) = bytemuck::cast_slice_mut(bench).split_at_mut(stride);
+        let (masks, bench) = bytemuck::cast_slice_mut(bench).split_at_mut(mask_count(levels) * stride);
+        // What arrives adds its bits to the bytes before, also where these are before the first.
+        masks.fill(0);
+        let (marks, bench) = bench.split_at_mut(stride);
+        let (mark_line, other_mark_line) = bench.split_at_mut(stride);
         Self {
             pass,
             xs,
@@ -116,10 +118,11 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
             len,
             stride,
             rows,
-            words,
-            word_count: word_count(levels),
+            masks,
+            mask_count: mask_count(levels),
             lines: [&mut line[..len], &mut other[..len]],
-            marks: [&mut marks[..len], &mut lifted[..len]],
+            marks: &mut marks[..len],
+            mark_lines: [&mut mark_line[..len], &mut other_mark_line[..len]],
             waiting: (0..levels).map(|t| [2 * t, 2 * t + 1]).collect(),
             fresh: std::array::from_fn(|i| 2 * levels + i),
         }
@@ -130,11 +133,11 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         handle * self.stride..handle * self.stride + self.len
     }
 
-    /// The words that begin at row `block * WORD_ROWS`, which may be before the first.
+    /// The mask bytes that begin at row `block * ROWS`, which may be before the first.
     #[inline(always)]
-    fn words(&self, block: isize) -> Range<usize> {
-        let index = block.rem_euclid(self.word_count as isize) as usize;
-        index * self.stride..index * self.stride + self.len
+    fn mask(&self, block: isize) -> Range<usize> {
+        let from = block.rem_euclid(self.mask_count as isize) as usize * self.stride;
+        from..from + self.len
     }
 
     /// Fetches rows `top..top + ROWS` of the start and their masks.
@@ -143,30 +146,23 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         let columns = self.xs.window.clone();
         let rows = top as usize..(top as usize + ROWS).min(self.ys.window.end);
         // 1. The masks.
-        let marks = &mut *self.marks[0];
+        let marks = &mut *self.mark_lines[0];
         marks.fill(0);
         for (i, y) in rows.clone().enumerate() {
             self.pass.pixels.mark_changing([y, 0], columns.clone(), first_bit(i), &mut marks[..columns.len()]);
         }
-        let (block, row) = (top / WORD_ROWS as isize, top as usize % WORD_ROWS);
-        let (now, before) = (self.words(block), self.words(block - 1));
-        let rooms = self.fresh.map(|handle| self.row(handle));
-        let marks = lift(S::F32_LANES, &mut self.marks);
-        let shift = u32::BITS as usize - ROWS - row;
-        if row == 0 {
-            for (word, mark) in self.words[now].iter_mut().zip(marks) {
-                *word = u32::from(*mark) << shift;
-            }
-            // Rows that begin in the block before may reach into this one.
-            for (word, mark) in self.words[before].iter_mut().zip(marks) {
-                *word |= u32::from(*mark) << (shift - WORD_ROWS);
-            }
-        } else {
-            for (word, mark) in self.words[now].iter_mut().zip(marks) {
-                *word |= u32::from(*mark) << shift;
-            }
+        lift(S::F32_LANES, &mut self.mark_lines, self.marks);
+        let marks = &*self.marks;
+        let block = top / ROWS as isize;
+        let (now, before) = (self.mask(block), self.mask(block - 1));
+        for (mask, mark) in self.masks[now].iter_mut().zip(marks) {
+            *mask = mark << ROWS;
+        }
+        for (mask, mark) in self.masks[before].iter_mut().zip(marks) {
+            *mask |= mark;
         }
         // 2. The values.
+        let rooms = self.fresh.map(|handle| self.row(handle));
         for ((i, y), to) in rows.enumerate().zip(rooms) {
             if self.pass.field.is_none() && self.pass.pixels.start_is_mask() {
                 for (value, mark) in self.rows[to].iter_mut().zip(marks) {
@@ -174,7 +170,9 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                 }
             } else {
                 self.pass.values([y, 0], columns.clone(), &mut self.lines[0][..columns.len()]);
-                self.rows[to].copy_from_slice(lift(S::F32_LANES, &mut self.lines));
+                let [line, other] = &mut self.lines;
+                let lines = &mut [bytemuck::cast_slice_mut(line), bytemuck::cast_slice_mut(other)];
+                lift::<u32>(S::F32_LANES, lines, bytemuck::cast_slice_mut(&mut self.rows[to]));
             }
         }
     }
@@ -231,11 +229,11 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                 self.rows[row + to] = self.rows[row + from];
             }
         }
-        let (block, shift) = ((p - 1).div_euclid(WORD_ROWS as isize), (p - 1).rem_euclid(WORD_ROWS as isize) as u32);
-        let words = &self.words[self.words(block)];
+        let (block, row) = ((p - 1).div_euclid(ROWS as isize), (p - 1).rem_euclid(ROWS as isize) as u32);
+        let masks = &self.masks[self.mask(block)];
         let ranges = handles.map(|handle| self.row(handle));
         let rows = self.rows.get_disjoint_mut(ranges).unwrap_or_else(|_| unreachable!("no handle is given out twice"));
-        four_rows(simd, centre_weight, self.pass.time_step, rows, words, shift);
+        four_rows(simd, centre_weight, self.pass.time_step, rows, masks, row);
     }
 
     /// Writes the rows that are done to memory.
@@ -245,11 +243,12 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         for (i, handle) in self.fresh.into_iter().enumerate() {
             let y = top - self.pass.centre_weights.len() as isize + i as isize - self.ys.own.start as isize;
             if (0..self.ys.own.len() as isize).contains(&y) {
-                let from = self.row(handle);
-                self.lines[0].copy_from_slice(&self.rows[from]);
-                let line = lower(S::F32_LANES, &mut self.lines);
+                let from = bytemuck::cast_slice(&self.rows[self.row(handle)]);
+                let [line, other] = &mut self.lines;
+                let lines = &mut [bytemuck::cast_slice_mut(line), bytemuck::cast_slice_mut(other)];
+                let line = lower::<u32>(S::F32_LANES, from, lines);
                 let row = &mut *rows[y as usize];
-                row.copy_from_slice(&line[skipped..skipped + row.len()]);
+                row.copy_from_slice(&bytemuck::cast_slice(line)[skipped..skipped + row.len()]);
             }
         }
     }
@@ -261,56 +260,103 @@ fn first_bit(i: usize) -> u8 {
     1 << (ROWS - 1 - i)
 }
 
-/// Lifts the first of `lines`; the result is in either of them, the other is used up.
+/// What is lifted. Two at once are one number of twice the size, which the compiler has vector instructions for.
+trait Lane: Pod {
+    type Pair: Pod;
+
+    /// `first` comes first in memory.
+    fn pair(first: Self, second: Self) -> Self::Pair;
+    fn parts(pair: Self::Pair) -> [Self; 2];
+}
+
+macro_rules! lane {
+    ($lane:ty, $pair:ty) => {
+        impl Lane for $lane {
+            type Pair = $pair;
+
+            #[inline(always)]
+            fn pair(first: Self, second: Self) -> $pair {
+                let [low, high] = if cfg!(target_endian = "little") { [first, second] } else { [second, first] };
+                <$pair>::from(low) | <$pair>::from(high) << <$lane>::BITS
+            }
+
+            #[inline(always)]
+            fn parts(pair: $pair) -> [Self; 2] {
+                let [low, high] = [pair as $lane, (pair >> <$lane>::BITS) as $lane];
+                if cfg!(target_endian = "little") { [low, high] } else { [high, low] }
+            }
+        }
+    };
+}
+lane!(u8, u16);
+lane!(u32, u64);
+
+/// Lifts the first of `lines` into `row`; both are used up.
 ///
 /// A line is a matrix of as many rows as there are lanes, to be transposed. Each step puts the second half of the line
 /// between the first: of the index, the highest bit of the lane becomes the lowest of all.
 #[inline(always)]
-fn lift<'a, T: Copy>(lanes: usize, lines: &'a mut [&mut [T]; 2]) -> &'a [T] {
+fn lift<T: Lane>(lanes: usize, lines: &mut [&mut [T]; 2], row: &mut [T]) {
     let [from, to] = lines;
     let (mut from, mut to) = (&mut **from, &mut **to);
-    for _ in 0..lanes.ilog2() {
-        let (low, high) = from.split_at(from.len() / 2);
-        for ((pair, low), high) in to.as_chunks_mut::<2>().0.iter_mut().zip(low).zip(high) {
-            *pair = [*low, *high];
-        }
+    let Some(steps) = lanes.ilog2().checked_sub(1) else {
+        row.copy_from_slice(from);
+        return;
+    };
+    for _ in 0..steps {
+        interleave(from, to);
+        std::mem::swap(&mut from, &mut to);
+    }
+    interleave(from, row);
+}
+
+#[inline(always)]
+fn interleave<T: Lane>(from: &[T], to: &mut [T]) {
+    let (first, second) = from.split_at(from.len() / 2);
+    for ((pair, first), second) in bytemuck::cast_slice_mut(to).iter_mut().zip(first).zip(second) {
+        *pair = T::pair(*first, *second);
+    }
+}
+
+/// The inverse of [`lift`]; the result is in one of `lines`, or the row itself.
+#[inline(always)]
+fn lower<'a, T: Lane>(lanes: usize, row: &'a [T], lines: &'a mut [&mut [T]; 2]) -> &'a [T] {
+    let [from, to] = lines;
+    let (mut from, mut to) = (&mut **from, &mut **to);
+    let Some(steps) = lanes.ilog2().checked_sub(1) else { return row };
+    separate(row, from);
+    for _ in 0..steps {
+        separate(from, to);
         std::mem::swap(&mut from, &mut to);
     }
     from
 }
 
-/// The inverse of [`lift`].
 #[inline(always)]
-fn lower<'a>(lanes: usize, lines: &'a mut [&mut [f32]; 2]) -> &'a [f32] {
-    let [from, to] = lines;
-    let (mut from, mut to) = (&mut **from, &mut **to);
-    for _ in 0..lanes.ilog2() {
-        let (low, high) = to.split_at_mut(from.len() / 2);
-        for ((pair, low), high) in from.as_chunks::<2>().0.iter().zip(low).zip(high) {
-            [*low, *high] = *pair;
-        }
-        std::mem::swap(&mut from, &mut to);
+fn separate<T: Lane>(from: &[T], to: &mut [T]) {
+    let (first, second) = to.split_at_mut(from.len() / 2);
+    for ((pair, first), second) in bytemuck::cast_slice(from).iter().zip(first).zip(second) {
+        [*first, *second] = T::parts(*pair);
     }
-    from
 }
 
 /// One iteration on lifted rows b to e, between a and f. The results go to a to d, which are not needed any more: the
 /// walk along the rows keeps the left neighbours in registers.
 ///
-/// `words << shift` has the mask of b as its sign, the next bits are those of c, d and e. Without fused multiply-add the
-/// products are rounded, too.
+/// From bit `row` on, counted from the highest, `masks` has a bit each for b to e: 1 where the pixel changes. Without
+/// fused multiply-add the products are rounded, too.
 #[inline(always)]
 fn four_rows<S: Simd>(
     simd: S,
     centre_weight: f32,
     time_step: f32,
     [a, b, c, d, e, f]: [&mut [f32]; ROWS + 2],
-    words: &[u32],
-    shift: u32,
+    masks: &[u8],
+    row: u32,
 ) {
     let k = simd.splat_f32s(-centre_weight);
     let dt = simd.splat_f32s(time_step);
-    let shift = simd.splat_u32s(shift);
+    let shift = simd.splat_u32s(u32::BITS - u8::BITS + row);
     let a = S::as_mut_simd_f32s(a).0;
     // Equal lengths, seen by the compiler: no bounds checks in the loop.
     let n = a.len();
@@ -319,16 +365,15 @@ fn four_rows<S: Simd>(
     let d = &mut S::as_mut_simd_f32s(d).0[..n];
     let e = &S::as_simd_f32s(e).0[..n];
     let f = &S::as_simd_f32s(f).0[..n];
-    let words = &S::as_simd_u32s(words).0[..n];
     let Some(last) = n.checked_sub(1) else { return };
     let end = [after(simd, b), after(simd, c), after(simd, d), after(simd, e)];
     let mut left = [before(simd, b), before(simd, c), before(simd, d), before(simd, e)];
     // A loop body as a macro: a closure would not be compiled for the vector unit.
     macro_rules! walk {
-        ($i:expr, $right:expr) => {
+        ($i:expr, $right:expr, $masks:expr) => {
             let (i, right) = ($i, $right);
             let centre = [b[i], c[i], d[i], e[i]];
-            let word = simd.wrapping_dyn_shl_u32s(words[i], shift);
+            let word = simd.wrapping_dyn_shl_u32s(widen(simd, $masks), shift);
             a[i] = update(simd, k, dt, word, left[0], right[0], a[i], centre[0], centre[1]);
             let word = simd.add_u32s(word, word);
             b[i] = update(simd, k, dt, word, left[1], right[1], centre[0], centre[1], centre[2]);
@@ -339,11 +384,22 @@ fn four_rows<S: Simd>(
             left = centre;
         };
     }
-    for i in 0..last {
-        walk!(i, [b[i + 1], c[i + 1], d[i + 1], e[i + 1]]);
+    for (i, masks) in (0..last).zip(masks.chunks_exact(S::F32_LANES)) {
+        walk!(i, [b[i + 1], c[i + 1], d[i + 1], e[i + 1]], masks);
     }
-    walk!(last, end);
+    walk!(last, end, &masks[last * S::F32_LANES..]);
     let _ = left;
+}
+
+/// A vector of bytes as words.
+#[inline(always)]
+fn widen<S: Simd>(simd: S, bytes: &[u8]) -> S::u32s {
+    let mut words = [simd.splat_u32s(0)];
+    // A loop that becomes one vector instruction.
+    for (word, byte) in bytemuck::cast_slice_mut::<_, u32>(&mut words).iter_mut().zip(bytes) {
+        *word = u32::from(*byte);
+    }
+    words[0]
 }
 
 /// The left neighbours of a lifted row's first vector: the last one, a lane further. Before the first column the field
