@@ -12,17 +12,17 @@
 #include "edge_drawing_rest.cuh"
 #include "edge_drawing_tile.cuh"
 
-// Tiles of 64 rows for large images; of 32 where those would not fill the device.
-constexpr int TILE_BLOCKS = 4;   // of a multiprocessor: 128 registers a thread
+// Tiles of many rows for images that fill the device, of 32 for others.
+constexpr int TILE_BLOCKS = 5;   // of a multiprocessor: 96 registers a thread
 #define ISOLINE_ED_TILE(NAME, PIXEL, ROWS, SMALL)                                                                    \
     extern "C" __global__ void __launch_bounds__(ED_WARPS *WARP, TILE_BLOCKS)                                        \
     NAME(const __grid_constant__ isoline_ed_job job)                                                                 \
     {                                                                                                                \
         tile_kernel<Tile<PIXEL, ROWS, SMALL>>(job);                                                                  \
     }
-ISOLINE_ED_TILE(isoline_ed_tile_u8_64, unsigned char, 64, true)
+ISOLINE_ED_TILE(isoline_ed_tile_u8_48, unsigned char, 48, true)
 ISOLINE_ED_TILE(isoline_ed_tile_u8_32, unsigned char, 32, true)
-ISOLINE_ED_TILE(isoline_ed_tile_u8_scharr_64, unsigned char, 64, false)
+ISOLINE_ED_TILE(isoline_ed_tile_u8_scharr_48, unsigned char, 48, false)
 ISOLINE_ED_TILE(isoline_ed_tile_u8_scharr_32, unsigned char, 32, false)
 ISOLINE_ED_TILE(isoline_ed_tile_u16_64, unsigned short, 64, false)
 ISOLINE_ED_TILE(isoline_ed_tile_u16_32, unsigned short, 32, false)

@@ -24,11 +24,10 @@ constexpr int ED_FULL = WARP / 2;   // anchors that fill a warp: two headings ea
 constexpr int ED_LIST = ED_BATCH + ED_FULL;
 constexpr int ED_SMOOTH = 2;   // the halo of smoothing
 constexpr int ED_REACH = ED_SMOOTH + 1;   // and of smoothing and gradient
-constexpr int ED_RING = 2 * ED_SMOOTH + 1;
 constexpr int ED_AHEAD = 2;    // rows of pixels on the way
 static_assert(ED_HALO_X >= ED_REACH + 1 + ED_STEPS, "gradients, the anchor's comparison and the steps need a halo each");
 static_assert(ED_HALO_X == ED_GROUP, "the halo is a byte of bits");
-static_assert(ED_AHEAD < ED_RING, "");
+static_assert(ED_AHEAD == 2, "rows take turns in two places");
 
 // The Gaussian of sigma 1: taps of 256 and the half that rounds two passes at once.
 constexpr u32 TAP_0 = 104, TAP_1 = 62, TAP_2 = 14;
@@ -119,116 +118,103 @@ __device__ __forceinline__ Raw<float> gather_row(const float *row, const u32 *co
     return Raw<float>{make_float4(row[column[0]], row[column[1]], row[column[2]], row[column[3]])};
 }
 
-// What a lane keeps of its columns while it runs down the rows. u8: pairs of neighbouring columns share a register.
+// What a lane keeps of its columns while it runs down the rows: sums that want further rows. A row adds to them in
+// place, so nothing moves from row to row but what two rows take turns in (`slot`).
 template <typename PIXEL, bool SMALL>
 struct Columns {
-    static constexpr int PX = 4;
-    u32 pixel[ED_RING][PX];         // the last rows of pixels
-    u32 smooth[ED_RING][PX + 2];    // of smoothed pixels, with the columns beside
-    u32 across[ED_RING][PX];        // of the operator's weights across
-    u32 inside[PX];                 // all ones where the column is in the image
+    static constexpr int N = 4, BESIDE = 2;   // values; neighbours on either side that smoothing needs
+    u32 sum[4][N] = {};          // of one to four rows of pixels, by the Gaussian's taps
+    u32 last[2][N + 2];          // side * the last smoothed row, with the columns beside
+    u32 down[N + 2];             // side * the row before it + centre * the last row
+    u32 across[2][N];            // the operator's weights along the last two smoothed rows
+    u32 inside[N];               // all ones where the column is in the image
 
     __device__ __forceinline__ void set_inside(int x, int width)
     {
 #pragma unroll
-        for (int j = 0; j < PX; ++j) inside[j] = x + j >= 0 && x + j < width ? 0xFFFFFFFFu : 0;
+        for (int j = 0; j < N; ++j) inside[j] = x + j >= 0 && x + j < width ? 0xFFFFFFFFu : 0;
     }
-    __device__ __forceinline__ void take(int k, const Raw<unsigned short> &raw, float, float)
+    static __device__ __forceinline__ void split(const Raw<unsigned short> &raw, u32 *pixel, float, float)
     {
-        pixel[k][0] = raw.v.x & 0xFFFFu, pixel[k][1] = raw.v.x >> 16;
-        pixel[k][2] = raw.v.y & 0xFFFFu, pixel[k][3] = raw.v.y >> 16;
+        pixel[0] = raw.v.x & 0xFFFFu, pixel[1] = raw.v.x >> 16, pixel[2] = raw.v.y & 0xFFFFu, pixel[3] = raw.v.y >> 16;
     }
-    __device__ __forceinline__ void take(int k, const Raw<float> &raw, float minimum, float scale)
+    static __device__ __forceinline__ void split(const Raw<float> &raw, u32 *pixel, float minimum, float scale)
     {
-        pixel[k][0] = quantise(raw.v.x, minimum, scale), pixel[k][1] = quantise(raw.v.y, minimum, scale);
-        pixel[k][2] = quantise(raw.v.z, minimum, scale), pixel[k][3] = quantise(raw.v.w, minimum, scale);
+        pixel[0] = quantise(raw.v.x, minimum, scale), pixel[1] = quantise(raw.v.y, minimum, scale);
+        pixel[2] = quantise(raw.v.z, minimum, scale), pixel[3] = quantise(raw.v.w, minimum, scale);
     }
-    // Row k is the last of five.
-    __device__ __forceinline__ void smoothing(int k, u32 side, u32 centre)
+    // Sums of five rows to smoothed pixels; s has one more at either end.
+    static __device__ __forceinline__ void smooth(const u32 *five, u32 *s)
     {
-        u32 v[PX + 4];
+        u32 v[N + 4];
 #pragma unroll
-        for (int j = 0; j < PX; ++j)
-            v[j + 2] = TAP_2 * (pixel[(k + 1) % 5][j] + pixel[k][j]) +
-                       TAP_1 * (pixel[(k + 2) % 5][j] + pixel[(k + 4) % 5][j]) + TAP_0 * pixel[(k + 3) % 5][j];
-        v[0] = __shfl_up_sync(ALL_LANES, v[PX], 1), v[1] = __shfl_up_sync(ALL_LANES, v[PX + 1], 1);
-        v[PX + 2] = __shfl_down_sync(ALL_LANES, v[2], 1), v[PX + 3] = __shfl_down_sync(ALL_LANES, v[3], 1);
-        u32 *s = smooth[k];
+        for (int j = 0; j < N; ++j) v[j + 2] = five[j];
+        v[0] = __shfl_up_sync(ALL_LANES, v[N], 1), v[1] = __shfl_up_sync(ALL_LANES, v[N + 1], 1);
+        v[N + 2] = __shfl_down_sync(ALL_LANES, v[2], 1), v[N + 3] = __shfl_down_sync(ALL_LANES, v[3], 1);
 #pragma unroll
-        for (int j = 0; j < PX; ++j)
+        for (int j = 0; j < N; ++j)
             s[j + 1] = (TAP_2 * (v[j] + v[j + 4]) + TAP_1 * (v[j + 1] + v[j + 3]) + TAP_0 * v[j + 2] + SMOOTH_HALF) >>
                        SMOOTH_SHIFT;
-        s[0] = __shfl_up_sync(ALL_LANES, s[PX], 1);
-        s[PX + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
-#pragma unroll
-        for (int j = 0; j < PX; ++j) across[k][j] = side * (s[j] + s[j + 2]) + centre * s[j + 1];
+        s[0] = __shfl_up_sync(ALL_LANES, s[N], 1);
+        s[N + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
     }
-    // The words of the row before k.
-    __device__ __forceinline__ uint4 words(int k, u32 side, u32 centre, u32 low)
+    static __device__ __forceinline__ u32 add(u32 a, u32 b) { return a + b; }
+    static __device__ __forceinline__ u32 weigh(u32 value, u32 weight, u32 sum) { return value * weight + sum; }
+    static __device__ __forceinline__ u32 times_side(u32 value, u32 side) { return value * side; }
+    // values[j] is column j - 1: pairs of columns one apart, here single columns.
+    static __device__ __forceinline__ void columns_beside(const u32 *values, u32 *left, u32 *right)
     {
-        u32 down[PX + 2], w[PX];
-        const u32 *s0 = smooth[(k + 3) % 5], *s1 = smooth[(k + 4) % 5], *s2 = smooth[k];
 #pragma unroll
-        for (int j = 0; j < PX + 2; ++j) down[j] = side * (s0[j] + s2[j]) + centre * s1[j];
-#pragma unroll
-        for (int j = 0; j < PX; ++j) {
-            const u32 gx = abs(static_cast<int>(down[j + 2] - down[j]));
-            const u32 gy = abs(static_cast<int>(across[k][j] - across[(k + 3) % 5][j]));
-            const u32 g = gx + gy;
-            w[j] = (g >= low ? g << GRADIENT_SHIFT : 0) | (gx >= gy ? Word<u32>::VERTICAL : 0);
-            w[j] &= inside[j];
-        }
-        return make_uint4(w[0], w[1], w[2], w[3]);
+        for (int j = 0; j < N; ++j) left[j] = values[j], right[j] = values[j + 2];
+    }
+    static __device__ __forceinline__ u32 word(u32 left, u32 right, u32 above, u32 below, u32 low)
+    {
+        const u32 gx = abs(static_cast<int>(right - left)), gy = abs(static_cast<int>(below - above));
+        const u32 g = gx + gy;
+        return (g >= low ? g << GRADIENT_SHIFT : 0) | (gx >= gy ? Word<u32>::VERTICAL : 0);
     }
 };
 
-// SMALL: whole numbers up to 2^11 are the bits of half-precision numbers that many times the smallest one, 2^-24. Their
-// sums are exact, the sign of a difference is a bit of its own, and both halves of a register are added at once.
+// u8: a value is a pair of columns. SMALL: whole numbers up to 2^11 are the bits of half-precision numbers that many times
+// the smallest one, 2^-24. Their sums are exact, the sign of a difference is a bit of its own, and both halves of a
+// register are added at once.
 template <bool SMALL>
 struct Columns<unsigned char, SMALL> {
-    static constexpr int PAIRS = 4;
-    u32 pixel[ED_RING][PAIRS];
-    u32 smooth[ED_RING][PAIRS + 2];
-    u32 across[ED_RING][PAIRS];
-    u32 inside[PAIRS];
+    static constexpr int N = 4;
+    u32 sum[4][N] = {};
+    u32 last[2][N + 2];
+    u32 down[N + 2];
+    u32 across[2][N];
+    u32 inside[N];
 
     static __device__ __forceinline__ __half2 halves(u32 bits) { return *reinterpret_cast<const __half2 *>(&bits); }
     static __device__ __forceinline__ u32 bits_of(__half2 h) { return *reinterpret_cast<const u32 *>(&h); }
-    // SMALL: side is 1, and centre a half-precision number in both halves.
-    static __device__ __forceinline__ u32 weigh(u32 a, u32 b, u32 c, u32 side, u32 centre)
-    {
-        if (SMALL) return bits_of(__hfma2(halves(b), halves(centre), __hadd2(halves(a), halves(c))));
-        return side * (a + c) + centre * b;
-    }
 
     __device__ __forceinline__ void set_inside(int x, int width)
     {
 #pragma unroll
-        for (int j = 0; j < PAIRS; ++j) {
+        for (int j = 0; j < N; ++j) {
             const int at = x + 2 * j;
             inside[j] = (at >= 0 && at < width ? 0xFFFFu : 0) | (at + 1 >= 0 && at + 1 < width ? 0xFFFF0000u : 0);
         }
     }
-    __device__ __forceinline__ void take(int k, const Raw<unsigned char> &raw, float, float)
+    static __device__ __forceinline__ void split(const Raw<unsigned char> &raw, u32 *pixel, float, float)
     {
         constexpr u32 LOW_BYTES = 0x4140, HIGH_BYTES = 0x4342;   // bytes 0, 1 and 2, 3, each as 16 bits
-        pixel[k][0] = permute<LOW_BYTES>(raw.v.x, 0), pixel[k][1] = permute<HIGH_BYTES>(raw.v.x, 0);
-        pixel[k][2] = permute<LOW_BYTES>(raw.v.y, 0), pixel[k][3] = permute<HIGH_BYTES>(raw.v.y, 0);
+        pixel[0] = permute<LOW_BYTES>(raw.v.x, 0), pixel[1] = permute<HIGH_BYTES>(raw.v.x, 0);
+        pixel[2] = permute<LOW_BYTES>(raw.v.y, 0), pixel[3] = permute<HIGH_BYTES>(raw.v.y, 0);
     }
-    __device__ __forceinline__ void smoothing(int k, u32 side, u32 centre)
+    // Sums of five rows are at most 255 * 256, so both halves keep to themselves. Along the row two taps an instruction,
+    // those of an even and of an odd column (the low byte weighs the low half).
+    static __device__ __forceinline__ void smooth(const u32 *five, u32 *s)
     {
-        // Down: at most 255 * 256, so both halves keep to themselves.
-        u32 v[PAIRS + 2];
+        u32 v[N + 2];
 #pragma unroll
-        for (int j = 0; j < PAIRS; ++j)
-            v[j + 1] = TAP_2 * (pixel[(k + 1) % 5][j] + pixel[k][j]) +
-                       TAP_1 * (pixel[(k + 2) % 5][j] + pixel[(k + 4) % 5][j]) + TAP_0 * pixel[(k + 3) % 5][j];
-        v[0] = __shfl_up_sync(ALL_LANES, v[PAIRS], 1);
-        v[PAIRS + 1] = __shfl_down_sync(ALL_LANES, v[1], 1);
-        // Across: two taps an instruction, those of an even and of an odd column (the low byte weighs the low half).
-        u32 *s = smooth[k];
+        for (int j = 0; j < N; ++j) v[j + 1] = five[j];
+        v[0] = __shfl_up_sync(ALL_LANES, v[N], 1);
+        v[N + 1] = __shfl_down_sync(ALL_LANES, v[1], 1);
 #pragma unroll
-        for (int j = 0; j < PAIRS; ++j) {
+        for (int j = 0; j < N; ++j) {
             u32 even = __dp2a_lo(v[j], TAP_2 | TAP_1 << 8, SMOOTH_HALF);
             even = __dp2a_lo(v[j + 1], TAP_0 | TAP_1 << 8, even);
             even = __dp2a_lo(v[j + 2], TAP_2, even);
@@ -237,44 +223,44 @@ struct Columns<unsigned char, SMALL> {
             odd = __dp2a_lo(v[j + 2], TAP_1 | TAP_2 << 8, odd);
             s[j + 1] = permute<HIGH_HALVES>(even, odd);
         }
-        s[0] = __shfl_up_sync(ALL_LANES, s[PAIRS], 1);
-        s[PAIRS + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
-        u32 between[PAIRS + 1];   // columns 2j - 1 and 2j
-#pragma unroll
-        for (int j = 0; j <= PAIRS; ++j) between[j] = permute<LOW_OF_TWO>(s[j], s[j + 1]);
-#pragma unroll
-        for (int j = 0; j < PAIRS; ++j) across[k][j] = weigh(between[j], s[j + 1], between[j + 1], side, centre);
+        s[0] = __shfl_up_sync(ALL_LANES, s[N], 1);
+        s[N + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
     }
-    __device__ __forceinline__ uint4 words(int k, u32 side, u32 centre, u32 low)
+    static __device__ __forceinline__ u32 add(u32 a, u32 b)
     {
-        u32 down[PAIRS + 2], w[PAIRS];
-        const u32 *s0 = smooth[(k + 3) % 5], *s1 = smooth[(k + 4) % 5], *s2 = smooth[k];
+        return SMALL ? bits_of(__hadd2(halves(a), halves(b))) : a + b;
+    }
+    // SMALL: the weight is a half-precision number in both halves, and side is 1.
+    static __device__ __forceinline__ u32 weigh(u32 value, u32 weight, u32 sum)
+    {
+        return SMALL ? bits_of(__hfma2(halves(value), halves(weight), halves(sum))) : value * weight + sum;
+    }
+    static __device__ __forceinline__ u32 times_side(u32 value, u32 side) { return SMALL ? value : value * side; }
+    static __device__ __forceinline__ void columns_beside(const u32 *values, u32 *left, u32 *right)
+    {
+        u32 between[N + 1];   // columns 2j - 1 and 2j
 #pragma unroll
-        for (int j = 0; j < PAIRS + 2; ++j) down[j] = weigh(s0[j], s1[j], s2[j], side, centre);
-        u32 between[PAIRS + 1];
+        for (int j = 0; j <= N; ++j) between[j] = permute<LOW_OF_TWO>(values[j], values[j + 1]);
 #pragma unroll
-        for (int j = 0; j <= PAIRS; ++j) between[j] = permute<LOW_OF_TWO>(down[j], down[j + 1]);
-        const u32 low_2 = both(low);
-#pragma unroll
-        for (int j = 0; j < PAIRS; ++j) {
-            u32 g, strong, vertical;
-            if (SMALL) {
-                const __half2 gx = __habs2(__hsub2(halves(between[j + 1]), halves(between[j])));
-                const __half2 gy = __habs2(__hsub2(halves(across[k][j]), halves(across[(k + 3) % 5][j])));
-                const __half2 sum = __hadd2(gx, gy);
-                g = bits_of(sum);
-                strong = __hge2_mask(sum, halves(low_2));
-                vertical = __hge2_mask(gx, gy) & HALVES_SIGN;
-            } else {
-                const u32 gx = difference_of_halves(between[j], between[j + 1]);
-                const u32 gy = difference_of_halves(across[k][j], across[(k + 3) % 5][j]);
-                g = gx + gy;
-                strong = permute<SIGNS>((g | HALVES_SIGN) - low_2, 0);
-                vertical = ((gx | HALVES_SIGN) - gy) & HALVES_SIGN;
-            }
-            w[j] = ((g & strong) << GRADIENT_SHIFT | vertical) & inside[j];
+        for (int j = 0; j < N; ++j) left[j] = between[j], right[j] = between[j + 1];
+    }
+    static __device__ __forceinline__ u32 word(u32 left, u32 right, u32 above, u32 below, u32 low)
+    {
+        u32 g, strong, vertical;
+        if (SMALL) {
+            const __half2 gx = __habs2(__hsub2(halves(right), halves(left)));
+            const __half2 gy = __habs2(__hsub2(halves(below), halves(above)));
+            const __half2 sum = __hadd2(gx, gy);
+            g = bits_of(sum);
+            strong = __hge2_mask(sum, halves(low));
+            vertical = __hge2_mask(gx, gy) & HALVES_SIGN;
+        } else {
+            const u32 gx = difference_of_halves(left, right), gy = difference_of_halves(above, below);
+            g = gx + gy;
+            strong = permute<SIGNS>((g | HALVES_SIGN) - low, 0);
+            vertical = ((gx | HALVES_SIGN) - gy) & HALVES_SIGN;
         }
-        return make_uint4(w[0], w[1], w[2], w[3]);
+        return (g & strong) << GRADIENT_SHIFT | vertical;
     }
 };
 
@@ -310,144 +296,230 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
     const unsigned char *from = job.pixels + (direct ? static_cast<u64>(x) * sizeof(PIXEL) : 0);
     const u32 *column = &shared.column[lane * PX];
 
-    auto request = [&](int i) {
-        const unsigned char *row = from + mirrored_row(first + i, height) * job.row_stride;
-        if (!direct) return gather_row(reinterpret_cast<const PIXEL *>(row), column);
+    // Inside the image a row is one stride further than the last one.
+    const bool plain = first >= 0 && first + ITERATIONS <= height;
+    const unsigned char *next = from + mirrored_row(first, height) * job.row_stride;
+    int next_row = first;
+    auto request = [&]() {
         Raw<PIXEL> raw;
-        raw.v = *reinterpret_cast<const decltype(raw.v) *>(row);
+        if (direct) raw.v = *reinterpret_cast<const decltype(raw.v) *>(next);
+        else raw = gather_row(reinterpret_cast<const PIXEL *>(next), column);
+        // The last requests of a strip are for rows that nobody uses.
+        ++next_row;
+        if (plain) next += next_row < first + ITERATIONS ? job.row_stride : 0;
+        else next = from + mirrored_row(next_row, height) * job.row_stride;
         return raw;
     };
 
-    Columns<PIXEL, T::SMALL> columns;
-    columns.set_inside(x, width);
+    Columns<PIXEL, T::SMALL> c;
+    constexpr int N = 4;
+    c.set_inside(x, width);
     const u32 side = job.side, centre = T::SMALL ? (job.centre == 1 ? both(HALF_ONE) : both(HALF_TWO)) : job.centre;
-    Raw<PIXEL> raw[ED_RING];
+    const u32 low = sizeof(typename T::WORD) == 2 ? both(job.low) : job.low;
+    Raw<PIXEL> raw[ED_AHEAD];
 #pragma unroll
-    for (int i = 0; i < ED_AHEAD; ++i) raw[i] = request(i);
+    for (int i = 0; i < ED_AHEAD; ++i) raw[i] = request();
 #pragma unroll 1
-    for (int trip = 0; trip < ITERATIONS; trip += ED_RING) {
+    for (int trip = 0; trip < ITERATIONS; trip += 2) {
 #pragma unroll
-        for (int k = 0; k < ED_RING; ++k) {
-            const int i = trip + k;
-            if (i >= ITERATIONS) break;
-            raw[(k + ED_AHEAD) % ED_RING] = request(min(i + ED_AHEAD, ITERATIONS - 1));
-            columns.take(k, raw[k], job.minimum, job.scale);
+        for (int slot = 0; slot < 2; ++slot) {
+            const int i = trip + slot;
+            if (ITERATIONS % 2 != 0 && i >= ITERATIONS) break;
+
+            // 1. A row of pixels: it ends one sum of five rows, and adds to four others.
+            u32 pixel[N], five[N], s[N + 2], left[N], right[N];
+            c.split(raw[slot], pixel, job.minimum, job.scale);
+            raw[slot] = request();
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                const u32 outer = TAP_2 * pixel[j];
+                five[j] = c.sum[3][j] + outer;
+                c.sum[3][j] = c.sum[2][j] + TAP_1 * pixel[j];
+                c.sum[2][j] = c.sum[1][j] + TAP_0 * pixel[j];
+                c.sum[1][j] = c.sum[0][j] + TAP_1 * pixel[j];
+                c.sum[0][j] = outer;
+            }
             if (i < 2 * ED_SMOOTH) continue;
-            columns.smoothing(k, side, centre);
-            if (i < 2 * ED_REACH) continue;
-            const int r = warp * T::CHUNK + i - 2 * ED_REACH, y = y0 + r;
-            uint4 w = columns.words(k, side, centre, job.low);
-            if (static_cast<u32>(y) >= job.height) w = make_uint4(0, 0, 0, 0);
-            *reinterpret_cast<uint4 *>(&shared.map[r][lane * PX]) = w;
+
+            // 2. A smoothed row: it ends the differences of the row before it.
+            c.smooth(five, s);
+            u32 ended[N + 2], across[N];
+#pragma unroll
+            for (int j = 0; j < N + 2; ++j) {
+                const u32 weighed = c.times_side(s[j], side);
+                ended[j] = c.add(c.down[j], weighed);
+                c.down[j] = c.weigh(s[j], centre, c.last[slot][j]);
+                c.last[1 - slot][j] = weighed;
+            }
+            c.columns_beside(s, left, right);
+#pragma unroll
+            for (int j = 0; j < N; ++j) across[j] = c.weigh(s[j + 1], centre, c.times_side(c.add(left[j], right[j]), side));
+
+            // 3. The words of that row.
+            if (i >= 2 * ED_REACH) {
+                c.columns_beside(ended, left, right);
+                const int r = warp * T::CHUNK + i - 2 * ED_REACH, y = y0 + r;
+                const u32 is_row = static_cast<u32>(y) < job.height ? 0xFFFFFFFFu : 0;
+                u32 w[N];
+#pragma unroll
+                for (int j = 0; j < N; ++j)
+                    w[j] = c.word(left[j], right[j], c.across[slot][j], across[j], low) & c.inside[j] & is_row;
+                *reinterpret_cast<uint4 *>(&shared.map[r][lane * PX]) = make_uint4(w[0], w[1], w[2], w[3]);
+            }
+#pragma unroll
+            for (int j = 0; j < N; ++j) c.across[slot][j] = across[j];
         }
     }
 }
 
-// Phase B, a row: sets WALKED in the words of anchors, and returns them as bits. `up`, `down`: the words beside; `allowed`:
-// where anchors may be.
-__device__ __forceinline__ u32 mark_anchors(const uint4 &up_, uint4 &here_, const uint4 &down_, u32 threshold, u32 anchor,
-                                            u32 allowed, unsigned short)
-{
-    const u32 up[4] = {up_.x, up_.y, up_.z, up_.w}, down[4] = {down_.x, down_.y, down_.z, down_.w};
-    u32 here[4] = {here_.x, here_.y, here_.z, here_.w};
-    auto gradients = [](u32 word) { return word >> GRADIENT_SHIFT & HALVES_GRADIENT; };
-    u32 g[6], between[5], bits = 0;
-#pragma unroll
-    for (int j = 0; j < 4; ++j) g[j + 1] = gradients(here[j]);
-    g[0] = __shfl_up_sync(ALL_LANES, g[4], 1);
-    g[5] = __shfl_down_sync(ALL_LANES, g[1], 1);
-#pragma unroll
-    for (int j = 0; j < 5; ++j) between[j] = permute<LOW_OF_TWO>(g[j], g[j + 1]);
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        const u32 vertical = permute<SIGNS>(here[j], 0);
-        const u32 one = (vertical & between[j]) | (~vertical & gradients(up[j]));
-        const u32 other = (vertical & between[j + 1]) | (~vertical & gradients(down[j]));
-        const u32 own = g[j + 1] | HALVES_SIGN, less = own - anchor;
-        u32 is = (less - one) & (less - other) & (own - threshold);
-        is = is >> 15 & (allowed >> 2 * j & 1u | (allowed << 15 >> 2 * j & 0x10000u));
-        here[j] |= is * WALKED;
-        bits |= is << 2 * j;
-    }
-    here_ = make_uint4(here[0], here[1], here[2], here[3]);
-    return (bits | bits >> 15) & 0xFFu;
-}
+// Phase B: what a lane needs of three rows. set(k, words) takes a row's gradients, mark(...) finds the anchors of the middle
+// one, sets WALKED in its words and returns them as bits. `allowed`: where anchors may be, see allow().
+template <typename WORD>
+struct Peaks;
 
-__device__ __forceinline__ u32 mark_anchors(const uint4 &up_, uint4 &here_, const uint4 &down_, u32 threshold, u32 anchor,
-                                            u32 allowed, u32)
-{
-    const u32 up[4] = {up_.x, up_.y, up_.z, up_.w}, down[4] = {down_.x, down_.y, down_.z, down_.w};
-    u32 here[4] = {here_.x, here_.y, here_.z, here_.w};
-    auto gradient = [](u32 word) { return (word & Word<u32>::GRADIENT) >> GRADIENT_SHIFT; };
-    u32 g[6], bits = 0;
-#pragma unroll
-    for (int j = 0; j < 4; ++j) g[j + 1] = gradient(here[j]);
-    g[0] = __shfl_up_sync(ALL_LANES, g[4], 1);
-    g[5] = __shfl_down_sync(ALL_LANES, g[1], 1);
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-        const bool vertical = here[j] & Word<u32>::VERTICAL;
-        const u32 most = max(vertical ? g[j] : gradient(up[j]), vertical ? g[j + 2] : gradient(down[j]));
-        const u32 is = g[j + 1] >= threshold && g[j + 1] >= most + anchor ? allowed >> j & 1u : 0;
-        here[j] |= is * WALKED;
-        bits |= is << j;
+template <>
+struct Peaks<unsigned short> {
+    static constexpr int N = 4;
+    u32 g[3][N];
+    static __device__ __forceinline__ u32 all(u32 value) { return both(value); }
+    // Bits of columns to the sign bits of pairs.
+    static __device__ __forceinline__ u32 allow(u32 bits, int j)
+    {
+        return (bits << (15 - 2 * j) & 0x8000u) | (bits << (30 - 2 * j) & 0x80000000u);
     }
-    here_ = make_uint4(here[0], here[1], here[2], here[3]);
-    return bits;
-}
+    __device__ __forceinline__ void set(int k, const uint4 &w_)
+    {
+        const u32 w[N] = {w_.x, w_.y, w_.z, w_.w};
+#pragma unroll
+        for (int j = 0; j < N; ++j) g[k][j] = w[j] >> GRADIENT_SHIFT & HALVES_GRADIENT;
+    }
+    __device__ __forceinline__ u32 mark(int up, int middle, int down, uint4 &w_, const u32 *allowed, u32 threshold,
+                                        u32 anchor) const
+    {
+        u32 w[N] = {w_.x, w_.y, w_.z, w_.w}, between[N + 1], bits = 0;
+        const u32 before = __shfl_up_sync(ALL_LANES, g[middle][N - 1], 1);
+        const u32 after = __shfl_down_sync(ALL_LANES, g[middle][0], 1);
+#pragma unroll
+        for (int j = 0; j <= N; ++j)
+            between[j] = permute<LOW_OF_TWO>(j == 0 ? before : g[middle][j - 1], j == N ? after : g[middle][j]);
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            const u32 vertical = permute<SIGNS>(w[j], 0);
+            const u32 one = (vertical & between[j]) | (~vertical & g[up][j]);
+            const u32 other = (vertical & between[j + 1]) | (~vertical & g[down][j]);
+            const u32 own = g[middle][j] | HALVES_SIGN, less = own - anchor;
+            const u32 is = (less - one) & (less - other) & (own - threshold) & allowed[j];
+            w[j] |= is >> 15 | is >> 14;
+            bits |= is >> (15 - 2 * j);
+        }
+        w_ = make_uint4(w[0], w[1], w[2], w[3]);
+        return (bits | bits >> 15) & 0xFFu;
+    }
+};
+
+template <>
+struct Peaks<u32> {
+    static constexpr int N = 4;
+    u32 g[3][N];
+    static __device__ __forceinline__ u32 all(u32 value) { return value; }
+    static __device__ __forceinline__ u32 allow(u32 bits, int j) { return bits >> j & 1u; }
+    __device__ __forceinline__ void set(int k, const uint4 &w_)
+    {
+        const u32 w[N] = {w_.x, w_.y, w_.z, w_.w};
+#pragma unroll
+        for (int j = 0; j < N; ++j) g[k][j] = (w[j] & Word<u32>::GRADIENT) >> GRADIENT_SHIFT;
+    }
+    __device__ __forceinline__ u32 mark(int up, int middle, int down, uint4 &w_, const u32 *allowed, u32 threshold,
+                                        u32 anchor) const
+    {
+        u32 w[N] = {w_.x, w_.y, w_.z, w_.w}, bits = 0;
+        const u32 before = __shfl_up_sync(ALL_LANES, g[middle][N - 1], 1);
+        const u32 after = __shfl_down_sync(ALL_LANES, g[middle][0], 1);
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            const bool vertical = w[j] & Word<u32>::VERTICAL;
+            const u32 one = vertical ? (j == 0 ? before : g[middle][j - 1]) : g[up][j];
+            const u32 other = vertical ? (j == N - 1 ? after : g[middle][j + 1]) : g[down][j];
+            const u32 own = g[middle][j];
+            const u32 is = own >= threshold && own >= max(one, other) + anchor ? allowed[j] : 0;
+            w[j] |= is * WALKED;
+            bits |= is << j;
+        }
+        w_ = make_uint4(w[0], w[1], w[2], w[3]);
+        return bits;
+    }
+};
 
 template <typename T>
 __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
-    using WORD = typename T::WORD;
+    using P = Peaks<typename T::WORD>;
     constexpr int PX = T::PX;
     const int lane = threadIdx.x, warp = threadIdx.y;
-    const int width = job.width, height = job.height, margin = job.margin;
-    constexpr bool PAIRED = sizeof(WORD) == 2;
-    const u32 threshold = PAIRED ? both(job.threshold) : job.threshold, anchor = PAIRED ? both(job.anchor) : job.anchor;
+    const int width = job.width, height = job.height, margin = job.margin, scan = job.scan;
+    const u32 threshold = P::all(job.threshold), anchor = P::all(job.anchor);
 
-    // Columns where an anchor may be, on scanned rows and on the others.
-    u32 allowed = 0, scanned = 0;
+    // Columns where an anchor may be.
+    u32 columns = 0;
 #pragma unroll
     for (int j = 0; j < PX; ++j) {
         const int c = lane * PX + j, x = x0 + c;
-        if (c > ED_REACH && c < T::COLUMNS - 1 - ED_REACH && x >= margin && x < width - margin) allowed |= 1u << j;
+        if (c > ED_REACH && c < T::COLUMNS - 1 - ED_REACH && x >= margin && x < width - margin) columns |= 1u << j;
     }
-    if (job.scan == 1) scanned = allowed;
-    else
-#pragma unroll 1
-        for (int j = 0; j < PX; ++j)
-            if ((x0 + lane * PX + j) % static_cast<int>(job.scan) == 0) scanned |= allowed & 1u << j;
+    u32 allowed[P::N];
+#pragma unroll
+    for (int j = 0; j < P::N; ++j) allowed[j] = P::allow(columns, j);
 
     const int begin = max(warp * T::CHUNK, 1), end = min((warp + 1) * T::CHUNK, T::ROWS - 1);
-    auto row = [&](int r) -> uint4 & { return *reinterpret_cast<uint4 *>(&shared.map[r][lane * PX]); };
+    uint4 *here = reinterpret_cast<uint4 *>(&shared.map[begin][lane * PX]);
+    constexpr int ROW = T::COLUMNS / PX;
+    unsigned char *bytes = reinterpret_cast<unsigned char *>(shared.anchor) + lane * PX / ED_GROUP;
+    constexpr int ROW_BYTES = T::COLUMNS / ED_GROUP, EDGE = sizeof(shared.anchor), PENDING = 2 * sizeof(shared.anchor);
     auto write = [&](int r, u32 bits) {
         if (PX == ED_GROUP / 2) {
             bits |= __shfl_down_sync(ALL_LANES, bits, 1) << (ED_GROUP / 2);
             if (lane % 2) return;
         }
-        const int at = r * (T::COLUMNS / ED_GROUP) + lane * PX / ED_GROUP;
-        reinterpret_cast<unsigned char *>(shared.anchor)[at] = static_cast<unsigned char>(bits);
-        reinterpret_cast<unsigned char *>(shared.edge)[at] = static_cast<unsigned char>(bits);
-        reinterpret_cast<unsigned char *>(shared.pending)[at] = 0;
+        unsigned char *to = bytes + r * ROW_BYTES;
+        to[0] = to[EDGE] = static_cast<unsigned char>(bits);
+        to[PENDING] = 0;
     };
     if (warp == 0) write(0, 0);
     if (warp == ED_WARPS - 1) write(T::ROWS - 1, 0);
     // Words change from here on, so those of the warps beside are taken before.
-    uint4 up = row(begin - 1), here = row(begin);
-    const uint4 last = row(end);
+    P peaks;
+    peaks.set(0, here[-ROW]);
+    uint4 w = *here;
+    const uint4 last = here[(end - begin) * ROW];
+    peaks.set(1, w);
     __syncthreads();
+    const bool inside = y0 + begin >= margin && y0 + end <= height - margin;
 #pragma unroll 1
-    for (int r = begin; r < end; ++r) {
-        const uint4 down = r + 1 < end ? row(r + 1) : last;
-        const uint4 before = here;
-        const int y = y0 + r;
-        u32 columns = job.scan == 1 || y % static_cast<int>(job.scan) == 0 ? allowed : scanned;
-        if (y < margin || y >= height - margin) columns = 0;
-        const u32 bits = mark_anchors(up, here, down, threshold, anchor, columns, WORD());
-        row(r) = here;
-        write(r, bits);
-        up = before, here = down;
+    for (int r = begin; r < end; r += 3) {
+#pragma unroll
+        for (int k = 0; k < 3; ++k) {
+            if (r + k >= end) break;
+            const int y = y0 + r + k;
+            const uint4 below = r + k + 1 < end ? here[ROW] : last;
+            peaks.set((k + 2) % 3, below);
+            u32 now[P::N];
+#pragma unroll
+            for (int j = 0; j < P::N; ++j) now[j] = allowed[j];
+            if ((!inside && (y < margin || y >= height - margin)) || (scan != 1 && y % scan != 0)) {
+                // Few columns are scanned here, or none.
+                u32 scanned = 0;
+                if (y >= margin && y < height - margin)
+#pragma unroll 1
+                    for (int j = 0; j < PX; ++j)
+                        if ((x0 + lane * PX + j) % scan == 0) scanned |= columns & 1u << j;
+#pragma unroll
+                for (int j = 0; j < P::N; ++j) now[j] = P::allow(scanned, j);
+            }
+            write(r + k, peaks.mark(k, (k + 1) % 3, (k + 2) % 3, w, now, threshold, anchor));
+            *here = w;
+            here += ROW;
+            w = below;
+        }
     }
 }
 
@@ -472,26 +544,29 @@ __device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T
     constexpr int COLUMNS = T::COLUMNS, BATCHES = T::ROWS * COLUMNS / ED_BATCH, SHARE = ED_BATCH / WARP;
     static_assert(SHARE == 16, "a lane lists the bits of 16 pixels");
     const int lane = threadIdx.x, warp = threadIdx.y;
-    const typename T::WORD *map = &shared.map[0][0];
+    using WORD = typename T::WORD;
+    constexpr int BYTES = sizeof(WORD), ROW = COLUMNS * BYTES;
+    const char *map = reinterpret_cast<const char *>(&shared.map[0][0]);
     unsigned short *list = shared.list[warp];
-    auto set = [](u32 *bits, int at) { atomicOr(&bits[at / 32], 1u << (at % 32)); };
+    // Pixels are known by the byte offsets of their words.
+    auto word_at = [map](int at) -> u32 { return *reinterpret_cast<const WORD *>(map + at); };
+    auto set = [](u32 *bits, int at) { atomicOr(&bits[at / (32 * BYTES)], 1u << (at / BYTES % 32)); };
 
     auto walk = [&](int start, bool plus) {
-        const u32 direction = map[start] & W::VERTICAL;
-        const int step = direction ? COLUMNS : 1, side = direction ? 1 : COLUMNS;
+        int at = start * BYTES;
+        const u32 direction = word_at(at) & W::VERTICAL;
+        const int step = direction ? ROW : BYTES, side = direction ? BYTES : ROW;
         const int ahead = plus ? step : -step;
-        int at = start;
 #pragma unroll 1
         for (int i = 0; i < ED_STEPS; ++i) {
             // Walks from the halo may leave the tile; what they mark there is nobody's.
-            if (static_cast<u32>(at - COLUMNS - 1) >= static_cast<u32>((T::ROWS - 2) * COLUMNS - 2)) return;
-            const int straight = at + ahead;
-            const u32 a = map[straight - side], s = map[straight], b = map[straight + side];
+            if (static_cast<u32>(at - ROW - BYTES) >= static_cast<u32>((T::ROWS - 2) * ROW - 2 * BYTES)) return;
+            at += ahead;
+            const u32 a = word_at(at - side), s = word_at(at), b = word_at(at + side);
             const u32 ga = a & W::GRADIENT, gs = s & W::GRADIENT, gb = b & W::GRADIENT;
             u32 word = s;
-            at = straight;
-            if (ga > gs && ga > gb) word = a, at = straight - side;
-            if (gb > gs && gb > ga) word = b, at = straight + side;
+            if (ga > max(gs, gb)) word = a, at -= side;
+            if (gb > max(gs, ga)) word = b, at += side;
             if ((word & W::GRADIENT) == 0 || word & WALKED) return;
             if ((word & W::VERTICAL) != direction) {
                 if (job.follow_turns) break;
@@ -499,7 +574,7 @@ __device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T
             }
             set(&shared.edge[0][0], at);
         }
-        set(&shared.pending[0][0], start);
+        set(&shared.pending[0][0], start * BYTES);
     };
 
     int count = 0;
@@ -539,30 +614,38 @@ __device__ __forceinline__ void tile_store(const isoline_ed_job &job, const type
     if (group == 0 || group == GROUPS - 1 || x >= static_cast<int>(job.bit_pitch) * 32) return;
     const bool whole = x + ED_GROUP <= width && (reinterpret_cast<u64>(job.edges) | job.edge_pitch) % ED_GROUP == 0;
 
-    for (int r = ED_HALO_Y + threadIdx.y * ROWS_A_WARP + threadIdx.x / GROUPS; r < T::ROWS - ED_HALO_Y;
-         r += ED_WARPS * ROWS_A_WARP) {
-        const u64 y = static_cast<u64>(y0 + r);
-        if (y >= job.height) return;
-        const int at = r * GROUPS + group;
-        const u32 edge = reinterpret_cast<const unsigned char *>(shared.edge)[at];
-        const u32 pending = reinterpret_cast<const unsigned char *>(shared.pending)[at];
-
-        const uint4 *from = reinterpret_cast<const uint4 *>(&shared.map[r][group * ED_GROUP]);
-        uint4 *to = reinterpret_cast<uint4 *>(static_cast<WORD *>(job.map) + y * job.map_pitch + x);
+    // The group's row in this thread's first line, and how far the next one is.
+    constexpr int STEP = ED_WARPS * ROWS_A_WARP;
+    const int first = ED_HALO_Y + threadIdx.y * ROWS_A_WARP + threadIdx.x / GROUPS;
+    const u64 y = static_cast<u64>(y0 + first), height = job.height;
+    const u64 byte = y * job.bit_pitch * sizeof(u32) + x / ED_GROUP, byte_step = STEP * job.bit_pitch * sizeof(u32);
+    unsigned char *pending = reinterpret_cast<unsigned char *>(job.pending) + byte;
+    unsigned char *bits = reinterpret_cast<unsigned char *>(job.bits) + byte;
+    unsigned char *line = job.edges + y * job.edge_pitch + x;
+    uint4 *to = reinterpret_cast<uint4 *>(static_cast<WORD *>(job.map) + y * job.map_pitch + x);
+    const u64 map_step = STEP * job.map_pitch * sizeof(WORD) / sizeof(uint4), edge_step = STEP * job.edge_pitch;
+    const uint4 *from = reinterpret_cast<const uint4 *>(&shared.map[first][group * ED_GROUP]);
+    constexpr int FROM_STEP = STEP * T::COLUMNS * sizeof(WORD) / sizeof(uint4);
+    const unsigned char *edges = reinterpret_cast<const unsigned char *>(shared.edge) + first * GROUPS + group;
+    constexpr int PENDING = sizeof(shared.edge);
+    const bool in_width = x < width;
+    const int rows = static_cast<int>(min(height - min(y, height), static_cast<u64>(T::ROWS - ED_HALO_Y - first)));
+    for (int r = 0; r < rows; r += STEP) {
         to[0] = from[0];
         if (sizeof(WORD) == 4) to[1] = from[1];
-
-        const u64 byte = y * job.bit_pitch * sizeof(u32) + x / ED_GROUP;
-        if (job.pending) reinterpret_cast<unsigned char *>(job.pending)[byte] = static_cast<unsigned char>(pending);
-        if (job.bits) reinterpret_cast<unsigned char *>(job.bits)[byte] = static_cast<unsigned char>(edge);
-        if (job.edges && x < width) {
+        const u32 edge = *edges;
+        if (job.pending) *pending = edges[PENDING];
+        if (job.bits) *bits = static_cast<unsigned char>(edge);
+        if (job.edges && in_width) {
             // Bits 0 to 3 to the lowest bits of four bytes, then 0 or 255.
             auto bytes = [](u32 four) { return (four * 0x00204081u & 0x01010101u) * 0xFFu; };
-            unsigned char *line = job.edges + y * job.edge_pitch + x;
             if (whole) *reinterpret_cast<uint2 *>(line) = make_uint2(bytes(edge & 15u), bytes(edge >> 4));
             else
+#pragma unroll 1
                 for (int j = 0; j < min(ED_GROUP, width - x); ++j) line[j] = edge >> j & 1u ? 255 : 0;
         }
+        to += map_step, from += FROM_STEP, edges += STEP * GROUPS;
+        pending += byte_step, bits += byte_step, line += edge_step;
     }
 }
 

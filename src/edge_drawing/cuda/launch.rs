@@ -30,11 +30,12 @@ const TILE_OWN_X_NARROW: usize = 240;
 const TILE_OWN_X_WIDE: usize = 112;
 const TILE_HALO_ROWS: usize = 8;
 
-/// Rows of a tile: many for images that fill the device, few for others.
-const TILE_ROWS: [usize; 2] = [64, 32];
+/// Rows of a tile: many for images that fill the device, few for others. By the bytes of a word.
+const TILE_ROWS_NARROW: [usize; 2] = [48, 32];
+const TILE_ROWS_WIDE: [usize; 2] = [64, 32];
 
 /// Tiles of a multiprocessor at one time, `TILE_BLOCKS`.
-const TILE_BLOCKS: usize = 4;
+const TILE_BLOCKS: usize = 5;
 
 /// `REST_WARPS`, and the words of bits that a block of `rest` looks at.
 const REST_WARPS: u32 = 8;
@@ -231,7 +232,7 @@ impl Launcher {
         let bits = 8 * layout.word_bytes();
         let own_x = if bits == 16 { TILE_OWN_X_NARROW } else { TILE_OWN_X_WIDE };
         let tiles_of = |rows: usize| [layout.map_pitch().div_ceil(own_x), height.div_ceil(rows - TILE_HALO_ROWS)];
-        let [many, few] = TILE_ROWS;
+        let [many, few] = if bits == 16 { TILE_ROWS_NARROW } else { TILE_ROWS_WIDE };
         let fills = tiles_of(many).iter().product::<usize>() > TILE_BLOCKS * cuda.multiprocessors() as usize;
         let rows = if fills { many } else { few };
         // The 8-bit kernel of the other operators computes with numbers that Scharr's gradients exceed.

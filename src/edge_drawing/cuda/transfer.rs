@@ -144,7 +144,7 @@ pub(super) fn download<T: bytemuck::Pod + Send + Sync>(
     let piece = memory.pinned(rows_a_piece * pitch)?;
     for first in (0..height).step_by(rows_a_piece) {
         let rows = rows_a_piece.min(height - first);
-        stream.copy(from.side(first * pitch), piece.side(), pitch * rows, 1, [pitch * rows; 2])?;
+        stream.copy(from.side(first * pitch), piece.side(), row, rows, [pitch, pitch])?;
         stream.synchronize()?;
         let packed = &piece.as_slice()[..pitch * rows];
         let mut target = plane.slice_mut(s![first..first + rows, ..]);

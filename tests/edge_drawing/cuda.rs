@@ -1,0 +1,169 @@
+//! What only CUDA has: slices in flight, tiles, walks that cross them. Whatever it draws must be the CPU's, bit for bit.
+
+use super::{Drawn, draw, photograph};
+use isoline::edge_drawing::{self, Params, Profile, Segments};
+use isoline::{Context, Continue, DeviceKind, ErrorKind, PixelType};
+use ndarray::{Array2, Array3, ArrayView3, s};
+
+/// CUDA and CPU contexts, or `None` after saying why there is none.
+fn devices() -> Option<[Context; 2]> {
+    match Context::new("cuda") {
+        Ok(cuda) => Some([cuda, Context::new("cpu").expect("the CPU is always there")]),
+        Err(error) => {
+            eprintln!("skipped, needs CUDA: {error}");
+            None
+        }
+    }
+}
+
+fn assert_equal(got: &Drawn, expected: &Drawn, what: &str) {
+    let wrong = got.edges.indexed_iter().zip(&expected.edges).find(|((_, got), expected)| *got != *expected);
+    assert!(wrong.is_none(), "edges of {what}: {wrong:?}");
+    assert!(got.segments == expected.segments, "segments of {what}");
+}
+
+fn shape_of(distance: impl Fn(f64, f64) -> bool, height: usize, width: usize) -> Array3<u8> {
+    let centre = |n: usize| n as f64 / 2.0;
+    Array3::from_shape_fn((1, height, width), |(_, y, x)| {
+        if distance(x as f64 - centre(width), y as f64 - centre(height)) { 210 } else { 30 }
+    })
+}
+
+fn noise(height: usize, width: usize) -> Array3<u8> {
+    let mut state = 11u32;
+    Array3::from_shape_fn((1, height, width), |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    })
+}
+
+/// Chains over thousands of pixels and hundreds of tiles, begun by many anchors and by few; noise, flat and saturated
+/// ground; sides that are no multiple of anything.
+#[test]
+fn large_images_are_drawn_as_on_the_cpu() {
+    let Some([cuda, cpu]) = devices() else { return };
+    let images = [
+        ("spiral", shape_of(|x, y| (x.hypot(y) + 8.0 * y.atan2(x)).rem_euclid(50.0) < 25.0, 2101, 2050)),
+        ("circle", shape_of(|x, y| x.hypot(y) < 1900.0, 4096, 4096)),
+        ("noise", noise(1033, 1531)),
+        ("constant", Array3::from_elem((1, 1500, 1029), 77)),
+        ("saturated", noise(1100, 1301).mapv(|pixel| if pixel > 250 { 255 } else { 0 })),
+        ("tall", noise(5003, 37)),
+        ("wide", noise(9, 20001)),
+    ];
+    for (name, image) in &images {
+        for (scan_interval, anchor_threshold) in [(1, 0.0), (333, 0.0), (1, 60.0)] {
+            for follow_turns in [false, true] {
+                let params = Params { scan_interval, anchor_threshold, follow_turns, ..Params::default() };
+                let expected = draw(&cpu, image.view(), &params);
+                assert_equal(&draw(&cuda, image.view(), &params), &expected, &format!("{name}, {params:?}"));
+            }
+        }
+    }
+}
+
+/// Slopes without noise have plateaus of equal gradients, where every pixel is an anchor or none is.
+#[test]
+fn plateaus_are_drawn_as_on_the_cpu() {
+    let Some([cuda, cpu]) = devices() else { return };
+    let ramps: [fn(usize, usize) -> usize; 4] = [|x, y| x + y, |x, _| 2 * x, |_, y| 3 * y, |x, y| x * y / 64];
+    for ramp in ramps {
+        let image = Array3::from_shape_fn((1, 401, 777), |(_, y, x)| (ramp(x, y) * 40 % 60_000) as u16);
+        for follow_turns in [false, true] {
+            let params = Params { follow_turns, gradient_threshold: Some(1.0), ..Params::default() };
+            let expected = draw(&cpu, image.view(), &params);
+            assert_equal(&draw(&cuda, image.view(), &params), &expected, &format!("{params:?}"));
+        }
+    }
+}
+
+fn stack(depth: usize, height: usize, width: usize) -> Array3<u8> {
+    let photograph: Array2<u8> = photograph("camera");
+    Array3::from_shape_fn((depth, height, width), |(z, y, x)| photograph[[(y + 11 * z) % 512, (x + 5 * z) % 512]])
+}
+
+/// More slices than are in flight, from and to host and device memory.
+#[test]
+fn a_stack_is_its_slices() {
+    let Some([cuda, cpu]) = devices() else { return };
+    let (depth, height, width) = (21, 150, 261);
+    let stack = stack(depth, height, width);
+    for profile in [Profile::Paper, Profile::Reference] {
+        let params = Params { profile, ..Params::default() };
+        let expected = draw(&cpu, stack.view(), &params);
+        assert_equal(&draw(&cuda, stack.view(), &params), &expected, "a stack");
+        for z in [0, 7, 20] {
+            let slice = draw(&cuda, stack.slice(s![z..z + 1, .., ..]), &params);
+            assert_eq!(slice.edges, expected.edges.slice(s![z..z + 1, .., ..]));
+        }
+        let mut source = cuda.device_image(PixelType::U8, [width, height, depth]).unwrap();
+        source.upload(stack.view().into()).unwrap();
+        let mut target = cuda.device_image(PixelType::U8, [width, height, depth]).unwrap();
+        let mut segments = Segments::new();
+        let report =
+            edge_drawing::run(&cuda, source.view(), &params, None, Some(target.view_mut()), Some(&mut segments))
+                .unwrap();
+        assert!(target.download::<u8>().unwrap() == expected.edges.as_slice().unwrap());
+        assert!(segments == expected.segments);
+        assert_eq!((report.device.kind, report.slices_done), (DeviceKind::Cuda, depth as u64));
+        assert!(report.seconds_compute > 0.0 && report.peak_device_bytes > 0);
+    }
+}
+
+/// A slice is either whole or as it was; a single image and segments are as they were.
+#[test]
+fn a_cancel_leaves_whole_slices() {
+    let Some([cuda, cpu]) = devices() else { return };
+    let stack = stack(60, 300, 400);
+    for profile in [Profile::Paper, Profile::Reference] {
+        let params = Params { profile, ..Params::default() };
+        let expected = draw(&cpu, stack.view(), &params);
+        for calls in [1, 2, 5] {
+            let mut edges = Array3::from_elem(stack.raw_dim(), 7u8);
+            let mut segments = expected.segments.clone();
+            let mut count = 0;
+            let mut stop = |_: f64, _: &str| {
+                count += 1;
+                if count >= calls { Continue::No } else { Continue::Yes }
+            };
+            let input: ArrayView3<'_, u8> = stack.view();
+            let outcome = edge_drawing::run(
+                &cuda,
+                input.into(),
+                &params,
+                Some(&mut stop),
+                Some(edges.view_mut().into()),
+                Some(&mut segments),
+            );
+            assert!(segments == expected.segments);
+            let Err(error) = outcome else { continue };
+            assert_eq!(error.kind(), ErrorKind::Cancelled);
+            for (slice, expected) in edges.outer_iter().zip(expected.edges.outer_iter()) {
+                assert!(slice == expected || slice.iter().all(|pixel| *pixel == 7));
+            }
+            assert!(calls > 1 || edges.iter().all(|pixel| *pixel == 7));
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_or_goes_to_the_cpu() {
+    let Some([cuda, cpu]) = devices() else { return };
+    let image = stack(1, 512, 512);
+    let params = Params::default();
+    cuda.set_memory_limit(100_000);
+    let mut edges = Array3::from_elem(image.raw_dim(), 7u8);
+    let outcome = edge_drawing::run(&cuda, image.view().into(), &params, None, Some(edges.view_mut().into()), None);
+    assert_eq!(outcome.unwrap_err().kind(), ErrorKind::OutOfMemory);
+    assert!(edges.iter().all(|pixel| *pixel == 7));
+    let auto = Context::new("auto").unwrap();
+    auto.set_memory_limit(100_000);
+    let report =
+        edge_drawing::run(&auto, image.view().into(), &params, None, Some(edges.view_mut().into()), None).unwrap();
+    assert_eq!(report.device.kind, DeviceKind::Cpu);
+    assert_eq!(edges, draw(&cpu, image.view(), &params).edges);
+    // Enough for one slot, not for all.
+    cuda.set_memory_limit(4_000_000);
+    let stack = stack(12, 512, 512);
+    assert_equal(&draw(&cuda, stack.view(), &params), &draw(&cpu, stack.view(), &params), "one slice at a time");
+}
