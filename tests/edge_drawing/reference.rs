@@ -112,3 +112,23 @@ fn the_smallest_parameters_are_those_of_opencv() {
         assert_eq!(with(10, 7.5), with(10, 8.0));
     });
 }
+
+/// A noisy spiral of diagonals turns at every other pixel. From some size on it overruns OpenCV's memory.
+#[test]
+fn an_edge_may_have_any_number_of_turns() {
+    const SIDE: usize = 1000;
+    const PERIOD: f64 = 14.0;
+    let noise = noise(SIDE, SIDE);
+    let spiral = Array2::from_shape_fn((SIDE, SIDE), |(y, x)| {
+        let [dx, dy] = [x, y].map(|at| at as f64 - SIDE as f64 / 2.0 + 0.3);
+        let turns = (dx.abs() + dy.abs()) / PERIOD - dy.atan2(dx) / std::f64::consts::TAU;
+        let grey = 118.0 + 100.0 * (std::f64::consts::TAU * turns).sin();
+        (grey + f64::from(noise[[y, x]] >> 4)) as u8
+    });
+    everywhere(|context, device| {
+        let params = Params { profile: Profile::Reference, operator: Operator::Prewitt, ..Params::default() };
+        let drawn = draw(context, spiral.view(), &params);
+        let longest = drawn.segments.iter().map(|segment| segment.points.len()).max().expect("a segment");
+        assert!(longest > 50_000, "the longest has {longest} points on {device}");
+    });
+}
