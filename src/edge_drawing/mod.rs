@@ -90,7 +90,8 @@ pub struct Params {
     /// faster, and short edges are missed.
     pub scan_interval: u32,
     /// Segments of fewer points are dropped. Default 10; 0 and 1 keep all. In the paper profile this concerns the
-    /// segments only, in the reference profile the edge map as well.
+    /// segments only. In the reference profile it concerns the edge map as well, counts all pixels that the walks of one
+    /// anchor make, and acts as 3 below 3; branches of a kept edge are segments from 10 points on.
     pub min_length: u32,
     /// Paper profile: where an edge turns from horizontal to vertical or back, walk on in both directions across. Off
     /// by default, as Table II is printed. On: longer edges with fewer gaps at corners.
