@@ -23,7 +23,20 @@ __device__ __forceinline__ int mirror(int i, int n)
     return i;
 }
 
+// The same without a branch, for -n <= i < 2n.
+__device__ __forceinline__ int mirror_once(int i, int n)
+{
+    i ^= i >> 31;   // -1 - i where i < 0
+    return min(i, n - 1 - (i - n));
+}
+
 __device__ __forceinline__ int clamp_index(int i, int n) { return min(max(i, 0), n - 1); }
+
+// A value that a generic function gets as a type, so that it is a constant there.
+template <typename T, T VALUE_>
+struct Constant {
+    static constexpr T VALUE = VALUE_;
+};
 
 // The bit of pixel x, x >= -32, in a padded mask row.
 __device__ __forceinline__ bool mask_bit(const u32 *row, int x)
@@ -32,15 +45,26 @@ __device__ __forceinline__ bool mask_bit(const u32 *row, int x)
     return (row[bit / MASK_WORD_BITS] >> (bit % MASK_WORD_BITS)) & 1u;
 }
 
+// The product of two 32-bit numbers in 64 bits, one instruction. (Of a factor that it widened outside a loop the compiler
+// no longer knows that its upper half is zero, and multiplies that too.)
+__device__ __forceinline__ u64 wide_product(u32 a, u32 b)
+{
+    u64 product;
+    asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+    return product;
+}
+
 // Copies from global to shared memory that need no register and complete in the order of their groups. A thread
-// that reads only what it copied itself needs no barrier, only the wait. Turing has no such copy and does it at once.
+// that reads only what it copied itself needs no barrier, only the wait. Sixteen bytes go past the first-level cache,
+// which spares its data path a write and a read. Turing has no such copy and does it at once.
 template <int BYTES>
 __device__ __forceinline__ void copy_async(float *shared, const float *global)
 {
     static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "the hardware copies 4, 8 or 16 bytes");
 #if __CUDA_ARCH__ >= 800
     const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(BYTES) : "memory");
+    if constexpr (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(BYTES) : "memory");
 #else
     if constexpr (BYTES == 16) *reinterpret_cast<float4 *>(shared) = *reinterpret_cast<const float4 *>(global);
     else if constexpr (BYTES == 8) *reinterpret_cast<float2 *>(shared) = *reinterpret_cast<const float2 *>(global);
@@ -104,5 +128,13 @@ __device__ __forceinline__ void wait_for_previous_launch()
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// For a kernel that is not started early itself, but whose successor may be.
+__device__ __forceinline__ void next_launch_may_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }

@@ -6,7 +6,8 @@
 //   texture  the paper's second design: neighbours through the texture unit, whose clamping is the Neumann border.
 //            Bound to the buffer itself, so without the paper's copy per iteration.
 //   fused    several iterations for each pass over memory (edge_strength_fused.cuh, edge_strength_fused_3d.cuh).
-// Before them: prepare (pixels -> v and the bit mask of the shape) and minmax (range of the finite pixels).
+// Before them: prepare (pixels -> the bit mask of the shape and, where it is needed, v) and minmax (range of the finite
+// pixels).
 //
 // Buffers: v is f32, row r = z*height + y at v + r*pitch, pitch (elements) a multiple of 32, base aligned to 256
 // bytes; what lies beyond a row's width is never used. mask: see common.cuh; mask_pitch = ceil(width/32) + 2.
@@ -16,69 +17,122 @@
 
 // ------------------------------------------------------------------------------------------------ prepare, range
 
-constexpr u32 PREPARE_THREADS = 256;
-constexpr u32 PREPARE_ROWS = 4;   // rows of a block at a time
+constexpr u32 PREPARE_WARPS = 8;                            // warps of a block: rows at a time
+constexpr u32 PREPARE_WORDS = WARP;                         // words of a warp: each lane stores one
+constexpr u32 PREPARE_NARROW = 2 * MASK_WORD_BITS;          // from this width on a halo is mirrored once
 
-// Threads run along the padded bits of a mask row, so that a warp makes one mask word by a ballot and the pads are
-// the row's mirror image. Grid x covers the mask_pitch*32 bits; grid y loops over the height*depth rows, four at a time.
-// Reads each pixel once (pads again), writes 4 + 1/8 bytes per pixel.
-template <typename PIXEL>
-__device__ __forceinline__ void prepare(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width,
-                                        u32 height, u32 depth, double threshold, u32 below, u32 start_input,
-                                        float start_min, float start_scale, float *v, u64 pitch, u32 *mask,
-                                        u32 mask_pitch)
+// The largest value of the pixel's type at or below the threshold: a pixel exceeds either both or none, and needs no
+// conversion to f64. Below the type's range -1, so that every pixel exceeds it.
+__device__ __forceinline__ int threshold_of(double threshold, unsigned char)
 {
-    const u32 bit = blockIdx.x * PREPARE_THREADS + threadIdx.x;
-    const u32 word = bit / MASK_WORD_BITS;
-    if (word >= mask_pitch) return;   // whole warps, so the ballot below stays full
+    return static_cast<int>(floor(fmin(fmax(threshold, -1.0), 255.0)));
+}
+__device__ __forceinline__ int threshold_of(double threshold, unsigned short)
+{
+    return static_cast<int>(floor(fmin(fmax(threshold, -1.0), 65535.0)));
+}
+__device__ __forceinline__ float threshold_of(double threshold, float) { return __double2float_rd(threshold); }
 
-    const int x = static_cast<int>(bit) - MASK_LEAD * MASK_WORD_BITS;
-    const int source = mirror(x, width);
+// How a pixel beside the shape starts.
+struct PrepareStart {
+    bool from_input;   // else 0
+    bool turned;       // 1 - value
+    float minimum, scale;
+};
 
-    // Several rows at a time, so that their loads are on the way together.
-    const u64 rows = static_cast<u64>(height) * depth;
-    for (u64 first = static_cast<u64>(blockIdx.y) * PREPARE_ROWS; first < rows;
-         first += static_cast<u64>(gridDim.y) * PREPARE_ROWS) {
-        PIXEL pixel[PREPARE_ROWS];
+__device__ __forceinline__ float prepare_start(float pixel, const PrepareStart &start)
+{
+    if (!start.from_input || pixel != pixel) return 0.0f;
+    float value = __fmul_rn(__fsub_rn(pixel, start.minimum), start.scale);
+    // Written as comparisons, not fmin/fmax: NaN (0 * infinity) and -0 must become +0 everywhere.
+    value = value > 0.0f ? value : 0.0f;
+    value = value < 1.0f ? value : 1.0f;
+    return start.turned ? __fsub_rn(1.0f, value) : value;
+}
+
+// Mask words first.. of one row, at most 32 of them, and with FIELD the row of v; lane <-> pixel of a word, then the word
+// of its number. INSIDE: 32 words whose pixels are all within the image.
+template <bool INSIDE, bool FIELD, typename PIXEL>
+__device__ __forceinline__ void prepare_row(const PIXEL *line, int width, u32 first, u32 words, double threshold_,
+                                            bool below, const PrepareStart &start, float *v_row, u32 *mask_row)
+{
+    constexpr u32 GROUP = FIELD ? 4 : INSIDE ? 16 : 8;   // words whose pixels are asked for together
+    const u32 lane = threadIdx.x;
+    const auto threshold = threshold_of(threshold_, PIXEL());
+    const bool narrow = width < PREPARE_NARROW;
+    u32 own = 0;
+    int x = static_cast<int>(first * MASK_WORD_BITS + lane) - MASK_LEAD * MASK_WORD_BITS;
+#pragma unroll 1
+    for (u32 group = 0; group < words; group += GROUP, x += GROUP * MASK_WORD_BITS) {
+        PIXEL pixel[GROUP];
 #pragma unroll
-        for (u32 i = 0; i < PREPARE_ROWS; ++i) {
-            const u64 row = min(first + i, rows - 1);
-            const u64 at = depth == 1 ? row * row_stride : row / height * slice_stride + row % height * row_stride;
-            pixel[i] = reinterpret_cast<const PIXEL *>(pixels + at)[source];
+        for (u32 i = 0; i < GROUP; ++i) {
+            const int at = x + static_cast<int>(i) * MASK_WORD_BITS;
+            if (INSIDE) pixel[i] = line[at];
+            else if (group + i < words) pixel[i] = line[narrow ? mirror(at, width) : mirror_once(at, width)];
+            else pixel[i] = 0;
         }
 #pragma unroll
-        for (u32 i = 0; i < PREPARE_ROWS; ++i) {
-            const u64 row = first + i;
-            if (row >= rows) break;
-            // In f64 a threshold means the same for every pixel type. NaN fails both comparisons: background.
-            const double value = static_cast<double>(pixel[i]);
-            const bool shape = below ? value <= threshold : value > threshold;
-            const u32 bits = __ballot_sync(ALL_LANES, shape);
-            if (threadIdx.x % WARP == 0) mask[row * mask_pitch + word] = bits;
+        for (u32 i = 0; i < GROUP; ++i) {
+            // NaN is background: not above the threshold, and not below it either.
+            const bool above = pixel[i] > threshold || (below && pixel[i] != pixel[i]);
+            const u32 bits = __ballot_sync(ALL_LANES, above);
+            if (lane - group == i) own = bits;
+            const int at = x + static_cast<int>(i) * MASK_WORD_BITS;
+            if (FIELD && (INSIDE || (at >= 0 && at < width && group + i < words)))
+                v_row[at] = above != below ? 1.0f : prepare_start(static_cast<float>(pixel[i]), start);
+        }
+    }
+    if (lane < words) mask_row[first + lane] = below ? ~own : own;
+}
 
-            if (x >= 0 && x < static_cast<int>(width)) {
-                float start = 0.0f;
-                if (start_input && value == value) {
-                    start = __fmul_rn(__fsub_rn(static_cast<float>(pixel[i]), start_min), start_scale);
-                    // Written as comparisons, not fmin/fmax: NaN (0 * infinity) and -0 must become +0 everywhere.
-                    start = start > 0.0f ? start : 0.0f;
-                    start = start < 1.0f ? start : 1.0f;
-                    if (below) start = __fsub_rn(1.0f, start);
-                }
-                v[row * pitch + x] = shape ? 1.0f : start;
-            }
+// Warp <-> 32 words of a mask row, block <-> 8 rows. Block (32, 8), grid (1 + ceil(width/1024), min(ceil(rows/8), 65535));
+// blocks loop over the height*depth rows. Column 0 of the grid makes the pads, which are the row's mirror image: the word
+// before it and the word after it. Reads each pixel once (pads again), writes 1/8 byte per pixel and, unless v is null, 4.
+template <typename PIXEL>
+__device__ __forceinline__ void prepare(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width,
+                                        u32 height, u32 depth, double threshold, bool below, const PrepareStart &start,
+                                        float *v, u64 pitch, u32 *mask, u32 mask_pitch)
+{
+    next_launch_may_start();
+    const bool pads = blockIdx.x == 0;
+    const u32 first = MASK_LEAD + (blockIdx.x - 1) * PREPARE_WORDS;
+    const u32 words = min(mask_pitch - 1 - first, PREPARE_WORDS);
+    const bool inside = (first - MASK_LEAD + PREPARE_WORDS) * MASK_WORD_BITS <= width;
+
+    const u64 rows = static_cast<u64>(height) * depth;
+    for (u64 row = static_cast<u64>(blockIdx.y) * PREPARE_WARPS + threadIdx.y; row < rows;
+         row += static_cast<u64>(gridDim.y) * PREPARE_WARPS) {
+        const u64 at = depth == 1 ? row * row_stride : row / height * slice_stride + row % height * row_stride;
+        const PIXEL *line = reinterpret_cast<const PIXEL *>(pixels + at);
+        float *v_row = v + row * pitch;
+        u32 *mask_row = mask + row * mask_pitch;
+        auto make = [&](auto is_inside, auto has_field, u32 from, u32 count) {
+            prepare_row<decltype(is_inside)::VALUE, decltype(has_field)::VALUE>(line, width, from, count, threshold, below,
+                                                                                start, v_row, mask_row);
+        };
+        using Yes = Constant<bool, true>;
+        using No = Constant<bool, false>;
+        if (pads) {
+            for (u32 side = 0; side < 2; ++side) make(No{}, No{}, side * (mask_pitch - 1), 1);
+        } else if (v) {
+            inside ? make(Yes{}, Yes{}, first, PREPARE_WORDS) : make(No{}, Yes{}, first, words);
+        } else {
+            inside ? make(Yes{}, No{}, first, PREPARE_WORDS) : make(No{}, No{}, first, words);
         }
     }
 }
 
+// v may be null: then only the mask is made.
 #define ISOLINE_ES_PREPARE(NAME, PIXEL)                                                                              \
-    extern "C" __global__ void __launch_bounds__(PREPARE_THREADS)                                                    \
+    extern "C" __global__ void __launch_bounds__(WARP *PREPARE_WARPS)                                                \
     NAME(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,            \
          double threshold, u32 below, u32 start_input, float start_min, float start_scale, float *v, u64 pitch,      \
          u32 *mask, u32 mask_pitch)                                                                                  \
     {                                                                                                                \
-        prepare<PIXEL>(pixels, row_stride, slice_stride, width, height, depth, threshold, below, start_input,        \
-                       start_min, start_scale, v, pitch, mask, mask_pitch);                                          \
+        const PrepareStart start{start_input != 0, below != 0, start_min, start_scale};                              \
+        prepare<PIXEL>(pixels, row_stride, slice_stride, width, height, depth, threshold, below != 0, start, v,      \
+                       pitch, mask, mask_pitch);                                                                     \
     }
 ISOLINE_ES_PREPARE(isoline_es_prepare_u8, unsigned char)
 ISOLINE_ES_PREPARE(isoline_es_prepare_u16, unsigned short)

@@ -11,6 +11,7 @@
 // symmetric a mirrored image stays mirrored, bit by bit, which is the Neumann border.
 #pragma once
 
+#include "edge_strength_tile.cuh"
 #include "edge_strength_update.cuh"
 
 // ------------------------------------------------------------------------------------------------ stream
@@ -23,7 +24,8 @@ constexpr int STREAM_VALID = STREAM_SPAN - 2 * STREAM_HALO;    // 112 columns th
 constexpr int STREAM_RING = 8;                                 // input rows in shared memory: asked for or in use
 constexpr int STREAM_AHEAD = 4;                                // rows asked for before they are needed
 constexpr int STREAM_BLOCKS = 12;                              // per multiprocessor, which leaves 168 registers
-constexpr int STREAM_NIBBLES = 16;                             // entries of the table of steps by four mask bits
+constexpr int STREAM_NIBBLES = 16;                             // entries of the tables by four mask bits
+constexpr int STREAM_COPIES = 8;                               // of each entry, side by side, one for each lane of eight
 static_assert(STREAM_HALO >= STREAM_STEPS && STREAM_HALO % STREAM_COLUMNS == 0, "a halo of whole lanes");
 static_assert(STREAM_STEPS % 2 == 0 && STREAM_RING == STREAM_STEPS, "rows are unrolled STREAM_STEPS at a time");
 static_assert(STREAM_AHEAD < STREAM_RING, "a row asked for does not overwrite one in use");
@@ -34,31 +36,27 @@ constexpr int STREAM_MIN_SIDE = 128;
 static_assert(STREAM_MIN_SIDE >= STREAM_SPAN, "the lanes beyond the image's end mirror into it");
 static_assert(STREAM_MIN_SIDE >= 4 * STREAM_STEPS + STREAM_AHEAD, "so do the rows asked for beyond it");
 
-// Mirror index without a branch, for -n <= i < 2n.
-__device__ __forceinline__ int mirror_once(int i, int n)
-{
-    i ^= i >> 31;   // -1 - i where i < 0
-    return min(i, n - 1 - (i - n));
-}
-
-// A warp's shared memory. Each lane reads only what it copied itself, so that no barrier is needed.
+// A warp's shared memory. Each lane reads only what it copied itself, so that no barrier is needed. Eight lanes at a time
+// read 16 bytes each, in one go if no two of them need the same banks: therefore the copies in the tables.
 struct StreamShared {
-    float4 steps[STREAM_NIBBLES];   // steps (dt, or 0 on the shape) of four pixels by their mask bits
-    float input[STREAM_RING][STREAM_SPAN];
+    float4 steps[STREAM_NIBBLES][STREAM_COPIES];        // steps (dt, or 0 on the shape) of four pixels by their mask bits
+    union {
+        float input[STREAM_RING][STREAM_SPAN];
+        float4 starts[STREAM_NIBBLES][STREAM_COPIES];   // in the first pass instead: 1 on the shape, 0 beside it
+    };
     u32 mask[STREAM_RING][WARP];
 };
 
-// A number of levels that the compiler knows.
-template <int COUNT_>
-struct Levels {
-    static constexpr int COUNT = COUNT_;
-};
+// Where a pass gets its rows from, a loop for each: all at once would not fit the instruction cache.
+//   QUADS       from `in`, the width a multiple of 4: a quad beyond a border is the mirrored quad turned round
+//   COLUMNWISE  from `in`, any width: quads that are not wholly inside are mirrored pixel by pixel
+//   SHAPE       from the mask, whose pads are mirrored already: the first pass, where v is 1 on the shape and 0 beside it
+enum class StreamSource { QUADS, COLUMNWISE, SHAPE };
 
 // Warp <-> strip of STREAM_VALID columns x chunk of chunk_rows rows; lane <-> STREAM_COLUMNS columns from
 // strip*VALID - HALO + lane*COLUMNS on. The warp runs down the rows; level t makes row r - t when row r is read, from
-// rows r-t-1, r-t, r-t+1 of level t-1. ODD: the width is no multiple of 4, so quads at the right border are mirrored
-// pixel by pixel; else a quad beyond a border is the mirrored quad turned round.
-template <bool ODD>
+// rows r-t-1, r-t, r-t+1 of level t-1. `in` is null with SHAPE.
+template <StreamSource SOURCE>
 __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float *__restrict__ out,
                                              const u32 *__restrict__ mask, int width, int height, u32 pitch,
                                              u32 mask_pitch, int chunk_rows, float dt,
@@ -71,28 +69,32 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     const int rows = min(chunk_rows, height - y0);
     const int x0 = static_cast<int>(blockIdx.x % strips) * STREAM_VALID - STREAM_HALO + lane * C;
     const bool inside = x0 >= 0 && x0 + C <= width;
-    const bool turned = !ODD && !inside;
+    const bool turned = SOURCE == StreamSource::QUADS && !inside;
     const bool writes = lane >= STREAM_HALO / C && lane < static_cast<int>(WARP) - STREAM_HALO / C && x0 < width;
 
     // Bits of the lane's columns within a mask row; lanes beyond the halo read the last pad bits, unused.
-    constexpr int NIBBLE_SHIFT = 4;   // log2 of sizeof(float4): mask bits become a table offset
+    constexpr int NIBBLE_SHIFT = 7;   // log2 of sizeof(float4[STREAM_COPIES]): mask bits become a table offset
+    static_assert(sizeof(float4[STREAM_COPIES]) == 1u << NIBBLE_SHIFT, "so it is");
     constexpr u32 NIBBLE_MASK = (STREAM_NIBBLES - 1) << NIBBLE_SHIFT;
     const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
     const u32 mask_shift = mask_at % MASK_WORD_BITS - NIBBLE_SHIFT;   // modulo 32: a rotation
+    const u32 copy = lane % STREAM_COPIES * sizeof(float4);
     const u32 row_bytes = pitch * sizeof(float), mask_row_bytes = mask_pitch * sizeof(u32);
     const char *mask_lane = reinterpret_cast<const char *>(mask + mask_at / MASK_WORD_BITS);
     const int quad = !turned ? x0 : x0 < 0 ? -C - x0 : max(2 * width - C - x0, 0);
-    const char *in_lane = reinterpret_cast<const char *>(in + quad);
+    const char *in_lane = reinterpret_cast<const char *>(in) + static_cast<u64>(quad) * sizeof(float);
     char *out_lane = reinterpret_cast<char *>(out + x0 + static_cast<u64>(y0) * pitch);
     u32 column[C];   // byte offsets of the mirrored columns
-    if (ODD)
+    if (SOURCE == StreamSource::COLUMNWISE)
 #pragma unroll
         for (int j = 0; j < C; ++j) column[j] = sizeof(float) * mirror(min(x0 + j, width + STREAM_HALO), width);
 
     auto request = [&](u32 y, int slot) {
         float *to = shared.input[slot] + lane * C;
-        const u64 row = static_cast<u64>(y) * row_bytes;
-        if (!ODD || inside) {
+        const u64 row = wide_product(y, row_bytes);
+        if (SOURCE == StreamSource::SHAPE) {
+            // the mask alone
+        } else if (SOURCE == StreamSource::QUADS || inside) {
             copy_async<16>(to, reinterpret_cast<const float *>(in_lane + row));
         } else {
             const char *line = reinterpret_cast<const char *>(in) + row;
@@ -100,7 +102,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
             for (int j = 0; j < C; ++j) copy_async<4>(to + j, reinterpret_cast<const float *>(line + column[j]));
         }
         copy_async<4>(reinterpret_cast<float *>(&shared.mask[slot][lane]),
-                      reinterpret_cast<const float *>(mask_lane + static_cast<u64>(y) * mask_row_bytes));
+                      reinterpret_cast<const float *>(mask_lane + wide_product(y, mask_row_bytes)));
         copy_async_commit();
     };
 
@@ -118,7 +120,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     const int total = rows + 2 * T;
     // T rows down, through the first LEVELS levels.
     auto trip = [&](int start, auto levels) {
-        constexpr int L = decltype(levels)::COUNT;
+        constexpr int L = decltype(levels)::VALUE;
 
         // The mirrored indices of the rows that this trip asks for, one a lane.
         const int asked = mirror_once(y0 - T + start + STREAM_AHEAD + lane % T, height);
@@ -127,10 +129,14 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
             // 1. Ask for a row, take the one asked for STREAM_AHEAD rows ago.
             request(__shfl_sync(ALL_LANES, asked, i), (i + STREAM_AHEAD) % STREAM_RING);
             copy_async_wait<STREAM_AHEAD>();
-            float row[C];
-            load_vector<4>(row, shared.input[i] + lane * C);
             const u32 word = shared.mask[i][lane];
-            if (!ODD) {
+            const u32 at = (__funnelshift_r(word, word, mask_shift) & NIBBLE_MASK) | copy;
+            auto entry = [&](const float4(*table)[STREAM_COPIES]) {
+                return reinterpret_cast<const float *>(reinterpret_cast<const char *>(table) + at);
+            };
+            float row[C];
+            load_vector<4>(row, SOURCE == StreamSource::SHAPE ? entry(shared.starts) : shared.input[i] + lane * C);
+            if (SOURCE == StreamSource::QUADS) {
                 const float a = row[0], b = row[1], c = row[2], d = row[3];
                 row[0] = turned ? d : a, row[1] = turned ? c : b, row[2] = turned ? b : c, row[3] = turned ? a : d;
             }
@@ -155,24 +161,37 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
             if (L < T)
 #pragma unroll
                 for (int j = 0; j < C; ++j) kept[L % T][(i + L) & 1][j] = row[j];
-            const u32 at = __funnelshift_r(word, word, mask_shift) & NIBBLE_MASK;
-            load_vector<4>(m[i], reinterpret_cast<const float *>(reinterpret_cast<const char *>(shared.steps) + at));
+            load_vector<4>(m[i], entry(shared.steps));
 
             // 3. The last level's row is T rows behind the row read, which began T rows above the chunk.
             const u32 y = start + i - 2 * T;
             if (L == T && writes && y < static_cast<u32>(rows))
-                store_vector<4>(reinterpret_cast<float *>(out_lane + static_cast<u64>(y) * row_bytes), row);
+                store_vector<4>(reinterpret_cast<float *>(out_lane + wide_product(y, row_bytes)), row);
         }
         };
     // Level t has nothing right to work on before row 2t, so the first trip needs few levels.
-    trip(0, Levels<(T - 1) / 2>{});
+    trip(0, Constant<int, (T - 1) / 2>{});
 #pragma unroll 1
-    for (int start = T; start < total; start += T) trip(start, Levels<T>{});
+    for (int start = T; start < total; start += T) trip(start, Constant<int, T>{});
     copy_async_wait<0>();   // nothing may still be on its way to shared memory that the next block gets
 }
 
+template <StreamSource SOURCE>
+__device__ __forceinline__ void stream_tables(StreamShared &shared, float dt)
+{
+    for (int i = threadIdx.x; i < STREAM_NIBBLES * STREAM_COPIES; i += WARP) {
+        const int bits = i / STREAM_COPIES, copy = i % STREAM_COPIES;
+        auto each = [&](float on, float off) {
+            return make_float4(bits & 1 ? on : off, bits & 2 ? on : off, bits & 4 ? on : off, bits & 8 ? on : off);
+        };
+        shared.steps[bits][copy] = each(0.0f, dt);
+        if (SOURCE == StreamSource::SHAPE) shared.starts[bits][copy] = each(1.0f, 0.0f);
+    }
+    __syncwarp();
+}
+
 // Block (32), one warp; grid strips*chunks, strips = ceil(width/112), chunks = ceil(height/chunk_rows); strips vary
-// fastest, so that neighbours find their common columns in the cache. Shared memory 5376 bytes. Per pixel and launch:
+// fastest, so that neighbours find their common columns in the cache. Shared memory 7168 bytes. Per pixel and launch:
 // reads 4 bytes and a mask bit, times (128/112)*(1 + 16/chunk_rows), most of the excess from the cache; writes 4 (up
 // to 3 columns beyond the width too, within the pitch). Preconditions: sides >= 128 and below 2^30.
 extern "C" __global__ void __launch_bounds__(WARP, STREAM_BLOCKS)
@@ -181,41 +200,47 @@ isoline_es_fused_2d_stream(const float *__restrict__ in, float *__restrict__ out
                            const __grid_constant__ isoline_es_weights k)
 {
     __shared__ StreamShared shared;
-    const int lane = threadIdx.x;
-    if (lane < STREAM_NIBBLES)
-        shared.steps[lane] = make_float4(lane & 1 ? 0.0f : dt, lane & 2 ? 0.0f : dt, lane & 4 ? 0.0f : dt,
-                                         lane & 8 ? 0.0f : dt);
-    __syncwarp();
+    stream_tables<StreamSource::QUADS>(shared, dt);
     wait_for_previous_launch();
-    // One of the two loops for the whole launch: both at once would not fit the instruction cache.
+    const u32 row = static_cast<u32>(pitch);
     if (width % STREAM_COLUMNS == 0)
-        stream_strip<false>(in, out, mask, width, height, static_cast<u32>(pitch), mask_pitch, chunk_rows, dt, k, shared);
+        stream_strip<StreamSource::QUADS>(in, out, mask, width, height, row, mask_pitch, chunk_rows, dt, k, shared);
     else
-        stream_strip<true>(in, out, mask, width, height, static_cast<u32>(pitch), mask_pitch, chunk_rows, dt, k, shared);
+        stream_strip<StreamSource::COLUMNWISE>(in, out, mask, width, height, row, mask_pitch, chunk_rows, dt, k, shared);
+}
+
+// The same as the first pass from v = 1 on the shape and 0 beside it, of which the mask tells all: `in` is not read.
+extern "C" __global__ void __launch_bounds__(WARP, STREAM_BLOCKS)
+isoline_es_fused_2d_stream_shape(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask,
+                                 u32 width, u32 height, u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt,
+                                 const __grid_constant__ isoline_es_weights k)
+{
+    __shared__ StreamShared shared;
+    stream_tables<StreamSource::SHAPE>(shared, dt);
+    wait_for_previous_launch();
+    stream_strip<StreamSource::SHAPE>(in, out, mask, width, height, static_cast<u32>(pitch), mask_pitch, chunk_rows, dt,
+                                      k, shared);
 }
 
 // -------------------------------------------------------------------------------------------------- tile
 
-constexpr int FTILE_COLUMNS = 4;                       // adjacent columns of a lane: one float4
 constexpr int FTILE_ROWS = 8;                          // rows of a warp
 constexpr int FTILE_WARPS = 16;                        // warps of a block, one below the other
-constexpr int FTILE_WIDTH = FTILE_COLUMNS * WARP;      // 128
+constexpr int FTILE_WIDTH = TILE_COLUMNS * WARP;       // 128
 constexpr int FTILE_HEIGHT = FTILE_ROWS * FTILE_WARPS; // 128
-static_assert(FTILE_COLUMNS == 4, "rows are loaded, stored and exchanged as float4");
 static_assert(FTILE_WIDTH > 2 * MAX_STEPS && FTILE_HEIGHT > 2 * MAX_STEPS, "the halo must leave something");
 
 // Block <-> tile of 128x128 pixels, of which the inner 128 - 2*halo, halo = levels rounded up to 4, are written; lane
 // <-> 4 columns x 8 rows, in registers throughout. Block (32, 16), grid (ceil(width/inner), ceil(height/inner)) with
 // at most 65535 tile rows. 34112 bytes of shared memory. Per pixel and launch: reads 4 bytes and a mask bit, times
-// (128/inner)^2; writes 4.
+// (128/inner)^2; writes 4. in null: v is 1 on the shape and 0 beside it.
 extern "C" __global__ void __launch_bounds__(WARP * FTILE_WARPS, 1)
 isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width_,
                          u32 height_, u64 pitch, u32 mask_pitch, u32 levels, float dt, isoline_es_weights k)
 {
-    constexpr int C = FTILE_COLUMNS, R = FTILE_ROWS;
+    constexpr int C = TILE_COLUMNS, R = FTILE_ROWS;
     constexpr int NIBBLES = 16;
-    // Of each warp its first and last row, twice: while one set is read, the next is written.
-    __shared__ float4 s_edge[2][FTILE_WARPS][2][WARP];
+    __shared__ TileEdges<FTILE_WARPS> s_edges;
     __shared__ __align__(16) int s_column[FTILE_WIDTH];   // of the image, mirrored
     __shared__ int s_row[FTILE_HEIGHT];
     __shared__ float4 s_steps[NIBBLES];                   // time steps (dt, or 0 on the shape) by four mask bits
@@ -258,7 +283,9 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
     for (int r = 0; r < R; ++r) {
         const u64 y = static_cast<u32>(s_row[warp * R + r]);
         const float *row = in + y * pitch;
-        if (inside) {
+        if (!in) {
+            // made below
+        } else if (inside) {
             load_vector<C>(v[r], row + x0);
         } else {
 #pragma unroll
@@ -267,49 +294,20 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
         words[r] = mask_lane[y * mask_pitch];
     }
 #pragma unroll
-    for (int r = 0; r < R; ++r)
+    for (int r = 0; r < R; ++r) {
         load_vector<C>(m[r], reinterpret_cast<const float *>(&s_steps[(words[r] >> mask_shift) % NIBBLES]));
-
-    // A row's new values from its old ones and the old rows above and below; `row` is replaced, `old` gets its old
-    // values for the row below.
-    auto advance = [&](float(&row)[C], const float(&row_m)[C], const float(&above)[C], const float(&below)[C],
-                       float(&old)[C], float weight) {
-        const float left = __shfl_up_sync(ALL_LANES, row[C - 1], 1);
-        const float right = __shfl_down_sync(ALL_LANES, row[0], 1);
-        float next[C];
+        if (!in)
 #pragma unroll
-        for (int j = 0; j < C; ++j)
-            next[j] = update_2d(row[j], j > 0 ? row[j - 1] : left, j < C - 1 ? row[j + 1] : right, above[j], below[j],
-                                row_m[j], weight);
-#pragma unroll
-        for (int j = 0; j < C; ++j) old[j] = row[j], row[j] = next[j];
-    };
+            for (int j = 0; j < C; ++j) v[r][j] = m[r][j] == 0.0f ? 1.0f : 0.0f;
+    }
 
-    // 3. Iterate. Rows 1..R-2 need only the warp's own rows and are done while the other warps arrive.
+    // 3. Iterate.
     for (u32 level = 0; level < levels; ++level) {
         const float weight = s_k[level];
-        float4(*edge)[2][WARP] = s_edge[level & 1];
-        edge[warp][0][lane] = make_float4(v[0][0], v[0][1], v[0][2], v[0][3]);
-        edge[warp][1][lane] = make_float4(v[R - 1][0], v[R - 1][1], v[R - 1][2], v[R - 1][3]);
-
-        float old_second[C], old[C], above[C];
-#pragma unroll
-        for (int j = 0; j < C; ++j) old_second[j] = v[1][j], above[j] = v[0][j];
-#pragma unroll
-        for (int r = 1; r < R - 1; ++r) {
-            advance(v[r], m[r], above, v[r + 1], old, weight);
-#pragma unroll
-            for (int j = 0; j < C; ++j) above[j] = old[j];
-        }
-
-        // One barrier a level: the set written at the next level is the one whose readers passed this barrier.
-        __syncthreads();
-        // The tile's own first and last row have no neighbour here; they are halo and their values do not matter.
-        const float4 a = edge[max(warp - 1, 0)][1][lane];
-        const float4 b = edge[min(warp + 1, FTILE_WARPS - 1)][0][lane];
-        const float top[C] = {a.x, a.y, a.z, a.w}, bottom[C] = {b.x, b.y, b.z, b.w};
-        advance(v[R - 1], m[R - 1], above, bottom, old, weight);
-        advance(v[0], m[0], top, old_second, old, weight);
+        tile_sweep<FTILE_WARPS>(v, s_edges[level & 1], [&](int r, int j, float c, float left, float right, float up,
+                                                           float down) {
+            return update_2d(c, left, right, up, down, m[r][j], weight);
+        });
     }
 
     // 4. Store the inner part.

@@ -14,7 +14,7 @@
 // cell has a third child that only counts for the mask.
 #pragma once
 
-#include "common.cuh"
+#include "edge_strength_tile.cuh"
 
 constexpr int MG_FINE_STEPS = 6;      // on the finest grid, where steps are dearest, and for the first guess
 constexpr int MG_COARSE_STEPS = 8;
@@ -105,8 +105,7 @@ isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int 
 
 // ------------------------------------------------------------------------------------------------ smooth, 2D
 
-constexpr int MG_COLUMNS = 4;                                            // adjacent columns of a lane
-constexpr int MG_WIDTH = MG_COLUMNS * static_cast<int>(WARP);            // of a block's tile
+constexpr int MG_WIDTH = TILE_COLUMNS * static_cast<int>(WARP);          // of a block's tile
 constexpr int MG_WARPS = 16;
 constexpr int MG_THREADS = MG_WARPS * static_cast<int>(WARP);
 
@@ -123,12 +122,12 @@ struct MgPolicy {
     static constexpr bool RIGHT = RIGHT_, RESTRICT = RESTRICT_, MEASURE = MEASURE_;
     static constexpr int BLOCKS = RIGHT && ROWS > 2 ? 1 : 2;             // per multiprocessor, bounds the registers
     static constexpr int HEIGHT = MG_WARPS * ROWS;
-    static constexpr int HALO_X = (STEPS + MG_COLUMNS) / MG_COLUMNS * MG_COLUMNS;   // > STEPS, whole lanes
+    static constexpr int HALO_X = (STEPS + TILE_COLUMNS) / TILE_COLUMNS * TILE_COLUMNS;   // > STEPS, whole lanes
     static constexpr int HALO_Y = (STEPS + 2) / 2 * 2;                              // > STEPS, children together
     static constexpr int VALID_X = MG_WIDTH - 2 * HALO_X;                // pixels that a block writes
     static constexpr int VALID_Y = HEIGHT - 2 * HALO_Y;
     static_assert(HALO_X > STEPS && HALO_Y > STEPS, "the steps and the residual eat the halo");
-    static_assert(STEPS <= MG_MAX_STEPS && ROWS % 2 == 0 && ROWS * MG_COLUMNS <= 32, "mask bits fit a word");
+    static_assert(STEPS <= MG_MAX_STEPS && ROWS % 2 == 0 && ROWS * TILE_COLUMNS <= 32, "mask bits fit a word");
     static_assert(VALID_Y > 0 && VALID_X % 2 == 0, "the halo must leave something");
 };
 
@@ -144,8 +143,8 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
                                           const float *__restrict__ coarse, float *__restrict__ coarse_right,
                                           int coarse_width, int coarse_height, u32 coarse_pitch, u32 *change)
 {
-    constexpr int R = P::ROWS, C = MG_COLUMNS;
-    __shared__ float4 s_edge[2][MG_WARPS][2][WARP];   // first and last row of each warp; while one set is read, the other is made
+    constexpr int R = P::ROWS, C = TILE_COLUMNS;
+    __shared__ TileEdges<MG_WARPS> s_edges;
 
     const int lane = threadIdx.x, warp = threadIdx.y;
     const int tiles_x = (width + P::VALID_X - 1) / P::VALID_X;
@@ -211,47 +210,11 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
         }
     }
 
-    // A row of `row` becomes `update` of it; `old` gets its old values for the row below.
-    auto advance = [&](int r, const float(&above)[C], const float(&below)[C], float(&old)[C], auto &&update) {
-        float *row = v[r];
-        const float before = __shfl_up_sync(ALL_LANES, row[C - 1], 1);
-        const float after = __shfl_down_sync(ALL_LANES, row[0], 1);
-        float next[C];
-#pragma unroll
-        for (int j = 0; j < C; ++j)
-            next[j] = update(r, j, row[j], j > 0 ? row[j - 1] : before, j < C - 1 ? row[j + 1] : after, above[j],
-                             below[j]);
-#pragma unroll
-        for (int j = 0; j < C; ++j) old[j] = row[j], row[j] = next[j];
-    };
-    // Applies `update` to the whole tile. The tile's own rim has no neighbours; it is halo and does not matter.
-    auto sweep = [&](int parity, auto &&update) {
-        float4(*edge)[2][WARP] = s_edge[parity];
-        edge[warp][0][lane] = make_float4(v[0][0], v[0][1], v[0][2], v[0][3]);
-        edge[warp][1][lane] = make_float4(v[R - 1][0], v[R - 1][1], v[R - 1][2], v[R - 1][3]);
-        float old_second[C], old[C], above[C];
-#pragma unroll
-        for (int j = 0; j < C; ++j) old_second[j] = v[1][j], above[j] = v[0][j];
-#pragma unroll
-        for (int r = 1; r < R - 1; ++r) {
-            advance(r, above, v[r + 1], old, update);
-#pragma unroll
-            for (int j = 0; j < C; ++j) above[j] = old[j];
-        }
-        // One barrier a sweep: the set written next is the one whose readers have passed this barrier.
-        __syncthreads();
-        const float4 a = edge[max(warp - 1, 0)][1][lane];
-        const float4 d = edge[min(warp + 1, MG_WARPS - 1)][0][lane];
-        const float top[C] = {a.x, a.y, a.z, a.w}, bottom[C] = {d.x, d.y, d.z, d.w};
-        advance(R - 1, above, bottom, old, update);
-        advance(0, top, old_second, old, update);
-    };
-
     // 2. Smooth.
 #pragma unroll 1
     for (int step = 0; step < P::STEPS; ++step) {
         const float weight = weights.w[step];
-        sweep(step & 1, [&](int r, int j, float c, float l, float rr, float u, float d) {
+        tile_sweep<MG_WARPS>(v, s_edges[step & 1], [&](int r, int j, float c, float l, float rr, float u, float d) {
             const float sum = __fadd_rn(__fadd_rn(l, rr), __fadd_rn(u, d));
             float t = __fmaf_rn(-lambda, c, __fmaf_rn(-4.0f, c, sum));
             if (P::RIGHT) t = __fsub_rn(t, b[P::RIGHT ? r : 0][j]);
@@ -306,7 +269,7 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
 
     // 4. Restrict the residual: from differences, so that lambda is not lost beside 4.
     if (P::RESTRICT) {
-        sweep(P::STEPS & 1, [&](int r, int j, float c, float l, float rr, float u, float d) {
+        tile_sweep<MG_WARPS>(v, s_edges[P::STEPS & 1], [&](int r, int j, float c, float l, float rr, float u, float d) {
             const float sum = __fadd_rn(__fadd_rn(__fsub_rn(l, c), __fsub_rn(rr, c)),
                                         __fadd_rn(__fsub_rn(u, c), __fsub_rn(d, c)));
             const float t = __fmaf_rn(-lambda, c, sum);

@@ -92,10 +92,12 @@ fn sanitizer_large_slices() {
     ) {
         let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
         let mode = Mode::Iterate { iterations: 19 };
-        let params = Params { mode, threshold: 200.0, rho: 16.0, start: Start::Input(None), ..Params::default() };
-        let expected = run(&cpu, input.view().into(), shape, &params);
-        let got = run(&cuda, input.view().into(), shape, &params);
-        assert_same(&got, &expected, &format!("{shape:?}"));
+        for start in [Start::Mask, Start::Input(None)] {
+            let params = Params { mode, threshold: 200.0, rho: 16.0, start, ..Params::default() };
+            let expected = run(&cpu, input.view().into(), shape, &params);
+            let got = run(&cuda, input.view().into(), shape, &params);
+            assert_same(&got, &expected, &format!("{start:?} on {shape:?}"));
+        }
     }
 }
 

@@ -1,21 +1,26 @@
 //! Edge strength on CUDA: the pipeline of slices. Each slot owns a stream, two fields and a mask; while one slot
 //! computes, another uploads and a third downloads. Kernels are launched in [`launch`].
 
+mod field;
+mod fused;
+mod host;
 mod launch;
+mod range;
 
 use super::multigrid::Goal;
 use super::prepare::Start0;
 use super::{Mode, Outcome, Plan, Start, Variant, multigrid_cuda};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream, Texture, check_device_range, is_pinned};
+use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream, Texture, check_device_range};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use launch::{Field, Launcher};
-use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, Axis, s};
+use field::Field;
+use host::{Host, needs_staging, pack, unpack};
+use launch::Launcher;
+use ndarray::{ArrayView3, s};
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,9 +33,6 @@ const SLOTS_OF_LARGE: usize = 3;
 
 /// Staged copies go in pieces of at most this size; two pieces alternate.
 const PIECE_BYTES: usize = 32 << 20;
-
-/// Rows that one worker copies at a time between pageable and pinned memory.
-const ROWS_A_WORKER: usize = 64;
 
 /// The device memory that the job needs at least: one slot.
 pub(super) fn least_bytes(plan: &Plan, input: &Image<'_>) -> u64 {
@@ -105,7 +107,7 @@ pub(super) fn run(
     check_request(cuda, plan, input, output)?;
     let layout = Layout::new(plan, input);
     cuda.memory().reset_peak();
-    let launcher = Launcher::new(cuda, plan, layout.field, input.pixel_type())?;
+    let launcher = Launcher::new(cuda, plan, start, layout.field, input.pixel_type())?;
     let mut job = Job {
         pool: context.pool(),
         launcher: &launcher,
@@ -167,51 +169,10 @@ fn check_request(cuda: &Cuda, plan: &Plan, input: &Image<'_>, output: &ImageMut<
 fn resolve(cuda: &Arc<Cuda>, plan: &Plan, start: Start, input: &Image<'_>, pool: &ThreadPool) -> Result<Start0> {
     match (start, input) {
         (Start::Input(None), Image::Device(pixels)) if super::type_range(pixels.pixel_type).is_none() => {
-            Ok(Start0::scaled(launch::measure_range(cuda, pixels)?, plan.foreground))
+            Ok(Start0::scaled(range::measure(cuda, pixels)?, plan.foreground))
         }
         _ => Ok(pool.install(|| Start0::resolve(start, input, plan.foreground))),
     }
-}
-
-/// The caller's host memory as addresses: what decides whether copies need staging.
-#[derive(Clone, Copy)]
-struct Host {
-    first: usize,
-    last: usize,
-    contiguous_rows: bool,
-}
-
-impl Host {
-    fn new<T>(view: &ArrayView3<'_, T>) -> Self {
-        let [z, y, x] = [view.strides()[0], view.strides()[1], view.strides()[2]];
-        let (depth, height, width) = view.dim();
-        let span = z * (depth as isize - 1) + y * (height as isize - 1) + x * (width as isize - 1);
-        let first = view.as_ptr() as usize;
-        let last = first.wrapping_add_signed(span * size_of::<T>() as isize);
-        let contiguous_rows = (x == 1 || width == 1) && (y >= width as isize || height == 1) && (z >= 0 || depth == 1);
-        Self { first, last, contiguous_rows }
-    }
-
-    fn of(input: &Image<'_>) -> Option<Self> {
-        match input {
-            Image::U8(view) => Some(Self::new(view)),
-            Image::U16(view) => Some(Self::new(view)),
-            Image::F32(view) => Some(Self::new(view)),
-            Image::Device(_) => None,
-        }
-    }
-
-    fn of_mut(output: &ImageMut<'_>) -> Option<Self> {
-        match output {
-            ImageMut::F32(view) => Some(Self::new(&view.view())),
-            _ => None,
-        }
-    }
-}
-
-/// Copies go through pinned memory unless the caller's memory is pinned already (or is not the host's).
-fn needs_staging(host: Option<Host>) -> bool {
-    host.is_some_and(|host| !(host.contiguous_rows && is_pinned(host.first) && is_pinned(host.last)))
 }
 
 /// One call in progress.
@@ -521,39 +482,4 @@ impl Job<'_, '_, '_, '_> {
         }
         slot.stream.record(&slot.times[3])
     }
-}
-
-/// Copies rows into packed bytes, on all cores.
-fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: ArrayView2<'_, T>, packed: &mut [u8]) {
-    let width = rows.dim().1;
-    let packed: &mut [T] = bytemuck::cast_slice_mut(packed);
-    pool.install(|| {
-        packed.par_chunks_mut(width * ROWS_A_WORKER).zip(rows.axis_chunks_iter(Axis(0), ROWS_A_WORKER)).for_each(
-            |(to, from)| {
-                for (to, from) in to.chunks_exact_mut(width).zip(from.rows()) {
-                    match from.as_slice() {
-                        Some(from) => to.copy_from_slice(from),
-                        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
-                    }
-                }
-            },
-        );
-    });
-}
-
-/// Copies packed values into rows, on all cores.
-fn unpack(pool: &ThreadPool, packed: &[f32], mut rows: ArrayViewMut2<'_, f32>) {
-    let width = rows.dim().1;
-    pool.install(|| {
-        packed.par_chunks(width * ROWS_A_WORKER).zip(rows.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER)).for_each(
-            |(from, mut to)| {
-                for (from, mut to) in from.chunks_exact(width).zip(to.rows_mut()) {
-                    match to.as_slice_mut() {
-                        Some(to) => to.copy_from_slice(from),
-                        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
-                    }
-                }
-            },
-        );
-    });
 }

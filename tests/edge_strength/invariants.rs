@@ -1,8 +1,8 @@
 //! What must not change the result, and what must change it in a known way.
 
 use crate::{assert_bits, assert_close, assert_same, drawing, everywhere, iterate, machines, strength};
-use isoline::Context;
 use isoline::edge_strength::{Dimensions, Foreground, Mode, Params, Start, Variant};
+use isoline::{Context, Image};
 use ndarray::{Array2, Array3, ArrayView3, Axis, s};
 use proptest::prelude::*;
 
@@ -105,6 +105,41 @@ fn the_threshold_itself_is_dark() {
         let below = strength(context, input.view(), &Params { foreground: Foreground::Below, ..params });
         assert_eq!(below.as_slice().unwrap(), [1.0, 1.0, 0.0, 0.0], "{name}");
     });
+}
+
+/// Beyond the pixels' range, between two pixels and on one; rows narrower and wider than what the kernels do at a time.
+#[test]
+fn every_threshold_gives_the_same_mask_on_every_device() {
+    let cpu = Context::new("cpu").unwrap();
+    let huge = f64::from(f32::MAX) * 2.0;
+    let thresholds = [-huge, -1.0, -0.5, 0.0, 0.5, 99.0, 99.9, 100.0 + 1e-9, 254.0, 255.0, 255.5, 65535.0, 1e9, huge];
+    for width in [5, 63, 64, 1024, 1057] {
+        let bytes = Array3::from_shape_fn((1, 5, width), |(_, y, x)| ((x * 7 + y * 31) % 256) as u8);
+        let words = bytes.mapv(|pixel| if pixel == 7 { u16::MAX } else { u16::from(pixel) });
+        let floats = bytes.mapv(|pixel| match pixel {
+            3 => f32::NAN,
+            5 => f32::INFINITY,
+            7 => f32::NEG_INFINITY,
+            _ => f32::from(pixel) - 20.0,
+        });
+        let images: [Image<'_>; 3] = [bytes.view().into(), words.view().into(), floats.view().into()];
+        for (image, threshold, foreground) in images.iter().flat_map(|image| {
+            thresholds.iter().flat_map(move |threshold| {
+                [Foreground::Above, Foreground::Below].map(|foreground| (*image, *threshold, foreground))
+            })
+        }) {
+            // One iteration: the mask alone is made; none: the field too.
+            for iterations in [0, 1] {
+                let params = Params { threshold, foreground, ..iterate(Dimensions::Slices, 64.0, iterations) };
+                let expected = strength(&cpu, image, &params);
+                for machine in machines() {
+                    let got = strength(&machine.context, image, &params);
+                    let name = &machine.context.device().id;
+                    assert_bits(&got, &expected, &format!("{name} width {width} {foreground:?} {threshold}"));
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! The caller's memory on the host: whether the device can copy from it and to it, and the copies through pinned memory
+//! where it cannot.
+
+use crate::device::cuda::is_pinned;
+use crate::image::{Image, ImageMut};
+use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, Axis};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+/// Rows that one worker copies at a time between pageable and pinned memory.
+const ROWS_A_WORKER: usize = 64;
+
+/// The caller's host memory as addresses: what decides whether copies need staging.
+#[derive(Clone, Copy)]
+pub(super) struct Host {
+    first: usize,
+    last: usize,
+    contiguous_rows: bool,
+}
+
+impl Host {
+    fn new<T>(view: &ArrayView3<'_, T>) -> Self {
+        let [z, y, x] = [view.strides()[0], view.strides()[1], view.strides()[2]];
+        let (depth, height, width) = view.dim();
+        let span = z * (depth as isize - 1) + y * (height as isize - 1) + x * (width as isize - 1);
+        let first = view.as_ptr() as usize;
+        let last = first.wrapping_add_signed(span * size_of::<T>() as isize);
+        let contiguous_rows = (x == 1 || width == 1) && (y >= width as isize || height == 1) && (z >= 0 || depth == 1);
+        Self { first, last, contiguous_rows }
+    }
+
+    pub(super) fn of(input: &Image<'_>) -> Option<Self> {
+        match input {
+            Image::U8(view) => Some(Self::new(view)),
+            Image::U16(view) => Some(Self::new(view)),
+            Image::F32(view) => Some(Self::new(view)),
+            Image::Device(_) => None,
+        }
+    }
+
+    pub(super) fn of_mut(output: &ImageMut<'_>) -> Option<Self> {
+        match output {
+            ImageMut::F32(view) => Some(Self::new(&view.view())),
+            _ => None,
+        }
+    }
+}
+
+/// Copies go through pinned memory unless the caller's memory is pinned already (or is not the host's).
+pub(super) fn needs_staging(host: Option<Host>) -> bool {
+    host.is_some_and(|host| !(host.contiguous_rows && is_pinned(host.first) && is_pinned(host.last)))
+}
+
+/// Copies rows into packed bytes, on all cores.
+pub(super) fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: ArrayView2<'_, T>, packed: &mut [u8]) {
+    let width = rows.dim().1;
+    let packed: &mut [T] = bytemuck::cast_slice_mut(packed);
+    pool.install(|| {
+        packed.par_chunks_mut(width * ROWS_A_WORKER).zip(rows.axis_chunks_iter(Axis(0), ROWS_A_WORKER)).for_each(
+            |(to, from)| {
+                for (to, from) in to.chunks_exact_mut(width).zip(from.rows()) {
+                    match from.as_slice() {
+                        Some(from) => to.copy_from_slice(from),
+                        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+                    }
+                }
+            },
+        );
+    });
+}
+
+/// Copies packed values into rows, on all cores.
+pub(super) fn unpack(pool: &ThreadPool, packed: &[f32], mut rows: ArrayViewMut2<'_, f32>) {
+    let width = rows.dim().1;
+    pool.install(|| {
+        packed.par_chunks(width * ROWS_A_WORKER).zip(rows.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER)).for_each(
+            |(from, mut to)| {
+                for (from, mut to) in from.chunks_exact(width).zip(to.rows_mut()) {
+                    match to.as_slice_mut() {
+                        Some(to) => to.copy_from_slice(from),
+                        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+                    }
+                }
+            },
+        );
+    });
+}
