@@ -157,6 +157,26 @@ impl<'a> Maps<'a> {
 /// # Errors
 /// A parameter out of range, an output of another type or size, neither output given, a variant that the device does
 /// not have, no memory, a device failure, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+///
+/// ```
+/// use isoline::{Context, edge_drawing::{self, Params, Segments}};
+/// use ndarray::Array2;
+///
+/// // A bright disc on a dark ground, its outline soft as a camera makes it.
+/// let disc = Array2::from_shape_fn((64, 64), |(y, x)| {
+///     let distance = (x as f64 - 31.4).hypot(y as f64 - 32.3);
+///     (40.0 + 160.0 * (20.5 - distance).clamp(0.0, 1.0)) as u8
+/// });
+/// let mut edges = Array2::<u8>::zeros((64, 64));
+/// let mut segments = Segments::new();
+/// edge_drawing::run(
+///     &Context::new("cpu")?, disc.view().into(), &Params::default(), None, Some(edges.view_mut().into()),
+///     Some(&mut segments))?;
+/// let outline = segments.get(0).unwrap();
+/// assert!(segments.len() == 1 && outline.closed);
+/// assert!(outline.points.iter().all(|point| edges[[point.y as usize, point.x as usize]] == 255));
+/// # Ok::<(), isoline::Error>(())
+/// ```
 pub fn run(
     context: &Context,
     input: Image<'_>,
@@ -208,6 +228,19 @@ pub fn run(
 ///
 /// # Errors
 /// As [`run`].
+///
+/// ```
+/// use isoline::{Context, edge_drawing::{self, Maps, Params}};
+/// use ndarray::Array2;
+///
+/// let halves = Array2::from_shape_fn((16, 16), |(_, x)| if x < 8 { 1000u16 } else { 2000 });
+/// let mut gradient = Array2::<f32>::zeros((16, 16));
+/// let wanted = Maps { gradient: Some(gradient.view_mut().into()), ..Maps::default() };
+/// edge_drawing::maps(&Context::new("cpu")?, halves.view().into(), &Params::default(), None, wanted)?;
+/// // An upright step of 1000, smoothed: 4 · 1000 · 166 / 256, up to a rounding of the smoothed pixels.
+/// assert!((gradient[[8, 8]] - 2594.0).abs() <= 4.0 && gradient[[8, 2]] == 0.0);
+/// # Ok::<(), isoline::Error>(())
+/// ```
 pub fn maps(
     context: &Context,
     input: Image<'_>,
