@@ -1,5 +1,6 @@
 //! Segments: edges as ordered chains of pixels.
 
+mod candidates;
 mod extract;
 
 pub(super) use extract::{Part, extract, join};

@@ -10,6 +10,7 @@
 //! loop at its smallest pixel.
 
 use super::super::edge_map::{EdgeMap, WORD, three};
+use super::candidates::Candidates;
 use super::{Point, Segments};
 use crate::error::{Error, Result};
 use crate::image::zeroed;
@@ -52,9 +53,6 @@ const fn links() -> [u8; 512] {
 const UPWARD: u8 = 0x0f;
 /// All links of a start are done.
 const ALL: u8 = 0xff;
-
-/// A chain from node to node without a pixel between has two points.
-const PAIR: usize = 2;
 
 /// The fewest rows in a band, so that few chains are seen from two bands.
 const LEAST_ROWS: usize = 64;
@@ -147,14 +145,14 @@ impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Result<Part> {
-        let mut band = Band::new(self.map, self.rows.clone(), self.min_length <= PAIR)?;
+        let mut band = Band::new(self.map, self.rows.clone(), self.min_length)?;
         let mut part = Part::new(self.slice);
         let stride = self.map.stride();
         for y in self.rows.clone() {
             self.ticker.check()?;
             self.ticker.add(self.map.width() as u64);
             for word in 0..stride {
-                let mut bits = band.starts[(y - self.rows.start) * stride + word];
+                let mut bits = band.candidates.word((y - self.rows.start) * stride + word);
                 while bits != 0 {
                     let x = word * WORD + bits.trailing_zeros() as usize;
                     bits &= bits - 1;
@@ -172,7 +170,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
     fn from_start(&self, band: &mut Band<'_>, part: &mut Part, x: usize, y: usize) -> Result<()> {
         let start = Walker { place: self.map.place(x, y), point: Point { x: x as u32, y: y as u32 } };
         let links = band.links(start.place);
-        let rank = band.rank(start.place);
+        let Some(rank) = band.candidates.rank(start.place) else { return Ok(()) };
         if links.count_ones() == 2 {
             // The top of a loop, or of an arch.
             if band.done[rank] == 0 && band.is_loop(start, links) {
@@ -189,7 +187,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
             part.points.push(start.point);
             return self.finish(part, from, false);
         }
-        let mut todo = if self.min_length > PAIR { links & band.between_around(start.place) } else { links };
+        let mut todo = links & band.candidates.ways(start.place);
         while todo != 0 {
             let link = todo.trailing_zeros() as usize;
             todo &= todo - 1;
@@ -238,73 +236,25 @@ struct Band<'a> {
     map: &'a EdgeMap,
     /// Steps to the eight neighbours, in places.
     steps: [usize; 8],
-    /// The first word of the band among the map's.
-    first_word: usize,
-    /// Pixels of two links, from the row above the band to the row below it.
-    between: Vec<u64>,
-    /// Nodes, and pixels of two links, both onward in raster order: every loop's first pixel is one. Where short chains
-    /// do not count, only the nodes linked to pixels of two links.
-    starts: Vec<u64>,
-    /// Starts before each word.
-    before: Vec<u32>,
+    candidates: Candidates,
     /// For each start, the links that need not be walked: they were, from the other end.
     done: Vec<u8>,
 }
 
 impl<'a> Band<'a> {
     #[inline(always)]
-    fn new(map: &'a EdgeMap, rows: Range<usize>, all_nodes: bool) -> Result<Self> {
-        let stride = map.stride();
-        let first_word = map.first_word(rows.start);
-        // A word more at either end, for the pixels beside the first and the last.
-        let mut between: Vec<u64> = zeroed((rows.len() + 2) * stride + 2)?;
-        let mut tops = zeroed(rows.len() * stride)?;
-        let inside = |row: Range<usize>| 1 + row.start * stride..1 + row.end * stride;
-        let mut halo: Vec<u64> = zeroed(stride)?;
-        if rows.start > 0 {
-            find_between(map.words(), first_word - stride, stride, &mut between[inside(0..1)], &mut halo);
-        }
-        find_between(map.words(), first_word, stride, &mut between[inside(1..rows.len() + 1)], &mut tops);
-        if rows.end < map.height() {
-            let below = inside(rows.len() + 1..rows.len() + 2);
-            find_between(map.words(), map.first_word(rows.end), stride, &mut between[below], &mut halo);
-        }
-        let mut starts = tops;
-        find_starts(map.words(), first_word, stride, &between, all_nodes, &mut starts);
-        let mut before = zeroed(starts.len())?;
-        let mut count = 0;
-        for (before, word) in before.iter_mut().zip(&starts) {
-            *before = count;
-            count += word.count_ones();
-        }
-        let pitch = (stride * WORD) as isize;
+    fn new(map: &'a EdgeMap, rows: Range<usize>, min_length: usize) -> Result<Self> {
+        let pitch = (map.stride() * WORD) as isize;
         let steps = STEPS.map(|(x, y)| (y as isize * pitch + x as isize) as usize);
-        Ok(Self { map, steps, first_word, between, starts, before, done: zeroed(count as usize)? })
-    }
-
-    /// The neighbours of a pixel of the band that have two links.
-    #[inline(always)]
-    fn between_around(&self, place: usize) -> u8 {
-        let stride = self.map.stride();
-        let here = place + WORD * (stride + 1) - WORD * self.first_word;
-        let [above, below] = [here - WORD * stride, here + WORD * stride];
-        let three = |place| three(&self.between, place) as u8;
-        // Without the pixel itself.
-        three(above) | (three(here) & 1) << 3 | (three(here) & 4) << 2 | three(below) << 5
-    }
-
-    /// The number of a start among the band's.
-    #[inline(always)]
-    fn rank(&self, place: usize) -> usize {
-        let [word, bit] = [place / WORD - self.first_word, place % WORD];
-        self.before[word] as usize + (self.starts[word] & ((1 << bit) - 1)).count_ones() as usize
+        let candidates = Candidates::find(map, rows, min_length)?;
+        let done = zeroed(candidates.count())?;
+        Ok(Self { map, steps, candidates, done })
     }
 
     /// Notes that these links of a start need not be walked, if it is in the band.
     #[inline(always)]
     fn mark(&mut self, place: usize, links: u8) {
-        if (place / WORD).wrapping_sub(self.first_word) < self.starts.len() {
-            let rank = self.rank(place);
+        if let Some(rank) = self.candidates.rank(place) {
             self.done[rank] |= links;
         }
     }
@@ -377,82 +327,6 @@ impl<'a> Band<'a> {
             }
         }
     }
-}
-
-/// The links of 64 pixels, a word for each neighbour, from the words around.
-#[inline(always)]
-fn links_of([a, b, c]: [[&[u64]; 3]; 3], i: usize) -> [u64; 8] {
-    let [up, left, right, down] = [a[1][i], west(&b, i), east(&b, i), c[1][i]];
-    let here = b[1][i];
-    let [open_up, open_down] = [here & !up, here & !down];
-    [
-        west(&a, i) & open_up & !left,
-        up & here,
-        east(&a, i) & open_up & !right,
-        left & here,
-        right & here,
-        west(&c, i) & open_down & !left,
-        down & here,
-        east(&c, i) & open_down & !right,
-    ]
-}
-
-/// Rows of `n` words before, at and after `first`.
-#[inline(always)]
-fn rows_of(words: &[u64], first: usize, n: usize) -> [&[u64]; 3] {
-    [&words[first - 1..][..n], &words[first..][..n], &words[first + 1..][..n]]
-}
-
-/// Finds the pixels of two links among those of `words[first..]`, 64 at a time, and which of them have both onward in
-/// raster order.
-#[inline(always)]
-fn find_between(words: &[u64], first: usize, stride: usize, between: &mut [u64], tops: &mut [u64]) {
-    let n = between.len();
-    let tops = &mut tops[..n];
-    let rows = [first - stride, first, first + stride].map(|first| rows_of(words, first, n));
-    for i in 0..n {
-        let links = links_of(rows, i);
-        // Counts them for 64 pixels at once: bit 0, bit 1, and whether there were ever four.
-        let (mut ones, mut twos, mut more) = (0, 0, 0);
-        for link in links {
-            let carry = ones & link;
-            ones ^= link;
-            more |= twos & carry;
-            twos ^= carry;
-        }
-        between[i] = twos & !ones & !more;
-        tops[i] = between[i] & !(links[0] | links[1] | links[2] | links[3]);
-    }
-}
-
-/// Adds the nodes among the pixels of `words[first..]` to `starts`: all, or those linked to pixels `between`.
-#[inline(always)]
-fn find_starts(words: &[u64], first: usize, stride: usize, between: &[u64], all_nodes: bool, starts: &mut [u64]) {
-    let n = starts.len();
-    let rows = [first - stride, first, first + stride].map(|first| rows_of(words, first, n));
-    let [a, b, c] = [1, 1 + stride, 1 + 2 * stride].map(|first| rows_of(between, first, n));
-    for i in 0..n {
-        let neighbours =
-            [west(&a, i), a[1][i], east(&a, i), west(&b, i), east(&b, i), west(&c, i), c[1][i], east(&c, i)];
-        let links = links_of(rows, i);
-        let mut onward = 0;
-        for (link, neighbour) in links.into_iter().zip(neighbours) {
-            onward |= link & neighbour;
-        }
-        starts[i] |= rows[1][1][i] & !b[1][i] & if all_nodes { u64::MAX } else { onward };
-    }
-}
-
-/// The pixel to the left of each, from a row's words before, here and after. A row's last bit is always 0.
-#[inline(always)]
-fn west(row: &[&[u64]; 3], i: usize) -> u64 {
-    row[1][i] << 1 | row[0][i] >> 63
-}
-
-/// The pixel to the right of each.
-#[inline(always)]
-fn east(row: &[&[u64]; 3], i: usize) -> u64 {
-    row[1][i] >> 1 | row[2][i] << 63
 }
 
 /// Joins parts, in their order, into segments.
