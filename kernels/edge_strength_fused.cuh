@@ -25,7 +25,16 @@ constexpr int STREAM_RING = 8;                                 // input rows in 
 constexpr int STREAM_AHEAD = 4;                                // rows asked for before they are needed
 constexpr int STREAM_BLOCKS = 12;                              // per multiprocessor, which leaves 168 registers
 constexpr int STREAM_NIBBLES = 16;                             // entries of the tables by four mask bits
-constexpr int STREAM_COPIES = 8;                               // of each entry, side by side, one for each lane of eight
+// Copies of each entry, side by side: one for each lane of eight, but Turing's shared memory is too small for that.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int STREAM_COPIES = 1;
+constexpr int STREAM_SHARED_MEMORY = 64 * 1024;                // of a multiprocessor
+constexpr int STREAM_SHARED_EXTRA = 0;                         // that the system takes for each block
+#else
+constexpr int STREAM_COPIES = 8;
+constexpr int STREAM_SHARED_MEMORY = 100 * 1024;
+constexpr int STREAM_SHARED_EXTRA = 1024;
+#endif
 static_assert(STREAM_HALO >= STREAM_STEPS && STREAM_HALO % STREAM_COLUMNS == 0, "a halo of whole lanes");
 static_assert(STREAM_STEPS % 2 == 0 && STREAM_RING == STREAM_STEPS, "rows are unrolled STREAM_STEPS at a time");
 static_assert(STREAM_AHEAD < STREAM_RING, "a row asked for does not overwrite one in use");
@@ -46,6 +55,7 @@ struct StreamShared {
     };
     u32 mask[STREAM_RING][WARP];
 };
+static_assert(STREAM_BLOCKS * (sizeof(StreamShared) + STREAM_SHARED_EXTRA) <= STREAM_SHARED_MEMORY, "the blocks fit");
 
 // Where a pass gets its rows from, a loop for each: all at once would not fit the instruction cache.
 //   QUADS       from `in`, the width a multiple of 4: a quad beyond a border is the mirrored quad turned round
@@ -73,7 +83,8 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     const bool writes = lane >= STREAM_HALO / C && lane < static_cast<int>(WARP) - STREAM_HALO / C && x0 < width;
 
     // Bits of the lane's columns within a mask row; lanes beyond the halo read the last pad bits, unused.
-    constexpr int NIBBLE_SHIFT = 7;   // log2 of sizeof(float4[STREAM_COPIES]): mask bits become a table offset
+    // log2 of sizeof(float4[STREAM_COPIES]): mask bits become a table offset.
+    constexpr int NIBBLE_SHIFT = STREAM_COPIES == 1 ? 4 : 7;
     static_assert(sizeof(float4[STREAM_COPIES]) == 1u << NIBBLE_SHIFT, "so it is");
     constexpr u32 NIBBLE_MASK = (STREAM_NIBBLES - 1) << NIBBLE_SHIFT;
     const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
@@ -191,7 +202,7 @@ __device__ __forceinline__ void stream_tables(StreamShared &shared, float dt)
 }
 
 // Block (32), one warp; grid strips*chunks, strips = ceil(width/112), chunks = ceil(height/chunk_rows); strips vary
-// fastest, so that neighbours find their common columns in the cache. Shared memory 7168 bytes. Per pixel and launch:
+// fastest, so that neighbours find their common columns in the cache. Shared memory 7168 bytes (Turing: 5376). Per pixel and launch:
 // reads 4 bytes and a mask bit, times (128/112)*(1 + 16/chunk_rows), most of the excess from the cache; writes 4 (up
 // to 3 columns beyond the width too, within the pitch). Preconditions: sides >= 128 and below 2^30.
 extern "C" __global__ void __launch_bounds__(WARP, STREAM_BLOCKS)
