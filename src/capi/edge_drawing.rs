@@ -193,7 +193,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// that way. Those of the reference profile come in the order in which the algorithm draws them.
 ///
 /// `context`: not NULL.
-/// `input`: not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along x and along y.
+/// `input`: not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis.
 /// `params`: NULL for the defaults.
 /// `progress`: NULL for none.
 /// `edges`: NULL when it is not wanted; else ISOLINE_U8, the input's size, memory of its own, host or CUDA: 255 on edges,

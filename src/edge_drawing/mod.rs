@@ -192,6 +192,7 @@ pub fn run(
         return Err(Error::argument("neither an edge map nor segments were asked for; ask for at least one of them"));
     }
     check_shapes(input.shape(), edges.as_ref().map_or(input.shape(), ImageMut::shape))?;
+    check_sides(input.shape())?;
     if let Some(edges) = &edges {
         check_type("edge map", edges, PixelType::U8)?;
     }
@@ -275,6 +276,20 @@ pub fn maps(
     )?;
     report.seconds_total = started.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Refuses sides that the 32 bits of a [`Point`] and of a segment's slice cannot count.
+fn check_sides(shape: [usize; 3]) -> Result<()> {
+    match shape.iter().find(|side| u32::try_from(**side).is_err()) {
+        None => Ok(()),
+        Some(_) => Err(Error::size(format!(
+            "edge drawing takes images of up to {} pixels along every axis, but the size is {} x {} x {}; cut it into parts",
+            u32::MAX,
+            shape[0],
+            shape[1],
+            shape[2]
+        ))),
+    }
 }
 
 /// Runs a job on the context's device; under `auto` what does not fit the GPU goes to the CPU.

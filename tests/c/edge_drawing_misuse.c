@@ -165,6 +165,20 @@ static void images_that_do_not_fit_are_refused(const char *device) {
     end_drawing_job(&good_job);
 }
 
+static void sides_that_points_cannot_count_are_refused(const char *device) {
+    drawing_job work = new_drawing_job(device);
+    const uint64_t far = (uint64_t)1 << 32;
+    const uint64_t sizes[][3] = {{far, 1, 1}, {1, far, 1}, {1, 1, far}};
+    for (size_t i = 0; i < 3; i++) {
+        /* The description is a lie, but must be refused before a pixel is read. */
+        isoline_image input = describe(ISOLINE_U8, sizes[i][0], sizes[i][1], sizes[i][2], work.pixels);
+        REFUSED(isoline_edge_drawing(work.context, &input, NULL, NULL, NULL, &work.segments, NULL),
+                ISOLINE_INVALID_SIZE, "4294967295");
+        CHECK(work.segments == untouched());
+    }
+    end_drawing_job(&work);
+}
+
 static void outputs_of_another_type_are_refused_by_name(const char *device) {
     drawing_job w = new_drawing_job(device);
     float *memory = unwritten(COUNT);
@@ -584,6 +598,7 @@ int main(void) {
     RUN_ON_EACH(structs_without_init_are_refused_before_any_work);
     RUN_ON_EACH(newer_params_are_accepted_while_the_rest_is_zero);
     RUN_ON_EACH(images_that_do_not_fit_are_refused);
+    RUN_ON_EACH(sides_that_points_cannot_count_are_refused);
     RUN_ON_EACH(outputs_of_another_type_are_refused_by_name);
     RUN_ON_EACH(images_that_share_memory_are_refused);
     RUN(cuda_pixels_need_a_cuda_context);

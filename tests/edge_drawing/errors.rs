@@ -134,6 +134,22 @@ fn sizes_and_types_must_fit() {
 }
 
 #[test]
+fn sides_that_points_cannot_count_are_refused() {
+    // One pixel, seen over and over: nothing may be read before the size is refused.
+    let pixel = Array3::<u8>::zeros((1, 1, 1));
+    everywhere(|context, name| {
+        for size in [(1, 1, 1usize << 32), (1, 1 << 32, 1), (1 << 32, 1, 1)] {
+            let mut segments = Segments::new();
+            let input = pixel.broadcast(size).unwrap();
+            let error = edge_drawing::run(context, input.into(), &Params::default(), None, None, Some(&mut segments))
+                .unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidSize, "{name}: {error}");
+            assert!(error.message().contains("4294967295"), "{name}: {error}");
+        }
+    });
+}
+
+#[test]
 fn a_cancelled_call_leaves_map_and_segments_untouched() {
     let input = picture(1, 900, 1100);
     everywhere(|context, name| {
