@@ -129,7 +129,7 @@ pub(super) fn run(
     let segments = match plan.profile {
         _ if !want_segments => None,
         Profile::Reference => Some(linked),
-        Profile::Paper => Some(context.pool().install(|| segments::join(parts))?),
+        Profile::Paper => Some(context.pool().install(|| segments::join(parts, &call.ticker))?),
     };
     Ok((report, segments))
 }

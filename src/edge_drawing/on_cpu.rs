@@ -129,13 +129,18 @@ impl Call<'_> {
         let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..together)
             .map(|_| Scratch { paper: paper::Scratch::new(self.context.scratch()), reference: Default::default() })
             .collect();
+        // The gradients; what follows from them; and for the paper profile's segments those of the edges once more.
+        let passes = match self.plan.profile {
+            Profile::Paper if self.want_segments => 3,
+            Profile::Paper => 1,
+            Profile::Reference => 2,
+        };
         let mut parts = Vec::new();
         let mut segments = Segments::default();
         for first in (0..depth).step_by(together) {
             let batch = &mut scratch[..together.min(depth - first)];
             ticker.section(first / together, depth.div_ceil(together));
-            // The gradients, what follows from them and, in the paper profile, those of the edges once more.
-            ticker.expect(3 * (batch.len() * width * height) as u64);
+            ticker.expect(passes * (batch.len() * width * height) as u64);
             let drawn: Vec<Drawn> = run_with_progress(pool, progress, &ticker, || {
                 let slices = batch.par_iter_mut().with_max_len(1).enumerate();
                 slices
@@ -152,7 +157,8 @@ impl Call<'_> {
                 maps.push(drawn.map);
             }
             if first + maps.len() == depth && self.want_segments && self.plan.profile == Profile::Paper {
-                segments = segments::join(std::mem::take(&mut parts))?;
+                let parts = std::mem::take(&mut parts);
+                segments = run_with_progress(pool, progress, &ticker, || segments::join(parts, &ticker))?;
             }
             if let Some(ImageMut::U8(edges)) = edges {
                 for (index, map) in maps.iter().enumerate() {

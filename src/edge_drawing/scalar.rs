@@ -117,7 +117,7 @@ pub(super) fn gradient(
 /// Step 3, Table I: whether (x, y) is an anchor of the thresholded gradient.
 fn is_anchor(gradient: &Grid<u32>, direction: &Grid<Direction>, plan: &Plan, x: usize, y: usize) -> bool {
     let here = gradient.at(x, y);
-    let scanned = y % plan.scan == 0 || x % plan.scan == 0;
+    let scanned = y.is_multiple_of(plan.scan) || x.is_multiple_of(plan.scan);
     let (dx, dy) = match direction.at(x, y) {
         Direction::Horizontal => (0, 1),
         Direction::Vertical => (1, 0),

@@ -146,13 +146,13 @@ impl Walker<'_> {
             if count.is_multiple_of(WALKS_A_CHECK) {
                 ticker.check()?;
             }
-            self.from(x as usize, y as usize, heading)?;
+            self.one(x as usize, y as usize, heading)?;
         }
         Ok(())
     }
 
     /// One walk, from a pixel that it may enter.
-    fn from(&mut self, mut x: usize, mut y: usize, heading: Heading) -> Result<()> {
+    fn one(&mut self, mut x: usize, mut y: usize, heading: Heading) -> Result<()> {
         let [direction, low, mark] = heading.planes();
         loop {
             let bit = 1u64 << (x % WORD);

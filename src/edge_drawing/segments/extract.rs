@@ -54,8 +54,10 @@ const UPWARD: u8 = 0x0f;
 /// All links of a start are done.
 const ALL: u8 = 0xff;
 
-/// The fewest rows in a band, so that few chains are seen from two bands.
+/// The fewest rows in a band, so that few chains are seen from two bands; and the most, so that a cancel is heard in time
+/// when the bands' segments are joined.
 const LEAST_ROWS: usize = 64;
+const MOST_ROWS: usize = 512;
 /// Bands for each thread, so that a band with many edges does not hold up all.
 const BANDS_A_THREAD: usize = 4;
 
@@ -70,7 +72,7 @@ pub(in super::super) fn extract(
     ticker: &Ticker,
 ) -> Result<Vec<Part>> {
     let arch = Arch::new();
-    let rows = map.height().div_ceil(BANDS_A_THREAD * rayon::current_num_threads()).max(LEAST_ROWS);
+    let rows = map.height().div_ceil(BANDS_A_THREAD * rayon::current_num_threads()).clamp(LEAST_ROWS, MOST_ROWS);
     let starts: Vec<usize> = (0..map.height()).step_by(rows).collect();
     starts
         .into_par_iter()
@@ -156,7 +158,7 @@ impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
                 while bits != 0 {
                     let x = word * WORD + bits.trailing_zeros() as usize;
                     bits &= bits - 1;
-                    self.from_start(&mut band, &mut part, x, y)?;
+                    self.begin_at(&mut band, &mut part, x, y)?;
                 }
             }
         }
@@ -167,7 +169,7 @@ impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
 impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
     /// All segments that begin at (x, y).
     #[inline(always)]
-    fn from_start(&self, band: &mut Band<'_>, part: &mut Part, x: usize, y: usize) -> Result<()> {
+    fn begin_at(&self, band: &mut Band<'_>, part: &mut Part, x: usize, y: usize) -> Result<()> {
         let start = Walker { place: self.map.place(x, y), point: Point { x: x as u32, y: y as u32 } };
         let links = band.links(start.place);
         let Some(rank) = band.candidates.rank(start.place) else { return Ok(()) };
@@ -330,7 +332,7 @@ impl<'a> Band<'a> {
 }
 
 /// Joins parts, in their order, into segments.
-pub(in super::super) fn join(parts: Vec<Part>) -> Result<Segments> {
+pub(in super::super) fn join(parts: Vec<Part>, ticker: &Ticker) -> Result<Segments> {
     let count: usize = parts.iter().map(|part| part.ends.len()).sum();
     let point_count: usize = parts.iter().map(|part| part.points.len()).sum();
     let mut all = Segments::default();
@@ -338,6 +340,7 @@ pub(in super::super) fn join(parts: Vec<Part>) -> Result<Segments> {
     reserve(&mut all.slices, count)?;
     all.offsets.push(0);
     for part in parts {
+        ticker.check()?;
         let base = all.points.len();
         all.offsets.extend(part.ends.iter().map(|end| (base + end) as u64));
         all.slices.extend(part.ends.iter().map(|_| part.slice));
