@@ -132,7 +132,7 @@ if wanted tests rust; then
 fi
 if wanted tests c; then
     for program in "$work"/c/*; do
-        [ -e "$program" ] || continue
+        [ -f "$program" ] || continue
         name=c/$(basename "$program")
         logged "$name" "$program"
         suite "$name" "$(number 'passed,')" "$(number 'failed')" "$(number 'skipped\)')" "$took" "$status"

@@ -53,7 +53,12 @@ build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
     local library=$1 out=$2 source name jobs=()
     shift 2
     mkdir -p "$out"
-    rm -f "$out"/*
+    rm -rf "${out:?}"/*
+    # The drivers of driver.c, which finds them beside itself, under the name that the library looks for first.
+    mkdir -p "$out"/drivers/{whole,lacking}
+    local fake=("$cc" -std=c11 "${strict[@]}" -O1 -shared -fPIC "-Wl,-soname,libcuda.so" "$here/drivers/cuda.c")
+    "${fake[@]}" -o "$out/drivers/whole/libcuda.so" || return 1
+    "${fake[@]}" -DLACKING -o "$out/drivers/lacking/libcuda.so" || return 1
     # shellcheck disable=SC2016 # $ORIGIN is for the loader
     local link=(-L"$library" -lisoline -lpthread -lm -ldl '-Wl,-rpath,$ORIGIN:$ORIGIN/../lib')
     for source in "$here"/*.c "$here"/*.cpp; do

@@ -2,7 +2,7 @@
 
 use super::{FATBINS, LOWEST_ARCHITECTURE, failed, unavailable};
 use crate::device::{DeviceInfo, DeviceKind};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use cudarc::driver::{CudaContext, result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,38 +16,45 @@ const NO_DEVICE_ID: &str = "cuda";
 
 /// The number of devices, or why there are none.
 ///
-/// Only what can change is asked for again: a driver that could not be started may be, later (a GPU that its service
-/// had not set up yet), but a library that was not there is looked for under many names, and so only once in a process.
+/// What cannot change is asked for only once in a process: a library that was not there is looked for under many names,
+/// and one that lacks functions makes cudarc print that it panics. But a driver that could not be started may be, later
+/// (its service had not set up the GPU yet).
 pub(super) fn start() -> Result<u32> {
     static LIBRARY: OnceLock<Result<()>> = OnceLock::new();
-    static COUNT: OnceLock<u32> = OnceLock::new();
-    LIBRARY.get_or_init(find_library).clone()?;
-    if let Some(count) = COUNT.get() {
-        return Ok(*count);
+    static SETTLED: OnceLock<Result<u32>> = OnceLock::new();
+    if let Some(outcome) = SETTLED.get() {
+        return outcome.clone();
     }
-    let count = or_strange_driver(|| {
-        result::init().map_err(|e| match e.0 {
-            CUresult::CUDA_ERROR_NO_DEVICE => unavailable("the NVIDIA driver is there but finds no CUDA device"),
-            _ => unavailable(failed("be started", e).message()),
-        })?;
-        let count = result::device::get_count().map_err(|e| failed("be counted", e))?;
-        if count <= 0 {
-            return Err(unavailable("the NVIDIA driver is there but finds no CUDA device"));
-        }
-        Ok(count as u32)
+    LIBRARY.get_or_init(|| find_library().unwrap_or_else(|Strange| Err(lacking()))).clone()?;
+    match survive(count_devices) {
+        Ok(Err(may_pass)) => Err(may_pass),
+        Ok(Ok(count)) => SETTLED.get_or_init(|| Ok(count)).clone(),
+        Err(Strange) => SETTLED.get_or_init(|| Err(lacking())).clone(),
+    }
+}
+
+/// Starts the driver.
+fn count_devices() -> Result<u32> {
+    let none = || unavailable("the NVIDIA driver is there but finds no CUDA device");
+    result::init().map_err(|e| match e.0 {
+        CUresult::CUDA_ERROR_NO_DEVICE => none(),
+        _ => unavailable(failed("be started", e).message()),
     })?;
-    Ok(*COUNT.get_or_init(|| count))
+    let count = result::device::get_count().map_err(|e| failed("be counted", e))?;
+    u32::try_from(count).ok().filter(|&count| count > 0).ok_or_else(none)
 }
 
 /// Loads the driver's library and sees whether it is new enough.
-fn find_library() -> Result<()> {
-    FATBINS.map_err(|reason| unavailable(format!("built without CUDA: {reason}")))?;
+fn find_library() -> Result<Result<()>, Strange> {
+    if let Err(reason) = FATBINS {
+        return Ok(Err(unavailable(format!("built without CUDA: {reason}"))));
+    }
     // SAFETY: loads libcuda if it is there; no other precondition.
     if !unsafe { sys::is_culib_present() } {
         let library = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
-        return Err(unavailable(format!("no NVIDIA driver found ({library})")));
+        return Ok(Err(unavailable(format!("no NVIDIA driver found ({library})"))));
     }
-    or_strange_driver(|| {
+    survive(|| {
         let mut version = 0;
         // SAFETY: writes one int; may be called before cuInit.
         unsafe { sys::cuDriverGetVersion(&mut version) }
@@ -57,11 +64,17 @@ fn find_library() -> Result<()> {
     })
 }
 
-/// cudarc panics where a driver lacks a symbol; a strange driver must not take the process along.
-fn or_strange_driver<T>(ask: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| {
-        Err(unavailable("the NVIDIA driver lacks functions that CUDA 13.0 has; update it to 580 or newer"))
-    })
+/// A driver that made cudarc panic: it does where a driver lacks a function.
+#[derive(Debug)]
+struct Strange;
+
+/// A strange driver must not take the process along.
+fn survive<T>(ask: impl FnOnce() -> T) -> Result<T, Strange> {
+    catch_unwind(AssertUnwindSafe(ask)).map_err(|_| Strange)
+}
+
+fn lacking() -> Error {
+    unavailable("the NVIDIA driver lacks functions that CUDA 13.0 has; update it to 580 or newer")
 }
 
 fn check_driver(version: i32) -> Result<()> {
@@ -185,11 +198,5 @@ mod tests {
         for index in [count(), u32::MAX as usize, 1 << 32, usize::MAX] {
             assert_eq!(entry(index), None);
         }
-    }
-
-    #[test]
-    fn a_driver_without_a_function_is_no_panic() {
-        let error = or_strange_driver::<()>(|| panic!("as cudarc does")).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::DeviceUnavailable);
     }
 }

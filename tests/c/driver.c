@@ -1,0 +1,236 @@
+/* What the library makes of CUDA drivers: whole, old, broken and lacking ones. They are fakes (drivers/cuda.c), so that any
+ * machine can test them; what a real one computes is tested where there is a GPU. */
+#include "images.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+
+/* Counters of the fake. */
+static int *starts, *opened, *closed;
+
+/* Loads a fake under the name that the library looks for first, so that it finds this one. 0 if this build does not look. */
+static int with_driver(const char *name) {
+    char path[PATH_MAX + 64];
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    if (!CHECK(length > 0)) {
+        return 0;
+    }
+    path[length] = '\0';
+    snprintf(strrchr(path, '/'), 64, "/drivers/%s/libcuda.so", name);
+    void *driver = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!check_that(driver != NULL, __FILE__, __LINE__, "the fake driver cannot be loaded: %s", dlerror())) {
+        return 0;
+    }
+    starts = (int *)dlsym(driver, "fake_starts");
+    opened = (int *)dlsym(driver, "fake_opened");
+    closed = (int *)dlsym(driver, "fake_closed");
+    CHECK(starts != NULL && opened != NULL && closed != NULL);
+    return 1;
+}
+
+static isoline_device told(size_t index) {
+    isoline_device entry;
+    GOOD(isoline_device_init(&entry, sizeof entry));
+    GOOD(isoline_device_info(index, &entry));
+    return entry;
+}
+
+/* The build that tests drivers must have kernels, or it never looks for one. */
+static void probe_build(const char *device) {
+    (void)device;
+    for (size_t index = 1; index < isoline_device_count(); index++) {
+        isoline_device entry = told(index);
+        if (strstr(entry.reason, "built without CUDA") != NULL) {
+            printf("  no tests of drivers: %s\n", entry.reason);
+            test_skipped = 1;
+        }
+    }
+}
+
+/* CUDA is one entry that says `why`; by name it is refused, and auto takes the CPU. */
+static void cuda_is_unusable(const char *why) {
+    CHECK_NUMBER(isoline_device_count(), 2);
+    isoline_device entry = told(1);
+    CHECK_TEXT(entry.id, "cuda");
+    CHECK_NUMBER(entry.usable, 0);
+    CHECK_HAS(entry.reason, why);
+    const char *const texts[] = {"cuda", "cuda:0", "cuda:7"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        isoline_context *context = NULL;
+        REFUSED(isoline_context_new(texts[i], &context), ISOLINE_DEVICE_UNAVAILABLE, why);
+    }
+    isoline_context *context = NULL;
+    GOOD(isoline_context_new("auto", &context));
+    GOOD(isoline_context_device(context, &entry));
+    CHECK_TEXT(entry.id, "cpu");
+    CHECK_HAS(entry.reason, why);
+    isoline_context_free(context);
+    CHECK_NUMBER(*opened, 0);
+}
+
+static void counting_and_refusing_open_no_device(const char *device) {
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    for (int round = 0; round < 100; round++) {
+        isoline_device entry;
+        isoline_context *context = NULL;
+        CHECK_NUMBER(isoline_device_count(), 3);
+        GOOD(isoline_device_init(&entry, sizeof entry));
+        REFUSED(isoline_device_info(3, &entry), ISOLINE_INVALID_ARGUMENT, "less than 3");
+        REFUSED(isoline_context_new("cuda:2", &context), ISOLINE_DEVICE_UNAVAILABLE, "cuda:0 to cuda:1");
+        REFUSED(isoline_context_new("nonsense", &context), ISOLINE_INVALID_ARGUMENT, "nonsense");
+    }
+    CHECK_NUMBER(*starts, 1);
+    CHECK_NUMBER(*opened, 0);
+}
+
+static void an_entry_opens_its_device_only_and_closes_it(const char *device) {
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    isoline_device entry = told(2);
+    CHECK_TEXT(entry.id, "cuda:1");
+    CHECK_TEXT(entry.name, "Fake 1");
+    CHECK_NUMBER(entry.usable, 1);
+    CHECK(entry.compute_major == 9 && entry.compute_minor == 0 && entry.multiprocessors == 132);
+    CHECK_NUMBER(entry.driver_version, 13000);
+    CHECK_NUMBER(entry.free_memory, (uint64_t)5 << 30);
+    CHECK_NUMBER(entry.total_memory, (uint64_t)7 << 30);
+    CHECK_NUMBER(*opened, 1);
+    CHECK_NUMBER(*closed, 1);
+}
+
+static void a_context_opens_its_device_once(const char *device) {
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    const char *const texts[][2] = {{"cuda:1", "cuda:1"}, {"cuda", "cuda:0"}, {"auto", "cuda:0"}};
+    for (int i = 0; i < 3; i++) {
+        isoline_context *context = open_context(texts[i][0]);
+        isoline_device entry = told(0);
+        GOOD(isoline_context_device(context, &entry));
+        CHECK_TEXT(entry.id, texts[i][1]);
+        isoline_context_free(context);
+        CHECK_NUMBER(*opened, i + 1);
+        CHECK_NUMBER(*closed, i + 1);
+    }
+}
+
+static void an_old_driver_is_named(const char *device) {
+    (void)device;
+    setenv("FAKE_VERSION", "12080", 1);
+    if (with_driver("whole")) {
+        cuda_is_unusable("supports CUDA 12.8");
+        CHECK_NUMBER(*starts, 0);
+    }
+}
+
+static void a_driver_that_lacks_functions_is_survived(const char *device) {
+    (void)device;
+    /* The function that is missing is told on stderr too; it needs no backtrace there. */
+    setenv("RUST_BACKTRACE", "0", 1);
+    if (with_driver("lacking")) {
+        cuda_is_unusable("lacks functions");
+    }
+}
+
+static void a_driver_without_devices_says_so(const char *device) {
+    (void)device;
+    setenv("FAKE_COUNT", "0", 1);
+    if (with_driver("whole")) {
+        cuda_is_unusable("finds no CUDA device");
+    }
+}
+
+static void a_driver_that_cannot_start_may_later(const char *device) {
+    (void)device;
+    const char *const results[][2] = {{"100", "finds no CUDA device"}, {"802", "FAKE_ERROR"}};
+    if (!with_driver("whole")) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        setenv("FAKE_INIT", results[i][0], 1);
+        cuda_is_unusable(results[i][1]);
+    }
+    unsetenv("FAKE_INIT");
+    CHECK_NUMBER(isoline_device_count(), 3);
+    isoline_context_free(open_context("cuda:0"));
+}
+
+/* Both devices are listed, each with the reason; no context can be had on them. */
+static void devices_are_unusable(const char *why) {
+    CHECK_NUMBER(isoline_device_count(), 3);
+    for (size_t index = 1; index < 3; index++) {
+        isoline_device entry = told(index);
+        CHECK_NUMBER(entry.usable, 0);
+        CHECK_HAS(entry.reason, why);
+        CHECK_HAS(entry.name, "Fake");
+        CHECK_NUMBER(entry.total_memory, (uint64_t)8 << 30);
+        CHECK_NUMBER(entry.free_memory, 0);
+    }
+    isoline_context *context = NULL;
+    REFUSED(isoline_context_new("cuda:1", &context), ISOLINE_DEVICE_UNAVAILABLE, why);
+    REFUSED(isoline_context_new("cuda", &context), ISOLINE_DEVICE_UNAVAILABLE, why);
+    GOOD(isoline_context_new("auto", &context));
+    isoline_device entry = told(0);
+    GOOD(isoline_context_device(context, &entry));
+    CHECK_TEXT(entry.id, "cpu");
+    isoline_context_free(context);
+    CHECK_NUMBER(*opened, 0);
+}
+
+static void a_card_without_kernels_is_not_opened(const char *device) {
+    (void)device;
+    setenv("FAKE_MAJOR", "5", 1);
+    if (with_driver("whole")) {
+        devices_are_unusable("no kernel image for the card");
+    }
+}
+
+static void a_device_that_cannot_be_opened_says_why(const char *device) {
+    (void)device;
+    setenv("FAKE_RETAIN", "2", 1);
+    if (with_driver("whole")) {
+        devices_are_unusable("out of memory");
+    }
+}
+
+static void kernels_that_cannot_be_loaded_are_told(const char *device) {
+    (void)device;
+    setenv("FAKE_LOAD", "209", 1);
+    if (!with_driver("whole")) {
+        return;
+    }
+    isoline_context *context = NULL;
+    REFUSED(isoline_context_new("cuda:0", &context), ISOLINE_DEVICE_UNAVAILABLE, "no kernel image");
+    REFUSED(isoline_context_new("cuda", &context), ISOLINE_DEVICE_UNAVAILABLE, "no kernel image");
+    CHECK_NUMBER(*opened, *closed);
+    context = open_context("auto");
+    isoline_device entry = told(0);
+    GOOD(isoline_context_device(context, &entry));
+    CHECK_TEXT(entry.id, "cpu");
+    isoline_context_free(context);
+}
+
+int main(void) {
+    if (in_child(probe_build, "cuda") == EXIT_SKIPPED) {
+        /* One test that is always there: a build without CUDA has none of the others. */
+        run_test("probe_build", probe_build, "cuda");
+        return summary();
+    }
+    RUN_ON(counting_and_refusing_open_no_device, "fake");
+    RUN_ON(an_entry_opens_its_device_only_and_closes_it, "fake");
+    RUN_ON(a_context_opens_its_device_once, "fake");
+    RUN_ON(an_old_driver_is_named, "fake");
+    RUN_ON(a_driver_that_lacks_functions_is_survived, "fake");
+    RUN_ON(a_driver_without_devices_says_so, "fake");
+    RUN_ON(a_driver_that_cannot_start_may_later, "fake");
+    RUN_ON(a_card_without_kernels_is_not_opened, "fake");
+    RUN_ON(a_device_that_cannot_be_opened_says_why, "fake");
+    RUN_ON(kernels_that_cannot_be_loaded_are_told, "fake");
+    return summary();
+}

@@ -1,0 +1,144 @@
+/*
+ * A CUDA driver that there is none behind: as much of it as finding and opening a device takes. Environment variables
+ * say how it misbehaves, so that a machine without a GPU can test what the library makes of it.
+ *
+ * FAKE_VERSION  the CUDA version that it supports (default 13000)     FAKE_INIT    what cuInit returns (default 0)
+ * FAKE_COUNT    devices (default 2)                                   FAKE_MAJOR   compute capability FAKE_MAJOR.0 (9)
+ * FAKE_RETAIN   what opening a device returns (default 0)             FAKE_LOAD    what loading kernels returns (0)
+ *
+ * With -DLACKING it has nothing but its version.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int cuDriverGetVersion(int *version);
+int cuInit(unsigned flags);
+int cuDeviceGetCount(int *count);
+int cuDeviceGet(int *device, int index);
+int cuDeviceGetName(char *name, int size, int device);
+int cuDeviceTotalMem_v2(size_t *bytes, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuDevicePrimaryCtxRelease_v2(int device);
+int cuCtxSetCurrent(void *context);
+int cuCtxGetCurrent(void **context);
+int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes);
+int cuModuleLoadData(void **module, const void *image);
+int cuModuleUnload(void *module);
+int cuGetErrorName(int error, const char **name);
+int cuGetErrorString(int error, const char **text);
+/* How often the driver was started, and devices were opened and closed. */
+extern int fake_starts, fake_opened, fake_closed;
+int fake_starts, fake_opened, fake_closed;
+
+static int number(const char *variable, int otherwise) {
+    const char *text = getenv(variable);
+    return text == NULL ? otherwise : atoi(text);
+}
+
+int cuDriverGetVersion(int *version) {
+    *version = number("FAKE_VERSION", 13000);
+    return 0;
+}
+
+#ifndef LACKING
+enum {
+    /* As cuda.h numbers them. */
+    MULTIPROCESSOR_COUNT = 16,
+    COMPUTE_CAPABILITY_MAJOR = 75,
+    COMPUTE_CAPABILITY_MINOR = 76,
+};
+static int place_of_a_context, place_of_a_module;
+
+int cuInit(unsigned flags) {
+    (void)flags;
+    fake_starts++;
+    return number("FAKE_INIT", 0);
+}
+
+int cuDeviceGetCount(int *count) {
+    *count = number("FAKE_COUNT", 2);
+    return 0;
+}
+
+int cuDeviceGet(int *device, int index) {
+    *device = index;
+    return 0;
+}
+
+int cuDeviceGetName(char *name, int size, int device) {
+    snprintf(name, (size_t)size, "Fake %d", device);
+    return 0;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    *bytes = (size_t)8 << 30;
+    return 0;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    (void)device;
+    *value = attribute == COMPUTE_CAPABILITY_MAJOR   ? number("FAKE_MAJOR", 9)
+             : attribute == COMPUTE_CAPABILITY_MINOR ? 0
+             : attribute == MULTIPROCESSOR_COUNT     ? 132
+                                                     : 1;
+    return 0;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+    int result = number("FAKE_RETAIN", 0);
+    (void)device;
+    if (result == 0) {
+        fake_opened++;
+        *context = &place_of_a_context;
+    }
+    return result;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    (void)device;
+    fake_closed++;
+    return 0;
+}
+
+int cuCtxSetCurrent(void *context) {
+    (void)context;
+    return 0;
+}
+
+int cuCtxGetCurrent(void **context) {
+    *context = NULL;
+    return 0;
+}
+
+int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
+    *free_bytes = (size_t)5 << 30;
+    *total_bytes = (size_t)7 << 30;
+    return 0;
+}
+
+int cuModuleLoadData(void **module, const void *image) {
+    (void)image;
+    *module = &place_of_a_module;
+    return number("FAKE_LOAD", 0);
+}
+
+int cuModuleUnload(void *module) {
+    (void)module;
+    return 0;
+}
+
+int cuGetErrorName(int error, const char **name) {
+    (void)error;
+    *name = "FAKE_ERROR";
+    return 0;
+}
+
+int cuGetErrorString(int error, const char **text) {
+    (void)error;
+    *text = "an error that was asked for";
+    return 0;
+}
+#endif
