@@ -154,7 +154,7 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
      * open, and the recorder knows only the last.
      */
     private static void record(EdgeDrawingSettings settings) {
-        if (!IJ.recording()) {
+        if (!Recorder.record) {
             return;
         }
         Recorder.setCommand(EdgeDrawingPlugin.COMMAND + "...");

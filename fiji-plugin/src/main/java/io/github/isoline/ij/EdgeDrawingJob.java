@@ -27,7 +27,6 @@ final class EdgeDrawingJob extends StackJob {
     private RoiManager manager;
     private byte[][] edges;
     private List<Roi> rois = Collections.emptyList();
-    private List<Roi> fileRois = Collections.emptyList();
 
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings) {
         this(image, settings, DEFAULT_CALL_BYTES);
@@ -141,11 +140,7 @@ final class EdgeDrawingJob extends StackJob {
     @Override
     ImagePlus end(Progress progress) throws BadInput, IsolineException {
         if (settings.roiManager || settings.overlay) {
-            rois = new SegmentRois(image, settings).of(segments, (int) settings.mostRois);
-        }
-        if (!settings.roiFile.isEmpty()) {
-            // A file has room for all of them.
-            fileRois = new SegmentRois(image, settings).of(segments, Integer.MAX_VALUE);
+            rois = new SegmentRois(image, settings).longest(segments, (int) settings.mostRois);
         }
         if (!settings.edgeMap) {
             return null;
@@ -169,14 +164,15 @@ final class EdgeDrawingJob extends StackJob {
 
     @Override
     void deliver() throws BadInput, IsolineException {
+        if (!settings.roiFile.isEmpty()) {
+            // First, since it is the one that can fail.
+            RoiOutput.save(new SegmentRois(image, settings), segments, settings.roiFile);
+        }
         if (settings.overlay) {
             RoiOutput.addToOverlay(image, rois);
         }
         if (settings.roiManager) {
             RoiOutput.addTo(manager, image, rois);
-        }
-        if (!settings.roiFile.isEmpty()) {
-            RoiOutput.save(fileRois, settings.roiFile);
         }
         if (settings.resultsTable) {
             SegmentTable.append(image, segments);

@@ -1,21 +1,26 @@
 package io.github.isoline.ij;
 
+import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.ImageCanvas;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.io.RoiEncoder;
 import ij.plugin.frame.RoiManager;
+import io.github.isoline.IsolineException;
 import java.awt.EventQueue;
 import java.awt.GraphicsEnvironment;
 import java.awt.HeadlessException;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
-import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
@@ -93,22 +98,42 @@ final class RoiOutput {
         image.setOverlay(extended);
     }
 
-    /** Writes the selections as the ROI Manager's own "Save..." does. */
-    static void save(List<Roi> rois, String path) throws BadInput {
-        File file = new File(path);
-        try (ZipOutputStream zip =
-                        new ZipOutputStream(
-                                new BufferedOutputStream(Files.newOutputStream(file.toPath())));
-                DataOutputStream out = new DataOutputStream(zip)) {
-            RoiEncoder encoder = new RoiEncoder(out);
-            for (Roi roi : rois) {
-                zip.putNextEntry(new ZipEntry(roi.getName() + ".roi"));
-                encoder.write(roi);
-                out.flush();
-            }
+    /**
+     * Writes all segments as the ROI Manager's own "Save..." does; the file is there only when it
+     * is whole.
+     */
+    static void save(SegmentRois rois, SegmentList segments, String path)
+            throws BadInput, IsolineException {
+        IJ.showStatus("Writing " + segments.count() + " segments (Esc cancels)");
+        Path file = Paths.get(path).toAbsolutePath();
+        Path part = file.resolveSibling(file.getFileName() + ".part");
+        try {
+            write(rois, segments, part);
+            Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
             throw new BadInput(
                     "The file " + file + " for the segments cannot be written: " + e + ".");
+        } finally {
+            // Still there if something went wrong.
+            part.toFile().delete();
+        }
+    }
+
+    private static void write(SegmentRois rois, SegmentList segments, Path file)
+            throws IOException, IsolineException {
+        try (ZipOutputStream zip =
+                        new ZipOutputStream(new BufferedOutputStream(Files.newOutputStream(file)));
+                DataOutputStream out = new DataOutputStream(zip)) {
+            // Very many small files: trying hard would take minutes and save little.
+            zip.setLevel(Deflater.BEST_SPEED);
+            RoiEncoder encoder = new RoiEncoder(out);
+            rois.all(
+                    segments,
+                    roi -> {
+                        zip.putNextEntry(new ZipEntry(roi.getName() + ".roi"));
+                        encoder.write(roi);
+                        out.flush();
+                    });
         }
     }
 

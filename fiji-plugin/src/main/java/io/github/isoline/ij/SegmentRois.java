@@ -7,6 +7,7 @@ import ij.gui.PolygonRoi;
 import ij.gui.Roi;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Segments;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -39,36 +40,76 @@ final class SegmentRois {
         hyperstack = image.isHyperStack() || image.getNChannels() > 1;
     }
 
+    /** What is done with one selection. */
+    @FunctionalInterface
+    interface Taker {
+        void take(Roi roi) throws IOException;
+    }
+
     /**
      * The longest segments as selections, in their own order, named by their number among all.
      *
      * @param most how many at most; of the shortest that still count, the first
      */
-    List<Roi> of(SegmentList list, int most) throws IsolineException {
+    List<Roi> longest(SegmentList list, int most) throws IsolineException {
         int least = list.leastPoints(most);
         int[] longer = {0};
         list.forEach(
                 (number, segments, at, index) ->
                         longer[0] += segments.pointCount(at) > least ? 1 : 0);
         int[] room = {most - longer[0]};
-        int digits = Math.max(LEAST_DIGITS, Integer.toString(list.count()).length());
         List<Roi> rois = new ArrayList<>(Math.min(most, list.count()));
         list.forEach(
                 (number, segments, at, index) -> {
                     int points = segments.pointCount(at);
                     if (points > least || points == least && room[0]-- > 0) {
-                        Roi roi = shape(segments, at);
-                        roi.setName(name(number, digits, index));
-                        roi.setStrokeColor(SegmentColours.of(number));
-                        roi.setProperty(PROPERTY, EDGE_DRAWING);
-                        place(roi, index);
-                        rois.add(roi);
+                        rois.add(roi(list, number, segments, at, index));
                     }
-                    if (number % GLANCE == 0 && IJ.escapePressed()) {
-                        throw IsolineException.cancelled();
-                    }
+                    glance(number, list.count());
                 });
         return rois;
+    }
+
+    /**
+     * Makes every segment a selection, one after the other: all at once would need much memory.
+     *
+     * @throws IOException the taker's own
+     */
+    void all(SegmentList list, Taker taker) throws IsolineException, IOException {
+        IOException[] thrown = {null};
+        list.forEach(
+                (number, segments, at, index) -> {
+                    if (thrown[0] == null) {
+                        try {
+                            taker.take(roi(list, number, segments, at, index));
+                        } catch (IOException e) {
+                            thrown[0] = e;
+                        }
+                    }
+                    glance(number, list.count());
+                });
+        if (thrown[0] != null) {
+            throw thrown[0];
+        }
+    }
+
+    private Roi roi(SegmentList list, int number, Segments segments, int at, int index) {
+        int digits = Math.max(LEAST_DIGITS, Integer.toString(list.count()).length());
+        Roi roi = shape(segments, at);
+        roi.setName(name(number, digits, index));
+        roi.setStrokeColor(SegmentColours.of(number));
+        roi.setProperty(PROPERTY, EDGE_DRAWING);
+        place(roi, index);
+        return roi;
+    }
+
+    private static void glance(int number, int all) throws IsolineException {
+        if (number % GLANCE == 0) {
+            IJ.showProgress(number, all);
+            if (IJ.escapePressed()) {
+                throw IsolineException.cancelled();
+            }
+        }
     }
 
     private Roi shape(Segments segments, int at) {

@@ -32,7 +32,8 @@ final class SegmentTable {
         boolean hyperstack = image.isHyperStack() || image.getNChannels() > 1;
         list.forEach(
                 (number, segments, at, index) -> {
-                    table.addRow();
+                    // addRow() came only with ImageJ 1.53d.
+                    table.incrementCounter();
                     table.addLabel(image.getTitle());
                     table.addValue(SEGMENT, number + 1);
                     if (hyperstack) {

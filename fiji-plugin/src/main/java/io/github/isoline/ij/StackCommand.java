@@ -59,14 +59,16 @@ abstract class StackCommand implements PlugIn {
             throw new BadInput(
                     "\"" + image.getTitle() + "\" is in use by another command; wait for its end.");
         }
+        ImagePlus made;
         try {
             IJ.resetEscape();
-            result = job.run(new StatusBar(job.context().device()));
+            made = job.run(new StatusBar(job.context().device()));
         } finally {
             image.unlock();
         }
-        IJ.showProgress(1.0);
         job.deliver();
+        result = made;
+        IJ.showProgress(1.0);
         show(tell(job));
     }
 
