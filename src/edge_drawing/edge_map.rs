@@ -145,16 +145,16 @@ const BYTES: [[u8; 8]; 256] = {
 pub(super) struct Ranks<'a> {
     map: &'a EdgeMap,
     /// Edge pixels before each word.
-    before: Vec<u32>,
+    before: Vec<usize>,
 }
 
 impl<'a> Ranks<'a> {
     pub(super) fn new(map: &'a EdgeMap) -> Result<Self> {
-        let mut before: Vec<u32> = zeroed(map.words.len())?;
+        let mut before: Vec<usize> = zeroed(map.words.len())?;
         let mut count = 0;
         for (before, word) in before.iter_mut().zip(&map.words) {
             *before = count;
-            count += word.count_ones();
+            count += word.count_ones() as usize;
         }
         Ok(Self { map, before })
     }
@@ -163,6 +163,6 @@ impl<'a> Ranks<'a> {
     #[inline(always)]
     pub(super) fn at(&self, place: usize) -> usize {
         let [word, bit] = [place / WORD, place % WORD];
-        self.before[word] as usize + (self.map.words[word] & ((1 << bit) - 1)).count_ones() as usize
+        self.before[word] + (self.map.words[word] & ((1 << bit) - 1)).count_ones() as usize
     }
 }

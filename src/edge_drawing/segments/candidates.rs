@@ -23,7 +23,7 @@ pub(super) struct Candidates {
     /// do not count, only those that are linked to, or are, pixels of chains long enough.
     starts: Vec<u64>,
     /// Starts before each word.
-    before: Vec<u32>,
+    before: Vec<usize>,
     /// Pixels of two links of chains long enough, from the row above the band on; `None` where all chains count.
     between: Option<Plane>,
 }
@@ -67,7 +67,7 @@ impl Candidates {
         let mut count = 0;
         for (before, word) in before.iter_mut().zip(&starts) {
             *before = count;
-            count += word.count_ones();
+            count += word.count_ones() as usize;
         }
         Ok(Self { stride, first_word: map.first_word(rows.start), starts, before, between })
     }
@@ -75,7 +75,7 @@ impl Candidates {
     /// How many starts there are.
     pub(super) fn count(&self) -> usize {
         let last = self.starts.len() - 1;
-        self.before[last] as usize + self.starts[last].count_ones() as usize
+        self.before[last] + self.starts[last].count_ones() as usize
     }
 
     /// The starts of word `index` of the band.
@@ -89,7 +89,7 @@ impl Candidates {
     pub(super) fn rank(&self, place: usize) -> Option<usize> {
         let (word, bit) = ((place / WORD).wrapping_sub(self.first_word), place % WORD);
         let starts = self.starts.get(word)?;
-        Some(self.before[word] as usize + (starts & ((1 << bit) - 1)).count_ones() as usize)
+        Some(self.before[word] + (starts & ((1 << bit) - 1)).count_ones() as usize)
     }
 
     /// The neighbours of a start over which chains long enough may go.
