@@ -3,8 +3,9 @@
 //! cuda:N) and `ISOLINE_BENCH_JSON` say the same.
 //!
 //! Every number is a median after a warm-up. "ms" is the iterations alone: on CUDA the kernels, between CUDA events,
-//! with input and output resident; on the CPU the call less a call with 0 iterations. "call ms" is the whole call, host
-//! memory to host memory.
+//! with input and output resident; on the CPU what as many iterations more add to the call. "call ms" is the whole call,
+//! host memory to host memory. The rates are pixel updates: "alone" of the iterations, "call" of the whole call, which is
+//! what a program gets.
 #![allow(missing_docs)]
 
 use isoline::edge_strength::{self, Mode, Params, Variant};
@@ -119,8 +120,16 @@ struct Line {
 }
 
 impl Line {
+    fn updates(&self) -> f64 {
+        (self.side * self.side) as f64 * self.iterations as f64
+    }
+
     fn updates_per_second(&self) -> f64 {
-        (self.side * self.side) as f64 * self.iterations as f64 / self.seconds
+        self.updates() / self.seconds
+    }
+
+    fn updates_per_second_call(&self) -> Option<f64> {
+        self.seconds_call.map(|seconds| self.updates() / seconds)
     }
 }
 
@@ -144,15 +153,15 @@ impl Bench {
         let mut resident = self.cuda.as_ref().map(|cuda| Resident::new(cuda, &input)).transpose()?;
         let mut lines = vec![self.scalar(picture_name, &input, &mut output)?];
         for &iterations in counts {
-            let nothing = repeat(|| call(&self.cpu, &input, &mut output, &with(Variant::Fused, 0)))?;
             let whole = repeat(|| call(&self.cpu, &input, &mut output, &with(Variant::Fused, iterations)))?;
+            let twice = repeat(|| call(&self.cpu, &input, &mut output, &with(Variant::Fused, 2 * iterations)))?;
             let mut line = Line {
                 device: "cpu".into(),
                 variant: "fused",
                 picture: picture_name,
                 side,
                 iterations,
-                seconds: whole - nothing,
+                seconds: twice - whole,
                 seconds_call: Some(whole),
                 note: String::new(),
             };
@@ -209,26 +218,29 @@ impl Bench {
     fn print(&mut self, lines: &[Line]) {
         let scalar = lines[0].updates_per_second();
         println!("\n{} {side}x{side}", lines[0].picture, side = lines[0].side);
-        println!("  device  variant   iterations          ms     call ms   10^9 updates/s   x scalar   x shared");
+        println!("                                                          10^9 updates/s");
+        println!("  device  variant   iterations          ms     call ms     alone      call   x scalar   x shared");
         for line in lines {
             let shared = lines.iter().find(|other| other.variant == "shared" && other.iterations == line.iterations);
             let on_gpu = shared.filter(|shared| shared.device == line.device);
             let text = |value: Option<f64>, digits| value.map_or("-".into(), |value| format!("{value:.digits$}"));
             println!(
-                "  {:<7} {:<9} {:>10} {:>11.3} {:>11} {:>16.3} {:>10.1} {:>10}   {}",
+                "  {:<7} {:<9} {:>10} {:>11.3} {:>11} {:>9.3} {:>9} {:>10.1} {:>10}   {}",
                 line.device,
                 line.variant,
                 line.iterations,
                 line.seconds * 1e3,
                 text(line.seconds_call.map(|seconds| seconds * 1e3), 3),
                 line.updates_per_second() * 1e-9,
+                text(line.updates_per_second_call().map(|rate| rate * 1e-9), 3),
                 line.updates_per_second() / scalar,
                 text(on_gpu.map(|shared| shared.seconds / line.seconds), 2),
                 line.note
             );
             self.records.push(format!(
                 "{{\"what\": \"iterations\", \"device\": \"{}\", \"variant\": \"{}\", \"picture\": \"{}\", \"side\": {}, \
-                 \"iterations\": {}, \"seconds\": {:.9}, \"seconds_call\": {}, \"updates_per_second\": {:.4e}}}",
+                 \"iterations\": {}, \"seconds\": {:.9}, \"seconds_call\": {}, \"updates_per_second\": {:.4e}, \
+                 \"updates_per_second_call\": {}}}",
                 line.device,
                 line.variant,
                 line.picture,
@@ -236,7 +248,8 @@ impl Bench {
                 line.iterations,
                 line.seconds,
                 line.seconds_call.map_or("null".into(), |seconds| format!("{seconds:.9}")),
-                line.updates_per_second()
+                line.updates_per_second(),
+                line.updates_per_second_call().map_or("null".into(), |rate| format!("{rate:.4e}"))
             ));
         }
     }

@@ -14,7 +14,6 @@ use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use std::ops::Range;
 use std::time::Instant;
 
 /// From this many pixels on a slice occupies all cores by itself; smaller ones are computed side by side.
