@@ -102,7 +102,7 @@ struct Call<'a> {
 struct Scratch<'a, G> {
     paper: paper::Scratch<'a>,
     /// Holds the edge map as well.
-    reference: reference::Scratch<G>,
+    reference: reference::Scratch<'a, G>,
 }
 
 /// What one slice comes to, beside the edge map in its scratch memory.
@@ -126,8 +126,9 @@ impl Call<'_> {
         let ticker = Ticker::new("edge drawing");
         let [width, height, depth] = self.shape;
         let together = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
+        let home = self.context.scratch();
         let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..together)
-            .map(|_| Scratch { paper: paper::Scratch::new(self.context.scratch()), reference: Default::default() })
+            .map(|_| Scratch { paper: paper::Scratch::new(home), reference: reference::Scratch::new(home) })
             .collect();
         // The gradients; what follows from them; and for the paper profile's segments those of the edges once more.
         let passes = match self.plan.profile {

@@ -27,8 +27,8 @@ mod walk;
 use super::front::{self, Border, Pixel, Source};
 use super::prepare::Plan;
 use super::segments::{Point, Segments};
+use crate::device::{self, Lent};
 use crate::error::{Error, Result};
-use crate::image::zeroed;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 
@@ -43,7 +43,7 @@ const LEAST_LENGTH: usize = 3;
 ///
 /// The gradient is 0 where it is below the threshold and on the outermost pixels, which ends every walk there: no walk
 /// leaves the image, and needs no test for it.
-pub(super) trait Word: Copy + bytemuck::Zeroable + Send + Sync {
+pub(super) trait Word: bytemuck::Pod + Send + Sync {
     /// Set where |gx| ≥ |gy|.
     const VERTICAL: u32;
     /// The bits of |gx| + |gy|, [`GRADIENT_SHIFT`] up.
@@ -106,37 +106,57 @@ fn gradient<W: Word>(word: W) -> u32 {
     (word.bits() & W::GRADIENT) >> GRADIENT_SHIFT
 }
 
-/// The memory that a slice takes, to be used again for the next one.
-#[derive(Debug)]
-pub(super) struct Scratch<W> {
-    words: Vec<W>,
-    anchors: anchors::Lists,
+/// The memory that a slice takes, to be used again for the next one. The larger part is borrowed from a context, which keeps
+/// it between calls.
+pub(super) struct Scratch<'a, W> {
+    home: &'a device::Scratch,
+    words: Option<Lent<'a>>,
+    /// How many words there are: borrowed memory may be larger.
+    count: usize,
+    anchors: anchors::Lists<'a>,
     trees: Trees,
+    word: std::marker::PhantomData<W>,
 }
 
-impl<W> Default for Scratch<W> {
-    fn default() -> Self {
-        Self { words: Vec::new(), anchors: anchors::Lists::default(), trees: Trees::default() }
-    }
-}
-
-impl<W: bytemuck::Zeroable> Scratch<W> {
-    /// The words of a slice of `count` pixels, rows packed.
-    pub(super) fn words(&mut self, count: usize) -> Result<&mut [W]> {
-        if self.words.len() != count {
-            // The old words go before the new ones come.
-            self.words = Vec::new();
-            self.words = zeroed(count)?;
+impl<'a, W: Word> Scratch<'a, W> {
+    pub(super) fn new(home: &'a device::Scratch) -> Self {
+        Self {
+            home,
+            words: None,
+            count: 0,
+            anchors: anchors::Lists::new(home),
+            trees: Trees::default(),
+            word: std::marker::PhantomData,
         }
-        Ok(&mut self.words)
     }
-}
 
-impl<W: Word> Scratch<W> {
+    /// The words of a slice of `count` pixels, rows packed; they hold what is left over.
+    pub(super) fn words(&mut self, count: usize) -> Result<&mut [W]> {
+        let floats = lent(&mut self.words, self.home, (count * size_of::<W>()).div_ceil(size_of::<f32>()))?;
+        self.count = count;
+        Ok(&mut bytemuck::cast_slice_mut(floats)[..count])
+    }
+
+    fn parts(&mut self) -> (&mut [W], &mut anchors::Lists<'a>, &mut Trees) {
+        let floats = self.words.as_mut().map_or(&mut [][..], |words| &mut words[..]);
+        (&mut bytemuck::cast_slice_mut(floats)[..self.count], &mut self.anchors, &mut self.trees)
+    }
+
     /// Writes row `y` of the edge map of the slice that was drawn last.
     pub(super) fn write_row(&self, y: usize, row: &mut [u8]) {
-        edge_map(&self.words[y * row.len()..][..row.len()], row);
+        let floats = self.words.as_ref().map_or(&[][..], |words| &words[..]);
+        edge_map(&bytemuck::cast_slice::<f32, W>(floats)[y * row.len()..][..row.len()], row);
     }
+}
+
+/// At least `count` floats of any value in `place`, borrowed from `home` where those there are too few.
+fn lent<'p, 'a>(place: &'p mut Option<Lent<'a>>, home: &'a device::Scratch, count: usize) -> Result<&'p mut [f32]> {
+    if place.as_ref().is_none_or(|lent| lent.len() < count) {
+        // The old ones go back before the new ones come.
+        *place = None;
+        *place = Some(home.lend(count)?);
+    }
+    Ok(place.as_mut().map_or(&mut [], |lent| &mut lent[..]))
 }
 
 /// What the walks of one anchor are kept in.
@@ -158,7 +178,7 @@ pub(super) fn draw<P>(
     source: &impl Source<P>,
     plan: &Plan,
     slice: u32,
-    scratch: &mut Scratch<P::Gradient>,
+    scratch: &mut Scratch<'_, P::Gradient>,
     ticker: &Ticker,
     segments: &mut Segments,
 ) -> Result<()>
@@ -175,7 +195,8 @@ where
         // Anchors that stand out by any amount need not know by how much.
         clear_below: plan.anchor == 0,
     };
-    scratch.anchors.mark(source, &rule, plan, &mut scratch.words, ticker)?;
+    let (words, anchors, _) = scratch.parts();
+    anchors.mark(source, &rule, plan, words, ticker)?;
     link_listed(plan, width, slice, scratch, ticker, segments)
 }
 
@@ -185,17 +206,16 @@ pub(super) fn link<W: Word>(
     plan: &Plan,
     width: usize,
     slice: u32,
-    scratch: &mut Scratch<W>,
+    scratch: &mut Scratch<'_, W>,
     ticker: &Ticker,
     segments: &mut Segments,
     edges: Option<&mut [u8]>,
 ) -> Result<()> {
-    scratch.anchors.list(&scratch.words, width).map_err(no_memory)?;
+    let (words, anchors, _) = scratch.parts();
+    anchors.list(words, width)?;
     link_listed(plan, width, slice, scratch, ticker, segments)?;
     if let Some(edges) = edges {
-        const CHUNK: usize = 1 << 16;
-        let chunks = scratch.words.par_chunks(CHUNK).zip(edges.par_chunks_mut(CHUNK));
-        chunks.for_each(|(words, edges)| edge_map(words, edges));
+        edges.par_chunks_mut(width).enumerate().for_each(|(y, row)| scratch.write_row(y, row));
     }
     Ok(())
 }
@@ -205,23 +225,19 @@ fn link_listed<W: Word>(
     plan: &Plan,
     width: usize,
     slice: u32,
-    scratch: &mut Scratch<W>,
+    scratch: &mut Scratch<'_, W>,
     ticker: &Ticker,
     segments: &mut Segments,
 ) -> Result<()> {
-    let Scratch { words, anchors, trees } = scratch;
-    anchors.sort().map_err(no_memory)?;
+    let (words, anchors, trees) = scratch.parts();
+    let anchors = anchors.sort(words)?;
     let mut added = Ok(());
-    walk::link(words, width, plan.min_length.max(LEAST_LENGTH), anchors.sorted(), trees, ticker, |pixels, words| {
+    walk::link(words, width, plan.min_length.max(LEAST_LENGTH), anchors, trees, ticker, |pixels, words| {
         if added.is_ok() {
             added = add(segments, pixels, words, width, plan.unit, slice);
         }
     })?;
     added.map_err(no_memory_for_segments)
-}
-
-fn no_memory(_: std::collections::TryReserveError) -> Error {
-    Error::memory("no memory for the list of anchors; use a smaller image or a higher gradient threshold")
 }
 
 fn no_memory_for_segments(_: std::collections::TryReserveError) -> Error {

@@ -11,8 +11,8 @@ use ndarray::s;
 use rayon::prelude::*;
 
 /// What the host needs to link one slice.
-struct Desk<W> {
-    scratch: Scratch<W>,
+struct Desk<'a, W> {
+    scratch: Scratch<'a, W>,
     segments: Segments,
     edges: Vec<u8>,
 }
@@ -29,7 +29,7 @@ impl Call<'_, '_, '_, '_> {
         let mut slots = self.slots(self.context.pool().current_num_threads())?;
         for _ in &slots {
             let edges = zeroed(if edges.is_some() { pixels } else { 0 })?;
-            desks.push(Desk::<W> { scratch: Scratch::default(), segments: Segments::default(), edges });
+            desks.push(Desk::<W> { scratch: Scratch::new(self.context.scratch()), segments: Segments::default(), edges });
         }
         let mut all = Segments::default();
         for first in (0..self.count).step_by(slots.len()) {
@@ -61,7 +61,7 @@ impl Call<'_, '_, '_, '_> {
     }
 
     /// Downloads the working map, rows packed.
-    fn fetch<W: Word + bytemuck::Pod>(&mut self, slot: &mut Slot, desk: &mut Desk<W>, slice: usize) -> Result<()> {
+    fn fetch<W: Word + bytemuck::Pod>(&mut self, slot: &mut Slot, desk: &mut Desk<'_, W>, slice: usize) -> Result<()> {
         self.wait(slot, slice)?;
         let layout = &self.layout;
         let words = desk.scratch.words(layout.width * layout.height)?;
@@ -78,7 +78,7 @@ impl Call<'_, '_, '_, '_> {
     }
 
     /// Links slices side by side, the first of which is `first`.
-    fn link<W: Word>(&mut self, desks: &mut [Desk<W>], first: usize) -> Result<()> {
+    fn link<W: Word>(&mut self, desks: &mut [Desk<'_, W>], first: usize) -> Result<()> {
         let (plan, ticker, width) = (self.plan, &self.ticker, self.layout.width);
         progress::run(self.context.pool(), self.progress, ticker, || {
             desks.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(index, desk)| {

@@ -1,12 +1,12 @@
 //! Anchors: where they are, and the order in which they are linked.
 
-use super::{ANCHOR_ONLY, Word, gradient, no_memory};
+use super::{ANCHOR_ONLY, GRADIENT_SHIFT, Word, gradient, lent};
+use crate::device::{self, Lent};
 use crate::edge_drawing::front::{self, Pixel, Rows, Sink, Source};
 use crate::edge_drawing::prepare::Plan;
 use crate::error::Result;
 use crate::progress::Ticker;
 use rayon::prelude::*;
-use std::collections::TryReserveError;
 
 /// Anchors keep this far off the border.
 const MARGIN: usize = 2;
@@ -15,25 +15,32 @@ const MARGIN: usize = 2;
 const TOO_MUCH_U8: u32 = 1 << 13;
 const TOO_MUCH_U16: u32 = 1 << 21;
 
-/// An entry of a list is gradient · 2⁴³ + position: a gradient has at most 21 bits.
-const POSITION_BITS: u32 = 43;
-const POSITION: u64 = (1 << POSITION_BITS) - 1;
-
-/// Gradients below this are sorted in one pass, larger ones in two of [`DIGIT_BITS`] bits.
-const ONE_PASS: usize = 1 << 13;
+/// Gradients of 16-bit images are sorted in two passes, of this many bits each; between them an entry is
+/// gradient · 2⁴³ + position.
 const DIGIT_BITS: u32 = 11;
+const POSITION_BITS: u32 = 43;
+/// Gradients of 8-bit images are below this: sorted in one pass.
+const NARROW: usize = 1 << 13;
 
 /// The anchors of a slice.
-#[derive(Debug, Default)]
-pub(super) struct Lists {
-    /// In raster order, one list for each band of rows.
-    bands: Vec<Vec<u64>>,
-    sorted: Vec<u64>,
-    other: Vec<u64>,
+pub(super) struct Lists<'a> {
+    home: &'a device::Scratch,
+    /// Positions in raster order, band by band, each counted from the band's first pixel. A band has room for as many as
+    /// it has pixels; memory that is not needed is not touched.
+    listed: Option<Lent<'a>>,
+    /// Pixels of a band, and how many anchors each has.
+    band: usize,
+    found: Vec<usize>,
+    sorted: Option<Lent<'a>>,
+    half_sorted: Option<Lent<'a>>,
     counts: Vec<usize>,
 }
 
-impl Lists {
+impl<'a> Lists<'a> {
+    pub(super) fn new(home: &'a device::Scratch) -> Self {
+        Self { home, listed: None, band: 1, found: Vec::new(), sorted: None, half_sorted: None, counts: Vec::new() }
+    }
+
     /// Computes the gradients of a slice, marks its anchors in `words`, and lists them.
     pub(super) fn mark<P>(
         &mut self,
@@ -48,19 +55,20 @@ impl Lists {
         P::Gradient: Word,
     {
         let [width, height] = source.size();
-        let rows = rows_a_band(height);
-        self.bands.resize_with(height.div_ceil(rows), Vec::new);
+        let rows = rows_a_band(width, height);
+        self.band = rows * width;
         let too_much = if P::Gradient::VERTICAL < TOO_MUCH_U16 { TOO_MUCH_U8 } else { TOO_MUCH_U16 };
+        let lists: &mut [u32] = bytemuck::cast_slice_mut(lent(&mut self.listed, self.home, words.len())?);
         let bands = words
-            .chunks_mut(rows * width)
-            .zip(&mut self.bands)
+            .chunks_mut(self.band)
+            .zip(lists.chunks_mut(self.band))
             .enumerate()
             .map(|(band, (words, list))| {
-                list.clear();
                 let sink = Marker {
                     words,
                     list,
-                    failed: None,
+                    found: 0,
+                    position: 0,
                     height,
                     threshold: P::threshold(plan.threshold),
                     more: P::Gradient::from_bits(plan.anchor.min(too_much)),
@@ -69,69 +77,80 @@ impl Lists {
                 (band * rows..height.min((band + 1) * rows), sink)
             })
             .collect();
-        for sink in front::march(source, rule, bands, ticker)? {
-            sink.failed.map_or(Ok(()), |error| Err(no_memory(error)))?;
-        }
+        let found = front::march(source, rule, bands, ticker)?.into_iter().map(|sink| sink.found);
+        self.found.clear();
+        self.found.extend(found);
         Ok(())
     }
 
     /// Lists the anchors of words that were made elsewhere.
-    pub(super) fn list<W: Word>(&mut self, words: &[W], width: usize) -> Result<(), TryReserveError> {
-        let rows = rows_a_band(words.len() / width);
-        self.bands.clear();
-        self.bands.resize_with(words.len().div_ceil(rows * width), Vec::new);
-        words
-            .par_chunks(rows * width)
-            .zip(&mut self.bands)
-            .enumerate()
-            .try_for_each(|(band, (words, list))| collect(words, band * rows * width, list))
-    }
-
-    /// Sorts the list by falling gradient, equal ones in raster order.
-    pub(super) fn sort(&mut self) -> Result<(), TryReserveError> {
-        let key = |entry: u64| (entry >> POSITION_BITS) as usize;
-        let entries = || self.bands.iter().flatten().copied();
-        let total = self.bands.iter().map(Vec::len).sum();
-        let maximum = entries().max().map_or(0, key);
-        resize(&mut self.sorted, total)?;
-        if maximum < ONE_PASS {
-            counting_sort(entries, &mut self.counts, maximum, &mut self.sorted, key);
-            return Ok(());
-        }
-        const DIGIT: usize = (1 << DIGIT_BITS) - 1;
-        resize(&mut self.other, total)?;
-        counting_sort(entries, &mut self.counts, DIGIT, &mut self.other, |entry| key(entry) & DIGIT);
-        let half_sorted = || self.other.iter().copied();
-        counting_sort(half_sorted, &mut self.counts, DIGIT, &mut self.sorted, |entry| key(entry) >> DIGIT_BITS);
+    pub(super) fn list<W: Word>(&mut self, words: &[W], width: usize) -> Result<()> {
+        self.band = rows_a_band(width, words.len() / width) * width;
+        let lists: &mut [u32] = bytemuck::cast_slice_mut(lent(&mut self.listed, self.home, words.len())?);
+        let bands = words.par_chunks(self.band).zip(lists.par_chunks_mut(self.band));
+        bands.map(|(words, list)| collect(words, 0, list)).collect_into_vec(&mut self.found);
         Ok(())
     }
 
-    /// The positions y·width + x in the order in which they are linked.
-    pub(super) fn sorted(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
-        self.sorted.iter().map(|entry| (entry & POSITION) as usize)
+    /// The anchors' positions y·width + x in the order in which they are linked: by falling gradient, equal ones in raster
+    /// order.
+    pub(super) fn sort<W: Word>(&mut self, words: &[W]) -> Result<&[u64]> {
+        let Self { home, listed, band, found, sorted, half_sorted, counts } = self;
+        let band = *band;
+        let lists: &[u32] = bytemuck::cast_slice(listed.as_ref().map_or(&[][..], |listed| &listed[..]));
+        let anchors = || {
+            let bands = found.iter().zip(lists.chunks(band)).enumerate();
+            bands.flat_map(|(number, (found, list))| {
+                list[..*found].iter().map(move |position| {
+                    let index = number * band + *position as usize;
+                    (gradient(words[index]) as usize, index as u64)
+                })
+            })
+        };
+        let total = found.iter().sum();
+        let sorted = longs(sorted, home, total)?;
+        if W::GRADIENT >> GRADIENT_SHIFT < NARROW as u32 {
+            counting_sort(anchors, counts, NARROW, sorted);
+            return Ok(sorted);
+        }
+        const DIGIT: usize = 1 << DIGIT_BITS;
+        const POSITION: u64 = (1 << POSITION_BITS) - 1;
+        let half_sorted = longs(half_sorted, home, total)?;
+        let low = || anchors().map(|(key, index)| (key % DIGIT, (key as u64) << POSITION_BITS | index));
+        counting_sort(low, counts, DIGIT, half_sorted);
+        let high = || {
+            let digit = |entry: u64| (entry >> (POSITION_BITS + DIGIT_BITS)) as usize;
+            half_sorted.iter().map(move |entry| (digit(*entry), entry & POSITION))
+        };
+        counting_sort(high, counts, DIGIT, sorted);
+        Ok(sorted)
     }
 }
 
-fn rows_a_band(height: usize) -> usize {
+/// Room for `count` numbers in a borrowed buffer of floats.
+fn longs<'p, 'a>(place: &'p mut Option<Lent<'a>>, home: &'a device::Scratch, count: usize) -> Result<&'p mut [u64]> {
+    // One more: the buffer may begin in the middle of a number.
+    let floats = lent(place, home, 2 * (count + 1))?;
+    Ok(&mut bytemuck::pod_align_to_mut(floats).1[..count])
+}
+
+fn rows_a_band(width: usize, height: usize) -> usize {
     /// A band computes six rows more than it gives.
     const LEAST: usize = 32;
     const MOST: usize = 256;
-    height.div_ceil(2 * rayon::current_num_threads()).clamp(LEAST, MOST)
-}
-
-fn resize(list: &mut Vec<u64>, length: usize) -> Result<(), TryReserveError> {
-    list.clear();
-    list.try_reserve_exact(length)?;
-    list.resize(length, 0);
-    Ok(())
+    let rows = height.div_ceil(2 * rayon::current_num_threads()).clamp(LEAST, MOST);
+    // Positions in a band have 32 bits.
+    rows.min(u32::MAX as usize / width).max(1)
 }
 
 /// Makes the words of a band of rows and lists its anchors.
 struct Marker<'a, W> {
     /// Those of the rows still to come.
     words: &'a mut [W],
-    list: &'a mut Vec<u64>,
-    failed: Option<TryReserveError>,
+    list: &'a mut [u32],
+    /// How many anchors are listed, and the position in the band of the next row's first pixel.
+    found: usize,
+    position: usize,
     height: usize,
     /// T: edge pixels have at least this gradient.
     threshold: W,
@@ -150,6 +169,8 @@ where
         let width = rows.vertical.len();
         let (out, rest) = std::mem::take(&mut self.words).split_at_mut(width);
         self.words = rest;
+        let position = self.position;
+        self.position += width;
         let y = rows.y;
         if y == 0 || y + 1 == self.height || width < 3 {
             out.fill(bytemuck::Zeroable::zeroed());
@@ -165,7 +186,7 @@ where
             let across = if vertical != 0 { [here[x], here[x + 2]] } else { [above[x + 1], below[x + 1]] };
             here[x + 1] >= threshold && here[x + 1] >= P::Gradient::above(across[0], across[1], more)
         };
-        if scanned && (self.scan == 1 || y % self.scan == 0) {
+        if scanned && y.is_multiple_of(self.scan) {
             let [left, here, right] = [&here[..width], &here[1..][..width], &here[2..][..width]];
             let [above, below] = [&above[1..][..width], &below[1..][..width]];
             let vertical = &rows.vertical[..width];
@@ -196,21 +217,21 @@ where
         }
         out[0] = nothing;
         out[width - 1] = nothing;
-        if scanned && self.failed.is_none() {
-            self.failed = collect(out, y * width, self.list).err();
+        if scanned {
+            self.found += collect(out, position, &mut self.list[self.found..]);
         }
     }
 }
 
-/// Lists the anchors of some words, the first of which is at `start`.
+/// Lists the anchors of some words, the first of which is at `position`; how many there are.
 #[inline(always)]
-fn collect<W: Word>(words: &[W], start: usize, list: &mut Vec<u64>) -> Result<(), TryReserveError> {
+fn collect<W: Word>(words: &[W], position: usize, list: &mut [u32]) -> usize {
     /// Words looked at in one go, a bit each.
     const GROUP: usize = 64;
     /// Multiplied by it, eight bytes of 0 or 1 become the bits of the highest byte.
     const GATHER: u64 = 0x0102_0408_1020_4080;
-    let mut start = start;
-    for words in words.chunks(GROUP) {
+    let mut found = 0;
+    for (group, words) in words.chunks(GROUP).enumerate() {
         let mut flags = [0; GROUP];
         for (flag, word) in flags.iter_mut().zip(words) {
             *flag = (word.bits() & ANCHOR_ONLY) as u8;
@@ -220,35 +241,33 @@ fn collect<W: Word>(words: &[W], start: usize, list: &mut Vec<u64>) -> Result<()
         for (byte, flags) in bytes.iter().enumerate() {
             bits |= (u64::from_le_bytes(*flags).wrapping_mul(GATHER) >> 56) << (8 * byte);
         }
-        list.try_reserve(bits.count_ones() as usize)?;
+        let start = position + group * GROUP;
         while bits != 0 {
-            let index = bits.trailing_zeros() as usize;
-            list.push(u64::from(gradient(words[index])) << POSITION_BITS | (start + index) as u64);
+            list[found] = (start + bits.trailing_zeros() as usize) as u32;
+            found += 1;
             bits &= bits - 1;
         }
-        start += GROUP;
     }
-    Ok(())
+    found
 }
 
-/// A stable counting sort by falling `key`, which is at most `maximum`.
-fn counting_sort<I: Iterator<Item = u64>>(
+/// A stable sort of (key, value) pairs by falling key, which is below `keys`; gives the values.
+fn counting_sort<I: Iterator<Item = (usize, u64)>>(
     entries: impl Fn() -> I,
     counts: &mut Vec<usize>,
-    maximum: usize,
+    keys: usize,
     sorted: &mut [u64],
-    key: impl Fn(u64) -> usize,
 ) {
     counts.clear();
-    counts.resize(maximum + 1, 0);
-    entries().for_each(|entry| counts[maximum - key(entry)] += 1);
+    counts.resize(keys, 0);
+    entries().for_each(|(key, _)| counts[keys - 1 - key] += 1);
     let mut first = 0;
     for count in counts.iter_mut() {
         first += std::mem::replace(count, first);
     }
-    entries().for_each(|entry| {
-        let place = &mut counts[maximum - key(entry)];
-        sorted[*place] = entry;
+    entries().for_each(|(key, value)| {
+        let place = &mut counts[keys - 1 - key];
+        sorted[*place] = value;
         *place += 1;
     });
 }

@@ -50,10 +50,10 @@ pub(super) fn segments(trees: &mut Trees, stride: usize, mut found: impl FnMut(&
         let Link { first, length, .. } = links[chain];
         let mut pixels = &walked[first..first + length];
         trim(segment, pixels[length - 1], stride);
-        if let (Some(last), true) = (segment.last(), length > 1) {
-            if adjacent(pixels[length - 2], *last, stride) {
-                pixels = &pixels[..length - 1];
-            }
+        if let (Some(last), [.., second, _]) = (segment.last(), pixels)
+            && adjacent(*second, *last, stride)
+        {
+            pixels = &pixels[..length - 1];
         }
         segment.extend(pixels.iter().rev());
         links[chain].length = 0;
@@ -112,10 +112,10 @@ fn append(walked: &[usize], links: &mut [Link], chain: usize, segment: &mut Vec<
         // A chain left without pixels (of the anchor alone, taken out above) trims by the first one walked after it.
         trim(segment, walked[first], stride);
         let mut pixels = &walked[first..first + length];
-        if let (Some(last), [_, second, ..]) = (segment.last(), pixels) {
-            if adjacent(*second, *last, stride) {
-                pixels = &pixels[1..];
-            }
+        if let (Some(last), [_, second, ..]) = (segment.last(), pixels)
+            && adjacent(*second, *last, stride)
+        {
+            pixels = &pixels[1..];
         }
         segment.extend_from_slice(pixels);
         links[chain].length = 0;

@@ -32,13 +32,14 @@ fn marked(picture: &Array2<u8>, threshold: u32) -> Vec<u16> {
     let plan = plan(threshold);
     let rule = front::Rule { operator: plan.operator, border: Border::BelowThreshold, threshold, clear_below: true };
     let mut words = vec![0; picture.len()];
-    let mut lists = anchors::Lists::default();
+    let home = device::Scratch::default();
+    let mut lists = anchors::Lists::new(&home);
     lists.mark(&picture.view(), &rule, &plan, &mut words, &Ticker::new("test")).unwrap();
     words
 }
 
 /// What linking makes of words.
-fn linked<W: Word>(words: &[W], threshold: u32, scratch: &mut Scratch<W>) -> (Segments, Vec<u8>) {
+fn linked<W: Word>(words: &[W], threshold: u32, scratch: &mut Scratch<'_, W>) -> (Segments, Vec<u8>) {
     let (mut segments, mut edges) = (Segments::default(), vec![7; words.len()]);
     scratch.words(words.len()).unwrap().copy_from_slice(words);
     link(&plan(threshold), WIDTH, 0, scratch, &Ticker::new("test"), &mut segments, Some(&mut edges)).unwrap();
@@ -57,8 +58,9 @@ fn wide_words_are_linked_as_narrow_ones() {
     };
     let wide: Vec<u32> = narrow.iter().map(times).collect();
 
-    let mut scratch = Scratch::default();
-    let (segments, edges) = linked(&narrow, THRESHOLD, &mut Scratch::default());
+    let home = device::Scratch::default();
+    let mut scratch = Scratch::new(&home);
+    let (segments, edges) = linked(&narrow, THRESHOLD, &mut Scratch::new(&home));
     let (wide_segments, wide_edges) = linked(&wide, THRESHOLD * TIMES, &mut scratch);
     assert!(segments.len() > 50, "{} segments", segments.len());
     assert_eq!(wide_segments.points, segments.points);
@@ -69,7 +71,8 @@ fn wide_words_are_linked_as_narrow_ones() {
     assert_eq!(wide_edges, edges);
 
     // By falling gradient, equal ones in raster order.
-    let order: Vec<usize> = scratch.anchors.sorted().collect();
+    let (words, anchors, _) = scratch.parts();
+    let order: Vec<usize> = anchors.sort(words).unwrap().iter().map(|index| *index as usize).collect();
     assert!(order.iter().any(|index| gradient(wide[*index]) > 1 << 17));
     let mut expected: Vec<usize> = (0..wide.len()).filter(|index| wide[*index].bits() & STATE == ANCHOR).collect();
     expected.sort_by_key(|index| std::cmp::Reverse(gradient(wide[*index])));
@@ -81,7 +84,8 @@ fn a_cancel_ends_the_linking() {
     let words = marked(&noise(), 1);
     let ticker = Ticker::new("test");
     ticker.cancel();
-    let mut scratch = Scratch::default();
+    let home = device::Scratch::default();
+    let mut scratch = Scratch::new(&home);
     scratch.words(words.len()).unwrap().copy_from_slice(&words);
     let error = link(&plan(1), WIDTH, 0, &mut scratch, &ticker, &mut Segments::default(), None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);

@@ -51,7 +51,7 @@ pub(super) fn link<W: Word>(
     words: &mut [W],
     stride: usize,
     min_length: usize,
-    mut anchors: impl ExactSizeIterator<Item = usize>,
+    anchors: &[u64],
     trees: &mut Trees,
     ticker: &Ticker,
     mut found: impl FnMut(&[usize], &[W]),
@@ -61,21 +61,12 @@ pub(super) fn link<W: Word>(
     const AHEAD: usize = 64;
     let headings = headings::<W>(stride);
     let longest = stride.max(words.len() / stride);
-    let mut ahead = [0; AHEAD];
-    loop {
-        let mut count = 0;
-        for place in &mut ahead {
-            let Some(index) = anchors.next() else { break };
-            *place = index;
-            count += 1;
-        }
-        if count == 0 {
-            return Ok(());
-        }
+    for ahead in anchors.chunks(AHEAD) {
+        let ahead = ahead.iter().map(|&index| index as usize);
         ticker.check()?;
-        let touched = ahead[..count].iter().map(|&index| touch(words, stride, index)).fold(0, u32::wrapping_add);
+        let touched = ahead.clone().map(|index| touch(words, stride, index)).fold(0, u32::wrapping_add);
         std::hint::black_box(touched);
-        for &index in &ahead[..count] {
+        for index in ahead {
             if words[index].bits() & ANCHOR_ONLY == 0 {
                 continue;
             }
@@ -90,6 +81,7 @@ pub(super) fn link<W: Word>(
             }
         }
     }
+    Ok(())
 }
 
 /// Reads the words that the first steps from an anchor will need.
@@ -146,7 +138,7 @@ fn tree<W: Word>(
     let mut fresh = 0;
     loop {
         let chain = chains.len();
-        if chain % WALKS == 0 {
+        if chain.is_multiple_of(WALKS) {
             ticker.check()?;
         }
         reserve(chains, 1)?;
