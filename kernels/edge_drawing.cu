@@ -41,7 +41,7 @@ ISOLINE_ED_REST(isoline_ed_rest_32, u32)
 #undef ISOLINE_ED_REST
 
 #define ISOLINE_ED_MAPS(NAME, KERNEL, TYPE)                                                                          \
-    extern "C" __global__ void __launch_bounds__(MAPS_X *MAPS_Y)                                                     \
+    extern "C" __global__ void                                                                                       \
     NAME(const __grid_constant__ isoline_ed_job job, const __grid_constant__ isoline_ed_maps maps)                   \
     {                                                                                                                \
         KERNEL<TYPE>(job, maps);                                                                                     \

@@ -264,6 +264,21 @@ struct Columns<unsigned char, SMALL> {
     }
 };
 
+// Adds a row of pixels to the sums of one to four rows before it; `five` gets those of five.
+template <int N>
+__device__ __forceinline__ void add_row(u32 (&sum)[4][N], const u32 (&pixel)[N], u32 (&five)[N])
+{
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        const u32 outer = TAP_2 * pixel[j];
+        five[j] = sum[3][j] + outer;
+        sum[3][j] = sum[2][j] + TAP_1 * pixel[j];
+        sum[2][j] = sum[1][j] + TAP_0 * pixel[j];
+        sum[1][j] = sum[0][j] + TAP_1 * pixel[j];
+        sum[0][j] = outer;
+    }
+}
+
 // The row of the image that is mirrored to y. What is more than ED_REACH beyond a border is not used by anybody.
 __device__ __forceinline__ u32 mirrored_row(int y, int height)
 {
@@ -273,43 +288,61 @@ __device__ __forceinline__ u32 mirrored_row(int y, int height)
     return min(y, 2 * height - 2 - y);
 }
 
+// The rows of pixels of a strip, one after the other: `count` from row `first` on, mirrored beyond the image.
+template <typename PIXEL>
+struct Rows {
+    const isoline_ed_job &job;
+    const unsigned char *from, *next;
+    const u32 *column;   // unless direct: where a lane's pixels are
+    int row, end;
+    bool direct, plain;
+
+    __device__ __forceinline__ Rows(const isoline_ed_job &job_, int x, bool direct_, const u32 *column_, int first, int count)
+        : job(job_), from(job_.pixels + (direct_ ? static_cast<u64>(x) * sizeof(PIXEL) : 0)), column(column_), row(first),
+          end(first + count), direct(direct_), plain(first >= 0 && first + count <= static_cast<int>(job_.height))
+    {
+        next = from + mirrored_row(first, job.height) * job.row_stride;
+    }
+    __device__ __forceinline__ Raw<PIXEL> take()
+    {
+        Raw<PIXEL> raw;
+        if (direct) raw.v = *reinterpret_cast<const decltype(raw.v) *>(next);
+        else raw = gather_row(reinterpret_cast<const PIXEL *>(next), column);
+        // Inside the image a row is one stride further than the last one. After the end come rows that nobody uses.
+        ++row;
+        if (plain) next += row < end ? job.row_stride : 0;
+        else next = from + mirrored_row(row, job.height) * job.row_stride;
+        return raw;
+    }
+};
+
+// Whether rows can be loaded in groups of BYTES; and the mirrored columns of a tile, for lanes that cannot. For the whole
+// block.
+template <int BYTES, int COLUMNS>
+__device__ __forceinline__ bool prepare_columns(const isoline_ed_job &job, u32 *column, int x0)
+{
+    const bool aligned = (reinterpret_cast<u64>(job.pixels) | job.row_stride) % BYTES == 0;
+    const bool border = x0 < 0 || x0 + COLUMNS > static_cast<int>(job.width);
+    if (border || !aligned) {
+#pragma unroll 1
+        for (int i = threadIdx.y * WARP + threadIdx.x; i < COLUMNS; i += ED_WARPS * WARP)
+            column[i] = reflect(x0 + i, job.width);
+        __syncthreads();
+    }
+    return aligned;
+}
+
 // Phase A. x0, y0: the tile's first column and row in the image, negative in border tiles.
 template <typename T>
 __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
     using PIXEL = typename T::PIXEL;
-    constexpr int PX = T::PX, BYTES = PX * sizeof(PIXEL), ITERATIONS = T::CHUNK + 2 * ED_REACH;
-    const int lane = threadIdx.x, warp = threadIdx.y;
-    const int width = job.width, height = job.height;
-
-    // Lanes whose pixels are not whole and aligned in memory take them one by one, at columns from a table.
-    const bool aligned = (reinterpret_cast<u64>(job.pixels) | job.row_stride) % BYTES == 0;
-    const bool border = x0 < 0 || x0 + T::COLUMNS > width;
-    if (border || !aligned) {
-#pragma unroll 1
-        for (int i = warp * WARP + lane; i < T::COLUMNS; i += ED_WARPS * WARP) shared.column[i] = reflect(x0 + i, width);
-        __syncthreads();
-    }
+    constexpr int PX = T::PX, ITERATIONS = T::CHUNK + 2 * ED_REACH;
+    const int lane = threadIdx.x, warp = threadIdx.y, width = job.width;
+    const bool aligned = prepare_columns<PX * sizeof(PIXEL), T::COLUMNS>(job, shared.column, x0);
     const int x = x0 + lane * PX;
-    const bool direct = aligned && x >= 0 && x + PX <= width;
-    const int first = y0 + warp * T::CHUNK - ED_REACH;
-    const unsigned char *from = job.pixels + (direct ? static_cast<u64>(x) * sizeof(PIXEL) : 0);
-    const u32 *column = &shared.column[lane * PX];
-
-    // Inside the image a row is one stride further than the last one.
-    const bool plain = first >= 0 && first + ITERATIONS <= height;
-    const unsigned char *next = from + mirrored_row(first, height) * job.row_stride;
-    int next_row = first;
-    auto request = [&]() {
-        Raw<PIXEL> raw;
-        if (direct) raw.v = *reinterpret_cast<const decltype(raw.v) *>(next);
-        else raw = gather_row(reinterpret_cast<const PIXEL *>(next), column);
-        // The last requests of a strip are for rows that nobody uses.
-        ++next_row;
-        if (plain) next += next_row < first + ITERATIONS ? job.row_stride : 0;
-        else next = from + mirrored_row(next_row, height) * job.row_stride;
-        return raw;
-    };
+    Rows<PIXEL> rows(job, x, aligned && x >= 0 && x + PX <= width, &shared.column[lane * PX],
+                     y0 + warp * T::CHUNK - ED_REACH, ITERATIONS);
 
     Columns<PIXEL, T::SMALL> c;
     constexpr int N = 4;
@@ -318,7 +351,7 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
     const u32 low = sizeof(typename T::WORD) == 2 ? both(job.low) : job.low;
     Raw<PIXEL> raw[ED_AHEAD];
 #pragma unroll
-    for (int i = 0; i < ED_AHEAD; ++i) raw[i] = request();
+    for (int i = 0; i < ED_AHEAD; ++i) raw[i] = rows.take();
 #pragma unroll 1
     for (int trip = 0; trip < ITERATIONS; trip += 2) {
 #pragma unroll
@@ -329,16 +362,8 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
             // 1. A row of pixels: it ends one sum of five rows, and adds to four others.
             u32 pixel[N], five[N], s[N + 2], left[N], right[N];
             c.split(raw[slot], pixel, job.minimum, job.scale);
-            raw[slot] = request();
-#pragma unroll
-            for (int j = 0; j < N; ++j) {
-                const u32 outer = TAP_2 * pixel[j];
-                five[j] = c.sum[3][j] + outer;
-                c.sum[3][j] = c.sum[2][j] + TAP_1 * pixel[j];
-                c.sum[2][j] = c.sum[1][j] + TAP_0 * pixel[j];
-                c.sum[1][j] = c.sum[0][j] + TAP_1 * pixel[j];
-                c.sum[0][j] = outer;
-            }
+            raw[slot] = rows.take();
+            add_row(c.sum, pixel, five);
             if (i < 2 * ED_SMOOTH) continue;
 
             // 2. A smoothed row: it ends the differences of the row before it.

@@ -44,6 +44,9 @@ const REST_BLOCK_WORDS: usize = 256;
 /// `MAPS_X` and `MAPS_Y`.
 const MAPS_BLOCK: [usize; 2] = [32, 8];
 
+/// `SMOOTH_ROWS` of every warp of a block.
+const SMOOTH_BLOCK_ROWS: usize = 32 * TILE_WARPS as usize;
+
 /// `GATHER_WORDS`.
 const GATHER_WORDS: usize = 1024;
 
@@ -75,6 +78,11 @@ impl Layout {
     /// Bytes of a word of the working map.
     pub(super) fn word_bytes(&self) -> usize {
         if self.pixel_type == PixelType::U8 { 2 } else { 4 }
+    }
+
+    /// The columns that a tile owns.
+    fn tile_own_x(&self) -> usize {
+        if self.word_bytes() == 2 { TILE_OWN_X_NARROW } else { TILE_OWN_X_WIDE }
     }
 
     /// Words from row to row of the working map.
@@ -230,8 +238,8 @@ impl Launcher {
             )));
         }
         let bits = 8 * layout.word_bytes();
-        let own_x = if bits == 16 { TILE_OWN_X_NARROW } else { TILE_OWN_X_WIDE };
-        let tiles_of = |rows: usize| [layout.map_pitch().div_ceil(own_x), height.div_ceil(rows - TILE_HALO_ROWS)];
+        let tiles_of =
+            |rows: usize| [layout.map_pitch().div_ceil(layout.tile_own_x()), height.div_ceil(rows - TILE_HALO_ROWS)];
         let [many, few] = if bits == 16 { TILE_ROWS_NARROW } else { TILE_ROWS_WIDE };
         let fills = tiles_of(many).iter().product::<usize>() > TILE_BLOCKS * cuda.multiprocessors() as usize;
         let rows = if fills { many } else { few };
@@ -390,18 +398,17 @@ pub(super) fn write_maps(
     job: &Job,
     targets: &MapTargets,
 ) -> Result<()> {
-    let name = match kernel {
-        MapKernel::Smooth => format!("isoline_ed_smooth_{}", layout.pixel_type.name()),
-        MapKernel::Maps => format!("isoline_ed_maps_{}", 8 * layout.word_bytes()),
+    let (name, [columns, rows], warps) = match kernel {
+        MapKernel::Smooth => {
+            let name = format!("isoline_ed_smooth_{}", layout.pixel_type.name());
+            (name, [layout.tile_own_x(), SMOOTH_BLOCK_ROWS], TILE_WARPS)
+        }
+        MapKernel::Maps => (format!("isoline_ed_maps_{}", 8 * layout.word_bytes()), MAPS_BLOCK, MAPS_BLOCK[1] as u32),
     };
     let function = cuda.function(MODULE, &name)?;
     let config = LaunchConfig {
-        grid_dim: (
-            layout.width.div_ceil(MAPS_BLOCK[0]) as u32,
-            layout.height.div_ceil(MAPS_BLOCK[1]).min(MAX_GRID_Y) as u32,
-            1,
-        ),
-        block_dim: (MAPS_BLOCK[0] as u32, MAPS_BLOCK[1] as u32, 1),
+        grid_dim: (layout.width.div_ceil(columns) as u32, layout.height.div_ceil(rows).min(MAX_GRID_Y) as u32, 1),
+        block_dim: (WARP, warps, 1),
         shared_mem_bytes: 0,
     };
     // SAFETY: the kernel's arguments, in its order; the addresses are as `Launcher::draw` demands, the targets as above.

@@ -2,12 +2,12 @@
 
 use super::super::Segments;
 use super::super::reference::{self, Scratch, Word};
-use super::{Call, Slot};
+use super::{Call, Slot, transfer};
 use crate::device::cuda::Side;
 use crate::error::Result;
 use crate::image::{ImageMut, PixelType, zeroed};
 use crate::progress;
-use ndarray::s;
+use ndarray::{ArrayViewMut2, s};
 use rayon::prelude::*;
 
 /// What the host needs to link one slice.
@@ -29,7 +29,11 @@ impl Call<'_, '_, '_, '_> {
         let mut slots = self.slots(self.context.pool().current_num_threads())?;
         for _ in &slots {
             let edges = zeroed(if edges.is_some() { pixels } else { 0 })?;
-            desks.push(Desk::<W> { scratch: Scratch::new(self.context.scratch()), segments: Segments::default(), edges });
+            desks.push(Desk::<W> {
+                scratch: Scratch::new(self.context.scratch()),
+                segments: Segments::default(),
+                edges,
+            });
         }
         let mut all = Segments::default();
         for first in (0..self.count).step_by(slots.len()) {
@@ -65,10 +69,10 @@ impl Call<'_, '_, '_, '_> {
         self.wait(slot, slice)?;
         let layout = &self.layout;
         let words = desk.scratch.words(layout.width * layout.height)?;
-        let to = Side::Host { address: words.as_mut_ptr() as usize, bytes: size_of_val(words) };
-        let row = layout.width * size_of::<W>();
+        let plane = ArrayViewMut2::from_shape((layout.height, layout.width), words)
+            .unwrap_or_else(|_| unreachable!("as many words as pixels"));
         let pitch = layout.map_pitch() * size_of::<W>();
-        slot.stream.copy(slot.map.side(0), to, row, layout.height, [pitch, row])?;
+        transfer::download(self.cuda.memory(), self.context.pool(), &slot.stream, &slot.map, pitch, plane)?;
         slot.stream.record(&slot.times[3])?;
         slot.times[3].synchronize()?;
         self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
@@ -93,17 +97,12 @@ impl Call<'_, '_, '_, '_> {
     fn deliver(&self, slot: &Slot, packed: &[u8], edges: &mut ImageMut<'_>, slice: usize) -> Result<()> {
         let [width, height] = [self.layout.width, self.layout.height];
         match edges {
-            ImageMut::U8(view) => {
-                let rows = view.slice_mut(s![slice, .., ..]);
-                rows.into_iter().zip(packed).for_each(|(to, from)| *to = *from);
-            }
+            ImageMut::U8(view) => transfer::unpack(self.context.pool(), packed, view.slice_mut(s![slice, .., ..])),
             ImageMut::Device(pixels) => {
                 let pitch = if height > 1 { pixels.strides[0] } else { width };
                 let address = pixels.address + (slice * pixels.strides[1]) as u64;
                 let to = Side::Device { address, bytes: (height - 1) * pitch + width };
-                let from = Side::Host { address: packed.as_ptr() as usize, bytes: packed.len() };
-                slot.stream.copy(from, to, width, height, [width, pitch])?;
-                slot.stream.synchronize()?;
+                transfer::upload(self.cuda.memory(), self.context.pool(), &slot.stream, packed, width, to, pitch)?;
             }
             ImageMut::U16(_) | ImageMut::F32(_) => unreachable!("the type of the edge map was checked"),
         }

@@ -165,6 +165,53 @@ pub(super) fn download<T: bytemuck::Pod + Send + Sync>(
     Ok(())
 }
 
+/// Copies packed rows of bytes to a plane of host memory, on all cores.
+pub(super) fn unpack(pool: &ThreadPool, packed: &[u8], mut plane: ArrayViewMut2<'_, u8>) {
+    let width = plane.dim().1;
+    pool.install(|| {
+        packed.par_chunks(width * ROWS_A_WORKER).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER)).for_each(
+            |(from, mut to)| {
+                for (from, mut to) in from.chunks_exact(width).zip(to.rows_mut()) {
+                    match to.as_slice_mut() {
+                        Some(to) => to.copy_from_slice(from),
+                        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+                    }
+                }
+            },
+        );
+    });
+}
+
+/// Copies packed rows of bytes to device memory, `pitch` bytes apart; waits until they are there.
+pub(super) fn upload(
+    memory: &Arc<Memory>,
+    pool: &ThreadPool,
+    stream: &Stream,
+    packed: &[u8],
+    width: usize,
+    to: Side,
+    pitch: usize,
+) -> Result<()> {
+    let Side::Device { address, bytes } = to else { unreachable!("an upload goes to the device") };
+    let rows_a_piece = (PIECE_BYTES / width).max(1);
+    let mut piece = memory.pinned((width * rows_a_piece).min(packed.len()))?;
+    for (index, part) in packed.chunks(width * rows_a_piece).enumerate() {
+        let target = &mut piece.as_mut_slice()[..part.len()];
+        pool.install(|| {
+            let workers = width * ROWS_A_WORKER;
+            target
+                .par_chunks_mut(workers)
+                .zip(part.par_chunks(workers))
+                .for_each(|(to, from)| to.copy_from_slice(from));
+        });
+        let offset = index * rows_a_piece * pitch;
+        let to = Side::Device { address: address + offset as u64, bytes: bytes - offset };
+        stream.copy(piece.side(), to, width, part.len() / width, [width, pitch])?;
+        stream.synchronize()?;
+    }
+    Ok(())
+}
+
 /// Eight pixels of an edge map, 0 or 255 each, by their bits.
 static BYTES_OF_BITS: [[u8; 8]; 256] = bytes_of_bits();
 
