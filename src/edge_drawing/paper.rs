@@ -70,16 +70,18 @@ struct Planes<'a> {
 
 impl Planes<'_> {
     /// The edge map: what is marked in any heading.
-    fn edges(&self) -> Result<EdgeMap> {
+    fn edges(&self, ticker: &Ticker) -> Result<EdgeMap> {
         let mut map = EdgeMap::new(self.width, self.height)?;
-        map.rows_mut().zip(self.words.par_chunks(self.count * self.stride)).with_min_len(STRIP).for_each(
+        map.rows_mut().zip(self.words.par_chunks(self.count * self.stride)).with_min_len(STRIP).try_for_each(
             |(row, record)| {
+                ticker.check()?;
                 let plane = |plane: Plane| &record[plane as usize * self.stride..][..self.stride];
                 for ((word, minus), plus) in row.iter_mut().zip(plane(Plane::MinusMark)).zip(plane(Plane::PlusMark)) {
                     *word = minus | plus;
                 }
+                Ok(())
             },
-        );
+        )?;
         Ok(map)
     }
 }
@@ -151,7 +153,7 @@ pub(super) fn draw<P: Pixel<Gradient: Slope>>(
         ));
     }
     front::march(source, &rule(plan), bands, ticker)?;
-    walk::finish(planes, &scratch.exits, plan.follow_turns, ticker)?.edges()
+    walk::finish(planes, &scratch.exits, plan.follow_turns, ticker)?.edges(ticker)
 }
 
 fn rule(plan: &Plan) -> front::Rule {

@@ -51,12 +51,12 @@ const EXIT_HEADINGS: [(usize, Heading); strip::EXITS] = [
     (strip::DOWN_FROM_RIGHT, Heading::Right),
 ];
 
-/// How many walks are done between two looks at the ticker.
-const WALKS_A_CHECK: usize = 1 << 16;
+/// How many steps are walked between two looks at the ticker.
+const STEPS_A_CHECK: usize = 1 << 16;
 
 /// Walks on where walks left their strip and, with `turns`, where they have to turn.
-pub(super) fn finish<'a>(planes: Planes<'a>, exits: &[u64], turns: bool, ticker: &Ticker) -> Result<Planes<'a>> {
-    let mut walker = Walker { planes, turns, stack: Vec::new() };
+pub(super) fn finish<'a>(planes: Planes<'a>, exits: &[u64], turns: bool, ticker: &'a Ticker) -> Result<Planes<'a>> {
+    let mut walker = Walker { planes, turns, stack: Vec::new(), steps: 0, ticker };
     let stride = walker.planes.stride;
     for (index, exits) in exits.chunks_exact(strip::EXITS * stride).enumerate() {
         ticker.check()?;
@@ -71,7 +71,7 @@ pub(super) fn finish<'a>(planes: Planes<'a>, exits: &[u64], turns: bool, ticker:
                 }
             }
         }
-        walker.walk(ticker)?;
+        walker.walk()?;
     }
     if turns {
         for y in 0..walker.planes.height {
@@ -84,7 +84,7 @@ pub(super) fn finish<'a>(planes: Planes<'a>, exits: &[u64], turns: bool, ticker:
                     }
                 }
             }
-            walker.walk(ticker)?;
+            walker.walk()?;
         }
     }
     Ok(walker.planes)
@@ -94,6 +94,8 @@ struct Walker<'a> {
     planes: Planes<'a>,
     turns: bool,
     stack: Vec<State>,
+    steps: usize,
+    ticker: &'a Ticker,
 }
 
 impl Planes<'_> {
@@ -139,13 +141,8 @@ impl Walker<'_> {
     }
 
     /// Does all walks on the stack.
-    fn walk(&mut self, ticker: &Ticker) -> Result<()> {
-        let mut count = 0usize;
+    fn walk(&mut self) -> Result<()> {
         while let Some(State { x, y, heading }) = self.stack.pop() {
-            count += 1;
-            if count.is_multiple_of(WALKS_A_CHECK) {
-                ticker.check()?;
-            }
             self.one(x as usize, y as usize, heading)?;
         }
         Ok(())
@@ -155,6 +152,10 @@ impl Walker<'_> {
     fn one(&mut self, mut x: usize, mut y: usize, heading: Heading) -> Result<()> {
         let [direction, low, mark] = heading.planes();
         loop {
+            self.steps += 1;
+            if self.steps.is_multiple_of(STEPS_A_CHECK) {
+                self.ticker.check()?;
+            }
             let bit = 1u64 << (x % WORD);
             if !self.planes.bit(direction, x, y) {
                 if self.turns {

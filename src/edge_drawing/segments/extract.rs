@@ -131,6 +131,9 @@ pub(super) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     })
 }
 
+/// How many points of a chain are walked between two looks at the ticker.
+const POINTS_A_CHECK: usize = 1 << 16;
+
 /// One band of rows.
 struct Extract<'a, G> {
     map: &'a EdgeMap,
@@ -147,7 +150,7 @@ impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Result<Part> {
-        let mut band = Band::new(self.map, self.rows.clone(), self.min_length)?;
+        let mut band = Band::new(self.map, self.rows.clone(), self.min_length, self.ticker)?;
         let mut part = Part::new(self.slice);
         let stride = self.map.stride();
         for y in self.rows.clone() {
@@ -175,7 +178,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
         let Some(rank) = band.candidates.rank(start.place) else { return Ok(()) };
         if links.count_ones() == 2 {
             // The top of a loop, or of an arch.
-            if band.done[rank] == 0 && band.is_loop(start, links) {
+            if band.done[rank] == 0 && band.is_loop(start, links)? {
                 let from = part.points.len();
                 band.walk(start, links.trailing_zeros() as usize, &mut part.points)?;
                 part.points.pop();
@@ -239,18 +242,19 @@ struct Band<'a> {
     /// Steps to the eight neighbours, in places.
     steps: [usize; 8],
     candidates: Candidates,
+    ticker: &'a Ticker,
     /// For each start, the links that need not be walked: they were, from the other end.
     done: Vec<u8>,
 }
 
 impl<'a> Band<'a> {
     #[inline(always)]
-    fn new(map: &'a EdgeMap, rows: Range<usize>, min_length: usize) -> Result<Self> {
+    fn new(map: &'a EdgeMap, rows: Range<usize>, min_length: usize, ticker: &'a Ticker) -> Result<Self> {
         let pitch = (map.stride() * WORD) as isize;
         let steps = STEPS.map(|(x, y)| (y as isize * pitch + x as isize) as usize);
         let candidates = Candidates::find(map, rows, min_length)?;
         let done = zeroed(candidates.count())?;
-        Ok(Self { map, steps, candidates, done })
+        Ok(Self { map, steps, candidates, ticker, done })
     }
 
     /// Notes that these links of a start need not be walked, if it is in the band.
@@ -291,6 +295,9 @@ impl<'a> Band<'a> {
             if points.len() == points.capacity() {
                 reserve(points, 1)?;
             }
+            if points.len().is_multiple_of(POINTS_A_CHECK) {
+                self.ticker.check()?;
+            }
             points.push(at.point);
             let back = 1 << (7 - link);
             let links = self.links(at.place);
@@ -311,19 +318,24 @@ impl<'a> Band<'a> {
     /// Whether `top`, a pixel with these two links, is the first pixel of a loop without a node. Goes both ways at once,
     /// so that a short way to the answer is found soon.
     #[inline(always)]
-    fn is_loop(&self, top: Walker, links: u8) -> bool {
+    fn is_loop(&self, top: Walker, links: u8) -> Result<bool> {
         let first = links.trailing_zeros() as usize;
         let mut ends = [(top, first), (top, (links & (links - 1)).trailing_zeros() as usize)];
+        let mut steps = 0usize;
         loop {
+            steps += 1;
+            if steps.is_multiple_of(POINTS_A_CHECK) {
+                self.ticker.check()?;
+            }
             for side in 0..2 {
                 let (at, link) = ends[side];
                 let at = self.step(at, link);
                 if at.place == ends[1 - side].0.place {
-                    return true;
+                    return Ok(true);
                 }
                 let links = self.links(at.place);
                 if at.place < top.place || links.count_ones() != 2 {
-                    return false;
+                    return Ok(false);
                 }
                 ends[side] = (at, (links & !(1 << (7 - link))).trailing_zeros() as usize);
             }
