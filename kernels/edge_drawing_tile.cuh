@@ -6,15 +6,13 @@
 // noted in `pending` for the next launch. With every pixel scanned and no anchor threshold nearly every pixel of a ridge
 // is an anchor, and a walk ends where the next begins: few are left.
 //
-//   phase A  warps run down CHUNK rows each; a lane has PX neighbouring columns in registers. Sums down, then across.
+//   phase A  warps run down CHUNK rows each; a lane has PX neighbouring columns in registers (edge_drawing_columns.cuh).
 //   phase B  anchors, a bit a pixel.
 //   phase C  the anchors of 512 pixels are listed, so that all lanes of a warp walk; a lane has one anchor and heading.
 //   phase D  the block's own part goes to memory.
 #pragma once
-#include "edge_drawing_word.cuh"
-#include <cuda_fp16.h>
+#include "edge_drawing_columns.cuh"
 
-constexpr int ED_WARPS = 4;
 constexpr int ED_STEPS = 3;
 constexpr int ED_HALO_X = 8;
 constexpr int ED_HALO_Y = ED_STEPS + 1;
@@ -22,16 +20,10 @@ constexpr int ED_GROUP = 8;    // pixels whose bits are a byte
 constexpr int ED_BATCH = 512;  // pixels whose anchors are listed together, 16 a lane
 constexpr int ED_FULL = WARP / 2;   // anchors that fill a warp: two headings each
 constexpr int ED_LIST = ED_BATCH + ED_FULL;
-constexpr int ED_SMOOTH = 2;   // the halo of smoothing
-constexpr int ED_REACH = ED_SMOOTH + 1;   // and of smoothing and gradient
 constexpr int ED_AHEAD = 2;    // rows of pixels on the way
 static_assert(ED_HALO_X >= ED_REACH + 1 + ED_STEPS, "gradients, the anchor's comparison and the steps need a halo each");
 static_assert(ED_HALO_X == ED_GROUP, "the halo is a byte of bits");
 static_assert(ED_AHEAD == 2, "rows take turns in two places");
-
-// The Gaussian of sigma 1: taps of 256 and the half that rounds two passes at once.
-constexpr u32 TAP_0 = 104, TAP_1 = 62, TAP_2 = 14;
-constexpr u32 SMOOTH_HALF = 1u << 15, SMOOTH_SHIFT = 16;
 
 // What a kernel is made for. PIXEL: the image's type. ROWS: of the tile. SMALL: u8 with an operator whose gradients stay
 // below 2^11, Sobel or Prewitt.
@@ -57,280 +49,6 @@ struct Tile {
     static_assert(ROWS % ED_WARPS == 0 && CHUNK > 1, "");
     static_assert(sizeof(Shared) <= 48 * 1024, "static shared memory");
 };
-
-// Pairs of 16 bits in a register: differences whose sign is needed have bit 15 of each half set before, so that nothing is
-// borrowed from the other half. Values stay below 2^13.
-constexpr u32 HALVES_SIGN = 0x80008000u;
-constexpr u32 HALVES_GRADIENT = 0x1FFF1FFFu;
-constexpr u32 LOW_OF_TWO = 0x5432;    // (high half of a, low half of b)
-constexpr u32 HIGH_HALVES = 0x7632;   // (high half of a, high half of b)
-constexpr u32 HALF_ONE = 0x3C00, HALF_TWO = 0x4000;   // 1 and 2 in half precision
-constexpr u32 SIGNS = 0xBB99;         // all ones in the halves whose sign is set
-
-__device__ __forceinline__ u32 both(u32 value) { return value | value << 16; }
-
-__device__ __forceinline__ u32 difference_of_halves(u32 a, u32 b)
-{
-#if __CUDA_ARCH__ >= 900
-    u32 most, least;
-    asm("max.u16x2 %0, %2, %3; min.u16x2 %1, %2, %3;" : "=&r"(most), "=&r"(least) : "r"(a), "r"(b));
-    return most - least;
-#else
-    return __vabsdiffu2(a, b);
-#endif
-}
-
-// PX neighbouring pixels of a row as they come from memory.
-template <typename PIXEL>
-struct Raw;
-template <>
-struct Raw<unsigned char> {
-    uint2 v;
-};
-template <>
-struct Raw<unsigned short> {
-    uint2 v;
-};
-template <>
-struct Raw<float> {
-    float4 v;
-};
-
-// The same, each from its own column.
-__device__ __forceinline__ Raw<unsigned char> gather_row(const unsigned char *row, const u32 *column)
-{
-    uint2 v = make_uint2(0, 0);
-#pragma unroll 1
-    for (int i = 0; i < 8; i += 4) {
-        v.x = v.y;
-        v.y = row[column[i]] | row[column[i + 1]] << 8 | row[column[i + 2]] << 16 |
-              static_cast<u32>(row[column[i + 3]]) << 24;
-    }
-    return Raw<unsigned char>{v};
-}
-__device__ __forceinline__ Raw<unsigned short> gather_row(const unsigned short *row, const u32 *column)
-{
-    return Raw<unsigned short>{make_uint2(row[column[0]] | static_cast<u32>(row[column[1]]) << 16,
-                                          row[column[2]] | static_cast<u32>(row[column[3]]) << 16)};
-}
-__device__ __forceinline__ Raw<float> gather_row(const float *row, const u32 *column)
-{
-    return Raw<float>{make_float4(row[column[0]], row[column[1]], row[column[2]], row[column[3]])};
-}
-
-// What a lane keeps of its columns while it runs down the rows: sums that want further rows. A row adds to them in
-// place, so nothing moves from row to row but what two rows take turns in (`slot`).
-template <typename PIXEL, bool SMALL>
-struct Columns {
-    static constexpr int N = 4, BESIDE = 2;   // values; neighbours on either side that smoothing needs
-    u32 sum[4][N] = {};          // of one to four rows of pixels, by the Gaussian's taps
-    u32 last[2][N + 2];          // side * the last smoothed row, with the columns beside
-    u32 down[N + 2];             // side * the row before it + centre * the last row
-    u32 across[2][N];            // the operator's weights along the last two smoothed rows
-    u32 inside[N];               // all ones where the column is in the image
-
-    __device__ __forceinline__ void set_inside(int x, int width)
-    {
-#pragma unroll
-        for (int j = 0; j < N; ++j) inside[j] = x + j >= 0 && x + j < width ? 0xFFFFFFFFu : 0;
-    }
-    static __device__ __forceinline__ void split(const Raw<unsigned short> &raw, u32 *pixel, float, float)
-    {
-        pixel[0] = raw.v.x & 0xFFFFu, pixel[1] = raw.v.x >> 16, pixel[2] = raw.v.y & 0xFFFFu, pixel[3] = raw.v.y >> 16;
-    }
-    static __device__ __forceinline__ void split(const Raw<float> &raw, u32 *pixel, float minimum, float scale)
-    {
-        pixel[0] = quantise(raw.v.x, minimum, scale), pixel[1] = quantise(raw.v.y, minimum, scale);
-        pixel[2] = quantise(raw.v.z, minimum, scale), pixel[3] = quantise(raw.v.w, minimum, scale);
-    }
-    // Sums of five rows to smoothed pixels; s has one more at either end.
-    static __device__ __forceinline__ void smooth(const u32 *five, u32 *s)
-    {
-        u32 v[N + 4];
-#pragma unroll
-        for (int j = 0; j < N; ++j) v[j + 2] = five[j];
-        v[0] = __shfl_up_sync(ALL_LANES, v[N], 1), v[1] = __shfl_up_sync(ALL_LANES, v[N + 1], 1);
-        v[N + 2] = __shfl_down_sync(ALL_LANES, v[2], 1), v[N + 3] = __shfl_down_sync(ALL_LANES, v[3], 1);
-#pragma unroll
-        for (int j = 0; j < N; ++j)
-            s[j + 1] = (TAP_2 * (v[j] + v[j + 4]) + TAP_1 * (v[j + 1] + v[j + 3]) + TAP_0 * v[j + 2] + SMOOTH_HALF) >>
-                       SMOOTH_SHIFT;
-        s[0] = __shfl_up_sync(ALL_LANES, s[N], 1);
-        s[N + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
-    }
-    static __device__ __forceinline__ u32 add(u32 a, u32 b) { return a + b; }
-    static __device__ __forceinline__ u32 weigh(u32 value, u32 weight, u32 sum) { return value * weight + sum; }
-    static __device__ __forceinline__ u32 times_side(u32 value, u32 side) { return value * side; }
-    // values[j] is column j - 1: pairs of columns one apart, here single columns.
-    static __device__ __forceinline__ void columns_beside(const u32 *values, u32 *left, u32 *right)
-    {
-#pragma unroll
-        for (int j = 0; j < N; ++j) left[j] = values[j], right[j] = values[j + 2];
-    }
-    static __device__ __forceinline__ u32 word(u32 left, u32 right, u32 above, u32 below, u32 low)
-    {
-        const u32 gx = abs(static_cast<int>(right - left)), gy = abs(static_cast<int>(below - above));
-        const u32 g = gx + gy;
-        return (g >= low ? g << GRADIENT_SHIFT : 0) | (gx >= gy ? Word<u32>::VERTICAL : 0);
-    }
-};
-
-// u8: a value is a pair of columns. SMALL: whole numbers up to 2^11 are the bits of half-precision numbers that many times
-// the smallest one, 2^-24. Their sums are exact, the sign of a difference is a bit of its own, and both halves of a
-// register are added at once.
-template <bool SMALL>
-struct Columns<unsigned char, SMALL> {
-    static constexpr int N = 4;
-    u32 sum[4][N] = {};
-    u32 last[2][N + 2];
-    u32 down[N + 2];
-    u32 across[2][N];
-    u32 inside[N];
-
-    static __device__ __forceinline__ __half2 halves(u32 bits) { return *reinterpret_cast<const __half2 *>(&bits); }
-    static __device__ __forceinline__ u32 bits_of(__half2 h) { return *reinterpret_cast<const u32 *>(&h); }
-
-    __device__ __forceinline__ void set_inside(int x, int width)
-    {
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            const int at = x + 2 * j;
-            inside[j] = (at >= 0 && at < width ? 0xFFFFu : 0) | (at + 1 >= 0 && at + 1 < width ? 0xFFFF0000u : 0);
-        }
-    }
-    static __device__ __forceinline__ void split(const Raw<unsigned char> &raw, u32 *pixel, float, float)
-    {
-        constexpr u32 LOW_BYTES = 0x4140, HIGH_BYTES = 0x4342;   // bytes 0, 1 and 2, 3, each as 16 bits
-        pixel[0] = permute<LOW_BYTES>(raw.v.x, 0), pixel[1] = permute<HIGH_BYTES>(raw.v.x, 0);
-        pixel[2] = permute<LOW_BYTES>(raw.v.y, 0), pixel[3] = permute<HIGH_BYTES>(raw.v.y, 0);
-    }
-    // Sums of five rows are at most 255 * 256, so both halves keep to themselves. Along the row two taps an instruction,
-    // those of an even and of an odd column (the low byte weighs the low half).
-    static __device__ __forceinline__ void smooth(const u32 *five, u32 *s)
-    {
-        u32 v[N + 2];
-#pragma unroll
-        for (int j = 0; j < N; ++j) v[j + 1] = five[j];
-        v[0] = __shfl_up_sync(ALL_LANES, v[N], 1);
-        v[N + 1] = __shfl_down_sync(ALL_LANES, v[1], 1);
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            u32 even = __dp2a_lo(v[j], TAP_2 | TAP_1 << 8, SMOOTH_HALF);
-            even = __dp2a_lo(v[j + 1], TAP_0 | TAP_1 << 8, even);
-            even = __dp2a_lo(v[j + 2], TAP_2, even);
-            u32 odd = __dp2a_lo(v[j], TAP_2 << 8, SMOOTH_HALF);
-            odd = __dp2a_lo(v[j + 1], TAP_1 | TAP_0 << 8, odd);
-            odd = __dp2a_lo(v[j + 2], TAP_1 | TAP_2 << 8, odd);
-            s[j + 1] = permute<HIGH_HALVES>(even, odd);
-        }
-        s[0] = __shfl_up_sync(ALL_LANES, s[N], 1);
-        s[N + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
-    }
-    static __device__ __forceinline__ u32 add(u32 a, u32 b)
-    {
-        return SMALL ? bits_of(__hadd2(halves(a), halves(b))) : a + b;
-    }
-    // SMALL: the weight is a half-precision number in both halves, and side is 1.
-    static __device__ __forceinline__ u32 weigh(u32 value, u32 weight, u32 sum)
-    {
-        return SMALL ? bits_of(__hfma2(halves(value), halves(weight), halves(sum))) : value * weight + sum;
-    }
-    static __device__ __forceinline__ u32 times_side(u32 value, u32 side) { return SMALL ? value : value * side; }
-    static __device__ __forceinline__ void columns_beside(const u32 *values, u32 *left, u32 *right)
-    {
-        u32 between[N + 1];   // columns 2j - 1 and 2j
-#pragma unroll
-        for (int j = 0; j <= N; ++j) between[j] = permute<LOW_OF_TWO>(values[j], values[j + 1]);
-#pragma unroll
-        for (int j = 0; j < N; ++j) left[j] = between[j], right[j] = between[j + 1];
-    }
-    static __device__ __forceinline__ u32 word(u32 left, u32 right, u32 above, u32 below, u32 low)
-    {
-        u32 g, strong, vertical;
-        if (SMALL) {
-            const __half2 gx = __habs2(__hsub2(halves(right), halves(left)));
-            const __half2 gy = __habs2(__hsub2(halves(below), halves(above)));
-            const __half2 sum = __hadd2(gx, gy);
-            g = bits_of(sum);
-            strong = __hge2_mask(sum, halves(low));
-            vertical = __hge2_mask(gx, gy) & HALVES_SIGN;
-        } else {
-            const u32 gx = difference_of_halves(left, right), gy = difference_of_halves(above, below);
-            g = gx + gy;
-            strong = permute<SIGNS>((g | HALVES_SIGN) - low, 0);
-            vertical = ((gx | HALVES_SIGN) - gy) & HALVES_SIGN;
-        }
-        return (g & strong) << GRADIENT_SHIFT | vertical;
-    }
-};
-
-// Adds a row of pixels to the sums of one to four rows before it; `five` gets those of five.
-template <int N>
-__device__ __forceinline__ void add_row(u32 (&sum)[4][N], const u32 (&pixel)[N], u32 (&five)[N])
-{
-#pragma unroll
-    for (int j = 0; j < N; ++j) {
-        const u32 outer = TAP_2 * pixel[j];
-        five[j] = sum[3][j] + outer;
-        sum[3][j] = sum[2][j] + TAP_1 * pixel[j];
-        sum[2][j] = sum[1][j] + TAP_0 * pixel[j];
-        sum[1][j] = sum[0][j] + TAP_1 * pixel[j];
-        sum[0][j] = outer;
-    }
-}
-
-// The row of the image that is mirrored to y. What is more than ED_REACH beyond a border is not used by anybody.
-__device__ __forceinline__ u32 mirrored_row(int y, int height)
-{
-    if (height <= ED_REACH) return reflect(y, height);
-    y = abs(max(y, -ED_REACH));
-    y = min(y, height - 1 + ED_REACH);
-    return min(y, 2 * height - 2 - y);
-}
-
-// The rows of pixels of a strip, one after the other: `count` from row `first` on, mirrored beyond the image.
-template <typename PIXEL>
-struct Rows {
-    const isoline_ed_job &job;
-    const unsigned char *from, *next;
-    const u32 *column;   // unless direct: where a lane's pixels are
-    int row, end;
-    bool direct, plain;
-
-    __device__ __forceinline__ Rows(const isoline_ed_job &job_, int x, bool direct_, const u32 *column_, int first, int count)
-        : job(job_), from(job_.pixels + (direct_ ? static_cast<u64>(x) * sizeof(PIXEL) : 0)), column(column_), row(first),
-          end(first + count), direct(direct_), plain(first >= 0 && first + count <= static_cast<int>(job_.height))
-    {
-        next = from + mirrored_row(first, job.height) * job.row_stride;
-    }
-    __device__ __forceinline__ Raw<PIXEL> take()
-    {
-        Raw<PIXEL> raw;
-        if (direct) raw.v = *reinterpret_cast<const decltype(raw.v) *>(next);
-        else raw = gather_row(reinterpret_cast<const PIXEL *>(next), column);
-        // Inside the image a row is one stride further than the last one. After the end come rows that nobody uses.
-        ++row;
-        if (plain) next += row < end ? job.row_stride : 0;
-        else next = from + mirrored_row(row, job.height) * job.row_stride;
-        return raw;
-    }
-};
-
-// Whether rows can be loaded in groups of BYTES; and the mirrored columns of a tile, for lanes that cannot. For the whole
-// block.
-template <int BYTES, int COLUMNS>
-__device__ __forceinline__ bool prepare_columns(const isoline_ed_job &job, u32 *column, int x0)
-{
-    const bool aligned = (reinterpret_cast<u64>(job.pixels) | job.row_stride) % BYTES == 0;
-    const bool border = x0 < 0 || x0 + COLUMNS > static_cast<int>(job.width);
-    if (border || !aligned) {
-#pragma unroll 1
-        for (int i = threadIdx.y * WARP + threadIdx.x; i < COLUMNS; i += ED_WARPS * WARP)
-            column[i] = reflect(x0 + i, job.width);
-        __syncthreads();
-    }
-    return aligned;
-}
 
 // Phase A. x0, y0: the tile's first column and row in the image, negative in border tiles.
 template <typename T>
