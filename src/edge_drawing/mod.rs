@@ -280,16 +280,15 @@ pub fn maps(
 
 /// Refuses sides that the 32 bits of a [`Point`] and of a segment's slice cannot count.
 fn check_sides(shape: [usize; 3]) -> Result<()> {
-    match shape.iter().find(|side| u32::try_from(**side).is_err()) {
-        None => Ok(()),
-        Some(_) => Err(Error::size(format!(
-            "edge drawing takes images of up to {} pixels along every axis, but the size is {} x {} x {}; cut it into parts",
-            u32::MAX,
-            shape[0],
-            shape[1],
-            shape[2]
-        ))),
+    if shape.iter().all(|side| u32::try_from(*side).is_ok()) {
+        return Ok(());
     }
+    let [width, height, depth] = shape;
+    Err(Error::size(format!(
+        "edge drawing takes images of up to {} pixels along every axis, but the size is {width} x {height} x {depth}; cut \
+         it into parts",
+        u32::MAX
+    )))
 }
 
 /// Runs a job on the context's device; under `auto` what does not fit the GPU goes to the CPU.
@@ -302,14 +301,14 @@ fn on_device<S, T>(
     on_cuda: impl FnOnce(&std::sync::Arc<crate::device::cuda::Cuda>, &mut S) -> Result<T>,
     on_cpu: impl FnOnce(&mut S) -> Result<T>,
 ) -> Result<T> {
-    if params.variant != Variant::Scalar || !context.is_automatic() {
-        if let Some(cuda) = context.cuda_for(needed)? {
-            match on_cuda(cuda, state) {
-                Err(error) if context.may_fall_back(&error) && on_host => {
-                    log::warn!("computing on the CPU: {error}");
-                }
-                done => return done,
+    if (params.variant != Variant::Scalar || !context.is_automatic())
+        && let Some(cuda) = context.cuda_for(needed)?
+    {
+        match on_cuda(cuda, state) {
+            Err(error) if context.may_fall_back(&error) && on_host => {
+                log::warn!("computing on the CPU: {error}");
             }
+            done => return done,
         }
     }
     on_cpu(state)
