@@ -291,3 +291,51 @@ impl Cut {
         Ok(tasks)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::prepare::Start0;
+    use super::super::{Dimensions, Mode, Params};
+    use super::*;
+    use crate::image::Image;
+    use ndarray::Array3;
+    use pulp::{Scalar, Simd};
+
+    /// What a CPU without any vector unit that is known computes: vectors of one lane, products rounded.
+    #[test]
+    fn one_lane_agrees() {
+        let scratch = Scratch::default();
+        for (dimensions, shape) in
+            [(Dimensions::Slices, [67, 41, 1]), (Dimensions::Slices, [1, 9, 1]), (Dimensions::Volume, [19, 13, 11])]
+        {
+            let [width, height, depth] = shape;
+            let input =
+                Array3::from_shape_fn((depth, height, width), |(z, y, x)| u8::from((7 * x + 5 * y + 3 * z) % 23 == 0));
+            let params = Params { dimensions, mode: Mode::Iterate { iterations: 4 }, ..Params::default() };
+            let plan = params.plan().unwrap();
+            let steps = plan.steps();
+            let pixels = Pixels::new(&Image::from(input.view()), 0..depth, &plan, &Start0::mask()).unwrap();
+            let room = Room::new(&scratch, shape, &steps).unwrap();
+            let mut expected = Array3::zeros(input.dim());
+            iterate(&room, &pixels, &steps, expected.view_mut(), 1, &Ticker::new("test")).unwrap();
+
+            let cut = Cut::new(shape, steps.dimensions, 1);
+            let centre_weights = steps.centre_weights;
+            let pass =
+                Pass { pixels: &pixels, field: None, shape: cut.shape, time_step: steps.time_step, centre_weights };
+            let mut got = Array3::<f32>::zeros(input.dim());
+            for task in cut.tasks(&mut got.view_mut(), centre_weights.len()).unwrap() {
+                room.at_bench(|bench| {
+                    if cut.volume {
+                        Scalar::new().vectorize(Planes { pass: &pass, task, bench });
+                    } else {
+                        Scalar::new().vectorize(Rows { pass: &pass, task, bench });
+                    }
+                });
+            }
+            let worst = got.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(worst < 1e-6, "{dimensions:?} {shape:?}: {worst}");
+            assert!(expected.iter().any(|value| (0.01..0.99).contains(value)));
+        }
+    }
+}
