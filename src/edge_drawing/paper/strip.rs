@@ -298,9 +298,9 @@ mod tests {
         });
         let mut turned = block;
         transpose(&mut turned);
-        for r in 0..STRIP {
-            for c in 0..STRIP {
-                assert_eq!(turned[c] >> r & 1, block[r] >> c & 1, "row {r}, column {c}");
+        for (r, row) in block.iter().enumerate() {
+            for (c, column) in turned.iter().enumerate() {
+                assert_eq!(column >> r & 1, row >> c & 1, "row {r}, column {c}");
             }
         }
     }
