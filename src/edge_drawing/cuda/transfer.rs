@@ -238,10 +238,15 @@ pub(super) fn expand(pool: &ThreadPool, words: &[u32], pitch: usize, mut plane: 
                     let eights =
                         bytemuck::cast_slice::<u32, u8>(words).iter().map(|bits| &BYTES_OF_BITS[*bits as usize]);
                     match row.as_slice_mut() {
-                        Some(row) => row.chunks_mut(8).zip(eights).for_each(|(to, from)| match to.try_into() {
-                            Ok(to) => *<&mut [u8; 8]>::from(to) = *from,
-                            Err(_) => to.copy_from_slice(&from[..to.len()]),
-                        }),
+                        Some(row) => {
+                            // Eight at a time: a copy of a length that the compiler knows.
+                            let (whole, rest) = row.as_chunks_mut::<8>();
+                            let mut eights = eights;
+                            whole.iter_mut().zip(&mut eights).for_each(|(to, from)| *to = *from);
+                            if let Some(from) = eights.next() {
+                                rest.copy_from_slice(&from[..rest.len()]);
+                            }
+                        }
                         None => row.iter_mut().zip(eights.flatten()).for_each(|(to, from)| *to = *from),
                     }
                 }
