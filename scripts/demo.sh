@@ -14,4 +14,4 @@ scripts/imagej.sh window examples/demo.ijm "$PWD/tests/data|$PWD/$out/raw|$devic
 echo
 echo "demo: pictures"
 .tools/venv/bin/python scripts/make_pictures.py "$out/raw" "$out"
-echo "demo: done; the 32-bit results are in $out/raw, what ran where is in $out/log.txt"
+echo "demo: done; the results themselves are in $out/raw, what ran where is in $out/log.txt"

@@ -106,6 +106,7 @@ public final class HeadlessImageJ {
         }
         table.put("Invert", "ij.plugin.filter.Filters(\"invert\")");
         table.put("Crop", "ij.plugin.Resizer(\"crop\")");
+        table.put("Clear Results", "ij.plugin.filter.Analyzer(\"clear\")");
         return table;
     }
 

@@ -74,6 +74,20 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest {
     }
 
     @Test
+    void tableIsClearedWithoutADisplay() {
+        Outcome outcome =
+                macro(
+                        open("coins.png"),
+                        call("min_length=15 results_table")
+                                + "n = nResults; run(\"Clear Results\");"
+                                + call("min_length=15 results_table")
+                                + "return \"\" + n + \"|\" + nResults;");
+        String[] seen = outcome.returned.split("\\|");
+        assertTrue(Integer.parseInt(seen[0]) > 0, outcome.log);
+        assertEquals(seen[0], seen[1], outcome.log);
+    }
+
+    @Test
     void rememberedDialogValuesDoNotChangeMacros() {
         ImagePlus image = open("coins.png");
         byte[] before = (byte[]) edges(image, "").getProcessor().getPixels();
