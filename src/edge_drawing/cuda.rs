@@ -99,7 +99,9 @@ pub(super) fn run(
     let [width, height, count] = input.shape();
     let layout = Layout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;
-    let delivery = Delivery::choose(edges.as_ref(), count, want_segments);
+    // A single image is written after the last that may fail or be cancelled.
+    let at_the_end = count == 1 && (want_segments || progress.is_some());
+    let delivery = Delivery::choose(edges.as_ref(), at_the_end);
     let mut call = Call {
         context,
         cuda,
@@ -148,11 +150,10 @@ enum Delivery {
 }
 
 impl Delivery {
-    fn choose(edges: Option<&ImageMut<'_>>, count: usize, want_segments: bool) -> Self {
+    fn choose(edges: Option<&ImageMut<'_>>, at_the_end: bool) -> Self {
         match edges {
             None => Self::Nothing,
-            // A single image is written after the segments are there, the last that may fail or be cancelled.
-            Some(ImageMut::Device(_)) if count == 1 && want_segments => Self::Copied,
+            Some(ImageMut::Device(_)) if at_the_end => Self::Copied,
             Some(ImageMut::Device(_)) => Self::Direct,
             Some(ImageMut::U8(view)) if !transfer::needs_staging(&view.view()) => Self::Copied,
             Some(_) => Self::Bits,

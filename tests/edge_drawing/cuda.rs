@@ -146,6 +146,38 @@ fn a_cancel_leaves_whole_slices() {
     }
 }
 
+/// However late a single image's cancel comes, its map in device memory is as it was.
+#[test]
+fn a_cancel_leaves_device_memory() {
+    let Some([cuda, _]) = devices() else { return };
+    let image = noise(2048, 2048);
+    let mut source = cuda.device_image(PixelType::U8, [2048, 2048, 1]).unwrap();
+    source.upload(image.view().into()).unwrap();
+    let mut target = cuda.device_image(PixelType::U8, [2048, 2048, 1]).unwrap();
+    let before = Array3::from_elem(image.raw_dim(), 7u8);
+    target.upload(before.view().into()).unwrap();
+    for calls in 1..6 {
+        let mut count = 0;
+        let mut stop = |_: f64, _: &str| {
+            count += 1;
+            if count >= calls { Continue::No } else { Continue::Yes }
+        };
+        let params = Params::default();
+        let mut segments = Segments::new();
+        let outcome = edge_drawing::run(
+            &cuda,
+            source.view(),
+            &params,
+            Some(&mut stop),
+            Some(target.view_mut()),
+            Some(&mut segments),
+        );
+        let Err(error) = outcome else { break };
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(target.download::<u8>().unwrap().iter().all(|pixel| *pixel == 7), "{calls} calls");
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_refused_or_goes_to_the_cpu() {
     let Some([cuda, cpu]) = devices() else { return };

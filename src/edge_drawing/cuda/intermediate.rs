@@ -94,6 +94,9 @@ pub(in super::super) fn maps(
     let mut gradient = Target::new(cuda, &mut maps.gradient)?;
     let mut direction = Target::new(cuda, &mut maps.direction)?;
     let mut anchors = Target::new(cuda, &mut maps.anchors)?;
+    let direct = [&smoothed, &gradient, &direction, &anchors]
+        .iter()
+        .any(|target| target.as_ref().is_some_and(|target| target.buffer.is_none()));
     // After the memory, so that it is dropped, and waited for, first.
     let stream = cuda.stream()?;
 
@@ -127,8 +130,8 @@ pub(in super::super) fn maps(
         compute(cuda, &stream, &layout, &launcher, &plan, &job, targets)?;
         stream.record(&times[2])?;
         stream.synchronize()?;
-        if count == 1 {
-            // The last look before anything is written.
+        if count == 1 && !direct {
+            // The last look before anything is written. What the kernels write themselves is written by now.
             ticker.report(progress)?;
         }
         for target in [&mut smoothed, &mut gradient, &mut direction, &mut anchors] {
