@@ -18,6 +18,7 @@ import java.util.Locale;
 abstract class OperationDialog implements DialogListener {
     private static final int COLUMNS = 8;
     private static final int MOST_DECIMALS = 9;
+    private static final double SMALL = 0.01;
 
     final ImagePlus image;
     final boolean stack;
@@ -101,7 +102,11 @@ abstract class OperationDialog implements DialogListener {
         return "Device auto: " + devices.get(0) + why;
     }
 
+    /** Three decimals, or scientific notation where they would say nothing. */
     static String number(double value) {
-        return IJ.d2s(value, value == Math.rint(value) ? 0 : 3);
+        if (value == Math.rint(value)) {
+            return IJ.d2s(value, 0);
+        }
+        return IJ.d2s(value, Math.abs(value) < SMALL ? -3 : 3);
     }
 }
