@@ -122,8 +122,9 @@ plain() { # plain FOLDER LOG
     run_programs "$1" "$2" env
 }
 
+# valgrind runs one thread at a time. Without turns, busy worker threads keep the one that cancels them waiting for minutes.
 under_valgrind() { # under_valgrind FOLDER LOG
-    ISOLINE_TESTS_UNDER=valgrind run_programs "$1" "$2" valgrind --quiet --leak-check=full \
+    ISOLINE_TESTS_UNDER=valgrind run_programs "$1" "$2" valgrind --quiet --fair-sched=try --leak-check=full \
         --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect --error-exitcode=99 \
         --suppressions="$here/valgrind.supp" --num-callers=30
 }
