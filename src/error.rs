@@ -87,6 +87,15 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// Refuses NaN and infinity by the parameter's name.
+pub(crate) fn finite(name: &str, value: f64) -> Result<f64> {
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Error::argument(format!("{name} must be a finite number, but it is {value}")))
+    }
+}
+
 /// `bytes` in the unit a person would use, for messages.
 pub(crate) fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];

@@ -5,6 +5,24 @@ use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::marker::PhantomData;
 
+/// Whether a stack is many slices or one volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimensions {
+    /// 2D: every slice by itself.
+    Slices,
+    /// 3D: the stack is one volume.
+    Volume,
+}
+
+/// Which pixels are the shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreground {
+    /// Pixels above the threshold: bright shapes on dark ground.
+    Above,
+    /// Pixels at or below the threshold: dark lines on white.
+    Below,
+}
+
 /// The type of one pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
@@ -190,6 +208,11 @@ impl ImageMut<'_> {
             Self::Device(pixels) => pixels.pixel_type,
         }
     }
+}
+
+/// Whether both lie in host memory, so that the CPU could take the job.
+pub(crate) fn host_only(input: &Image<'_>, output: &ImageMut<'_>) -> bool {
+    !matches!(input, Image::Device(_)) && !matches!(output, ImageMut::Device(_))
 }
 
 /// Refuses an output of another type than `wanted`.

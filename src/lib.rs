@@ -24,16 +24,18 @@
 #[doc(hidden)]
 pub mod capi;
 mod device;
+pub mod distance;
 pub mod edge_drawing;
 pub mod edge_strength;
 mod error;
 mod image;
+pub mod level_set;
 mod progress;
 mod report;
 
 pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, devices};
 pub use error::{Error, ErrorKind, Result};
-pub use image::{DevicePixels, Image, ImageMut, PixelType};
+pub use image::{DevicePixels, Dimensions, Foreground, Image, ImageMut, PixelType};
 pub use progress::{Continue, Progress};
 pub use report::Report;
 

@@ -19,12 +19,15 @@ pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
 }
 
 pub(super) fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
-    ThreadPoolBuilder::new()
+    let pool = ThreadPoolBuilder::new()
         .num_threads(if threads == 0 { cores() } else { threads })
         .thread_name(|index| format!("isoline-{index}"))
         .build()
-        .map(Arc::new)
-        .map_err(|e| Error::memory(format!("the worker threads could not be started: {e}; close other programs")))
+        .map_err(|e| Error::memory(format!("the worker threads could not be started: {e}; close other programs")))?;
+    // Each worker touches its thread-local storage now: a thread that first does so when memory has run out is ended by
+    // the C library, and the host's process with it.
+    pool.broadcast(|_| rayon::yield_now());
+    Ok(Arc::new(pool))
 }
 
 fn cores() -> usize {

@@ -92,13 +92,19 @@ pub(crate) enum Backend {
 ///
 /// Different contexts may be used on different threads at the same time. One context may be shared: calls on it take
 /// turns. A call from inside its own progress callback is refused ([`ErrorKind::Busy`]) because it would wait for ever.
+/// A clone is another handle on the same context, which ends with its last handle.
 ///
 /// ```
 /// let context = isoline::Context::new("cpu")?;
 /// assert_eq!(context.device().id, "cpu");
 /// # Ok::<(), isoline::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Context {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
     info: DeviceInfo,
     backend: Backend,
     /// Under `auto` a job that does not fit the GPU goes to the CPU.
@@ -110,15 +116,15 @@ pub struct Context {
 
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context").field("device", &self.info).finish_non_exhaustive()
+        f.debug_struct("Context").field("device", &self.shared.info).finish_non_exhaustive()
     }
 }
 
 impl Context {
     /// The CPU's description for a report, with the reason why a job of an `auto` context on a GPU came here.
     pub(crate) fn cpu_for_report(&self) -> DeviceInfo {
-        if self.info.kind == DeviceKind::Cpu {
-            return self.info.clone();
+        if self.shared.info.kind == DeviceKind::Cpu {
+            return self.shared.info.clone();
         }
         let mut info = cpu_info();
         info.reason = "auto took the CPU for this job (see the log)".into();
@@ -150,12 +156,14 @@ impl Context {
         // The threads come last: a context that is refused should cost none.
         let context = |info, backend, automatic| {
             Ok(Self {
-                info,
-                backend,
-                automatic,
-                pool: start_pool()?,
-                scratch: Scratch::default(),
-                turn: Turn::default(),
+                shared: Arc::new(Shared {
+                    info,
+                    backend,
+                    automatic,
+                    pool: start_pool()?,
+                    scratch: Scratch::default(),
+                    turn: Turn::default(),
+                }),
             })
         };
         let context: Result<Self> = match wanted {
@@ -192,19 +200,19 @@ impl Context {
             }
         };
         let context = context?;
-        log::info!("device {} ({}): {}", context.info.id, context.info.name, context.info.reason);
+        log::info!("device {} ({}): {}", context.shared.info.id, context.shared.info.name, context.shared.info.reason);
         Ok(context)
     }
 
     /// The device of this context and why it was chosen.
     pub fn device(&self) -> &DeviceInfo {
-        &self.info
+        &self.shared.info
     }
 
     /// As [`device`](Self::device), with the memory figures of now.
     pub fn device_now(&self) -> DeviceInfo {
-        let mut info = self.info.clone();
-        match &self.backend {
+        let mut info = self.shared.info.clone();
+        match &self.shared.backend {
             Backend::Cpu => info.free_memory = cpu::free_memory(),
             Backend::Cuda(cuda) => info.free_memory = cuda.free_memory().unwrap_or(info.free_memory),
         }
@@ -214,7 +222,7 @@ impl Context {
     /// Limits the device memory that this context takes, in bytes; 0 (the default) means 90 % of what is free when a
     /// job starts. A job over the limit is refused (`cuda:N`) or goes to the CPU (`auto`). No effect on the CPU.
     pub fn set_memory_limit(&self, bytes: u64) {
-        if let Backend::Cuda(cuda) = &self.backend {
+        if let Backend::Cuda(cuda) = &self.shared.backend {
             cuda.set_memory_limit(bytes);
         }
     }
@@ -222,15 +230,15 @@ impl Context {
     /// Gives pooled device memory, pinned host memory and the main memory that the CPU keeps between calls (at most
     /// 320 MiB) back to the system. They are also freed with the context.
     pub fn trim(&self) {
-        self.scratch.trim();
-        if let Backend::Cuda(cuda) = &self.backend {
+        self.shared.scratch.trim();
+        if let Backend::Cuda(cuda) = &self.shared.backend {
             cuda.trim();
         }
     }
 
     /// Device memory held now in bytes, in use or pooled. 0 on the CPU.
     pub fn device_memory_held(&self) -> u64 {
-        match &self.backend {
+        match &self.shared.backend {
             Backend::Cpu => 0,
             Backend::Cuda(cuda) => cuda.held(),
         }
@@ -241,7 +249,7 @@ impl Context {
     /// # Errors
     /// [`ErrorKind::Unsupported`] on the CPU, [`ErrorKind::OutOfMemory`] when it does not fit.
     pub fn device_image(&self, pixel_type: crate::PixelType, shape: [usize; 3]) -> Result<DeviceImage> {
-        match &self.backend {
+        match &self.shared.backend {
             Backend::Cpu => Err(Error::unsupported("device images need a CUDA context, but this one is on the CPU")),
             Backend::Cuda(cuda) => DeviceImage::new(cuda, pixel_type, shape),
         }
@@ -249,21 +257,21 @@ impl Context {
 
     /// Whether this context was asked for as `auto`.
     pub(crate) fn is_automatic(&self) -> bool {
-        self.automatic
+        self.shared.automatic
     }
 
     pub(crate) fn pool(&self) -> &ThreadPool {
-        &self.pool
+        &self.shared.pool
     }
 
     /// Main memory to compute in.
     pub(crate) fn scratch(&self) -> &Scratch {
-        &self.scratch
+        &self.shared.scratch
     }
 
     /// Waits for this context's turn. Hold the guard for the length of the call.
     pub(crate) fn begin(&self) -> Result<TurnGuard<'_>> {
-        self.turn.take()
+        self.shared.turn.take()
     }
 
     /// The CUDA device for a job that needs `bytes` of its memory, or `None` for the CPU.
@@ -271,7 +279,7 @@ impl Context {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`] when a CUDA device was asked for by name and the job does not fit.
     pub(crate) fn cuda_for(&self, bytes: u64) -> Result<Option<&Arc<cuda::Cuda>>> {
-        let Backend::Cuda(cuda) = &self.backend else { return Ok(None) };
+        let Backend::Cuda(cuda) = &self.shared.backend else { return Ok(None) };
         let budget = cuda.budget()?;
         if bytes <= budget {
             return Ok(Some(cuda));
@@ -279,10 +287,10 @@ impl Context {
         let why = format!(
             "the job needs {} ({bytes} bytes) of memory on {} but only {} ({budget} bytes) may be used",
             human_bytes(bytes),
-            self.info.id,
+            self.shared.info.id,
             human_bytes(budget)
         );
-        if self.automatic {
+        if self.shared.automatic {
             log::warn!("computing on the CPU: {why}");
             return Ok(None);
         }
@@ -293,7 +301,7 @@ impl Context {
 
     /// Whether a CUDA failure may be answered by computing on the CPU instead: only `auto`, only for want of memory.
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
-        self.automatic && error.kind() == ErrorKind::OutOfMemory
+        self.shared.automatic && error.kind() == ErrorKind::OutOfMemory
     }
 }
 

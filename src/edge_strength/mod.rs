@@ -24,20 +24,12 @@ mod prepare;
 mod scalar;
 
 use crate::device::Context;
-use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::error::{Error, Result, finite};
+pub use crate::image::{Dimensions, Foreground};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, host_only};
 use crate::progress::Progress;
 use crate::report::Report;
 use std::time::Instant;
-
-/// Whether a stack is many slices or one volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dimensions {
-    /// 2D: every slice by itself (four neighbours).
-    Slices,
-    /// 3D: the stack is one volume (six neighbours).
-    Volume,
-}
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,15 +48,6 @@ pub enum Mode {
         /// [`Report::converged`] is `false`.
         max_cycles: u64,
     },
-}
-
-/// Which pixels are the shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Foreground {
-    /// Pixels above the threshold: bright shapes on dark ground.
-    Above,
-    /// Pixels at or below the threshold: dark lines on white.
-    Below,
 }
 
 /// What the pixels outside the shape start from. Shape pixels always start at 1.
@@ -169,15 +152,6 @@ struct Steps<'a> {
 impl Plan {
     fn steps(&self) -> Steps<'_> {
         Steps { dimensions: self.dimensions, time_step: self.time_step, centre_weights: &self.centre_weights }
-    }
-}
-
-/// Refuses NaN and infinity by the parameter's name.
-fn finite(name: &str, value: f64) -> Result<f64> {
-    if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(Error::argument(format!("{name} must be a finite number, but it is {value}")))
     }
 }
 
@@ -343,10 +317,6 @@ pub fn run(
         report.device.name
     );
     Ok(report)
-}
-
-fn host_only(input: &Image<'_>, output: &ImageMut<'_>) -> bool {
-    !matches!(input, Image::Device(_)) && !matches!(output, ImageMut::Device(_))
 }
 
 /// What one field's solver reports; of several, the worst.

@@ -1,0 +1,1 @@
+// The exact signed distance (src/distance/cuda.rs launches these kernels).

@@ -1,0 +1,1 @@
+// Level sets (src/level_set/cuda.rs launches these kernels).

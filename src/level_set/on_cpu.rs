@@ -1,0 +1,1 @@
+//! The level set on all CPU cores.

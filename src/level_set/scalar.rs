@@ -1,0 +1,1 @@
+//! The level set as a plain loop on one thread: the definition in code.
