@@ -6,9 +6,9 @@ use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
 use super::segments::isoline_segments;
 use super::sized::{self, Sized32};
-use super::{guard, isoline_status, null};
+use super::{check, guard, isoline_status};
 use crate::edge_drawing::{self, Maps, Operator, Params, Profile, Segments, Variant};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::image::PixelType;
 use crate::progress::Progress;
 
@@ -106,11 +106,6 @@ unsafe impl Sized32 for isoline_edge_drawing_params {
 }
 const _: () = assert!(size_of::<isoline_edge_drawing_params>() == <isoline_edge_drawing_params as Sized32>::FIRST_SIZE);
 
-/// The error of an enum field with an unknown number.
-fn unknown(field: &str, choices: &str, value: u32) -> Error {
-    Error::argument(format!("{field} must be {choices}, but it is {value}"))
-}
-
 impl isoline_edge_drawing_params {
     /// # Safety
     /// As [`sized::read`].
@@ -124,41 +119,37 @@ impl isoline_edge_drawing_params {
 
     fn translate(&self) -> Result<Params> {
         // All of them, used or not by this image: a NaN is a mistake of the caller's in any case.
-        for (name, value) in [
+        check::finite(&[
             ("gradient_threshold", self.gradient_threshold),
             ("anchor_threshold", self.anchor_threshold),
             ("range_min", self.range_min),
             ("range_max", self.range_max),
-        ] {
-            if !value.is_finite() {
-                return Err(Error::argument(format!("{name} must be a finite number, but it is {value}")));
-            }
-        }
-        if self.reserved != 0 {
-            return Err(Error::argument(format!("params->reserved must be 0, but it is {}", self.reserved)));
-        }
+        ])?;
+        check::reserved(self.reserved)?;
         let automatic_range = self.range_min == 0.0 && self.range_max == 0.0;
         Ok(Params {
             profile: match self.profile {
                 0 => Profile::Paper,
                 1 => Profile::Reference,
-                other => return Err(unknown("profile", "ISOLINE_EDGE_DRAWING_PAPER or _REFERENCE", other)),
+                other => return Err(check::unknown("profile", "ISOLINE_EDGE_DRAWING_PAPER or _REFERENCE", other)),
             },
             operator: match self.edge_operator {
                 0 => Operator::Sobel,
                 1 => Operator::Prewitt,
                 2 => Operator::Scharr,
-                other => return Err(unknown("edge_operator", "ISOLINE_GRADIENT_SOBEL, _PREWITT or _SCHARR", other)),
+                other => {
+                    return Err(check::unknown("edge_operator", "ISOLINE_GRADIENT_SOBEL, _PREWITT or _SCHARR", other));
+                }
             },
             follow_turns: match self.follow_turns {
                 0 => false,
                 1 => true,
-                other => return Err(unknown("follow_turns", "0 or 1", other)),
+                other => return Err(check::unknown("follow_turns", "0 or 1", other)),
             },
             variant: match self.variant {
                 0 => Variant::Default,
                 1 => Variant::Scalar,
-                other => return Err(unknown("variant", "ISOLINE_EDGE_DRAWING_DEFAULT or _SCALAR", other)),
+                other => return Err(check::unknown("variant", "ISOLINE_EDGE_DRAWING_DEFAULT or _SCALAR", other)),
             },
             scan_interval: self.scan_interval,
             min_length: self.min_length,
@@ -167,6 +158,11 @@ impl isoline_edge_drawing_params {
             range: (!automatic_range).then_some([self.range_min, self.range_max]),
         })
     }
+}
+
+/// The error of optional outputs of which all are NULL.
+fn none_asked_for(what: &str) -> Error {
+    Error::new(ErrorKind::NullPointer, format!("{what}; one of them is enough"))
 }
 
 /// Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_drawing_params).
@@ -223,7 +219,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
             let params = isoline_edge_drawing_params::read(params)?;
             let mut callback = closure(progress)?;
             if edges.is_null() && segments.is_null() {
-                return Err(null("edges and segments, both of them,"));
+                return Err(none_asked_for("edges and segments must not both be NULL"));
             }
             let edges = Checked::optional(edges, "edges")?;
             check_outputs(&input, &[edges])?;
@@ -279,7 +275,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
             let params = isoline_edge_drawing_params::read(params)?;
             let mut callback = closure(progress)?;
             if [smoothed, gradient, direction, anchors].iter().all(|output| output.is_null()) {
-                return Err(null("smoothed, gradient, direction and anchors, all of them,"));
+                return Err(none_asked_for("smoothed, gradient, direction and anchors must not all be NULL"));
             }
             let smoothed = Checked::optional(smoothed, "smoothed")?;
             let gradient = Checked::optional(gradient, "gradient")?;

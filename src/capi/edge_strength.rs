@@ -5,9 +5,9 @@ use super::image::{Checked, isoline_image};
 use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
 use super::sized::{self, Sized32};
-use super::{guard, isoline_status};
+use super::{check, guard, isoline_status};
 use crate::edge_strength::{self, Dimensions, Foreground, Mode, Params, Start, Variant};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::image::PixelType;
 use crate::progress::Progress;
 
@@ -122,47 +122,38 @@ unsafe impl Sized32 for isoline_edge_strength_params {
 const _: () =
     assert!(size_of::<isoline_edge_strength_params>() == <isoline_edge_strength_params as Sized32>::FIRST_SIZE);
 
-/// The error of an enum field with an unknown number.
-fn unknown(field: &str, choices: &str, value: u32) -> Error {
-    Error::argument(format!("{field} must be {choices}, but it is {value}"))
-}
-
 impl isoline_edge_strength_params {
     fn translate(&self) -> Result<Params> {
         // All of them, used or not in this mode: a NaN is a mistake of the caller's in any case.
-        for (name, value) in [
+        check::finite(&[
             ("rho", self.rho),
             ("time_step", self.time_step),
             ("threshold", self.threshold),
             ("start_min", self.start_min),
             ("start_max", self.start_max),
             ("tolerance", self.tolerance),
-        ] {
-            if !value.is_finite() {
-                return Err(Error::argument(format!("{name} must be a finite number, but it is {value}")));
-            }
-        }
+        ])?;
         Ok(Params {
             dimensions: match self.dimensions {
                 2 => Dimensions::Slices,
                 3 => Dimensions::Volume,
-                other => return Err(unknown("dimensions", "2 or 3", other)),
+                other => return Err(check::unknown("dimensions", "2 or 3", other)),
             },
             mode: match self.mode {
                 0 => Mode::Iterate { iterations: self.iterations },
                 1 => Mode::Converged { tolerance: self.tolerance, max_cycles: self.max_cycles },
-                other => return Err(unknown("mode", "ISOLINE_EDGE_STRENGTH_ITERATE or _CONVERGED", other)),
+                other => return Err(check::unknown("mode", "ISOLINE_EDGE_STRENGTH_ITERATE or _CONVERGED", other)),
             },
             foreground: match self.foreground {
                 0 => Foreground::Above,
                 1 => Foreground::Below,
-                other => return Err(unknown("foreground", "ISOLINE_FOREGROUND_ABOVE or _BELOW", other)),
+                other => return Err(check::unknown("foreground", "ISOLINE_FOREGROUND_ABOVE or _BELOW", other)),
             },
             start: match self.start {
                 0 => Start::Mask,
                 1 if self.start_min == 0.0 && self.start_max == 0.0 => Start::Input(None),
                 1 => Start::Input(Some([self.start_min, self.start_max])),
-                other => return Err(unknown("start", "ISOLINE_START_MASK or _INPUT", other)),
+                other => return Err(check::unknown("start", "ISOLINE_START_MASK or _INPUT", other)),
             },
             variant: match self.variant {
                 0 => Variant::Default,
@@ -170,7 +161,7 @@ impl isoline_edge_strength_params {
                 2 => Variant::Shared,
                 3 => Variant::Texture,
                 4 => Variant::Scalar,
-                other => return Err(unknown("variant", "an isoline_variant (0 to 4)", other)),
+                other => return Err(check::unknown("variant", "an isoline_variant (0 to 4)", other)),
             },
             time_step: if self.time_step == 0.0 { None } else { Some(self.time_step) },
             rho: self.rho,

@@ -187,7 +187,10 @@ impl Checked {
         if !(rows_apart && slices_apart) {
             return Err(Error::new(
                 ErrorKind::Overlap,
-                format!("the rows or slices of the {} overlap each other; make its strides larger", self.name),
+                format!(
+                    "rows or slices of {0} overlap each other; make {0}->row_stride or slice_stride larger",
+                    self.name
+                ),
             ));
         }
         self.check_apart(input)
@@ -198,7 +201,7 @@ impl Checked {
         if self.on_device == other.on_device && self.shares_bytes(other) {
             return Err(Error::new(
                 ErrorKind::Overlap,
-                format!("the {} shares memory with the {}; give it memory of its own", self.name, other.name),
+                format!("{} and {} have memory in common; give each memory of its own", self.name, other.name),
             ));
         }
         Ok(())

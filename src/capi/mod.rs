@@ -7,6 +7,7 @@
 #![allow(clippy::missing_safety_doc, reason = "said once, above; doc comments here become the header, for C readers")]
 #![allow(non_camel_case_types, reason = "C names")]
 
+mod check;
 mod context;
 mod device;
 mod edge_drawing;
