@@ -158,7 +158,7 @@ final class EdgeDrawingJob extends StackJob {
     /** What an earlier run left in the input's overlay is not the user's own. */
     private static void dropOldSegments(ImagePlus made) {
         if (made.getOverlay() != null) {
-            RoiOutput.addToOverlay(made, Collections.emptyList());
+            RoiOutput.addToOverlay(made, Collections.emptyList(), SegmentRois.EDGE_DRAWING);
         }
     }
 
@@ -166,10 +166,11 @@ final class EdgeDrawingJob extends StackJob {
     void deliver() throws BadInput, IsolineException {
         if (!settings.roiFile.isEmpty()) {
             // First, since it is the one that can fail.
-            RoiOutput.save(new SegmentRois(image, settings), segments, settings.roiFile);
+            SegmentRois all = new SegmentRois(image, settings);
+            RoiOutput.save(taker -> all.all(segments, taker), "segments", settings.roiFile);
         }
         if (settings.overlay) {
-            RoiOutput.addToOverlay(image, rois);
+            RoiOutput.addToOverlay(image, rois, SegmentRois.EDGE_DRAWING);
         }
         if (settings.roiManager) {
             RoiOutput.addTo(manager, image, rois);

@@ -77,17 +77,20 @@ final class RoiOutput {
         }
     }
 
-    /** Adds to the image's overlay, instead of what an earlier run has added. */
-    static void addToOverlay(ImagePlus image, List<Roi> rois) {
+    /**
+     * Adds to the image's overlay, instead of what an earlier run has added.
+     *
+     * @param kind what these selections have as their {@link SegmentRois#PROPERTY}
+     */
+    static void addToOverlay(ImagePlus image, List<Roi> rois, String kind) {
         Overlay before = image.getOverlay();
         Overlay extended = new Overlay();
         if (before != null) {
             extended = before.duplicate();
             extended.clear();
             for (Roi roi : before.toArray()) {
-                boolean ours =
-                        SegmentRois.EDGE_DRAWING.equals(roi.getProperty(SegmentRois.PROPERTY));
-                if (!ours && !(roi instanceof PreviewRoi)) {
+                boolean ours = kind.equals(roi.getProperty(SegmentRois.PROPERTY));
+                if (!ours && !GuestOverlay.isGuest(roi)) {
                     extended.add(roi);
                 }
             }
@@ -98,29 +101,41 @@ final class RoiOutput {
         image.setOverlay(extended);
     }
 
+    /** Selections, handed over one by one. */
+    @FunctionalInterface
+    interface Source {
+        void all(Taker taker) throws IsolineException, IOException;
+    }
+
+    /** What is done with one selection. */
+    @FunctionalInterface
+    interface Taker {
+        void take(Roi roi) throws IOException;
+    }
+
     /**
-     * Writes all segments as the ROI Manager's own "Save..." does; the file is there only when it
-     * is whole.
+     * Writes selections as the ROI Manager's own "Save..." does; the file is there only when it is
+     * whole.
+     *
+     * @param what they are, for messages
      */
-    static void save(SegmentRois rois, SegmentList segments, String path)
-            throws BadInput, IsolineException {
-        IJ.showStatus("Writing " + segments.count() + " segments (Esc cancels)");
+    static void save(Source rois, String what, String path) throws BadInput, IsolineException {
+        IJ.showStatus("Writing " + what + " (Esc cancels)");
         Path file = Paths.get(path).toAbsolutePath();
         Path part = file.resolveSibling(file.getFileName() + ".part");
         try {
-            write(rois, segments, part);
+            write(rois, part);
             Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
             throw new BadInput(
-                    "The file " + file + " for the segments cannot be written: " + e + ".");
+                    "The file " + file + " for the " + what + " cannot be written: " + e + ".");
         } finally {
             // Still there if something went wrong.
             part.toFile().delete();
         }
     }
 
-    private static void write(SegmentRois rois, SegmentList segments, Path file)
-            throws IOException, IsolineException {
+    private static void write(Source rois, Path file) throws IOException, IsolineException {
         try (ZipOutputStream zip =
                         new ZipOutputStream(new BufferedOutputStream(Files.newOutputStream(file)));
                 DataOutputStream out = new DataOutputStream(zip)) {
@@ -128,7 +143,6 @@ final class RoiOutput {
             zip.setLevel(Deflater.BEST_SPEED);
             RoiEncoder encoder = new RoiEncoder(out);
             rois.all(
-                    segments,
                     roi -> {
                         zip.putNextEntry(new ZipEntry(roi.getName() + ".roi"));
                         encoder.write(roi);

@@ -40,12 +40,6 @@ final class SegmentRois {
         hyperstack = image.isHyperStack() || image.getNChannels() > 1;
     }
 
-    /** What is done with one selection. */
-    @FunctionalInterface
-    interface Taker {
-        void take(Roi roi) throws IOException;
-    }
-
     /**
      * The longest segments as selections, in their own order, named by their number among all.
      *
@@ -75,7 +69,7 @@ final class SegmentRois {
      *
      * @throws IOException the taker's own
      */
-    void all(SegmentList list, Taker taker) throws IsolineException, IOException {
+    void all(SegmentList list, RoiOutput.Taker taker) throws IsolineException, IOException {
         IOException[] thrown = {null};
         list.forEach(
                 (number, segments, at, index) -> {

@@ -1,0 +1,189 @@
+package io.github.isoline.ij;
+
+import ij.ImageListener;
+import ij.ImagePlus;
+import ij.gui.Roi;
+import io.github.isoline.IsolineException;
+import java.awt.EventQueue;
+import java.util.function.Supplier;
+
+/**
+ * Shows on the current slice what a dialog's settings mean, while the user still changes them.
+ * Computes in a thread of its own, where the newest wish stops the one before.
+ *
+ * @param <S> the settings, which must not change after they were handed over
+ */
+abstract class LivePreview<S> implements ImageListener {
+    /** Hears on the event thread what was computed. */
+    interface Listener {
+        /**
+         * @param text what is seen, or why nothing is
+         */
+        void status(String text);
+
+        /** The image's window was closed. */
+        void imageClosed();
+    }
+
+    /** One thing to do for the worker. */
+    private static final class Wish<S> {
+        final S settings;
+        final boolean draw;
+
+        Wish(S settings, boolean draw) {
+            this.settings = settings;
+            this.draw = draw;
+        }
+    }
+
+    final ImagePlus image;
+    private final Listener listener;
+    private final Thread worker = new Thread(this::work, "Isoline preview");
+
+    /** Of the event thread alone. */
+    private final GuestOverlay guests;
+
+    // Under the monitor of this:
+    private Wish<S> wish;
+    private Wish<S> last;
+    private boolean closed;
+
+    LivePreview(ImagePlus image, Listener listener) {
+        this.image = image;
+        this.listener = listener;
+        guests = new GuestOverlay(image);
+        worker.setDaemon(true);
+    }
+
+    /**
+     * Computes in the worker's thread, looks now and then whether it {@link #isOutdated}, and
+     * shows.
+     *
+     * @param draw false if the image is to be left alone
+     * @return what the dialog is to say; null if a newer wish has come
+     */
+    abstract String compute(S settings, boolean draw) throws BadInput, IsolineException;
+
+    /** Pixels of a slice have changed, or another slice is shown. */
+    void slicesChanged(int slice) {}
+
+    /** The last thing that the worker does. */
+    void release() {}
+
+    /**
+     * Takes a wish; an older one that is not done yet is dropped.
+     *
+     * @param draw false: take the preview from the image
+     */
+    final synchronized void request(S settings, boolean draw) {
+        if (last == null) {
+            worker.start();
+            ImagePlus.addImageListener(this);
+        }
+        wish = new Wish<>(settings, draw);
+        last = wish;
+        notifyAll();
+    }
+
+    /** The last wish once more: something that it depends on has changed. */
+    final synchronized void requestAgain() {
+        if (last != null && wish == null) {
+            wish = last;
+            notifyAll();
+        }
+    }
+
+    /** Ends the preview and gives the image its overlay back. Not on the event thread. */
+    final void close() {
+        ImagePlus.removeImageListener(this);
+        synchronized (this) {
+            closed = true;
+            notifyAll();
+        }
+        try {
+            worker.join();
+            EventQueue.invokeAndWait(guests::restore);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (java.lang.reflect.InvocationTargetException e) {
+            throw new IllegalStateException(e.getCause());
+        }
+    }
+
+    final synchronized boolean isOutdated() {
+        return closed || wish != null;
+    }
+
+    /** Shows elements on the image, unless it is too late for that. */
+    final void show(Supplier<Roi[]> elements) {
+        EventQueue.invokeLater(
+                () -> {
+                    synchronized (this) {
+                        if (closed || last != null && !last.draw) {
+                            return;
+                        }
+                    }
+                    guests.show(elements.get());
+                });
+    }
+
+    /** Takes everything from the image. */
+    final void hide() {
+        EventQueue.invokeLater(guests::restore);
+    }
+
+    private synchronized Wish<S> next() throws InterruptedException {
+        while (wish == null && !closed) {
+            wait();
+        }
+        Wish<S> next = closed ? null : wish;
+        wish = null;
+        return next;
+    }
+
+    private void work() {
+        try {
+            for (Wish<S> next = next(); next != null; next = next()) {
+                String status;
+                try {
+                    status = compute(next.settings, next.draw);
+                } catch (BadInput e) {
+                    status = e.getMessage();
+                } catch (IsolineException e) {
+                    status = e.isCancelled() ? null : e.getMessage();
+                } catch (OutOfMemoryError e) {
+                    status = "not enough memory in Java for the preview";
+                } catch (RuntimeException e) {
+                    // An image that is closed or changed meanwhile loses its pixels at any time.
+                    status = isOutdated() ? null : "failed: " + e;
+                }
+                if (status != null) {
+                    String text = status;
+                    EventQueue.invokeLater(() -> listener.status(text));
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            release();
+        }
+    }
+
+    @Override
+    public final void imageOpened(ImagePlus opened) {}
+
+    @Override
+    public final void imageClosed(ImagePlus which) {
+        if (which == image) {
+            listener.imageClosed();
+        }
+    }
+
+    @Override
+    public final void imageUpdated(ImagePlus which) {
+        if (which == image) {
+            slicesChanged(image.getCurrentSlice());
+            requestAgain();
+        }
+    }
+}
