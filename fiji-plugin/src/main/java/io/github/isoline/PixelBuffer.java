@@ -47,6 +47,7 @@ public final class PixelBuffer implements AutoCloseable {
     private final int height;
     private final int capacity;
     private final Block memory;
+    private final double[] spacing = {1, 1, 1};
 
     /**
      * Reserves native memory.
@@ -120,6 +121,13 @@ public final class PixelBuffer implements AutoCloseable {
         memory.read(offset(slice), pixels, 0, width * height);
     }
 
+    /** Sets the size of a pixel along x, y and z; 1 until it is set. The unit is the caller's. */
+    public void setSpacing(double x, double y, double z) {
+        spacing[0] = x;
+        spacing[1] = y;
+        spacing[2] = z;
+    }
+
     /** Type of every pixel. */
     public Type type() {
         return type;
@@ -142,6 +150,7 @@ public final class PixelBuffer implements AutoCloseable {
         image.width = width;
         image.height = height;
         image.depth = depth;
+        image.spacing = spacing.clone();
         image.data = memory;
         return image;
     }

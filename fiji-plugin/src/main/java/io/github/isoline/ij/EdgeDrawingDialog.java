@@ -93,6 +93,7 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
         if (stack) {
             dialog.addChoice("Stack", EdgeDrawingSettings.STACKS, s.stack);
         }
+        addAxes(s.axes);
         dialog.addCheckboxGroup(
                 2,
                 2,
@@ -124,6 +125,7 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
         if (stack) {
             s.stack = dialog.getNextChoice();
         }
+        s.axes = nextAxes();
         s.edgeMap = dialog.getNextBoolean();
         s.roiManager = dialog.getNextBoolean();
         s.overlay = dialog.getNextBoolean();
@@ -184,33 +186,23 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
 
     /** Which slices the command will look at. */
     private String scope() {
-        int slices = image.getStackSize();
-        if (slices == 1) {
+        HyperStackSelection planes = settings.planes(image);
+        String slices =
+                planes.slices() == image.getNSlices()
+                        ? planes.slices() > 1
+                                ? "all " + planes.slices() + " slices, each by itself"
+                                : ""
+                        : "the current slice only ("
+                                + planes.position(planes.indices()[0])[1]
+                                + " of "
+                                + image.getNSlices()
+                                + ")";
+        String where = planes.describe();
+        if (slices.isEmpty() && where.isEmpty()) {
             return "Looks at the whole image; a selection is ignored.";
         }
-        if (settings.isCurrentOnly()) {
-            return "Looks at the current slice only (" + place() + "); a selection is ignored.";
-        }
-        boolean hyperstack = image.getNDimensions() > 3;
-        String all = "all " + slices + " slices";
-        if (hyperstack) {
-            all +=
-                    " ("
-                            + image.getNChannels()
-                            + " channels x "
-                            + image.getNSlices()
-                            + " z x "
-                            + image.getNFrames()
-                            + " frames)";
-        }
-        return "Looks at " + all + ", each by itself; a selection is ignored.";
-    }
-
-    private String place() {
-        int[] position = image.convertIndexToPosition(image.getCurrentSlice());
-        return image.getNDimensions() > 3
-                ? "c " + position[0] + ", z " + position[1] + ", t " + position[2]
-                : image.getCurrentSlice() + " of " + image.getStackSize();
+        where += slices.isEmpty() || where.isEmpty() ? "" : ", ";
+        return "Looks at " + where + slices + "; a selection is ignored.";
     }
 
     private String threshold() {

@@ -20,9 +20,6 @@ final class EdgeDrawingJob extends StackJob {
     private final EdgeDrawingSettings settings;
     private final SegmentList segments = new SegmentList();
 
-    /** Stack indices that are looked at. */
-    private final int[] indices;
-
     private EdgeDrawing operation;
     private RoiManager manager;
     private byte[][] edges;
@@ -34,10 +31,8 @@ final class EdgeDrawingJob extends StackJob {
 
     /** With a memory bound of its own, so that tests need no huge images. */
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings, long callBytes) {
-        super(image, settings.device, callBytes);
+        super(settings.planes(image), settings.device, callBytes);
         this.settings = settings;
-        // Fixed here: somebody may turn over the slices while the job runs.
-        indices = settings.isCurrentOnly() ? new int[] {image.getCurrentSlice()} : everySlice();
     }
 
     /** Refuses what cannot be computed, with what to do about it. */
@@ -64,7 +59,7 @@ final class EdgeDrawingJob extends StackJob {
         operation = settings.toOperation();
         if (needsRange(image, settings)) {
             GreyRange range = new GreyRange();
-            for (int index : indices) {
+            for (int index : planes.indices()) {
                 if (IJ.escapePressed()) {
                     throw IsolineException.cancelled();
                 }
@@ -74,7 +69,7 @@ final class EdgeDrawingJob extends StackJob {
         }
         if (settings.edgeMap) {
             // All of it now: a lack of memory is better found before the work than after it.
-            edges = new byte[indices.length][image.getWidth() * image.getHeight()];
+            edges = new byte[planes.size()][image.getWidth() * image.getHeight()];
         }
     }
 
@@ -110,8 +105,8 @@ final class EdgeDrawingJob extends StackJob {
     }
 
     @Override
-    List<int[]> parts() {
-        return independent(indices);
+    boolean isVolume() {
+        return false;
     }
 
     @Override
@@ -133,8 +128,8 @@ final class EdgeDrawingJob extends StackJob {
     }
 
     @Override
-    void take(PixelBuffer output, int slot, int index) {
-        output.read(slot, edges[settings.isCurrentOnly() ? 0 : index - 1]);
+    void take(PixelBuffer output, int slot, int place) {
+        output.read(slot, edges[place]);
     }
 
     @Override
@@ -146,10 +141,7 @@ final class EdgeDrawingJob extends StackJob {
             return null;
         }
         String title = "Edges of " + image.getTitle();
-        ImagePlus made =
-                settings.isCurrentOnly()
-                        ? ResultImage.ofSlice(image, indices[0], edges[0], title, "Edge", WHITE)
-                        : ResultImage.like(image, edges, title, "Edge", WHITE);
+        ImagePlus made = ResultImage.like(planes, edges, title, "Edge", WHITE);
         dropOldSegments(made);
         made.setProperty("Info", info("Isoline edge drawing: " + settings));
         return made;

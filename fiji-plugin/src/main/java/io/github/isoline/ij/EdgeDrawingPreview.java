@@ -64,7 +64,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         EdgeDrawing operation = settings.toOperation();
         PixelBuffer.Type type = StackJob.type(image);
         if (EdgeDrawingJob.needsRange(image, settings)) {
-            GreyRange range = range(settings.isCurrentOnly() ? slice : 0);
+            GreyRange range = range(settings.planes(image).indices());
             if (range == null) {
                 return null;
             }
@@ -138,14 +138,10 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         return IntStream.range(0, map.length).filter(pixel -> map[pixel] != 0).toArray();
     }
 
-    /**
-     * Smallest and largest value of a slice, or of all for 0; null if a newer wish came meanwhile.
-     */
-    private GreyRange range(int slice) throws BadInput {
+    /** Smallest and largest value of some slices; null if a newer wish came meanwhile. */
+    private GreyRange range(int[] indices) throws BadInput {
         GreyRange range = new GreyRange();
-        int first = slice == 0 ? 1 : slice;
-        int end = slice == 0 ? ranges.length : slice;
-        for (int i = first; i <= end; i++) {
+        for (int i : indices) {
             GreyRange one;
             synchronized (this) {
                 one = ranges[i - 1];

@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import ij.ImagePlus;
 import ij.Prefs;
 import ij.util.Tools;
 import io.github.isoline.EdgeDrawing;
@@ -36,7 +37,14 @@ final class EdgeDrawingSettings {
     /** Keys without a value. */
     static final List<String> SWITCHES =
             Collections.unmodifiableList(
-                    Arrays.asList(FOLLOW_TURNS, EDGE_MAP, ROI_MANAGER, OVERLAY, RESULTS_TABLE));
+                    Arrays.asList(
+                            FOLLOW_TURNS,
+                            AxisChoice.ALL_CHANNELS,
+                            AxisChoice.ALL_FRAMES,
+                            EDGE_MAP,
+                            ROI_MANAGER,
+                            OVERLAY,
+                            RESULTS_TABLE));
 
     static final List<String> KEYS =
             Collections.unmodifiableList(
@@ -52,6 +60,8 @@ final class EdgeDrawingSettings {
                             RANGE_MIN,
                             RANGE_MAX,
                             STACK,
+                            AxisChoice.ALL_CHANNELS,
+                            AxisChoice.ALL_FRAMES,
                             EDGE_MAP,
                             ROI_MANAGER,
                             OVERLAY,
@@ -103,6 +113,9 @@ final class EdgeDrawingSettings {
     /** {@link #ALL} or {@link #CURRENT}. */
     String stack = ALL;
 
+    /** Which channels and frames. */
+    AxisChoice axes = new AxisChoice();
+
     boolean edgeMap;
     boolean roiManager;
     boolean overlay;
@@ -135,6 +148,7 @@ final class EdgeDrawingSettings {
         s.rangeMin = macro.number(RANGE_MIN, s.rangeMin);
         s.rangeMax = macro.number(RANGE_MAX, s.rangeMax);
         s.stack = macro.choice(STACK, STACKS);
+        s.axes = AxisChoice.fromMacro(macro);
         s.edgeMap = macro.has(EDGE_MAP);
         s.roiManager = macro.has(ROI_MANAGER);
         s.overlay = macro.has(OVERLAY);
@@ -162,6 +176,7 @@ final class EdgeDrawingSettings {
         s.minLength = Prefs.get(PREFS + MIN_LENGTH, s.minLength);
         s.followTurns = Prefs.get(PREFS + FOLLOW_TURNS, s.followTurns);
         s.stack = Prefs.get(PREFS + STACK, s.stack);
+        s.axes = AxisChoice.fromPrefs(PREFS);
         // The first time somebody sees the dialog, OK gives a picture.
         s.edgeMap = Prefs.get(PREFS + EDGE_MAP, true);
         s.roiManager = Prefs.get(PREFS + ROI_MANAGER, s.roiManager);
@@ -186,6 +201,7 @@ final class EdgeDrawingSettings {
         Prefs.set(PREFS + MIN_LENGTH, minLength);
         Prefs.set(PREFS + FOLLOW_TURNS, followTurns);
         Prefs.set(PREFS + STACK, stack);
+        axes.savePrefs(PREFS);
         Prefs.set(PREFS + EDGE_MAP, edgeMap);
         Prefs.set(PREFS + ROI_MANAGER, roiManager);
         Prefs.set(PREFS + OVERLAY, overlay);
@@ -201,6 +217,11 @@ final class EdgeDrawingSettings {
 
     boolean isCurrentOnly() {
         return CURRENT.equals(stack);
+    }
+
+    /** What is looked at, now. */
+    HyperStackSelection planes(ImagePlus image) {
+        return isCurrentOnly() ? axes.ofCurrentSlice(image) : axes.of(image);
     }
 
     boolean isPolyline() {
@@ -328,7 +349,7 @@ final class EdgeDrawingSettings {
             text.append(" range_min=").append(text(rangeMin));
             text.append(" range_max=").append(text(rangeMax));
         }
-        text.append(" stack=").append(stack);
+        text.append(" stack=").append(stack).append(axes);
         text.append(edgeMap ? " edge_map" : "");
         text.append(roiManager ? " roi_manager" : "");
         text.append(overlay ? " overlay" : "");

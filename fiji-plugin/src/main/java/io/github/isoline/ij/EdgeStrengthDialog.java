@@ -58,6 +58,7 @@ final class EdgeStrengthDialog extends OperationDialog {
                     new String[] {EdgeStrengthSettings.SLICES, EdgeStrengthSettings.VOLUME},
                     s.stack);
         }
+        addAxes(s.axes);
         addNumber("Time_step", s.timeStep, "(0 = automatic)");
         addFooter("Kele\u015f 2016", "edge-strength");
     }
@@ -77,6 +78,7 @@ final class EdgeStrengthDialog extends OperationDialog {
         if (stack) {
             s.stack = dialog.getNextChoice();
         }
+        s.axes = nextAxes();
         s.timeStep = dialog.getNextNumber();
         settings = s;
         complaint =
@@ -107,6 +109,8 @@ final class EdgeStrengthDialog extends OperationDialog {
         if (image.isInvertedLut()) {
             text.append("\nThis image has an inverting LUT: its dark pixels have the high values.");
         }
+        String planes = settings.axes.of(image).describe();
+        text.append(planes.isEmpty() ? "" : "\nTakes " + planes);
         text.append('\n').append(length());
         text.append('\n').append(Host.wrap(automaticDevice()));
         return text.toString();

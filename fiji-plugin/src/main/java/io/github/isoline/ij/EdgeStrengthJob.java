@@ -7,8 +7,6 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
-import java.util.ArrayList;
-import java.util.List;
 
 /** From an ImagePlus to its edge strength. */
 final class EdgeStrengthJob extends StackJob {
@@ -26,7 +24,7 @@ final class EdgeStrengthJob extends StackJob {
 
     /** With a memory bound of its own, so that tests need no huge images. */
     EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings, long callBytes) {
-        super(image, settings.device, callBytes);
+        super(settings.axes.of(image), settings.device, callBytes);
         this.settings = settings;
     }
 
@@ -38,23 +36,8 @@ final class EdgeStrengthJob extends StackJob {
      */
     static void check(ImagePlus image, boolean volume) throws BadInput {
         checkOneChannel(image, "Edge strength");
-        if (volume && image.getNSlices() < 2) {
-            String why =
-                    image.getStackSize() > 1
-                            ? "has no z slices, but "
-                                    + image.getNChannels()
-                                    + " channel(s) and "
-                                    + image.getNFrames()
-                                    + " frame(s), which are never mixed into a volume. If its slices"
-                                    + " are z, say so in Image > Properties; else"
-                            : "is a single image.";
-            throw new BadInput(
-                    "\""
-                            + image.getTitle()
-                            + "\" "
-                            + why
-                            + (image.getStackSize() > 1 ? " choose" : " Choose")
-                            + " \"slices\" instead of \"volume\".");
+        if (volume) {
+            checkVolume(image);
         }
     }
 
@@ -64,7 +47,7 @@ final class EdgeStrengthJob extends StackJob {
         operation = settings.toOperation(rawThreshold(image, settings.threshold));
         setStartRange(operation);
         // All of it now: a lack of memory is better found before the work than after it.
-        result = new float[image.getStackSize()][image.getWidth() * image.getHeight()];
+        result = new float[planes.size()][image.getWidth() * image.getHeight()];
     }
 
     @Override
@@ -83,8 +66,8 @@ final class EdgeStrengthJob extends StackJob {
     }
 
     @Override
-    void take(PixelBuffer output, int slot, int index) {
-        output.read(slot, result[index - 1]);
+    void take(PixelBuffer output, int slot, int place) {
+        output.read(slot, result[place]);
     }
 
     @Override
@@ -114,26 +97,13 @@ final class EdgeStrengthJob extends StackJob {
     }
 
     @Override
-    List<int[]> parts() {
-        List<int[]> parts = new ArrayList<>();
-        if (settings.isVolume()) {
-            for (int t = 1; t <= image.getNFrames(); t++) {
-                for (int c = 1; c <= image.getNChannels(); c++) {
-                    int[] part = new int[image.getNSlices()];
-                    for (int z = 1; z <= part.length; z++) {
-                        part[z - 1] = image.getStackIndex(c, z, t);
-                    }
-                    parts.add(part);
-                }
-            }
-            return parts;
-        }
-        return independent(everySlice());
+    boolean isVolume() {
+        return settings.isVolume();
     }
 
     /**
-     * Fixes the grey range that becomes 0..1 at the start, for the whole image: left to the library
-     * it would be each call's own, and the result would depend on how the stack was cut into calls.
+     * Fixes the grey range that becomes 0..1 at the start, for all planes: left to the library it
+     * would be each call's own, and the result would depend on how the stack was cut into calls.
      * 8-bit images always have 0..255.
      */
     private void setStartRange(EdgeStrength operation) throws BadInput {
@@ -141,8 +111,8 @@ final class EdgeStrengthJob extends StackJob {
             return;
         }
         GreyRange range = new GreyRange();
-        for (int i = 1; i <= image.getStackSize(); i++) {
-            range.add(GreyRange.of(pixels(i)));
+        for (int index : planes.indices()) {
+            range.add(GreyRange.of(pixels(index)));
         }
         // An image of one value has no range; the library knows what to do with it.
         if (range.hasExtent()) {
@@ -154,7 +124,7 @@ final class EdgeStrengthJob extends StackJob {
     @Override
     ImagePlus end(Progress progress) {
         ImagePlus made =
-                ResultImage.like(image, result, "ESF of " + image.getTitle(), "Edge strength", 1);
+                ResultImage.like(planes, result, "ESF of " + image.getTitle(), "Edge strength", 1);
         made.setProperty(
                 "Info",
                 info(

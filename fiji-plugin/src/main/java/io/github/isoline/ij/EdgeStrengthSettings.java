@@ -33,6 +33,8 @@ final class EdgeStrengthSettings {
                             THRESHOLD,
                             START,
                             STACK,
+                            AxisChoice.ALL_CHANNELS,
+                            AxisChoice.ALL_FRAMES,
                             TIME_STEP));
 
     static final String ITERATE = "iterations";
@@ -75,12 +77,15 @@ final class EdgeStrengthSettings {
     /** {@link #SLICES} or {@link #VOLUME}. */
     String stack = SLICES;
 
+    /** Which channels and frames. */
+    AxisChoice axes = new AxisChoice();
+
     /** Δt, 0 for automatic. */
     double timeStep;
 
     /** What a macro asks for; what it leaves out has the defaults, never remembered values. */
     static EdgeStrengthSettings fromMacro(String options) throws BadInput {
-        MacroOptions macro = new MacroOptions(options, KEYS);
+        MacroOptions macro = new MacroOptions(options, KEYS, AxisChoice.KEYS);
         EdgeStrengthSettings s = new EdgeStrengthSettings();
         s.device = macro.text(DEVICE, s.device);
         s.rho = macro.number(RHO, s.rho);
@@ -91,6 +96,7 @@ final class EdgeStrengthSettings {
         s.threshold = macro.number(THRESHOLD, s.threshold);
         s.start = macro.choice(START, MASK, IMAGE);
         s.stack = macro.choice(STACK, SLICES, VOLUME);
+        s.axes = AxisChoice.fromMacro(macro);
         s.timeStep = macro.number(TIME_STEP, s.timeStep);
         return s;
     }
@@ -107,6 +113,7 @@ final class EdgeStrengthSettings {
         s.threshold = Prefs.get(PREFS + THRESHOLD, s.threshold);
         s.start = Prefs.get(PREFS + START, s.start);
         s.stack = Prefs.get(PREFS + STACK, s.stack);
+        s.axes = AxisChoice.fromPrefs(PREFS);
         s.timeStep = Prefs.get(PREFS + TIME_STEP, s.timeStep);
         return s;
     }
@@ -121,6 +128,7 @@ final class EdgeStrengthSettings {
         Prefs.set(PREFS + THRESHOLD, threshold);
         Prefs.set(PREFS + START, start);
         Prefs.set(PREFS + STACK, stack);
+        axes.savePrefs(PREFS);
         Prefs.set(PREFS + TIME_STEP, timeStep);
     }
 
@@ -183,7 +191,7 @@ final class EdgeStrengthSettings {
         return String.format(
                 (java.util.Locale) null,
                 "device=%s rho=%s mode=%s iterations=%d tolerance=%s foreground=%s threshold=%s start=%s"
-                        + " stack=%s time_step=%s",
+                        + " stack=%s%s time_step=%s",
                 device,
                 rho,
                 mode,
@@ -193,6 +201,7 @@ final class EdgeStrengthSettings {
                 threshold,
                 start,
                 stack,
+                axes,
                 timeStep);
     }
 }

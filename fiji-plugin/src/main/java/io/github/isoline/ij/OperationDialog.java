@@ -40,6 +40,28 @@ abstract class OperationDialog implements DialogListener {
         dialog.addChoice("Device", DefaultDevice.choices(devices).toArray(new String[0]), chosen);
     }
 
+    /** A switch for each axis of a hyperstack that the image has. */
+    final void addAxes(AxisChoice choice) {
+        if (image.getNChannels() > 1) {
+            dialog.addCheckbox("All_channels (" + image.getNChannels() + ")", choice.allChannels);
+        }
+        if (image.getNFrames() > 1) {
+            dialog.addCheckbox("All_frames (" + image.getNFrames() + ")", choice.allFrames);
+        }
+    }
+
+    /** What the switches say; an axis that the image has not is off. */
+    final AxisChoice nextAxes() {
+        AxisChoice choice = new AxisChoice();
+        if (image.getNChannels() > 1) {
+            choice.allChannels = dialog.getNextBoolean();
+        }
+        if (image.getNFrames() > 1) {
+            choice.allFrames = dialog.getNextBoolean();
+        }
+        return choice;
+    }
+
     /**
      * A field that shows as many decimals as the value has, so that what is seen is what is used.
      */

@@ -4,6 +4,7 @@ import ij.CompositeImage;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.gui.Overlay;
+import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.process.ImageProcessor;
 import ij.process.LUT;
@@ -13,61 +14,141 @@ final class ResultImage {
     private ResultImage() {}
 
     /**
-     * A new image of the input's size and dimensions: calibration, labels, channels, colours,
-     * overlay and position are the input's.
+     * A new image of the planes that were taken: calibration, labels, dimensions, colours, overlay
+     * and position are the input's.
      *
-     * @param pixels one array for each slice of the input
+     * @param pixels one array for each plane, in their order
      * @param quantity what the values are, for the grey calibration
      * @param max what is shown as white; 0 is black
      */
     static ImagePlus like(
-            ImagePlus image, Object[] pixels, String title, String quantity, double max) {
-        ImageStack stack = new ImageStack(image.getWidth(), image.getHeight());
-        for (int i = 0; i < pixels.length; i++) {
-            stack.addSlice(image.getStack().getSliceLabel(i + 1), pixels[i]);
-        }
-        ImagePlus result = new ImagePlus(title, stack);
-        result.setDimensions(image.getNChannels(), image.getNSlices(), image.getNFrames());
-        result.setCalibration(calibration(image, quantity));
+            HyperStackSelection planes,
+            Object[] pixels,
+            String title,
+            String quantity,
+            double max) {
+        ImagePlus image = planes.image;
+        ImagePlus result = bare(planes, pixels, title, quantity);
         if (image.isComposite()) {
             CompositeImage composite = (CompositeImage) image;
-            result = new CompositeImage(result, composite.getMode());
-            LUT[] luts = new LUT[image.getNChannels()];
+            LUT[] luts = new LUT[planes.channels()];
             for (int c = 0; c < luts.length; c++) {
-                luts[c] = (LUT) composite.getChannelLut(c + 1).clone();
+                int channel = planes.position(planes.indices()[c])[0];
+                luts[c] = (LUT) composite.getChannelLut(channel).clone();
                 luts[c].min = 0;
                 luts[c].max = max;
             }
-            ((CompositeImage) result).setLuts(luts);
+            if (luts.length > 1) {
+                result = new CompositeImage(result, composite.getMode());
+                ((CompositeImage) result).setLuts(luts);
+            } else {
+                setColours(result, luts[0]);
+            }
         } else {
             takeColours(image, result);
         }
         result.setDisplayRange(0, max);
-        result.setOpenAsHyperStack(image.isHyperStack());
-        Overlay overlay = image.getOverlay();
-        if (overlay != null) {
-            result.setOverlay(overlay.duplicate());
-        }
-        result.setPosition(image.getC(), image.getZ(), image.getT());
+        finish(planes, result);
         return result;
     }
 
-    /** A new image of one slice of the input, with its calibration and label. */
-    static ImagePlus ofSlice(
-            ImagePlus image, int index, Object pixels, String title, String quantity, double max) {
+    /**
+     * The same in colours of its own, the same for every channel.
+     *
+     * @param lut from the lowest value that is shown to the highest, which it names
+     */
+    static ImagePlus inColours(
+            HyperStackSelection planes, Object[] pixels, String title, String quantity, LUT lut) {
+        ImagePlus result = bare(planes, pixels, title, quantity);
+        setColours(result, lut);
+        result.setDisplayRange(lut.min, lut.max);
+        finish(planes, result);
+        return result;
+    }
+
+    /** Pixels, labels, dimensions and calibration. */
+    private static ImagePlus bare(
+            HyperStackSelection planes, Object[] pixels, String title, String quantity) {
+        ImagePlus image = planes.image;
         ImageStack stack = new ImageStack(image.getWidth(), image.getHeight());
-        stack.addSlice(image.getStack().getSliceLabel(index), pixels);
+        int[] indices = planes.indices();
+        for (int i = 0; i < pixels.length; i++) {
+            stack.addSlice(image.getStack().getSliceLabel(indices[i]), pixels[i]);
+        }
         ImagePlus result = new ImagePlus(title, stack);
-        result.setCalibration(calibration(image, quantity));
-        result.setDisplayRange(0, max);
-        return result;
-    }
-
-    private static Calibration calibration(ImagePlus image, String quantity) {
+        result.setDimensions(planes.channels(), planes.slices(), planes.frames());
         Calibration calibration = image.getCalibration().copy();
         // The grey calibration is that of the input's values, not of the result's.
-        calibration.setFunction(Calibration.NONE, null, quantity);
-        return calibration;
+        calibration.setFunction(Calibration.NONE, null, null);
+        calibration.setValueUnit(quantity);
+        result.setCalibration(calibration);
+        return result;
+    }
+
+    /** What can only be set when the image is otherwise whole. */
+    private static void finish(HyperStackSelection planes, ImagePlus result) {
+        ImagePlus image = planes.image;
+        // A single stack of z slices is no hyperstack any more.
+        boolean axes = planes.channels() > 1 || planes.frames() > 1;
+        result.setOpenAsHyperStack(image.isHyperStack() && axes);
+        if (image.getOverlay() != null) {
+            result.setOverlay(moved(planes, image.getOverlay(), result));
+        }
+        int[] shown = planes.moved(planes.position(image.getCurrentSlice()));
+        if (shown != null) {
+            result.setPosition(shown[0], shown[1], shown[2]);
+        }
+    }
+
+    /** The overlay's elements that lie in the planes, each at its place in the new image. */
+    private static Overlay moved(HyperStackSelection planes, Overlay overlay, ImagePlus result) {
+        Overlay moved = overlay.duplicate();
+        moved.clear();
+        for (Roi roi : overlay.toArray()) {
+            int[] position = planes.moved(position(planes, roi));
+            if (position != null) {
+                Roi copy = (Roi) roi.clone();
+                setPosition(copy, result, position);
+                moved.add(copy);
+            }
+        }
+        return moved;
+    }
+
+    /** Channel, slice and frame of a selection, 0 for all, as ImageJ's canvas understands it. */
+    private static int[] position(HyperStackSelection planes, Roi roi) {
+        int index = roi.getPosition();
+        boolean known = index > 0 && index <= planes.image.getStackSize();
+        if (!isHyperStack(planes.image)) {
+            return known ? planes.position(index) : new int[3];
+        }
+        int[] position = {roi.getCPosition(), roi.getZPosition(), roi.getTPosition()};
+        if (!roi.hasHyperStackPosition() && known) {
+            int axis = planes.image.getNSlices() > 1 ? 1 : 2;
+            position[axis] = index;
+        }
+        return position;
+    }
+
+    /** Puts a selection where it belongs; 0 for all channels, slices or frames. */
+    static void setPosition(Roi roi, ImagePlus image, int... position) {
+        if (isHyperStack(image)) {
+            roi.setPosition(position[0], position[1], position[2]);
+        } else if (image.getStackSize() > 1) {
+            boolean everywhere =
+                    position[1] == 0 && image.getNSlices() > 1
+                            || position[2] == 0 && image.getNFrames() > 1;
+            int z = Math.max(1, position[1]);
+            int t = Math.max(1, position[2]);
+            roi.setPosition(everywhere ? 0 : image.getStackIndex(1, z, t));
+        } else {
+            roi.setPosition(0);
+        }
+    }
+
+    /** True if ImageJ's canvas looks at a selection's channel, slice and frame. */
+    static boolean isHyperStack(ImagePlus image) {
+        return image.isHyperStack() || image.getNChannels() > 1;
     }
 
     private static void takeColours(ImagePlus image, ImagePlus result) {
@@ -77,5 +158,10 @@ final class ResultImage {
             result.getProcessor().setColorModel(processor.getColorModel());
             result.getStack().setColorModel(processor.getColorModel());
         }
+    }
+
+    private static void setColours(ImagePlus result, LUT lut) {
+        result.getProcessor().setColorModel(lut);
+        result.getStack().setColorModel(lut);
     }
 }

@@ -37,7 +37,7 @@ final class SegmentRois {
         this.image = image;
         this.settings = settings;
         // As ImageJ's canvas decides which kind of position it looks at.
-        hyperstack = image.isHyperStack() || image.getNChannels() > 1;
+        hyperstack = ResultImage.isHyperStack(image);
     }
 
     /**

@@ -29,7 +29,7 @@ final class SegmentTable {
         ResultsTable table = ResultsTable.getResultsTable();
         Calibration calibration = image.getCalibration();
         String length = lengthHeading(calibration);
-        boolean hyperstack = image.isHyperStack() || image.getNChannels() > 1;
+        boolean hyperstack = ResultImage.isHyperStack(image);
         list.forEach(
                 (number, segments, at, index) -> {
                     // addRow() came only with ImageJ 1.53d.

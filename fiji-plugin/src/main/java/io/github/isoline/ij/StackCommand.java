@@ -76,8 +76,9 @@ abstract class StackCommand implements PlugIn {
     private String tell(StackJob job) throws IsolineException {
         String where = job.report().device();
         String done = String.format(Locale.ROOT, "%s: %s, %.3f s", command, where, job.seconds());
-        if (!job.outcome().isEmpty()) {
-            done += ", " + job.outcome();
+        // Of a hyperstack nobody must have to guess what was taken.
+        for (String more : new String[] {job.planes.describe(), job.outcome()}) {
+            done += more.isEmpty() ? "" : ", " + more;
         }
         if (GraphicsEnvironment.isHeadless() || IJ.debugMode) {
             IJ.log(done + " (" + job.context().device().reason() + ")");

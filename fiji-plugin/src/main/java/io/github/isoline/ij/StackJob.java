@@ -22,17 +22,20 @@ abstract class StackJob {
     static final long DEFAULT_CALL_BYTES = 512L << 20;
 
     final ImagePlus image;
+    final HyperStackSelection planes;
     private final String device;
     private final long callBytes;
     private Report lastReport;
     private double seconds;
 
     /**
+     * @param planes what is read of which image
      * @param device "auto", "cpu", "cuda" or "cuda:N"
      * @param callBytes most native memory for one call, so that tests need no huge images
      */
-    StackJob(ImagePlus image, String device, long callBytes) {
-        this.image = image;
+    StackJob(HyperStackSelection planes, String device, long callBytes) {
+        this.planes = planes;
+        image = planes.image;
         this.device = device;
         this.callBytes = callBytes;
     }
@@ -40,13 +43,29 @@ abstract class StackJob {
     /** Refuses what cannot be computed, and reserves what the result needs, before the work. */
     abstract void begin() throws BadInput, IsolineException;
 
-    /** Stack indices (from 1) that are read; each part of them goes to one call. */
-    abstract List<int[]> parts();
+    /**
+     * True if the z slices of a channel and frame are one volume, false for slices by themselves.
+     */
+    abstract boolean isVolume();
 
     /** Type of the output image; null if the operation is to make none. */
     abstract PixelBuffer.Type outputType();
 
-    /** One call to the library. */
+    /** Type of what the library is given: the image's own. */
+    PixelBuffer.Type inputType() {
+        return type();
+    }
+
+    /** What the library is given of a plane: its own pixels. */
+    Object input(int index) throws BadInput {
+        return pixels(index);
+    }
+
+    /**
+     * One call to the library.
+     *
+     * @param part stack indices of the slices that are in the buffers
+     */
     abstract Report call(
             Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException;
@@ -55,9 +74,9 @@ abstract class StackJob {
      * Takes one slice of the output.
      *
      * @param slot its place in the buffer, from 0 on
-     * @param index its place in the input stack, from 1 on
+     * @param place its place among the planes, from 0 on
      */
-    abstract void take(PixelBuffer output, int slot, int index);
+    abstract void take(PixelBuffer output, int slot, int place);
 
     /** The new image, or null if none is made. */
     abstract ImagePlus end(Progress progress) throws BadInput, IsolineException;
@@ -93,14 +112,14 @@ abstract class StackJob {
     private void compute(Context context, Progress progress) throws BadInput, IsolineException {
         int width = image.getWidth();
         int height = image.getHeight();
-        List<int[]> parts = parts();
+        List<int[]> parts = isVolume() ? planes.volumes() : slices();
         int largest = 0;
         int all = 0;
         for (int[] part : parts) {
             largest = Math.max(largest, part.length);
             all += part.length;
         }
-        try (PixelBuffer input = new PixelBuffer(type(), width, height, largest);
+        try (PixelBuffer input = new PixelBuffer(inputType(), width, height, largest);
                 PixelBuffer output =
                         outputType() == null
                                 ? null
@@ -108,13 +127,13 @@ abstract class StackJob {
             int done = 0;
             for (int[] part : parts) {
                 for (int i = 0; i < part.length; i++) {
-                    input.write(i, pixels(part[i]));
+                    input.write(i, input(part[i]));
                 }
                 Progress share = share(progress, done, part.length, all);
                 lastReport = call(context, input, output, part, share);
                 seconds += lastReport.seconds();
                 for (int i = 0; output != null && i < part.length; i++) {
-                    take(output, i, part[i]);
+                    take(output, i, planes.place(part[i]));
                 }
                 done += part.length;
             }
@@ -139,10 +158,11 @@ abstract class StackJob {
     }
 
     /** Cuts independent slices into parts that keep within the memory for one call. */
-    final List<int[]> independent(int[] indices) {
+    private List<int[]> slices() {
+        int[] indices = planes.indices();
         int outputBytes = outputType() == null ? 0 : outputType().bytes();
         long pixels = (long) image.getWidth() * image.getHeight();
-        long sliceBytes = pixels * (type().bytes() + outputBytes);
+        long sliceBytes = pixels * (inputType().bytes() + outputBytes);
         int most = (int) Math.max(1, Math.min(callBytes / sliceBytes, indices.length));
         List<int[]> parts = new ArrayList<>();
         for (int first = 0; first < indices.length; first += most) {
@@ -151,15 +171,6 @@ abstract class StackJob {
             parts.add(part);
         }
         return parts;
-    }
-
-    /** Every slice of the stack. */
-    final int[] everySlice() {
-        int[] indices = new int[image.getStackSize()];
-        for (int i = 0; i < indices.length; i++) {
-            indices[i] = i + 1;
-        }
-        return indices;
     }
 
     final PixelBuffer.Type type() {
@@ -210,6 +221,24 @@ abstract class StackJob {
         return pixels;
     }
 
+    /** Refuses a volume of an image without z slices, with what to do about it. */
+    static void checkVolume(ImagePlus image) throws BadInput {
+        if (image.getNSlices() > 1) {
+            return;
+        }
+        String why =
+                image.getStackSize() > 1
+                        ? "has no z slices, but "
+                                + image.getNChannels()
+                                + " channel(s) and "
+                                + image.getNFrames()
+                                + " frame(s), which are never mixed into a volume. If its slices"
+                                + " are z, say so in Image > Properties; else choose"
+                        : "is a single image. Choose";
+        throw new BadInput(
+                "\"" + image.getTitle() + "\" " + why + " \"slices\" instead of \"volume\".");
+    }
+
     /** Refuses RGB, with what to do about it. */
     static void checkOneChannel(ImagePlus image, String operation) throws BadInput {
         if (image.getType() == ImagePlus.COLOR_RGB) {
@@ -233,6 +262,7 @@ abstract class StackJob {
         Object before = image.getProperty("Info");
         return (before == null ? "" : before + "\n")
                 + made
+                + (planes.describe().isEmpty() ? "" : "\nIsoline planes: " + planes.describe())
                 + "\nIsoline device: "
                 + lastReport.device()
                 + "\nIsoline seconds: "

@@ -139,7 +139,9 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         hyper.setDimensions(2, 5, 2);
         hyper.setOpenAsHyperStack(true);
         ImagePlus composite = new CompositeImage(hyper, CompositeImage.COMPOSITE);
-        macro(composite, call("edge_map overlay results_table min_length=30"));
+        macro(
+                composite,
+                call("edge_map overlay results_table min_length=30 all_channels all_frames"));
         ImagePlus edges = current();
         assertEquals(2, edges.getNChannels());
         assertEquals(5, edges.getNSlices());

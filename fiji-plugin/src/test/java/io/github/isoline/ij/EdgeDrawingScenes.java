@@ -242,7 +242,7 @@ final class EdgeDrawingScenes {
         image.show();
         image.getWindow().setLocation(640, 200);
         IJ.runMacro(
-                "run(\"Edge Drawing...\", \"gradient_threshold=60 edge_map roi_manager overlay\");");
+                "run(\"Edge Drawing...\", \"gradient_threshold=60 all_channels all_frames edge_map roi_manager overlay\");");
         RoiManager manager = RoiManager.getInstance();
         manager.setLocation(950, 200);
         ImagePlus edges = WindowManager.getCurrentImage();

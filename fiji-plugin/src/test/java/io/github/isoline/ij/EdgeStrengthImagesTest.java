@@ -125,7 +125,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         hyper.setOpenAsHyperStack(true);
         ImagePlus composite = new CompositeImage(hyper, CompositeImage.COMPOSITE);
         String options = "rho=8 iterations=10 threshold=200 stack=volume";
-        ImagePlus esf = run(composite, options);
+        ImagePlus esf = run(composite, options + " all_channels all_frames");
         assertEquals(2, esf.getNChannels());
         assertEquals(5, esf.getNSlices());
         assertEquals(2, esf.getNFrames());
@@ -252,7 +252,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         two.setDimensions(2, 1, 1);
         CompositeImage composite = new CompositeImage(two, CompositeImage.COLOR);
         composite.setChannelLut(LUT.createLutFromColor(Color.magenta), 2);
-        ImagePlus esf = run(composite, "iterations=1 threshold=100");
+        ImagePlus esf = run(composite, "iterations=1 threshold=100 all_channels");
         assertTrue(esf.isComposite());
         LUT lut = ((CompositeImage) esf).getChannelLut(2);
         assertEquals(255, lut.getRed(255));
@@ -260,6 +260,11 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         assertEquals(0, lut.min);
         assertEquals(1, lut.max);
         assertEquals(CompositeImage.COLOR, ((CompositeImage) esf).getMode());
+        composite.setC(2);
+        ImagePlus second = run(composite, "iterations=1 threshold=100");
+        assertFalse(second.isComposite());
+        assertEquals(0, second.getProcessor().getLut().getGreen(255));
+        assertEquals(1, second.getDisplayRangeMax());
     }
 
     @Test

@@ -1,0 +1,155 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The planes of an image that a command works on: of its channels and of its frames the current one
+ * or all, and all of its z slices or the current one. Fixed when it is made, so that somebody may
+ * turn over the slices while a job runs.
+ *
+ * <p>Channels, slices, frames and stack indices count from 1, as everywhere in ImageJ.
+ */
+final class HyperStackSelection {
+    final ImagePlus image;
+
+    /** What the image has: channels, slices, frames. */
+    private final int[] all;
+
+    /** The first channel, slice and frame taken. */
+    private final int[] first;
+
+    /** How many are taken: channels, slices, frames. */
+    private final int[] count;
+
+    HyperStackSelection(ImagePlus image, AxisChoice choice, boolean currentSliceOnly) {
+        this.image = image;
+        all = new int[] {image.getNChannels(), image.getNSlices(), image.getNFrames()};
+        int[] current = position(image.getCurrentSlice());
+        boolean[] whole = {choice.allChannels, !currentSliceOnly, choice.allFrames};
+        first = new int[whole.length];
+        count = new int[whole.length];
+        for (int axis = 0; axis < whole.length; axis++) {
+            first[axis] = whole[axis] ? 1 : current[axis];
+            count[axis] = whole[axis] ? all[axis] : 1;
+        }
+    }
+
+    /** Every plane that an image has. */
+    static HyperStackSelection everything(ImagePlus image) {
+        AxisChoice choice = new AxisChoice();
+        choice.allChannels = true;
+        choice.allFrames = true;
+        return choice.of(image);
+    }
+
+    /** How many channels are taken. */
+    int channels() {
+        return count[0];
+    }
+
+    /** How many z slices are taken. */
+    int slices() {
+        return count[1];
+    }
+
+    /** How many frames are taken. */
+    int frames() {
+        return count[2];
+    }
+
+    /** How many planes are taken: channels x slices x frames. */
+    int size() {
+        return count[0] * count[1] * count[2];
+    }
+
+    /** Stack indices of all planes in the order of ImageJ's stacks: channel fastest, frame last. */
+    int[] indices() {
+        int[] indices = new int[size()];
+        for (int place = 0; place < indices.length; place++) {
+            int c = place % count[0];
+            int z = place / count[0] % count[1];
+            int t = place / (count[0] * count[1]);
+            indices[place] = index(first[0] + c, first[1] + z, first[2] + t);
+        }
+        return indices;
+    }
+
+    /** For each channel of each frame, the stack indices of its z slices: one volume. */
+    List<int[]> volumes() {
+        List<int[]> volumes = new ArrayList<>();
+        for (int t = first[2]; t < first[2] + count[2]; t++) {
+            for (int c = first[0]; c < first[0] + count[0]; c++) {
+                int[] volume = new int[count[1]];
+                for (int z = 0; z < volume.length; z++) {
+                    volume[z] = index(c, first[1] + z, t);
+                }
+                volumes.add(volume);
+            }
+        }
+        return volumes;
+    }
+
+    /** Where a plane of the image lies among those that are taken, from 0 on; -1 if it is not. */
+    int place(int index) {
+        int[] position = position(index);
+        for (int axis = 0; axis < position.length; axis++) {
+            position[axis] -= first[axis];
+            if (position[axis] < 0 || position[axis] >= count[axis]) {
+                return -1;
+            }
+        }
+        return position[0] + count[0] * (position[1] + count[1] * position[2]);
+    }
+
+    /** Channel, slice and frame of a stack index of the image. */
+    int[] position(int index) {
+        int place = index - 1;
+        return new int[] {
+            place % all[0] + 1, place / all[0] % all[1] + 1, place / (all[0] * all[1]) + 1
+        };
+    }
+
+    /**
+     * What a position of the image is in a new image of the planes that are taken.
+     *
+     * @param position channel, slice, frame; 0 for all
+     * @return the same of the new image, or null if it has none of it
+     */
+    int[] moved(int... position) {
+        int[] moved = new int[position.length];
+        for (int axis = 0; axis < position.length; axis++) {
+            if (position[axis] > 0) {
+                moved[axis] = position[axis] - first[axis] + 1;
+                if (moved[axis] < 1 || moved[axis] > count[axis]) {
+                    return null;
+                }
+            }
+        }
+        return moved;
+    }
+
+    /**
+     * Which channels and frames are taken, in words; "" for an image that has one of each. Slices
+     * are not named.
+     */
+    String describe() {
+        String channels = describe("channel", 0);
+        String frames = describe("frame", 2);
+        return channels + (channels.isEmpty() || frames.isEmpty() ? "" : ", ") + frames;
+    }
+
+    private String describe(String name, int axis) {
+        if (all[axis] == 1) {
+            return "";
+        }
+        return count[axis] == all[axis]
+                ? "all " + all[axis] + " " + name + "s"
+                : name + " " + first[axis] + " of " + all[axis];
+    }
+
+    private int index(int c, int z, int t) {
+        return c + all[0] * (z - 1 + all[1] * (t - 1));
+    }
+}
