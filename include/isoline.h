@@ -8,12 +8,14 @@
 //   isoline_last_error() is a sentence that says what was wanted, what was got and what to do.
 // Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
 //   Structs may grow at their end: a smaller one of an older caller is accepted, and so is a larger one of a newer
-//   caller as long as what this library does not know is zero. Only isoline_point is as plain as it looks, for good.
+//   caller as long as what this library does not know is zero. Only isoline_point, isoline_sphere, isoline_box and
+//   isoline_iteration_statistics, which come in arrays, are as plain as they look, for good.
 // Outputs come last and are written only on success. One exception, by design: a stack that is computed slice by
 //   slice streams its slices, so on a failure or a cancel every slice of an output image is either whole or untouched.
-// Objects. What a call hands out (isoline_context, isoline_segments) belongs to the caller until its isoline_..._free,
-//   which takes NULL. Pointers into an object are borrowed: good until it is freed, and only to be read. An object is
-//   made whole and only on success.
+// Objects. What a call hands out (isoline_context, isoline_segments, isoline_level_set) belongs to the caller until its
+//   isoline_..._free, which takes NULL. Pointers into an object are borrowed: good until it is freed, and only to be
+//   read. An object is made whole and only on success. Objects may be freed in any order. A solver (isoline_level_set)
+//   keeps its state between calls, and after a cancelled step its last whole iteration.
 // NULL is checked everywhere; a pointer may be NULL only where its description says so. Sizes are checked for zero
 //   and overflow. NaN and infinity in parameters are refused by name; NaN in images is handled as each operation says.
 // Pixels. x is fastest, then y, then z; row 0 is at the top. Images are descriptions of the caller's memory: never
@@ -23,9 +25,10 @@
 //   good during the call, struct_size is the size of its struct, strings end with NUL.
 // Errors never cross the boundary as panics, exceptions or aborts.
 // Threads. Different contexts may be used on different threads at the same time. One context may be used from several
-//   threads: calls on it take turns. A `const` argument is only read, so several threads may pass the same one.
-//   Callbacks: progress is called on the calling thread only; it must not call into the context that is calling it
-//   (ISOLINE_BUSY). The logger may be called on any thread that is inside a call.
+//   threads: calls on it take turns, and so do those on one solver. A `const` argument is only read, so several threads
+//   may pass the same one.
+//   Callbacks: progress is called on the calling thread only; it must not call into the context that is calling it,
+//   nor a solver of that context (ISOLINE_BUSY). The logger may be called on any thread that is inside a call.
 // Devices. "auto" takes the first CUDA device that works and fits the job, else the CPU, and says why in the report,
 //   the device's reason and the log. "cuda:N" never falls back: it is an error if it cannot run.
 
@@ -320,8 +323,55 @@ typedef uint32_t isoline_segment_flags;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Where distances are wanted.
+enum isoline_distance_region
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Everywhere: negative inside, positive outside.
+    ISOLINE_DISTANCE_SIGNED = 0,
+    // Outside only: positive there, 0 inside.
+    ISOLINE_DISTANCE_OUTSIDE = 1,
+    // Inside only: positive there (the distance map of many programs), 0 outside.
+    ISOLINE_DISTANCE_INSIDE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_distance_region isoline_distance_region;
+#else
+typedef uint32_t isoline_distance_region;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which implementation computes. They differ in speed; docs/level_set.md says how closely they agree.
+enum isoline_level_set_variant
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // ISOLINE_LEVEL_SET_BAND.
+    ISOLINE_LEVEL_SET_DEFAULT = 0,
+    // Only the tiles that the front can reach are updated. CPU and CUDA.
+    ISOLINE_LEVEL_SET_BAND = 1,
+    // Every voxel is updated in every iteration. CPU and CUDA.
+    ISOLINE_LEVEL_SET_DENSE = 2,
+    // A plain loop on one thread, the reference. CPU only.
+    ISOLINE_LEVEL_SET_SCALAR = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_level_set_variant isoline_level_set_variant;
+#else
+typedef uint32_t isoline_level_set_variant;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // A device in use with what belongs to it: worker threads, kernels, pooled memory. Opaque.
 typedef struct isoline_context isoline_context;
+
+// An evolving surface, made by isoline_level_set_new. Opaque.
+typedef struct isoline_level_set isoline_level_set;
 
 // Ordered chains of pixels, made by isoline_edge_drawing. Never changes once made. Opaque.
 typedef struct isoline_segments isoline_segments;
@@ -356,42 +406,20 @@ typedef struct {
     char reason[512];
 } isoline_device;
 
-// The parameters of isoline_edge_drawing. Fill with isoline_edge_drawing_params_init, then change what you need.
+// The parameters of isoline_distance. Fill with isoline_distance_params_init, then change what you need. The pixel's
+// size is the mask's spacing.
 typedef struct {
-    // Set by isoline_edge_drawing_params_init.
+    // Set by isoline_distance_params_init.
     uint32_t struct_size;
-    // An isoline_edge_drawing_profile. Default: ISOLINE_EDGE_DRAWING_PAPER.
-    uint32_t profile;
-    // An isoline_gradient_operator. Default: ISOLINE_GRADIENT_SOBEL.
-    uint32_t edge_operator;
-    // Anchors are looked for on every row and every column whose number is a multiple of this, at least 1. Default 1:
-    // everywhere. A larger one finds fewer anchors and loses short edges.
-    uint32_t scan_interval;
-    // Segments of fewer points are dropped. Default 10; 0 and 1 keep all. The paper profile's map keeps their pixels, the
-    // reference profile's does not (and less than 3 acts as 3 there).
-    uint32_t min_length;
-    // Paper profile: 1: where an edge changes between horizontal and vertical it is followed on in both perpendicular
-    // directions. 0 (default): it ends there, as printed, unless an anchor continues it. 1 closes gaps at corners.
-    uint32_t follow_turns;
-    // An isoline_edge_drawing_variant. Default: ISOLINE_EDGE_DRAWING_DEFAULT.
-    uint32_t variant;
-    // Must be 0.
-    uint32_t reserved;
-    // Pixels with a smaller gradient, |gx| + |gy| of the smoothed image, are never edges; in the image's own units, and
-    // one step of the integer gradient at least (1 for u8 and u16). Less than 0 (default: -1): automatic, 20 for 8-bit
-    // images, else 20/255 of the range from the smallest to the largest finite pixel of the whole input. A larger one
-    // gives fewer edges.
-    double gradient_threshold;
-    // How far an anchor's gradient must stand above those of its two neighbours across the edge; at least 0, in the
-    // image's own units. Default 0. A larger one gives fewer anchors, so that only marked edges are drawn.
-    double anchor_threshold;
-    // f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
-    // range_max = 0 (default): automatic, the smallest and largest finite pixel of the whole input. Must be 0 for 8- and
-    // 16-bit images, which are used as they are.
-    double range_min;
-    // f32 images: the pixel value of step 65535; pixels above count as it.
-    double range_max;
-} isoline_edge_drawing_params;
+    // 3 (default): the stack is one volume. 2: every slice by itself.
+    uint32_t dimensions;
+    // An isoline_foreground: which side of the threshold is inside. Default: ISOLINE_FOREGROUND_ABOVE.
+    uint32_t foreground;
+    // An isoline_distance_region. Default: ISOLINE_DISTANCE_SIGNED.
+    uint32_t region;
+    // In the mask's own units; finite. Default 0: with the default foreground every pixel above 0 is inside.
+    double threshold;
+} isoline_distance_params;
 
 // A description of the caller's pixels; the library copies nothing of it and keeps nothing. The struct itself is always
 // only read; the pixels of an output are written.
@@ -470,6 +498,43 @@ typedef struct {
     char device_name[128];
 } isoline_report;
 
+// The parameters of isoline_edge_drawing. Fill with isoline_edge_drawing_params_init, then change what you need.
+typedef struct {
+    // Set by isoline_edge_drawing_params_init.
+    uint32_t struct_size;
+    // An isoline_edge_drawing_profile. Default: ISOLINE_EDGE_DRAWING_PAPER.
+    uint32_t profile;
+    // An isoline_gradient_operator. Default: ISOLINE_GRADIENT_SOBEL.
+    uint32_t edge_operator;
+    // Anchors are looked for on every row and every column whose number is a multiple of this, at least 1. Default 1:
+    // everywhere. A larger one finds fewer anchors and loses short edges.
+    uint32_t scan_interval;
+    // Segments of fewer points are dropped. Default 10; 0 and 1 keep all. The paper profile's map keeps their pixels, the
+    // reference profile's does not (and less than 3 acts as 3 there).
+    uint32_t min_length;
+    // Paper profile: 1: where an edge changes between horizontal and vertical it is followed on in both perpendicular
+    // directions. 0 (default): it ends there, as printed, unless an anchor continues it. 1 closes gaps at corners.
+    uint32_t follow_turns;
+    // An isoline_edge_drawing_variant. Default: ISOLINE_EDGE_DRAWING_DEFAULT.
+    uint32_t variant;
+    // Must be 0.
+    uint32_t reserved;
+    // Pixels with a smaller gradient, |gx| + |gy| of the smoothed image, are never edges; in the image's own units, and
+    // one step of the integer gradient at least (1 for u8 and u16). Less than 0 (default: -1): automatic, 20 for 8-bit
+    // images, else 20/255 of the range from the smallest to the largest finite pixel of the whole input. A larger one
+    // gives fewer edges.
+    double gradient_threshold;
+    // How far an anchor's gradient must stand above those of its two neighbours across the edge; at least 0, in the
+    // image's own units. Default 0. A larger one gives fewer anchors, so that only marked edges are drawn.
+    double anchor_threshold;
+    // f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
+    // range_max = 0 (default): automatic, the smallest and largest finite pixel of the whole input. Must be 0 for 8- and
+    // 16-bit images, which are used as they are.
+    double range_min;
+    // f32 images: the pixel value of step 65535; pixels above count as it.
+    double range_max;
+} isoline_edge_drawing_params;
+
 // The parameters of isoline_edge_strength. Fill with isoline_edge_strength_params_init, then change what you need.
 typedef struct {
     // Set by isoline_edge_strength_params_init.
@@ -507,9 +572,111 @@ typedef struct {
     double tolerance;
 } isoline_edge_strength_params;
 
+// The parameters of a level set. Fill with isoline_level_set_params_init, then change what you need. The voxel's size
+// is the input's spacing: curvature, distances and speeds are in its unit; h is its smallest.
+typedef struct {
+    // Set by isoline_level_set_params_init.
+    uint32_t struct_size;
+    // 3 (default): the stack is one volume. 2: every slice by itself; all advance together.
+    uint32_t dimensions;
+    // An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT.
+    uint32_t variant;
+    // φ is made a distance again every so many iterations. Default 50; 0: never, which is faster and lets φ grow steep
+    // or flat where the front moves unevenly.
+    uint32_t reinitialise_every;
+    // Iterations that the stop rule looks at together. 0 (default): as many as a front at the speed α ε + (1 - α)/h
+    // needs for one voxel, 10 to 1000. A larger one waits longer before it says that the front stands still.
+    uint32_t check_interval;
+    // Must be 0.
+    uint32_t reserved;
+    // T, the middle of the intensities that the surface grows into, in the image's own units; finite. Default 0; used
+    // only when `epsilon` is given.
+    double target;
+    // ε, in the image's own units: the surface grows where the intensity lies within T ± ε and shrinks elsewhere.
+    // Less than 0 (default: -1): automatic, T and ε are the mean and twice the standard deviation of the pixels inside
+    // the initial mask. Else more than 0. A larger one takes in more.
+    double epsilon;
+    // α, 0 to 1: the weight of the image against that of curvature, which is 1 - α. Less than 0 (default: -1):
+    // automatic, 1 / (1 + ε h). A larger one follows the image more closely, a smaller one gives a smoother surface.
+    double alpha;
+    // Δt, more than 0 and at most the stable limit, which the state tells and the error names. 0 (default): automatic,
+    // `cfl` times the limit. Larger steps need fewer iterations.
+    double time_step;
+    // The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.9.
+    double cfl;
+    // Stop rule: the share of the voxels near the front whose sign changed over the check interval, at least 0. Default
+    // 0.001. A larger one stops earlier; with this and `rms_tolerance` 0 it never stops before its iterations are done.
+    double change_tolerance;
+    // Stop rule: the change of φ near the front over the check interval, root mean square, in voxels, at least 0. Default
+    // 0.5. Both rules must be met.
+    double rms_tolerance;
+    // isoline_level_set_run: the most iterations. Default 1000. Unused by isoline_level_set_new.
+    uint64_t iterations;
+} isoline_level_set_params;
+
+// Where a level set is at, and its parameters with nothing left automatic.
+typedef struct {
+    // Set by isoline_level_set_state_init.
+    uint32_t struct_size;
+    // 1 when the last step met the stop rule, else 0.
+    uint32_t converged;
+    // Iterations that the stop rule looks at together.
+    uint32_t check_interval;
+    // 0.
+    uint32_t reserved;
+    // Iterations done.
+    uint64_t iterations;
+    // Voxels inside: φ < 0.
+    uint64_t inside;
+    // Tiles that the last iteration updated; all of them without a band.
+    uint64_t active_tiles;
+    // Tiles of the whole image.
+    uint64_t tiles;
+    // T, in the image's own units.
+    double target;
+    // ε, in the image's own units.
+    double epsilon;
+    // α.
+    double alpha;
+    // Δt.
+    double time_step;
+    // The largest stable Δt.
+    double time_step_limit;
+} isoline_level_set_state;
+
+// What one iteration did. Frozen: it never grows.
+typedef struct {
+    // Its number, counted from 1.
+    uint64_t iteration;
+    // Voxels inside after it: φ < 0.
+    uint64_t inside;
+    // Voxels whose sign it changed.
+    uint64_t changed;
+    // Voxels near the front before it: |φ| at most the largest spacing.
+    uint64_t near_front;
+    // The root mean square of its change of φ over those, in units of the smallest spacing.
+    double rms;
+} isoline_iteration_statistics;
+
 // Receives a log message: UTF-8, without a line end, valid during the call. May be called on any thread that is inside a
 // call into Isoline, at the same time from several; must not throw or longjmp. It may call isoline_set_logger.
 typedef void (*isoline_log_fn)(void *user, uint32_t level, const char *message);
+
+// A ball. Frozen: it never grows.
+typedef struct {
+    // Column, row and slice of its centre, whole numbers at the pixels' centres, counted from 0.
+    double centre[3];
+    // In the unit of the mask's spacing, at least 0.
+    double radius;
+} isoline_sphere;
+
+// A box along the axes. Frozen: it never grows.
+typedef struct {
+    // Its first column, row and slice, whole numbers at the pixels' centres, counted from 0.
+    double min[3];
+    // Its last column, row and slice, each at least that of `min`.
+    double max[3];
+} isoline_box;
 
 // A pixel's place: column and row, counted from the top left pixel, which is (0, 0). Frozen: it never grows.
 typedef struct {
@@ -599,6 +766,34 @@ isoline_status isoline_device_init(isoline_device *device, size_t struct_size);
 // error: look at `usable` and `reason`. Any thread.
 isoline_status isoline_device_info(size_t index,
                                    isoline_device *out);
+
+// Fills `params` with the defaults. `struct_size`: sizeof(isoline_distance_params).
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_distance_params_init(isoline_distance_params *params, size_t struct_size);
+
+// The exact Euclidean distance of every pixel's centre to the boundary of a mask, negative inside, in 2D or 3D, in the
+// unit of the mask's spacing (Felzenszwalb and Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
+//
+// A pixel is the box of its spacing around its centre; the boundary is where boxes of inside pixels meet boxes of
+// outside pixels: next to a flat boundary the distance is minus and plus half a pixel. The image's border is no
+// boundary. Where a volume (or, with 2 dimensions, a slice) has no inside pixel all its distances are +infinity, where
+// it has no outside pixel -infinity. NaN pixels are outside.
+//
+// `context`: not NULL.
+// `mask`: not NULL; any type; host or CUDA memory. Its spacing is the pixel's size.
+// `params`: NULL for the defaults.
+// `progress`: NULL for none.
+// `output`: not NULL; ISOLINE_F32, the mask's size, memory of its own, host or CUDA. Its spacing is not used.
+// `report`: NULL for none; else after isoline_report_init.
+// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for CUDA pixels
+// with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. On an error a volume is untouched, and with 2
+// dimensions each slice is either whole or untouched. Any thread; calls on one context take turns.
+isoline_status isoline_distance(isoline_context *context,
+                                const isoline_image *mask,
+                                const isoline_distance_params *params,
+                                const isoline_progress *progress,
+                                const isoline_image *output,
+                                isoline_report *report);
 
 // Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_drawing_params).
 // Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
@@ -692,6 +887,124 @@ isoline_status isoline_edge_strength(isoline_context *context,
 isoline_status isoline_image_init(isoline_image *image,
                                   size_t struct_size);
 
+// Fills `params` with the defaults. `struct_size`: sizeof(isoline_level_set_params).
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_level_set_params_init(isoline_level_set_params *params, size_t struct_size);
+
+// Fills `state` with zeros. `struct_size`: sizeof(isoline_level_set_state). Call it before isoline_level_set_info.
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
+                                            size_t struct_size);
+
+// A surface that evolves with the image's intensity and its own curvature (Mostofi 2009, with its formulas corrected):
+// φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, H half the divergence of the normals, φ < 0 inside. It grows where
+// the intensity lies within T ± ε and is held back, and smoothed, by its curvature. docs/level_set.md has the scheme.
+//
+// φ starts as the signed distance to the boundary of the initial mask, and lies where it is computed: in the memory of
+// the context's device. So does a copy of the image; the caller's images are not needed after the call. With an empty
+// or a full mask nothing ever moves. NaN pixels of an f32 image are never within T ± ε.
+//
+// `context`: not NULL. The level set keeps the device alive: the two may be freed in either order.
+// `input`: not NULL; any type; host or CUDA memory. Its spacing is the voxel's size.
+// `initial_mask`: not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its spacing is
+// not used. isoline_mask_fill_spheres, _boxes and _polygon make masks.
+// `params`: NULL for the defaults.
+// `out`: receives the level set; free it with isoline_level_set_free. Not written on failure.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names, and
+// for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device
+// does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; calls on one
+// context take turns.
+isoline_status isoline_level_set_new(isoline_context *context,
+                                     const isoline_image *input,
+                                     const isoline_image *initial_mask,
+                                     const isoline_level_set_params *params,
+                                     isoline_level_set **out);
+
+// Evolves a level set by a number of iterations, or fewer where the stop rule is met (the report's `converged`).
+//
+// `level_set`: not NULL.
+// `iterations`: the most to do; 0 does nothing. A step of 20 and one of 30 give what one of 50 gives.
+// `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last whole iteration: the level
+// set can be read, and goes on with the next step.
+// `report`: NULL for none; else after isoline_report_init. Its iterations are those of this step.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY from a progress
+// callback of the level set's context. Any thread; calls on one level set take turns, as do those on its context.
+isoline_status isoline_level_set_step(isoline_level_set *level_set,
+                                      size_t iterations,
+                                      const isoline_progress *progress,
+                                      isoline_report *report);
+
+// Writes a level set's mask as it is now: 255 inside (φ < 0), 0 elsewhere.
+//
+// `level_set`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
+// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
+// other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; as
+// isoline_level_set_step.
+isoline_status isoline_level_set_read_mask(isoline_level_set *level_set,
+                                           const isoline_image *mask);
+
+// Writes a level set's φ as it is now: negative inside; near the front close to the signed distance from it, in the
+// unit of the input's spacing.
+//
+// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
+// Errors and threads: as for isoline_level_set_read_mask.
+isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
+                                          const isoline_image *phi);
+
+// Replaces a level set's φ, so that a saved or an edited surface goes on. The count of iterations stays.
+//
+// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory;
+// negative inside, near the front close to a distance in the unit of the input's spacing.
+// Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. On an
+// error the level set is as it was.
+isoline_status isoline_level_set_write_phi(isoline_level_set *level_set,
+                                           const isoline_image *phi);
+
+// Tells where a level set is at, and its parameters with nothing left automatic.
+//
+// `level_set`: not NULL. `out`: not NULL; after isoline_level_set_state_init; written on success.
+// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Any thread; as
+// isoline_level_set_step.
+isoline_status isoline_level_set_info(isoline_level_set *level_set,
+                                      isoline_level_set_state *out);
+
+// Tells what each iteration did, for a host that plots how the surface comes to rest. The last million are kept.
+//
+// `level_set`: not NULL.
+// `first`: the first iteration of interest, counted from 1; one plus the last one seen tells the new ones.
+// `count`: for how many `out` has room.
+// `out`: receives those that are kept of the iterations from `first` on, the oldest first, at most `count`; the rest of
+// it stays as it is. May be NULL when `count` is 0.
+// `written`: not NULL; receives how many were written.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that no memory has room for; _BUSY. Any thread; as
+// isoline_level_set_step.
+isoline_status isoline_level_set_statistics(isoline_level_set *level_set,
+                                            uint64_t first,
+                                            size_t count,
+                                            isoline_iteration_statistics *out,
+                                            size_t *written);
+
+// Frees a level set. `level_set`: may be NULL. No call may be running on it, and it must not be used again. Any thread,
+// but not from within a callback of its own step. Its context may be freed before or after it.
+void isoline_level_set_free(isoline_level_set *level_set);
+
+// A level set in one call: starts from a mask, evolves by up to params->iterations or until the stop rule is met (the
+// report's `converged`), and writes the mask: 255 inside, 0 elsewhere.
+//
+// `context`, `input`, `initial_mask`, `params`: as for isoline_level_set_new.
+// `progress`: NULL for none.
+// `mask`: not NULL; ISOLINE_U8, the input's size, memory of its own, host or CUDA.
+// `report`: NULL for none; else after isoline_report_init.
+// Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. On an error `mask` is untouched. Any thread; calls on one
+// context take turns.
+isoline_status isoline_level_set_run(isoline_context *context,
+                                     const isoline_image *input,
+                                     const isoline_image *initial_mask,
+                                     const isoline_level_set_params *params,
+                                     const isoline_progress *progress,
+                                     const isoline_image *mask,
+                                     isoline_report *report);
+
 // Sets the logger of the whole process.
 //
 // `function`: receives the messages; NULL for none (the default: Isoline is silent).
@@ -702,6 +1015,55 @@ isoline_status isoline_image_init(isoline_image *image,
 isoline_status isoline_set_logger(isoline_log_fn function,
                                   void *user,
                                   uint32_t max);
+
+// Sets the pixels of a mask that lie in any of some balls: whose centre is at most the radius away from the ball's, as
+// measured with the mask's spacing. The other pixels keep their value; what lies outside the mask is cut off.
+//
+// `mask`: not NULL; ISOLINE_U8, host memory.
+// `spheres`: `count` of them; only read. NULL when `count` is 0.
+// `value`: what the pixels are set to.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a negative
+// radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On an
+// error the mask is untouched. Any thread.
+isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
+                                         const isoline_sphere *spheres,
+                                         size_t count,
+                                         uint8_t value);
+
+// Sets the pixels of a mask that lie in any of some boxes: whose centre lies from `min` to `max`, both included. The
+// other pixels keep their value; what lies outside the mask is cut off.
+//
+// `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
+// `boxes`: `count` of them; only read. NULL when `count` is 0.
+// `value`: what the pixels are set to.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a `min` above
+// its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On
+// an error the mask is untouched. Any thread.
+isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
+                                       const isoline_box *boxes,
+                                       size_t count,
+                                       uint8_t value);
+
+// Sets the pixels of a mask whose centre lies in a polygon, on some of its slices: those from which a ray crosses the
+// outline an odd number of times. A centre on the outline belongs to the side to its right, or below: of polygons that
+// share a side each pixel along it is in just one. The other pixels keep their value; what lies outside the mask is cut
+// off.
+//
+// `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
+// `xy`: 2 `count` numbers, column and row of each corner, whole numbers at the pixels' centres, counted from 0; only
+// read. The last corner is joined to the first. NULL only when `count` is 0.
+// `count`: corners; fewer than 3 enclose nothing and are refused.
+// `first_slice`, `slice_count`: the slices, which the mask must have.
+// `value`: what the pixels are set to.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, fewer than 3
+// corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each
+// other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. On an error the mask is untouched. Any thread.
+isoline_status isoline_mask_fill_polygon(const isoline_image *mask,
+                                         const double *xy,
+                                         size_t count,
+                                         uint64_t first_slice,
+                                         uint64_t slice_count,
+                                         uint8_t value);
 
 // Fills `progress` with defaults (no callback). `struct_size`: sizeof(isoline_progress).
 // Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.

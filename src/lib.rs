@@ -30,6 +30,7 @@ pub mod edge_strength;
 mod error;
 mod image;
 pub mod level_set;
+pub mod mask;
 mod progress;
 mod report;
 

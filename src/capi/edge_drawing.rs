@@ -110,11 +110,8 @@ impl isoline_edge_drawing_params {
     /// # Safety
     /// As [`sized::read`].
     unsafe fn read(params: *const Self) -> Result<Params> {
-        if params.is_null() {
-            return Self::defaults().translate();
-        }
         // SAFETY: as the caller vouches.
-        unsafe { sized::read(params, "params") }?.translate()
+        unsafe { sized::read_or_defaults(params, "params") }?.translate()
     }
 
     fn translate(&self) -> Result<Params> {

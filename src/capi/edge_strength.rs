@@ -6,7 +6,7 @@ use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
 use super::sized::{self, Sized32};
 use super::{check, guard, isoline_status};
-use crate::edge_strength::{self, Dimensions, Foreground, Mode, Params, Start, Variant};
+use crate::edge_strength::{self, Mode, Params, Start, Variant};
 use crate::error::Result;
 use crate::image::PixelType;
 use crate::progress::Progress;
@@ -134,21 +134,13 @@ impl isoline_edge_strength_params {
             ("tolerance", self.tolerance),
         ])?;
         Ok(Params {
-            dimensions: match self.dimensions {
-                2 => Dimensions::Slices,
-                3 => Dimensions::Volume,
-                other => return Err(check::unknown("dimensions", "2 or 3", other)),
-            },
+            dimensions: check::dimensions(self.dimensions)?,
             mode: match self.mode {
                 0 => Mode::Iterate { iterations: self.iterations },
                 1 => Mode::Converged { tolerance: self.tolerance, max_cycles: self.max_cycles },
                 other => return Err(check::unknown("mode", "ISOLINE_EDGE_STRENGTH_ITERATE or _CONVERGED", other)),
             },
-            foreground: match self.foreground {
-                0 => Foreground::Above,
-                1 => Foreground::Below,
-                other => return Err(check::unknown("foreground", "ISOLINE_FOREGROUND_ABOVE or _BELOW", other)),
-            },
+            foreground: check::foreground(self.foreground)?,
             start: match self.start {
                 0 => Start::Mask,
                 1 if self.start_min == 0.0 && self.start_max == 0.0 => Start::Input(None),
@@ -210,11 +202,7 @@ pub unsafe extern "C" fn isoline_edge_strength(
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
-            let params = if params.is_null() {
-                isoline_edge_strength_params::defaults()
-            } else {
-                sized::read(params, "params")?
-            };
+            let params = sized::read_or_defaults(params, "params")?;
             let mut callback = closure(progress)?;
             let output = Checked::new(output, "output")?;
             output.check_output(&input)?;

@@ -105,6 +105,7 @@ pub(super) struct Checked {
     /// From the first byte of the first pixel to the last byte of the last.
     extent: usize,
     address: usize,
+    spacing: [f64; 3],
 }
 
 impl Checked {
@@ -162,6 +163,7 @@ impl Checked {
             strides: layout.strides,
             extent: layout.extent,
             address,
+            spacing: image.spacing,
         })
     }
 
@@ -178,8 +180,30 @@ impl Checked {
         self.pixel_type
     }
 
+    /// The distance between pixel centres along x, y, z: finite and > 0.
+    pub(super) fn spacing(&self) -> [f64; 3] {
+        self.spacing
+    }
+
+    /// Refuses pixels of another type than `wanted`.
+    pub(super) fn check_type(&self, wanted: PixelType) -> Result<()> {
+        if self.pixel_type == wanted {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::InvalidType,
+            format!("the {} must be {}, but it is {}", self.name, c_name(wanted), c_name(self.pixel_type)),
+        ))
+    }
+
     /// Refuses an output that shares bytes with an input, or whose own rows overlap.
     pub(super) fn check_output(&self, input: &Self) -> Result<()> {
+        self.check_rows()?;
+        self.check_apart(input)
+    }
+
+    /// Refuses an output whose own rows or slices overlap.
+    pub(super) fn check_rows(&self) -> Result<()> {
         let [width, height, depth] = self.shape;
         let row = width * self.pixel_type.bytes();
         let rows_apart = height == 1 || self.strides[0] >= row;
@@ -193,7 +217,7 @@ impl Checked {
                 ),
             ));
         }
-        self.check_apart(input)
+        Ok(())
     }
 
     /// Refuses an output that shares bytes with another image.
@@ -272,14 +296,9 @@ impl Checked {
     /// The pixels as an output of the type that the operation writes.
     ///
     /// # Safety
-    /// The pixels are writable for `'a`, nothing else uses them, and [`check_output`](Self::check_output) has passed.
+    /// The pixels are writable for `'a`, nothing else uses them, and [`check_rows`](Self::check_rows) has passed.
     pub(super) unsafe fn output<'a>(&self, wanted: PixelType) -> Result<ImageMut<'a>> {
-        if self.pixel_type != wanted {
-            return Err(Error::new(
-                ErrorKind::InvalidType,
-                format!("the {} must be {}, but it is {}", self.name, c_name(wanted), c_name(self.pixel_type)),
-            ));
-        }
+        self.check_type(wanted)?;
         if self.on_device {
             return Ok(ImageMut::Device(self.device_pixels()));
         }

@@ -66,6 +66,15 @@ pub(super) unsafe fn read<T: Sized32>(pointer: *const T, argument: &str) -> Resu
     })
 }
 
+/// As [`read`]; NULL stands for the defaults.
+///
+/// # Safety
+/// As [`read`].
+pub(super) unsafe fn read_or_defaults<T: Sized32>(pointer: *const T, argument: &str) -> Result<T> {
+    // SAFETY: as the caller vouches.
+    if pointer.is_null() { Ok(T::defaults()) } else { unsafe { read(pointer, argument) } }
+}
+
 /// Writes `value` to a caller's struct as far as it reaches, keeping its `struct_size`.
 ///
 /// # Safety

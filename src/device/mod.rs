@@ -9,7 +9,7 @@ pub(crate) use scratch::{Lent, Scratch};
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use rayon::ThreadPool;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::ThreadId;
 
 /// The kind of a device.
@@ -274,6 +274,11 @@ impl Context {
         self.shared.turn.take()
     }
 
+    /// Refuses the thread that has this context's turn, without waiting for another one's.
+    pub(crate) fn refuse_own_thread(&self) -> Result<()> {
+        self.shared.turn.refuse_own_thread().map(drop)
+    }
+
     /// The CUDA device for a job that needs `bytes` of its memory, or `None` for the CPU.
     ///
     /// # Errors
@@ -316,20 +321,25 @@ struct Turn {
 pub(crate) struct TurnGuard<'a>(&'a Turn);
 
 impl Turn {
-    fn take(&self) -> Result<TurnGuard<'_>> {
-        let me = std::thread::current().id();
-        let mut holder = self.holder.lock().unwrap_or_else(|e| e.into_inner());
-        if *holder == Some(me) {
+    /// Who has the turn, which is not this thread.
+    fn refuse_own_thread(&self) -> Result<MutexGuard<'_, Option<ThreadId>>> {
+        let holder = self.holder.lock().unwrap_or_else(|e| e.into_inner());
+        if *holder == Some(std::thread::current().id()) {
             return Err(Error::new(
                 ErrorKind::Busy,
                 "this context is in use further up this thread's call stack (a progress callback must not call into \
                  the context that is calling it); use another context there",
             ));
         }
+        Ok(holder)
+    }
+
+    fn take(&self) -> Result<TurnGuard<'_>> {
+        let mut holder = self.refuse_own_thread()?;
         while holder.is_some() {
             holder = self.left.wait(holder).unwrap_or_else(|e| e.into_inner());
         }
-        *holder = Some(me);
+        *holder = Some(std::thread::current().id());
         Ok(TurnGuard(self))
     }
 }
@@ -370,7 +380,9 @@ mod tests {
         let context = Context::new("cpu").unwrap();
         let guard = context.begin().unwrap();
         assert_eq!(context.begin().err().unwrap().kind(), ErrorKind::Busy);
+        assert_eq!(context.refuse_own_thread().unwrap_err().kind(), ErrorKind::Busy);
         std::thread::scope(|scope| {
+            assert!(scope.spawn(|| context.refuse_own_thread().is_ok()).join().unwrap());
             let waiting = scope.spawn(|| context.begin().map(|_| ()).is_ok());
             std::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!waiting.is_finished());

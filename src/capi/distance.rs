@@ -1,0 +1,135 @@
+//! The distance.
+
+use super::context::{context, isoline_context};
+use super::image::{Checked, isoline_image};
+use super::progress::{closure, isoline_progress};
+use super::report::isoline_report;
+use super::sized::{self, Sized32};
+use super::{check, guard, isoline_foreground, isoline_status};
+use crate::distance::{self, Params, Region};
+use crate::error::Result;
+use crate::image::PixelType;
+use crate::progress::Progress;
+
+/// Where distances are wanted.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_distance_region {
+    /// Everywhere: negative inside, positive outside.
+    ISOLINE_DISTANCE_SIGNED = 0,
+    /// Outside only: positive there, 0 inside.
+    ISOLINE_DISTANCE_OUTSIDE = 1,
+    /// Inside only: positive there (the distance map of many programs), 0 outside.
+    ISOLINE_DISTANCE_INSIDE = 2,
+}
+
+/// The parameters of isoline_distance. Fill with isoline_distance_params_init, then change what you need. The pixel's
+/// size is the mask's spacing.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_distance_params {
+    /// Set by isoline_distance_params_init.
+    pub struct_size: u32,
+    /// 3 (default): the stack is one volume. 2: every slice by itself.
+    pub dimensions: u32,
+    /// An isoline_foreground: which side of the threshold is inside. Default: ISOLINE_FOREGROUND_ABOVE.
+    pub foreground: u32,
+    /// An isoline_distance_region. Default: ISOLINE_DISTANCE_SIGNED.
+    pub region: u32,
+    /// In the mask's own units; finite. Default 0: with the default foreground every pixel above 0 is inside.
+    pub threshold: f64,
+}
+
+// SAFETY: repr(C), struct_size first; integers and a float.
+unsafe impl Sized32 for isoline_distance_params {
+    const NAME: &'static str = "isoline_distance_params";
+    const FIRST_SIZE: usize = 24;
+    fn defaults() -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            dimensions: 3,
+            foreground: isoline_foreground::ISOLINE_FOREGROUND_ABOVE as u32,
+            region: isoline_distance_region::ISOLINE_DISTANCE_SIGNED as u32,
+            threshold: 0.0,
+        }
+    }
+}
+const _: () = assert!(size_of::<isoline_distance_params>() == <isoline_distance_params as Sized32>::FIRST_SIZE);
+
+impl isoline_distance_params {
+    fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
+        check::finite(&[("threshold", self.threshold)])?;
+        Ok(Params {
+            dimensions: check::dimensions(self.dimensions)?,
+            spacing,
+            foreground: check::foreground(self.foreground)?,
+            threshold: self.threshold,
+            region: match self.region {
+                0 => Region::Signed,
+                1 => Region::Outside,
+                2 => Region::Inside,
+                other => {
+                    return Err(check::unknown("region", "ISOLINE_DISTANCE_SIGNED, _OUTSIDE or _INSIDE", other));
+                }
+            },
+        })
+    }
+}
+
+/// Fills `params` with the defaults. `struct_size`: sizeof(isoline_distance_params).
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_distance_params_init(
+    params: *mut isoline_distance_params,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller vouches.
+    guard(|| unsafe { sized::init(params, struct_size, "params") })
+}
+
+/// The exact Euclidean distance of every pixel's centre to the boundary of a mask, negative inside, in 2D or 3D, in the
+/// unit of the mask's spacing (Felzenszwalb and Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
+///
+/// A pixel is the box of its spacing around its centre; the boundary is where boxes of inside pixels meet boxes of
+/// outside pixels: next to a flat boundary the distance is minus and plus half a pixel. The image's border is no
+/// boundary. Where a volume (or, with 2 dimensions, a slice) has no inside pixel all its distances are +infinity, where
+/// it has no outside pixel -infinity. NaN pixels are outside.
+///
+/// `context`: not NULL.
+/// `mask`: not NULL; any type; host or CUDA memory. Its spacing is the pixel's size.
+/// `params`: NULL for the defaults.
+/// `progress`: NULL for none.
+/// `output`: not NULL; ISOLINE_F32, the mask's size, memory of its own, host or CUDA. Its spacing is not used.
+/// `report`: NULL for none; else after isoline_report_init.
+/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for CUDA pixels
+/// with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. On an error a volume is untouched, and with 2
+/// dimensions each slice is either whole or untouched. Any thread; calls on one context take turns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_distance(
+    context: *mut isoline_context,
+    mask: *const isoline_image,
+    params: *const isoline_distance_params,
+    progress: *const isoline_progress,
+    output: *const isoline_image,
+    report: *mut isoline_report,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        unsafe {
+            let context = self::context(context)?;
+            let mask = Checked::new(mask, "mask")?;
+            let params = sized::read_or_defaults(params, "params")?.translate(mask.spacing())?;
+            let mut callback = closure(progress)?;
+            let output = Checked::new(output, "output")?;
+            output.check_output(&mask)?;
+            if !report.is_null() {
+                // Refused now rather than after the work.
+                sized::read(report.cast_const(), "report")?;
+            }
+            let target = output.output(PixelType::F32)?;
+            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
+            let done = distance::run(context, mask.input(), &params, progress, target)?;
+            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+        }
+    })
+}

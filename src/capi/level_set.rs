@@ -1,0 +1,547 @@
+//! Level sets: a solver that keeps state.
+
+use super::context::{context, isoline_context};
+use super::image::{Checked, isoline_image};
+use super::log::complain;
+use super::progress::{closure, isoline_progress};
+use super::report::isoline_report;
+use super::sized::{self, Sized32};
+use super::{check, guard, guard_or, isoline_status, null};
+use crate::device::Context;
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::PixelType;
+use crate::level_set::{self, LevelSet, Params, State, Statistics, TargetRange, Variant};
+use crate::progress::Progress;
+use std::sync::{Mutex, MutexGuard};
+
+/// Which implementation computes. They differ in speed; docs/level_set.md says how closely they agree.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_level_set_variant {
+    /// ISOLINE_LEVEL_SET_BAND.
+    ISOLINE_LEVEL_SET_DEFAULT = 0,
+    /// Only the tiles that the front can reach are updated. CPU and CUDA.
+    ISOLINE_LEVEL_SET_BAND = 1,
+    /// Every voxel is updated in every iteration. CPU and CUDA.
+    ISOLINE_LEVEL_SET_DENSE = 2,
+    /// A plain loop on one thread, the reference. CPU only.
+    ISOLINE_LEVEL_SET_SCALAR = 3,
+}
+
+/// The parameters of a level set. Fill with isoline_level_set_params_init, then change what you need. The voxel's size
+/// is the input's spacing: curvature, distances and speeds are in its unit; h is its smallest.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_level_set_params {
+    /// Set by isoline_level_set_params_init.
+    pub struct_size: u32,
+    /// 3 (default): the stack is one volume. 2: every slice by itself; all advance together.
+    pub dimensions: u32,
+    /// An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT.
+    pub variant: u32,
+    /// φ is made a distance again every so many iterations. Default 50; 0: never, which is faster and lets φ grow steep
+    /// or flat where the front moves unevenly.
+    pub reinitialise_every: u32,
+    /// Iterations that the stop rule looks at together. 0 (default): as many as a front at the speed α ε + (1 - α)/h
+    /// needs for one voxel, 10 to 1000. A larger one waits longer before it says that the front stands still.
+    pub check_interval: u32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// T, the middle of the intensities that the surface grows into, in the image's own units; finite. Default 0; used
+    /// only when `epsilon` is given.
+    pub target: f64,
+    /// ε, in the image's own units: the surface grows where the intensity lies within T ± ε and shrinks elsewhere.
+    /// Less than 0 (default: -1): automatic, T and ε are the mean and twice the standard deviation of the pixels inside
+    /// the initial mask. Else more than 0. A larger one takes in more.
+    pub epsilon: f64,
+    /// α, 0 to 1: the weight of the image against that of curvature, which is 1 - α. Less than 0 (default: -1):
+    /// automatic, 1 / (1 + ε h). A larger one follows the image more closely, a smaller one gives a smoother surface.
+    pub alpha: f64,
+    /// Δt, more than 0 and at most the stable limit, which the state tells and the error names. 0 (default): automatic,
+    /// `cfl` times the limit. Larger steps need fewer iterations.
+    pub time_step: f64,
+    /// The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.9.
+    pub cfl: f64,
+    /// Stop rule: the share of the voxels near the front whose sign changed over the check interval, at least 0. Default
+    /// 0.001. A larger one stops earlier; with this and `rms_tolerance` 0 it never stops before its iterations are done.
+    pub change_tolerance: f64,
+    /// Stop rule: the change of φ near the front over the check interval, root mean square, in voxels, at least 0. Default
+    /// 0.5. Both rules must be met.
+    pub rms_tolerance: f64,
+    /// isoline_level_set_run: the most iterations. Default 1000. Unused by isoline_level_set_new.
+    pub iterations: u64,
+}
+
+// SAFETY: repr(C), struct_size first; integers and floats.
+unsafe impl Sized32 for isoline_level_set_params {
+    const NAME: &'static str = "isoline_level_set_params";
+    const FIRST_SIZE: usize = 88;
+    fn defaults() -> Self {
+        let defaults = Params::default();
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            dimensions: 3,
+            variant: isoline_level_set_variant::ISOLINE_LEVEL_SET_DEFAULT as u32,
+            reinitialise_every: defaults.reinitialise_every,
+            check_interval: 0,
+            reserved: 0,
+            target: 0.0,
+            epsilon: -1.0,
+            alpha: -1.0,
+            time_step: 0.0,
+            cfl: defaults.cfl,
+            change_tolerance: defaults.change_tolerance,
+            rms_tolerance: defaults.rms_tolerance,
+            iterations: 1000,
+        }
+    }
+}
+const _: () = assert!(size_of::<isoline_level_set_params>() == <isoline_level_set_params as Sized32>::FIRST_SIZE);
+
+impl isoline_level_set_params {
+    fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
+        // All of them, used or not: a NaN is a mistake of the caller's in any case.
+        check::finite(&[
+            ("target", self.target),
+            ("epsilon", self.epsilon),
+            ("alpha", self.alpha),
+            ("time_step", self.time_step),
+            ("cfl", self.cfl),
+            ("change_tolerance", self.change_tolerance),
+            ("rms_tolerance", self.rms_tolerance),
+        ])?;
+        check::reserved(self.reserved)?;
+        Ok(Params {
+            dimensions: check::dimensions(self.dimensions)?,
+            spacing,
+            range: (self.epsilon >= 0.0).then_some(TargetRange { target: self.target, epsilon: self.epsilon }),
+            alpha: (self.alpha >= 0.0).then_some(self.alpha),
+            time_step: (self.time_step != 0.0).then_some(self.time_step),
+            cfl: self.cfl,
+            reinitialise_every: self.reinitialise_every,
+            check_interval: (self.check_interval != 0).then_some(self.check_interval),
+            change_tolerance: self.change_tolerance,
+            rms_tolerance: self.rms_tolerance,
+            variant: match self.variant {
+                0 => Variant::Default,
+                1 => Variant::Band,
+                2 => Variant::Dense,
+                3 => Variant::Scalar,
+                other => {
+                    return Err(check::unknown(
+                        "variant",
+                        "ISOLINE_LEVEL_SET_DEFAULT, _BAND, _DENSE or _SCALAR",
+                        other,
+                    ));
+                }
+            },
+        })
+    }
+}
+
+/// Where a level set is at, and its parameters with nothing left automatic.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_level_set_state {
+    /// Set by isoline_level_set_state_init.
+    pub struct_size: u32,
+    /// 1 when the last step met the stop rule, else 0.
+    pub converged: u32,
+    /// Iterations that the stop rule looks at together.
+    pub check_interval: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Iterations done.
+    pub iterations: u64,
+    /// Voxels inside: φ < 0.
+    pub inside: u64,
+    /// Tiles that the last iteration updated; all of them without a band.
+    pub active_tiles: u64,
+    /// Tiles of the whole image.
+    pub tiles: u64,
+    /// T, in the image's own units.
+    pub target: f64,
+    /// ε, in the image's own units.
+    pub epsilon: f64,
+    /// α.
+    pub alpha: f64,
+    /// Δt.
+    pub time_step: f64,
+    /// The largest stable Δt.
+    pub time_step_limit: f64,
+}
+
+// SAFETY: repr(C), struct_size first; integers and floats.
+unsafe impl Sized32 for isoline_level_set_state {
+    const NAME: &'static str = "isoline_level_set_state";
+    const FIRST_SIZE: usize = 88;
+    fn defaults() -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            converged: 0,
+            check_interval: 0,
+            reserved: 0,
+            iterations: 0,
+            inside: 0,
+            active_tiles: 0,
+            tiles: 0,
+            target: 0.0,
+            epsilon: 0.0,
+            alpha: 0.0,
+            time_step: 0.0,
+            time_step_limit: 0.0,
+        }
+    }
+}
+const _: () = assert!(size_of::<isoline_level_set_state>() == <isoline_level_set_state as Sized32>::FIRST_SIZE);
+
+impl From<State> for isoline_level_set_state {
+    fn from(state: State) -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            converged: u32::from(state.converged),
+            check_interval: state.check_interval,
+            reserved: 0,
+            iterations: state.iterations,
+            inside: state.inside,
+            active_tiles: state.active_tiles,
+            tiles: state.tiles,
+            target: state.target,
+            epsilon: state.epsilon,
+            alpha: state.alpha,
+            time_step: state.time_step,
+            time_step_limit: state.time_step_limit,
+        }
+    }
+}
+
+/// What one iteration did. Frozen: it never grows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct isoline_iteration_statistics {
+    /// Its number, counted from 1.
+    pub iteration: u64,
+    /// Voxels inside after it: φ < 0.
+    pub inside: u64,
+    /// Voxels whose sign it changed.
+    pub changed: u64,
+    /// Voxels near the front before it: |φ| at most the largest spacing.
+    pub near_front: u64,
+    /// The root mean square of its change of φ over those, in units of the smallest spacing.
+    pub rms: f64,
+}
+
+impl From<&Statistics> for isoline_iteration_statistics {
+    fn from(statistics: &Statistics) -> Self {
+        Self {
+            iteration: statistics.iteration,
+            inside: statistics.inside,
+            changed: statistics.changed,
+            near_front: statistics.near,
+            rms: statistics.rms,
+        }
+    }
+}
+
+/// An evolving surface, made by isoline_level_set_new. Opaque.
+pub struct isoline_level_set {
+    context: Context,
+    surface: Mutex<LevelSet>,
+}
+
+/// This thread's turn with the level set behind a caller's pointer.
+///
+/// # Safety
+/// `level_set` is NULL or came from isoline_level_set_new and has not been freed; it lives for `'a`.
+unsafe fn turn<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a, LevelSet>> {
+    // SAFETY: as the caller vouches.
+    let level_set = unsafe { level_set.as_ref() }.ok_or_else(|| null("level_set"))?;
+    // Before waiting: a thread inside a call on the context would wait for one that waits for the context, or for itself.
+    level_set.context.refuse_own_thread().map_err(|_| {
+        Error::new(
+            ErrorKind::Busy,
+            "this level set's context is in use further up this thread's call stack (a progress callback must not use \
+             a level set of the context that is calling it); use it when that call has returned",
+        )
+    })?;
+    level_set.surface.lock().map_err(|_| {
+        Error::new(ErrorKind::Panic, "a call on this level set met a defect in Isoline and left it halfway; free it")
+    })
+}
+
+/// Fills `params` with the defaults. `struct_size`: sizeof(isoline_level_set_params).
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_params_init(
+    params: *mut isoline_level_set_params,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller vouches.
+    guard(|| unsafe { sized::init(params, struct_size, "params") })
+}
+
+/// Fills `state` with zeros. `struct_size`: sizeof(isoline_level_set_state). Call it before isoline_level_set_info.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_state_init(
+    state: *mut isoline_level_set_state,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller vouches.
+    guard(|| unsafe { sized::init(state, struct_size, "state") })
+}
+
+/// A surface that evolves with the image's intensity and its own curvature (Mostofi 2009, with its formulas corrected):
+/// φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, H half the divergence of the normals, φ < 0 inside. It grows where
+/// the intensity lies within T ± ε and is held back, and smoothed, by its curvature. docs/level_set.md has the scheme.
+///
+/// φ starts as the signed distance to the boundary of the initial mask, and lies where it is computed: in the memory of
+/// the context's device. So does a copy of the image; the caller's images are not needed after the call. With an empty
+/// or a full mask nothing ever moves. NaN pixels of an f32 image are never within T ± ε.
+///
+/// `context`: not NULL. The level set keeps the device alive: the two may be freed in either order.
+/// `input`: not NULL; any type; host or CUDA memory. Its spacing is the voxel's size.
+/// `initial_mask`: not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its spacing is
+/// not used. isoline_mask_fill_spheres, _boxes and _polygon make masks.
+/// `params`: NULL for the defaults.
+/// `out`: receives the level set; free it with isoline_level_set_free. Not written on failure.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names, and
+/// for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device
+/// does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; calls on one
+/// context take turns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_new(
+    context: *mut isoline_context,
+    input: *const isoline_image,
+    initial_mask: *const isoline_image,
+    params: *const isoline_level_set_params,
+    out: *mut *mut isoline_level_set,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        unsafe {
+            let context = self::context(context)?;
+            let input = Checked::new(input, "input")?;
+            let mask = Checked::new(initial_mask, "initial_mask")?;
+            let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
+            if out.is_null() {
+                return Err(null("out"));
+            }
+            let surface = LevelSet::new(context, input.input(), mask.input(), &params)?;
+            let level_set = isoline_level_set { context: context.clone(), surface: Mutex::new(surface) };
+            out.write(Box::into_raw(Box::new(level_set)));
+            Ok(())
+        }
+    })
+}
+
+/// Evolves a level set by a number of iterations, or fewer where the stop rule is met (the report's `converged`).
+///
+/// `level_set`: not NULL.
+/// `iterations`: the most to do; 0 does nothing. A step of 20 and one of 30 give what one of 50 gives.
+/// `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last whole iteration: the level
+/// set can be read, and goes on with the next step.
+/// `report`: NULL for none; else after isoline_report_init. Its iterations are those of this step.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY from a progress
+/// callback of the level set's context. Any thread; calls on one level set take turns, as do those on its context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_step(
+    level_set: *mut isoline_level_set,
+    iterations: usize,
+    progress: *const isoline_progress,
+    report: *mut isoline_report,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        unsafe {
+            let mut surface = turn(level_set)?;
+            let mut callback = closure(progress)?;
+            if !report.is_null() {
+                // Refused now rather than after the work.
+                sized::read(report.cast_const(), "report")?;
+            }
+            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
+            let done = surface.step(iterations as u64, progress)?;
+            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+        }
+    })
+}
+
+/// Writes a level set's mask as it is now: 255 inside (φ < 0), 0 elsewhere.
+///
+/// `level_set`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
+/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
+/// other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; as
+/// isoline_level_set_step.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_read_mask(
+    level_set: *mut isoline_level_set,
+    mask: *const isoline_image,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        unsafe {
+            let surface = turn(level_set)?;
+            let mask = Checked::new(mask, "mask")?;
+            mask.check_rows()?;
+            surface.read_mask(mask.output(PixelType::U8)?)
+        }
+    })
+}
+
+/// Writes a level set's φ as it is now: negative inside; near the front close to the signed distance from it, in the
+/// unit of the input's spacing.
+///
+/// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
+/// Errors and threads: as for isoline_level_set_read_mask.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_read_phi(
+    level_set: *mut isoline_level_set,
+    phi: *const isoline_image,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        unsafe {
+            let surface = turn(level_set)?;
+            let phi = Checked::new(phi, "phi")?;
+            phi.check_rows()?;
+            surface.read_phi(phi.output(PixelType::F32)?)
+        }
+    })
+}
+
+/// Replaces a level set's φ, so that a saved or an edited surface goes on. The count of iterations stays.
+///
+/// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory;
+/// negative inside, near the front close to a distance in the unit of the input's spacing.
+/// Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. On an
+/// error the level set is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_write_phi(
+    level_set: *mut isoline_level_set,
+    phi: *const isoline_image,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        unsafe {
+            let mut surface = turn(level_set)?;
+            let phi = Checked::new(phi, "phi")?;
+            phi.check_type(PixelType::F32)?;
+            surface.write_phi(phi.input())
+        }
+    })
+}
+
+/// Tells where a level set is at, and its parameters with nothing left automatic.
+///
+/// `level_set`: not NULL. `out`: not NULL; after isoline_level_set_state_init; written on success.
+/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Any thread; as
+/// isoline_level_set_step.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_info(
+    level_set: *mut isoline_level_set,
+    out: *mut isoline_level_set_state,
+) -> isoline_status {
+    // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+    guard(|| unsafe { sized::write(out, &turn(level_set)?.state().into(), "out") })
+}
+
+/// Tells what each iteration did, for a host that plots how the surface comes to rest. The last million are kept.
+///
+/// `level_set`: not NULL.
+/// `first`: the first iteration of interest, counted from 1; one plus the last one seen tells the new ones.
+/// `count`: for how many `out` has room.
+/// `out`: receives those that are kept of the iterations from `first` on, the oldest first, at most `count`; the rest of
+/// it stays as it is. May be NULL when `count` is 0.
+/// `written`: not NULL; receives how many were written.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that no memory has room for; _BUSY. Any thread; as
+/// isoline_level_set_step.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_statistics(
+    level_set: *mut isoline_level_set,
+    first: u64,
+    count: usize,
+    out: *mut isoline_iteration_statistics,
+    written: *mut usize,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: as the caller vouches.
+        let surface = unsafe { turn(level_set) }?;
+        check::array(out, count, "out")?;
+        if written.is_null() {
+            return Err(null("written"));
+        }
+        let kept = surface.statistics();
+        let of_interest = &kept[kept.partition_point(|statistics| statistics.iteration < first)..];
+        let given = &of_interest[..count.min(of_interest.len())];
+        for (index, statistics) in given.iter().enumerate() {
+            // SAFETY: not NULL, with room for `count`, as the caller vouches.
+            unsafe { out.add(index).write(statistics.into()) };
+        }
+        // SAFETY: not NULL; writable, as the caller vouches.
+        unsafe { written.write(given.len()) };
+        Ok(())
+    })
+}
+
+/// Frees a level set. `level_set`: may be NULL. No call may be running on it, and it must not be used again. Any thread,
+/// but not from within a callback of its own step. Its context may be freed before or after it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_set) {
+    if level_set.is_null() {
+        return;
+    }
+    let freed = guard_or(false, || {
+        // SAFETY: made by Box::into_raw in isoline_level_set_new and freed once, as the caller vouches.
+        drop(unsafe { Box::from_raw(level_set) });
+        true
+    });
+    if !freed {
+        complain("freeing a level set failed");
+    }
+}
+
+/// A level set in one call: starts from a mask, evolves by up to params->iterations or until the stop rule is met (the
+/// report's `converged`), and writes the mask: 255 inside, 0 elsewhere.
+///
+/// `context`, `input`, `initial_mask`, `params`: as for isoline_level_set_new.
+/// `progress`: NULL for none.
+/// `mask`: not NULL; ISOLINE_U8, the input's size, memory of its own, host or CUDA.
+/// `report`: NULL for none; else after isoline_report_init.
+/// Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. On an error `mask` is untouched. Any thread; calls on one
+/// context take turns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_level_set_run(
+    context: *mut isoline_context,
+    input: *const isoline_image,
+    initial_mask: *const isoline_image,
+    params: *const isoline_level_set_params,
+    progress: *const isoline_progress,
+    mask: *const isoline_image,
+    report: *mut isoline_report,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        unsafe {
+            let context = self::context(context)?;
+            let input = Checked::new(input, "input")?;
+            let initial_mask = Checked::new(initial_mask, "initial_mask")?;
+            let params = sized::read_or_defaults(params, "params")?;
+            let iterations = params.iterations;
+            let params = params.translate(input.spacing())?;
+            let mut callback = closure(progress)?;
+            let mask = Checked::new(mask, "mask")?;
+            mask.check_output(&input)?;
+            mask.check_apart(&initial_mask)?;
+            if !report.is_null() {
+                // Refused now rather than after the work.
+                sized::read(report.cast_const(), "report")?;
+            }
+            let target = mask.output(PixelType::U8)?;
+            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
+            let (input, initial_mask) = (input.input(), initial_mask.input());
+            let done = level_set::run(context, input, initial_mask, &params, iterations, progress, target)?;
+            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+        }
+    })
+}

@@ -1,0 +1,132 @@
+//! Shapes into masks.
+
+use super::image::{Checked, isoline_image};
+use super::{check, guard, isoline_status};
+use crate::image::PixelType;
+use crate::mask::{self, Cuboid, Sphere};
+use std::mem::{align_of, offset_of};
+
+/// A ball. Frozen: it never grows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct isoline_sphere {
+    /// Column, row and slice of its centre, whole numbers at the pixels' centres, counted from 0.
+    pub centre: [f64; 3],
+    /// In the unit of the mask's spacing, at least 0.
+    pub radius: f64,
+}
+
+/// A box along the axes. Frozen: it never grows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct isoline_box {
+    /// Its first column, row and slice, whole numbers at the pixels' centres, counted from 0.
+    pub min: [f64; 3],
+    /// Its last column, row and slice, each at least that of `min`.
+    pub max: [f64; 3],
+}
+
+// A caller's shapes are read as they lie in Rust's memory.
+const _: () =
+    assert!(size_of::<isoline_sphere>() == size_of::<Sphere>() && align_of::<isoline_sphere>() == align_of::<Sphere>());
+const _: () = assert!(
+    offset_of!(isoline_sphere, centre) == offset_of!(Sphere, centre)
+        && offset_of!(isoline_sphere, radius) == offset_of!(Sphere, radius)
+);
+const _: () =
+    assert!(size_of::<isoline_box>() == size_of::<Cuboid>() && align_of::<isoline_box>() == align_of::<Cuboid>());
+const _: () = assert!(
+    offset_of!(isoline_box, min) == offset_of!(Cuboid, min) && offset_of!(isoline_box, max) == offset_of!(Cuboid, max)
+);
+
+/// Sets the pixels of a mask that lie in any of some balls: whose centre is at most the radius away from the ball's, as
+/// measured with the mask's spacing. The other pixels keep their value; what lies outside the mask is cut off.
+///
+/// `mask`: not NULL; ISOLINE_U8, host memory.
+/// `spheres`: `count` of them; only read. NULL when `count` is 0.
+/// `value`: what the pixels are set to.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a negative
+/// radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On an
+/// error the mask is untouched. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_mask_fill_spheres(
+    mask: *const isoline_image,
+    spheres: *const isoline_sphere,
+    count: usize,
+    value: u8,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused or allowed by each reader. The two sphere
+        // types have one layout.
+        unsafe {
+            let mask = Checked::new(mask, "mask")?;
+            mask.check_rows()?;
+            let spheres = check::slice(spheres.cast::<Sphere>(), count, "spheres")?;
+            mask::fill_spheres(mask.output(PixelType::U8)?, mask.spacing(), spheres, value)
+        }
+    })
+}
+
+/// Sets the pixels of a mask that lie in any of some boxes: whose centre lies from `min` to `max`, both included. The
+/// other pixels keep their value; what lies outside the mask is cut off.
+///
+/// `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
+/// `boxes`: `count` of them; only read. NULL when `count` is 0.
+/// `value`: what the pixels are set to.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a `min` above
+/// its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On
+/// an error the mask is untouched. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_mask_fill_boxes(
+    mask: *const isoline_image,
+    boxes: *const isoline_box,
+    count: usize,
+    value: u8,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused or allowed by each reader. The two box
+        // types have one layout.
+        unsafe {
+            let mask = Checked::new(mask, "mask")?;
+            mask.check_rows()?;
+            let boxes = check::slice(boxes.cast::<Cuboid>(), count, "boxes")?;
+            mask::fill_boxes(mask.output(PixelType::U8)?, boxes, value)
+        }
+    })
+}
+
+/// Sets the pixels of a mask whose centre lies in a polygon, on some of its slices: those from which a ray crosses the
+/// outline an odd number of times. A centre on the outline belongs to the side to its right, or below: of polygons that
+/// share a side each pixel along it is in just one. The other pixels keep their value; what lies outside the mask is cut
+/// off.
+///
+/// `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
+/// `xy`: 2 `count` numbers, column and row of each corner, whole numbers at the pixels' centres, counted from 0; only
+/// read. The last corner is joined to the first. NULL only when `count` is 0.
+/// `count`: corners; fewer than 3 enclose nothing and are refused.
+/// `first_slice`, `slice_count`: the slices, which the mask must have.
+/// `value`: what the pixels are set to.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, fewer than 3
+/// corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each
+/// other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. On an error the mask is untouched. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_mask_fill_polygon(
+    mask: *const isoline_image,
+    xy: *const f64,
+    count: usize,
+    first_slice: u64,
+    slice_count: u64,
+    value: u8,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        unsafe {
+            let mask = Checked::new(mask, "mask")?;
+            mask.check_rows()?;
+            let corners = check::slice(xy.cast::<[f64; 2]>(), count, "xy")?;
+            let index = |slice: u64| usize::try_from(slice).unwrap_or(usize::MAX);
+            let slices = index(first_slice)..index(first_slice.saturating_add(slice_count));
+            mask::fill_polygon(mask.output(PixelType::U8)?, corners, slices, value)
+        }
+    })
+}

@@ -1,0 +1,393 @@
+//! Shapes into masks: where a level set starts from, for programs that have no drawing tools.
+//!
+//! ```
+//! use isoline::mask::{self, Sphere};
+//! use ndarray::Array3;
+//!
+//! let mut start = Array3::<u8>::zeros((20, 64, 64));
+//! // A ball of 12 µm in a stack whose slices are 3 µm apart.
+//! let ball = Sphere { centre: [31.5, 31.5, 10.0], radius: 12.0 };
+//! mask::fill_spheres(start.view_mut().into(), [1.0, 1.0, 3.0], &[ball], 255)?;
+//! assert_eq!((start[[14, 31, 31]], start[[15, 31, 31]]), (255, 0));
+//! # Ok::<(), isoline::Error>(())
+//! ```
+//!
+//! Places are columns, rows and slices as numbers: the centre of the first pixel is at (0, 0, 0). A pixel is in a shape
+//! when its centre is; pixels outside all shapes keep their value, and what lies outside the mask is cut off. A mask is
+//! 8-bit and in main memory; nothing is written on an error.
+
+use crate::error::{Error, ErrorKind, Result, finite};
+use crate::image::{ImageMut, PixelType, check_type, reserved};
+use ndarray::{ArrayViewMut3, s};
+use std::ops::Range;
+
+/// A ball. Its layout is that of the C API's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sphere {
+    /// Column, row and slice of its centre.
+    pub centre: [f64; 3],
+    /// In the unit of the spacing, at least 0. The surface belongs to the ball.
+    pub radius: f64,
+}
+
+/// A box along the axes. Its layout is that of the C API's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cuboid {
+    /// Its first column, row and slice, which belong to it.
+    pub min: [f64; 3],
+    /// Its last column, row and slice, which belong to it; each at least that of `min`.
+    pub max: [f64; 3],
+}
+
+/// Numbers beyond it are refused: their squares would not be numbers any more.
+const LARGEST: f64 = 1e100;
+
+/// Sets the pixels of `mask` in any of `spheres` to `value`; `spacing` is the pixel's size along x, y, z, each > 0.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, a negative radius or a spacing that is
+/// not above 0; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for device memory.
+pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], value: u8) -> Result<()> {
+    let mut mask = pixels(mask)?;
+    for (axis, step) in AXES.into_iter().zip(spacing) {
+        if number(&format!("spacing along {axis}"), step)? <= 0.0 {
+            return Err(Error::argument(format!("spacing along {axis} must be greater than 0, but it is {step}")));
+        }
+    }
+    for (index, sphere) in spheres.iter().enumerate() {
+        for (axis, centre) in AXES.into_iter().zip(sphere.centre) {
+            number(&format!("spheres[{index}].centre along {axis}"), centre)?;
+        }
+        let name = format!("spheres[{index}].radius");
+        if number(&name, sphere.radius)? < 0.0 {
+            return Err(Error::argument(format!("{name} must not be negative, but it is {}", sphere.radius)));
+        }
+    }
+    for sphere in spheres {
+        fill_sphere(&mut mask, spacing, sphere, value);
+    }
+    Ok(())
+}
+
+fn fill_sphere(mask: &mut ArrayViewMut3<'_, u8>, spacing: [f64; 3], sphere: &Sphere, value: u8) {
+    let (depth, height, width) = mask.dim();
+    let radius_squared = sphere.radius * sphere.radius;
+    let squared = |axis: usize, index: usize| ((index as f64 - sphere.centre[axis]) * spacing[axis]).powi(2);
+    // The indices along an axis that a reach around the centre may touch, one too many on either side for rounding.
+    let touched = |axis: usize, reach: f64, count: usize| {
+        let steps = reach / spacing[axis] + 1.0;
+        within(sphere.centre[axis] - steps, sphere.centre[axis] + steps, count)
+    };
+    for z in touched(2, sphere.radius, depth) {
+        for y in touched(1, sphere.radius, height) {
+            let off_axis = squared(2, z) + squared(1, y);
+            if off_axis > radius_squared {
+                continue;
+            }
+            let inside = |x: usize| squared(0, x) + off_axis <= radius_squared;
+            let mut row = touched(0, (radius_squared - off_axis).sqrt(), width);
+            while row.start < row.end && !inside(row.start) {
+                row.start += 1;
+            }
+            while row.start < row.end && !inside(row.end - 1) {
+                row.end -= 1;
+            }
+            mask.slice_mut(s![z, y, row]).fill(value);
+        }
+    }
+}
+
+/// Sets the pixels of `mask` in any of `boxes` to `value`.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, or a `min` above its `max`;
+/// [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for device memory.
+pub fn fill_boxes(mask: ImageMut<'_>, boxes: &[Cuboid], value: u8) -> Result<()> {
+    let mut mask = pixels(mask)?;
+    for (index, cuboid) in boxes.iter().enumerate() {
+        for (axis, (min, max)) in AXES.into_iter().zip(cuboid.min.into_iter().zip(cuboid.max)) {
+            number(&format!("boxes[{index}].min along {axis}"), min)?;
+            number(&format!("boxes[{index}].max along {axis}"), max)?;
+            if min > max {
+                return Err(Error::argument(format!(
+                    "boxes[{index}].min along {axis} must not be above its max, but they are {min} and {max}"
+                )));
+            }
+        }
+    }
+    let (depth, height, width) = mask.dim();
+    for Cuboid { min, max } in boxes {
+        let [x, y, z] = [width, height, depth];
+        let part = s![within(min[2], max[2], z), within(min[1], max[1], y), within(min[0], max[0], x)];
+        mask.slice_mut(part).fill(value);
+    }
+    Ok(())
+}
+
+/// Sets the pixels of `mask` in a polygon of columns and rows to `value`, on the slices of a range. The last corner is
+/// joined to the first.
+///
+/// A pixel is inside when a ray from its centre crosses the outline an odd number of times. A centre on the outline
+/// belongs to the side to its right, or below: of polygons that share a side each pixel along it is in just one.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, fewer than three corners, or slices
+/// that the mask does not have; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for device
+/// memory; [`ErrorKind::OutOfMemory`].
+pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usize>, value: u8) -> Result<()> {
+    let mut mask = pixels(mask)?;
+    if corners.len() < 3 {
+        return Err(Error::argument(format!("a polygon must have at least 3 corners, but it has {}", corners.len())));
+    }
+    for (index, corner) in corners.iter().enumerate() {
+        number(&format!("the column of corner {index}"), corner[0])?;
+        number(&format!("the row of corner {index}"), corner[1])?;
+    }
+    let (depth, height, width) = mask.dim();
+    if slices.start > slices.end || slices.end > depth {
+        return Err(Error::argument(format!(
+            "the slices must lie in the mask, 0 up to {depth}, but they are {} up to {}",
+            slices.start, slices.end
+        )));
+    }
+    let mut sides = reserved::<Side>(corners.len())?;
+    sides.extend(corners.iter().zip(corners.iter().cycle().skip(1)).filter_map(|(a, b)| Side::new(*a, *b)));
+    sides.sort_unstable_by(|a, b| a.top[1].total_cmp(&b.top[1]));
+    let mut active = reserved::<Side>(sides.len())?;
+    let mut crossings = reserved::<f64>(sides.len())?;
+    let mut waiting = sides.iter().peekable();
+    for y in 0..height {
+        let row = y as f64;
+        active.retain(|side| row < side.bottom[1]);
+        while let Some(side) = waiting.next_if(|side| side.top[1] <= row) {
+            if row < side.bottom[1] {
+                active.push(*side);
+            }
+        }
+        crossings.clear();
+        crossings.extend(active.iter().map(|side| side.column(row)));
+        crossings.sort_unstable_by(f64::total_cmp);
+        // From each odd crossing up to, not including, the next.
+        for pair in crossings.chunks_exact(2) {
+            let columns = index(pair[0].ceil(), width)..index(pair[1].ceil(), width);
+            mask.slice_mut(s![slices.clone(), y, columns]).fill(value);
+        }
+    }
+    Ok(())
+}
+
+/// A side of a polygon that crosses rows, from its upper end to its lower. It covers the rows from `top` up to, not
+/// including, `bottom`, so that a corner between two sides is crossed once.
+#[derive(Clone, Copy)]
+struct Side {
+    top: [f64; 2],
+    bottom: [f64; 2],
+}
+
+impl Side {
+    /// The same for either order of its ends, so that polygons on both sides of it see the same crossings.
+    fn new(a: [f64; 2], b: [f64; 2]) -> Option<Self> {
+        if a[1] < b[1] {
+            Some(Self { top: a, bottom: b })
+        } else if b[1] < a[1] {
+            Some(Self { top: b, bottom: a })
+        } else {
+            None
+        }
+    }
+
+    /// Where it crosses `row`.
+    fn column(&self, row: f64) -> f64 {
+        let along = (row - self.top[1]) / (self.bottom[1] - self.top[1]);
+        self.top[0] + along * (self.bottom[0] - self.top[0])
+    }
+}
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// Refuses what is not a number to compute with.
+fn number(name: &str, value: f64) -> Result<f64> {
+    if finite(name, value)?.abs() <= LARGEST {
+        return Ok(value);
+    }
+    Err(Error::argument(format!("{name} must lie between -1e100 and 1e100, but it is {value:e}")))
+}
+
+/// The pixels of a mask that the host can write.
+fn pixels(mask: ImageMut<'_>) -> Result<ArrayViewMut3<'_, u8>> {
+    check_type("mask", &mask, PixelType::U8)?;
+    match mask {
+        ImageMut::U8(view) => Ok(view),
+        _ => Err(Error::new(
+            ErrorKind::Unsupported,
+            "shapes are filled into masks in main memory, but this one is in CUDA memory; fill one in main memory and \
+             copy it",
+        )),
+    }
+}
+
+/// A whole number as an index from 0 to `count`; those beyond are cut off.
+fn index(value: f64, count: usize) -> usize {
+    // The conversion takes what is below 0 as 0 and what is too large as the largest.
+    (value as usize).min(count)
+}
+
+/// The indices from `first` to `last`, both included, of `count`.
+fn within(first: f64, last: f64, count: usize) -> Range<usize> {
+    let end = if last < 0.0 { 0 } else { index(last.floor(), count).saturating_add(1).min(count) };
+    index(first.ceil(), count).min(end)..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array3;
+
+    fn empty(shape: [usize; 3]) -> Array3<u8> {
+        Array3::zeros((shape[2], shape[1], shape[0]))
+    }
+
+    #[test]
+    fn balls_are_the_pixels_within_the_radius_in_units_of_the_spacing() {
+        let shape = [23, 19, 11];
+        let spacings = [[1.0; 3], [0.3, 0.7, 2.1], [1.0, 1.0, 3.0]];
+        let spheres = [
+            Sphere { centre: [11.0, 9.0, 5.0], radius: 5.0 },
+            Sphere { centre: [3.3, 17.9, 0.2], radius: 3.7 },
+            Sphere { centre: [-4.0, 8.0, 12.0], radius: 6.5 },
+            Sphere { centre: [20.0, 2.0, 9.0], radius: 0.0 },
+            Sphere { centre: [20.5, 2.0, 9.0], radius: 0.0 },
+            Sphere { centre: [1e60, 2.0, 9.0], radius: 1e10 },
+        ];
+        for spacing in spacings {
+            for some in [&spheres[..1], &spheres[1..2], &spheres[2..3], &spheres[3..], &spheres] {
+                let mut mask = empty(shape);
+                fill_spheres(mask.view_mut().into(), spacing, some, 7).unwrap();
+                for ((z, y, x), pixel) in mask.indexed_iter() {
+                    let inside = some.iter().any(|sphere| {
+                        let at = [x, y, z];
+                        let squares: [f64; 3] =
+                            std::array::from_fn(|a| ((at[a] as f64 - sphere.centre[a]) * spacing[a]).powi(2));
+                        squares[2] + squares[1] + squares[0] <= sphere.radius * sphere.radius
+                    });
+                    assert_eq!(*pixel == 7, inside, "{x} {y} {z}, spacing {spacing:?}");
+                }
+            }
+        }
+        // All of space.
+        let mut mask = empty(shape);
+        fill_spheres(mask.view_mut().into(), [1.0; 3], &[Sphere { centre: [0.0; 3], radius: 1e100 }], 1).unwrap();
+        assert!(mask.iter().all(|pixel| *pixel == 1));
+    }
+
+    #[test]
+    fn boxes_hold_their_ends_and_are_cut_at_the_border() {
+        let mut mask = empty([8, 6, 4]);
+        let boxes = [
+            Cuboid { min: [1.0, 2.0, 1.0], max: [3.0, 2.0, 2.0] },
+            Cuboid { min: [5.1, -9.0, 2.5], max: [99.0, 0.9, 1e100] },
+            Cuboid { min: [-5.0, 0.0, 0.0], max: [-0.1, 5.0, 3.0] },
+            Cuboid { min: [8.0, 0.0, 0.0], max: [9.0, 5.0, 3.0] },
+        ];
+        fill_boxes(mask.view_mut().into(), &boxes, 255).unwrap();
+        for ((z, y, x), pixel) in mask.indexed_iter() {
+            let first = (1..=3).contains(&x) && y == 2 && (1..=2).contains(&z);
+            let second = x >= 6 && y == 0 && z == 3;
+            assert_eq!(*pixel == 255, first || second, "{x} {y} {z}");
+        }
+        // Pixels outside keep their value.
+        fill_boxes(mask.view_mut().into(), &[Cuboid { min: [0.0; 3], max: [0.0; 3] }], 9).unwrap();
+        assert_eq!((mask[[0, 0, 0]], mask[[1, 2, 1]]), (9, 255));
+    }
+
+    /// Whether a point is inside by the even-odd rule, with the plain crossing test.
+    fn even_odd(corners: &[[f64; 2]], at: [f64; 2]) -> bool {
+        let sides = corners.iter().zip(corners.iter().cycle().skip(1));
+        let crossed = |(a, b): &(&[f64; 2], &[f64; 2])| {
+            (a[1] <= at[1]) != (b[1] <= at[1]) && (at[1] - a[1]) / (b[1] - a[1]) * (b[0] - a[0]) + a[0] <= at[0]
+        };
+        sides.filter(crossed).count() % 2 == 1
+    }
+
+    #[test]
+    fn polygons_are_filled_by_the_even_odd_rule() {
+        let star: Vec<[f64; 2]> = (0..5)
+            .map(|corner| (corner * 2) as f64 * std::f64::consts::TAU / 5.0)
+            .map(|angle| [20.3 + 17.1 * angle.sin(), 18.7 - 17.1 * angle.cos()])
+            .collect();
+        let beyond = vec![[-30.2, 10.1], [20.0, -25.3], [77.7, 20.2], [19.1, 60.6]];
+        for corners in [star, beyond] {
+            let mut mask = empty([41, 37, 3]);
+            fill_polygon(mask.view_mut().into(), &corners, 1..3, 255).unwrap();
+            for ((z, y, x), pixel) in mask.indexed_iter() {
+                let inside = z > 0 && even_odd(&corners, [x as f64, y as f64]);
+                assert_eq!(*pixel == 255, inside, "{x} {y} {z}");
+            }
+        }
+    }
+
+    #[test]
+    fn polygons_that_share_sides_leave_no_gap_and_do_not_overlap() {
+        // A fan of triangles, with corners and sides through pixel centres, covers a square just once.
+        let hub = [10.0, 7.0];
+        let rim =
+            [[0.0, 0.0], [10.0, 0.0], [20.0, 0.0], [20.0, 14.0], [20.0, 20.0], [3.0, 20.0], [0.0, 20.0], [0.0, 7.0]];
+        let mut covered = empty([24, 24, 1]);
+        for (a, b) in rim.iter().zip(rim.iter().cycle().skip(1)) {
+            // Either direction of turning.
+            for corners in [[hub, *a, *b], [*b, *a, hub]] {
+                let mut mask = empty([24, 24, 1]);
+                fill_polygon(mask.view_mut().into(), &corners, 0..1, 1).unwrap();
+                if corners[0] == hub {
+                    covered += &mask;
+                } else {
+                    let mut other = empty([24, 24, 1]);
+                    fill_polygon(other.view_mut().into(), &[hub, *a, *b], 0..1, 1).unwrap();
+                    assert_eq!(mask, other);
+                }
+            }
+        }
+        for ((_, y, x), count) in covered.indexed_iter() {
+            assert_eq!(*count, u8::from(x < 20 && y < 20), "{x} {y}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_nothing_is_written() {
+        let mut mask = empty([4, 4, 2]);
+        let good = Sphere { centre: [1.0; 3], radius: 1.0 };
+        let mut refused = |spheres: &[Sphere], spacing| {
+            let error = fill_spheres(mask.view_mut().into(), spacing, spheres, 1).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(mask.iter().all(|pixel| *pixel == 0));
+            error.message().to_owned()
+        };
+        let bad = |radius| [good, Sphere { radius, ..good }];
+        assert_eq!(refused(&bad(f64::NAN), [1.0; 3]), "spheres[1].radius must be a finite number, but it is NaN");
+        assert_eq!(refused(&bad(-1.0), [1.0; 3]), "spheres[1].radius must not be negative, but it is -1");
+        assert_eq!(
+            refused(&bad(1e101), [1.0; 3]),
+            "spheres[1].radius must lie between -1e100 and 1e100, but it is 1e101"
+        );
+        assert_eq!(
+            refused(&[Sphere { centre: [0.0, f64::INFINITY, 0.0], ..good }], [1.0; 3]),
+            "spheres[0].centre along y must be a finite number, but it is inf"
+        );
+        assert_eq!(refused(&[good], [1.0, 1.0, 0.0]), "spacing along z must be greater than 0, but it is 0");
+
+        let error =
+            fill_boxes(mask.view_mut().into(), &[Cuboid { min: [0.0, 2.0, 0.0], max: [1.0; 3] }], 1).unwrap_err();
+        assert_eq!(error.message(), "boxes[0].min along y must not be above its max, but they are 2 and 1");
+        let triangle = [[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]];
+        let error = fill_polygon(mask.view_mut().into(), &triangle[..2], 0..1, 1).unwrap_err();
+        assert_eq!(error.message(), "a polygon must have at least 3 corners, but it has 2");
+        let error = fill_polygon(mask.view_mut().into(), &triangle, 1..3, 1).unwrap_err();
+        assert_eq!(error.message(), "the slices must lie in the mask, 0 up to 2, but they are 1 up to 3");
+        let mut wide = Array3::<u16>::zeros((1, 4, 4));
+        let error = fill_polygon(wide.view_mut().into(), &triangle, 0..1, 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidType);
+        assert!(mask.iter().all(|pixel| *pixel == 0));
+    }
+}
