@@ -33,6 +33,7 @@ pub mod level_set;
 pub mod mask;
 mod progress;
 mod report;
+mod threshold;
 
 pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, devices};
 pub use error::{Error, ErrorKind, Result};

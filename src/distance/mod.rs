@@ -14,7 +14,7 @@
 //! * The sum is separable, and each term is convex: one pass along each axis finds the minimum exactly (Felzenszwalb and
 //!   Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
 
-mod cpu;
+pub(crate) mod cpu;
 mod cuda;
 
 use crate::device::Context;

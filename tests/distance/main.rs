@@ -1,0 +1,112 @@
+//! The distance through the public Rust API: against the definition, analytic cases, invariants, and its errors.
+//! Everything runs on the CPU; where there is a CUDA device it runs there too.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod definition;
+
+use isoline::distance::{self, Params, Region};
+use isoline::{Context, Dimensions, Image};
+use ndarray::{Array3, ArrayView3};
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The CPU, and a CUDA device if there is one; says why not otherwise.
+fn contexts() -> Vec<Context> {
+    let mut contexts = vec![Context::new("cpu").expect("the CPU is always there")];
+    match Context::new("cuda") {
+        Ok(context) => contexts.push(context),
+        Err(error) => TOLD.with(|told| {
+            if !told.replace(true) {
+                eprintln!("skipped on CUDA: {error}");
+            }
+        }),
+    }
+    contexts
+}
+
+/// Runs `test` on every device.
+fn everywhere(mut test: impl FnMut(&Context, &str)) {
+    for context in contexts() {
+        test(&context, &context.device().id.clone());
+    }
+}
+
+/// A call that must succeed. The output starts as NaN, so that an unwritten pixel shows.
+fn measure<'a>(context: &Context, mask: impl Into<Image<'a>>, params: &Params) -> Array3<f32> {
+    let mask = mask.into();
+    let [width, height, depth] = mask.shape();
+    let mut output = Array3::from_elem((depth, height, width), f32::NAN);
+    distance::run(context, mask, params, None, output.view_mut().into()).expect("a good call");
+    output
+}
+
+fn spaced(spacing: [f64; 3]) -> Params {
+    Params { spacing, ..Params::default() }
+}
+
+/// The definition: for every pixel the nearest of the other class, of all.
+fn by_definition(inside: ArrayView3<'_, bool>, params: &Params) -> Array3<f64> {
+    let [hx, hy, hz] = params.spacing;
+    let term = |h: f64, a: usize, b: usize| if a == b { 0.0 } else { (h * (a.abs_diff(b) as f64 - 0.5)).powi(2) };
+    Array3::from_shape_fn(inside.dim(), |(z, y, x)| {
+        let own = inside[[z, y, x]];
+        let mut least = f64::INFINITY;
+        for ((k, j, i), other) in inside.indexed_iter() {
+            if *other != own && (params.dimensions == Dimensions::Volume || k == z) {
+                least = least.min(term(hx, i, x) + term(hy, j, y) + term(hz, k, z));
+            }
+        }
+        let distance = least.sqrt();
+        match params.region {
+            Region::Signed => {
+                if own {
+                    -distance
+                } else {
+                    distance
+                }
+            }
+            Region::Outside => {
+                if own {
+                    0.0
+                } else {
+                    distance
+                }
+            }
+            Region::Inside => {
+                if own {
+                    distance
+                } else {
+                    0.0
+                }
+            }
+        }
+    })
+}
+
+/// Numbers that look random, the same every time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}
+
+/// Fails where two distances differ by more than 1e-6 of them.
+fn assert_near(got: &Array3<f32>, expected: &Array3<f64>, what: &str) {
+    assert_eq!(got.dim(), expected.dim(), "{what}");
+    for ((index, got), expected) in got.indexed_iter().zip(expected) {
+        let near = if expected.is_infinite() {
+            f64::from(*got) == *expected
+        } else {
+            (f64::from(*got) - expected).abs() <= 1e-6 * expected.abs()
+        };
+        assert!(near, "{what}: {got:e} instead of {expected:e} at {index:?}");
+    }
+}
