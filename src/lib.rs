@@ -30,9 +30,11 @@ pub mod edge_strength;
 mod error;
 mod image;
 pub mod level_set;
+mod levels;
 pub mod mask;
 mod progress;
 mod report;
+pub mod snake;
 mod threshold;
 
 pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, devices};

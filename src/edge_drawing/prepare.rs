@@ -3,32 +3,14 @@
 use super::{Operator, Params, Profile, Variant};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
+use crate::levels::LARGEST;
+pub(super) use crate::levels::Quantise;
 
 /// The default gradient threshold of 8-bit images, and per 255 of the range of others.
 pub(super) const DEFAULT_THRESHOLD: f64 = 20.0;
 
 /// The default of [`Params::min_length`].
 pub const DEFAULT_MIN_LENGTH: u32 = 10;
-
-/// The largest value of the working image of float input.
-const SCALED_MAX: f64 = 65535.0;
-
-/// How a float pixel becomes an integer: q = floor(clamp((p − minimum)·scale, 0, 65535) + 0.5), all in f32; NaN gives 0.
-/// The same numbers drive the CUDA kernel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Quantise {
-    pub(super) minimum: f32,
-    pub(super) scale: f32,
-}
-
-impl Quantise {
-    pub(super) fn value(&self, pixel: f32) -> u16 {
-        let scaled = (pixel - self.minimum) * self.scale;
-        // As the kernel does it: NaN, and 0 · ∞, are 0.
-        let scaled = if scaled > 0.0 { scaled.min(SCALED_MAX as f32) } else { 0.0 };
-        (scaled + 0.5) as u16
-    }
-}
 
 /// The parameters, checked and resolved for one image.
 #[derive(Clone, Debug)]
@@ -113,16 +95,13 @@ impl Params {
     pub(super) fn plan(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> Plan {
         let [low, high] = match pixel_type {
             PixelType::U8 => [0.0, 255.0],
-            PixelType::U16 => extremes.unwrap_or([0.0, SCALED_MAX]),
+            PixelType::U16 => extremes.unwrap_or([0.0, LARGEST]),
             PixelType::F32 => self.range.or(extremes).unwrap_or([0.0, 1.0]),
         };
         let extent = (high - low).max(0.0);
         let threshold = self.gradient_threshold.unwrap_or(DEFAULT_THRESHOLD / 255.0 * extent);
         let (quantise, unit, origin) = match pixel_type {
-            PixelType::F32 => {
-                let scale = if extent > 0.0 { (SCALED_MAX / extent) as f32 } else { 0.0 };
-                (Some(Quantise { minimum: low as f32, scale }), extent / SCALED_MAX, low)
-            }
+            PixelType::F32 => (Some(Quantise::new(low, high)), extent / LARGEST, low),
             _ => (None, 1.0, 0.0),
         };
         // A gradient, a whole number g, is at least t exactly when it is at least ceil(t). `as` saturates: what is above

@@ -1,0 +1,148 @@
+//! What a split of the image costs: minus the logarithm of the likelihood of both regions, each with its own parameters
+//! of the noise, up to constants (Chesnaud, Réfrégier and Boulet 1999). Smaller is better.
+//!
+//! The logarithm and the order of all operations are written out, so that every device gets the same bits.
+
+use super::sums::Sum;
+
+/// How the pixels of a region scatter round its mean. It decides what a difference between two regions is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Noise {
+    /// Mean and variance of each region are its own: ½ N log σ². Camera noise at good light, and the choice when in doubt;
+    /// regions may differ in texture alone.
+    Gaussian,
+    /// Counted photons: −N μ log μ. Low light, where the variance follows the mean.
+    Poisson,
+    /// Speckle of `looks` ≥ 1 averaged intensities: looks · N log μ. Radar, ultrasound, laser light.
+    Gamma {
+        /// L: how many were averaged; 1 for raw speckle. It weighs the image against [`node_cost`](super::Params::node_cost).
+        looks: f64,
+    },
+    /// The amplitude of speckle, or the size of complex noise: N log⟨z²⟩. Ultrasound amplitudes, magnitude MRI without signal.
+    Rayleigh,
+    /// Pixels are 0 or not: −N (p log p + (1 − p) log(1 − p)) with p the share of those above 0. Binary images.
+    Bernoulli,
+}
+
+/// The least variance of integer pixels, that of their rounding. A flat region would else cost −∞.
+const LEAST_VARIANCE: f64 = 1.0 / 12.0;
+
+/// The least mean, for the same reason.
+const LEAST_MEAN: f64 = 1e-3;
+
+/// ln x of a normal x > 0, to an ulp or two: x = m · 2ᵉ with m in [√½, √2), ln m = 2 artanh((m − 1)/(m + 1)).
+pub(super) fn ln(x: f64) -> f64 {
+    let bits = x.to_bits();
+    let mut exponent = ((bits >> 52) & 0x7ff) as i64 - 1023;
+    let mut m = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 0x3ff0_0000_0000_0000);
+    if m > std::f64::consts::SQRT_2 {
+        m *= 0.5;
+        exponent += 1;
+    }
+    let s = (m - 1.0) / (m + 1.0);
+    let z = s * s;
+    let mut series = 1.0 / 23.0;
+    for odd in [21.0, 19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0] {
+        series = series * z + 1.0 / odd;
+    }
+    let small = s * (z * series);
+    2.0 * (small + s) + exponent as f64 * std::f64::consts::LN_2
+}
+
+impl Noise {
+    /// What one region costs. An empty one costs nothing.
+    pub(super) fn cost(&self, region: &Sum) -> f64 {
+        if region.pixels <= 0 {
+            return 0.0;
+        }
+        let n = region.pixels as f64;
+        let mean = region.z as f64 / n;
+        match *self {
+            Self::Gaussian => 0.5 * n * ln(floor(region.zz as f64 / n - mean * mean, LEAST_VARIANCE)),
+            Self::Poisson => -(region.z as f64) * ln(floor(mean, LEAST_MEAN)),
+            Self::Gamma { looks } => looks * n * ln(floor(mean, LEAST_MEAN)),
+            Self::Rayleigh => n * ln(floor(region.zz as f64 / n, LEAST_MEAN)),
+            Self::Bernoulli => {
+                let part = |p: f64| if p > 0.0 { p * ln(p) } else { 0.0 };
+                -n * (part(mean) + part(1.0 - mean))
+            }
+        }
+    }
+}
+
+/// The larger one, written out: what CUDA does with NaN must not matter.
+fn floor(value: f64, least: f64) -> f64 {
+    if value > least { value } else { least }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_logarithm_is_right() {
+        let mut x = 1e-300;
+        while x < 1e300 {
+            let (ours, std) = (ln(x), x.ln());
+            assert!((ours - std).abs() <= 4e-16 * std.abs().max(0.5), "{x}: {ours} {std}");
+            x *= 1.37;
+        }
+        assert_eq!(ln(1.0), 0.0);
+        assert!(ln(1.0 + 1e-9) > 0.0 && ln(1.0 - 1e-9) < 0.0);
+    }
+
+    /// Minus the log-likelihood of the pixels, one by one, with the region's own parameters; up to what does not depend
+    /// on the split.
+    fn direct(noise: Noise, pixels: &[f64]) -> f64 {
+        let n = pixels.len() as f64;
+        let mean = pixels.iter().sum::<f64>() / n;
+        let square = pixels.iter().map(|z| z * z).sum::<f64>() / n;
+        let variance = pixels.iter().map(|z| (z - mean).powi(2)).sum::<f64>() / n;
+        pixels
+            .iter()
+            .map(|z| match noise {
+                // Without ½ ln 2π; the quadratic part sums to N/2 whatever the split.
+                Noise::Gaussian => 0.5 * variance.ln() + (z - mean).powi(2) / (2.0 * variance) - 0.5,
+                // Without ln z!; μ sums to Σz whatever the split.
+                Noise::Poisson => -z * mean.ln() + mean - mean,
+                // Without (L − 1) ln z and the constants of L; L z/μ sums to L N.
+                Noise::Gamma { looks } => looks * mean.ln() + looks * z / mean - looks,
+                // Without ln z and ln 2; z²/⟨z²⟩ sums to N.
+                Noise::Rayleigh => square.ln() + z * z / square - 1.0,
+                Noise::Bernoulli => -(if *z > 0.0 { mean } else { 1.0 - mean }).ln(),
+            })
+            .sum()
+    }
+
+    #[test]
+    fn each_criterion_is_the_likelihood() {
+        let grey = [3.0, 7.0, 12.0, 5.0, 9.0, 31.0, 2.0, 8.0];
+        let binary = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
+        for (noise, pixels) in [
+            (Noise::Gaussian, &grey[..]),
+            (Noise::Poisson, &grey[..]),
+            (Noise::Gamma { looks: 3.0 }, &grey[..]),
+            (Noise::Rayleigh, &grey[..]),
+            (Noise::Bernoulli, &binary[..]),
+        ] {
+            let sum = Sum {
+                pixels: pixels.len() as i64,
+                z: pixels.iter().sum::<f64>() as i64,
+                zz: pixels.iter().map(|z| z * z).sum::<f64>() as i64,
+            };
+            let (ours, direct) = (noise.cost(&sum), direct(noise, pixels));
+            assert!((ours - direct).abs() < 1e-9 * direct.abs().max(1.0), "{noise:?}: {ours} {direct}");
+        }
+    }
+
+    #[test]
+    fn empty_flat_and_black_regions_have_a_finite_cost() {
+        let noises = [Noise::Gaussian, Noise::Poisson, Noise::Gamma { looks: 1.0 }, Noise::Rayleigh, Noise::Bernoulli];
+        for noise in noises {
+            assert_eq!(noise.cost(&Sum::default()), 0.0);
+            for sum in [Sum { pixels: 100, z: 0, zz: 0 }, Sum { pixels: 100, z: 100, zz: 100 }] {
+                assert!(noise.cost(&sum).is_finite(), "{noise:?} {sum:?}");
+            }
+        }
+    }
+}

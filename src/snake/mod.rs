@@ -1,0 +1,377 @@
+//! Region snakes: polygons that split a noisy image into target and background by maximum likelihood, one or thousands.
+//!
+//! Target and background each have their own distribution of grey values; the polygon moves, and gains nodes, while that
+//! makes the image more likely (Chesnaud, Réfrégier and Boulet 1999; Perrot et al. 2011). For Gaussian noise the
+//! criterion is ½ (N_B ln σ²_B + N_T ln σ²_T); [`Noise`] has the others. No edge is needed: regions of equal mean but
+//! different variance are told apart.
+//!
+//! * **Coordinates:** nodes lie on pixel corners, (0, 0) is the upper left one of the image; a pixel belongs to the polygon
+//!   that contains its centre. Polygons never touch themselves.
+//! * **Exact:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in 65536
+//!   steps of their range.
+//! * **Same results everywhere:** each target is searched by itself, so that order and number of threads do not matter, and
+//!   every run gives the same bits.
+//! * **Local optimum:** a target that has converged cannot be improved by moving one node by one pixel.
+
+mod criterion;
+mod image;
+mod on_cpu;
+mod polygon;
+mod search;
+mod sums;
+
+pub use criterion::Noise;
+pub use polygon::{Node, Polygons};
+pub use sums::Sum;
+
+use crate::device::Context;
+use crate::error::{Error, Result, finite};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::progress::Progress;
+use crate::report::Report;
+use image::Levels;
+use polygon::Bounds;
+use search::Rules;
+use std::time::Instant;
+
+/// In which order places are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// All even nodes at once, then all odd ones (Algorithm 3 of the paper).
+    Parallel,
+    /// Node after node, each moved at once (Algorithm 2).
+    Sequential,
+}
+
+/// What a target is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Background {
+    /// All of the image outside this target. For one target.
+    Image,
+    /// A window round the start: its bounding box, widened on each side by `margin` times its longer side (16 pixels at
+    /// least) and cut to the image. Nodes stay in it. For many targets: neighbours outside the window do not matter.
+    Window {
+        /// Greater than 0. Default 0.5.
+        margin: f64,
+    },
+}
+
+/// Where a target's search stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It has not ended.
+    Running,
+    /// No node moves by one pixel and none can be added.
+    Converged,
+    /// No pixel is left in it.
+    Vanished,
+    /// Its start lies outside the image. Its nodes are as they were.
+    LeftImage,
+    /// [`Params::max_iterations`] was reached.
+    IterationLimit,
+}
+
+/// The parameters; [`Params::default`] gives each its default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Default: Gaussian.
+    pub noise: Noise,
+    /// Default: parallel.
+    pub schedule: Schedule,
+    /// Default: the image.
+    pub background: Background,
+    /// d at the start, in pixels: a power of two, 1 to 4096. Default 32. Larger steps come over a larger distance past
+    /// noise, smaller ones keep to what is near.
+    pub largest_step: u32,
+    /// Edges longer than this get another node, in pixels, at least 2. Default 16. Smaller follows finer detail, and noise.
+    pub node_spacing: f64,
+    /// The most nodes of a target, 3 to 65536. Default 1024.
+    pub max_nodes: u32,
+    /// The most steps of a target. Default 10000.
+    pub max_iterations: u64,
+    /// What a node costs, in logarithms of the number of pixels it is placed among (description length). Default 0: nothing;
+    /// 1 is what it takes to write the node down. At the end nodes are taken out where that pays, so that noise buys none.
+    pub node_cost: f64,
+    /// f32 images only: the pixel values of step 0 and of step 65535. `None` (default): the smallest and the largest finite
+    /// pixel.
+    pub range: Option<[f64; 2]>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            noise: Noise::Gaussian,
+            schedule: Schedule::Parallel,
+            background: Background::Image,
+            largest_step: 32,
+            node_spacing: 16.0,
+            max_nodes: 1024,
+            max_iterations: 10_000,
+            node_cost: 0.0,
+            range: None,
+        }
+    }
+}
+
+/// The default of [`Background::Window`]'s margin.
+pub const DEFAULT_MARGIN: f64 = 0.5;
+
+impl Params {
+    fn check(&self, pixel_type: PixelType) -> Result<()> {
+        if let Noise::Gamma { looks } = self.noise
+            && finite("looks", looks)? < 1.0
+        {
+            return Err(Error::argument(format!("looks must be at least 1, but it is {looks}")));
+        }
+        if let Background::Window { margin } = self.background
+            && finite("margin", margin)? <= 0.0
+        {
+            return Err(Error::argument(format!("margin must be greater than 0, but it is {margin}")));
+        }
+        if !self.largest_step.is_power_of_two() || self.largest_step > 4096 {
+            return Err(Error::argument(format!(
+                "largest_step must be a power of two from 1 to 4096 (pixels), but it is {}",
+                self.largest_step
+            )));
+        }
+        if finite("node_spacing", self.node_spacing)? < 2.0 {
+            return Err(Error::argument(format!(
+                "node_spacing must be at least 2 (pixels), but it is {}",
+                self.node_spacing
+            )));
+        }
+        if !(3..=65536).contains(&self.max_nodes) {
+            return Err(Error::argument(format!("max_nodes must be from 3 to 65536, but it is {}", self.max_nodes)));
+        }
+        if finite("node_cost", self.node_cost)? < 0.0 {
+            return Err(Error::argument(format!("node_cost must be at least 0, but it is {}", self.node_cost)));
+        }
+        if let Some([low, high]) = self.range {
+            finite("range_min", low)?;
+            finite("range_max", high)?;
+            if low >= high {
+                return Err(Error::argument(format!("range_min ({low}) must be less than range_max ({high})")));
+            }
+            if pixel_type != PixelType::F32 {
+                return Err(Error::argument(format!(
+                    "range_min and range_max scale f32 images only, but the input is {}; leave them out",
+                    pixel_type.name()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn rules(&self, pixels: f64) -> Rules {
+        Rules {
+            noise: self.noise,
+            schedule: self.schedule,
+            largest_step: self.largest_step as i32,
+            spacing_squared: (self.node_spacing * self.node_spacing).min(1e18) as i64,
+            max_nodes: self.max_nodes as usize,
+            max_steps: self.max_iterations,
+            node_cost: self.node_cost * criterion::ln(pixels.max(1.0)),
+        }
+    }
+}
+
+/// What is known of one target. Grey values are in the image's own units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Statistics {
+    /// How far its search is.
+    pub status: Status,
+    /// Steps done.
+    pub iterations: u64,
+    /// Nodes of its polygon.
+    pub nodes: u64,
+    /// Pixels in it.
+    pub pixels: u64,
+    /// Pixels of its background.
+    pub background_pixels: u64,
+    /// Mean inside; NaN without pixels, as the others.
+    pub mean: f64,
+    /// Standard deviation inside.
+    pub deviation: f64,
+    /// Mean of the background.
+    pub background_mean: f64,
+    /// Standard deviation of the background.
+    pub background_deviation: f64,
+    /// The criterion, without the cost of nodes; smaller is better, comparable only on the same pixels.
+    pub criterion: f64,
+}
+
+/// The largest side of an image, in pixels: the search's integers are made for it.
+pub const MAX_SIDE: usize = 1 << 25;
+
+/// The most pixels of an image: Σz² of 16-bit pixels must fit 63 bits.
+pub const MAX_PIXELS: usize = 1 << 31;
+
+/// Snakes on one image. It keeps a copy of the image with its cumulated rows, so that many searches can be made on it.
+#[derive(Debug)]
+pub struct Snake {
+    context: Context,
+    levels: Levels,
+    params: Params,
+    targets: Vec<search::Target>,
+}
+
+impl Snake {
+    /// Starts on `input` (u8, u16 or f32; one slice) with a target for each of the `initial` polygons, or for the default
+    /// one (`None`): a rectangle that leaves a quarter of each side free around it.
+    ///
+    /// # Errors
+    /// A parameter out of range; more than one slice; an image over [`MAX_SIDE`] or [`MAX_PIXELS`]; a polygon of less than
+    /// 3 nodes or of more than `max_nodes`, or that crosses itself, with the place; no memory; a device failure.
+    pub fn new(context: &Context, input: Image<'_>, initial: Option<&Polygons>, params: &Params) -> Result<Self> {
+        params.check(input.pixel_type())?;
+        let [width, height, depth] = input.shape();
+        if depth != 1 {
+            return Err(Error::size(format!(
+                "a region snake takes one slice, but the size is {width} x {height} x {depth}; give it slice after slice"
+            )));
+        }
+        if width > MAX_SIDE || height > MAX_SIDE || width.saturating_mul(height) > MAX_PIXELS {
+            return Err(Error::size(format!(
+                "a region snake takes images of up to {MAX_SIDE} pixels a side and {MAX_PIXELS} pixels in all, but the size \
+                 is {width} x {height}; cut it into parts"
+            )));
+        }
+        let _turn = context.begin()?;
+        let levels = Levels::new(context, &input, params)?;
+        let mut snake = Self { context: context.clone(), levels, params: params.clone(), targets: Vec::new() };
+        snake.start(initial)?;
+        Ok(snake)
+    }
+
+    /// Starts again on the same image, with other polygons or parameters. The noise model may change, except from or to
+    /// [`Noise::Bernoulli`], and the range may not: the image is kept as these made it.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); the targets are as they were then.
+    pub fn restart(&mut self, initial: Option<&Polygons>, params: &Params) -> Result<()> {
+        params.check(self.levels.pixel_type())?;
+        let binary = |params: &Params| params.noise == Noise::Bernoulli;
+        if binary(params) != binary(&self.params) || params.range != self.params.range {
+            return Err(Error::argument(
+                "the noise model cannot change from or to bernoulli, nor the range change, on the same image; make a new snake",
+            ));
+        }
+        let context = self.context.clone();
+        let _turn = context.begin()?;
+        let before = std::mem::replace(&mut self.params, params.clone());
+        self.start(initial).inspect_err(|_| self.params = before)
+    }
+
+    fn start(&mut self, initial: Option<&Polygons>) -> Result<()> {
+        let [width, height] = self.levels.size();
+        let bounds = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
+        let mut default = Polygons::new();
+        let initial = match initial {
+            Some(polygons) => polygons,
+            None => {
+                default.push(&bounds.default_rectangle());
+                &default
+            }
+        };
+        self.targets = on_cpu::start(&self.context, &self.levels, &self.params, initial, &bounds)?;
+        Ok(())
+    }
+
+    /// Goes on by up to `iterations` steps of each target that is running.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled): every target keeps its last whole step.
+    pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
+        let started = Instant::now();
+        let mut progress = progress;
+        let context = self.context.clone();
+        let _turn = context.begin()?;
+        let mut report =
+            on_cpu::step(&context, &self.levels, &self.params, &mut self.targets, iterations, &mut progress)?;
+        report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
+        report.converged = self.targets.iter().all(|target| target.status != Status::Running);
+        report.seconds_total = started.elapsed().as_secs_f64();
+        Ok(report)
+    }
+
+    /// The polygons as they are, in the order of the initial ones: clockwise on the screen, none touches itself.
+    pub fn polygons(&self) -> Polygons {
+        let mut polygons = Polygons::new();
+        for target in &self.targets {
+            polygons.push(&target.nodes);
+        }
+        polygons
+    }
+
+    /// What is known of each target, in the order of the initial polygons.
+    pub fn statistics(&self) -> Vec<Statistics> {
+        self.targets.iter().map(|target| self.levels.statistics(target)).collect()
+    }
+
+    /// The exact sums over the pixels of each polygon, of which none may cross itself: pixels, Σz and Σz² in levels (the
+    /// pixel values of 8- and 16-bit images). What lies outside the image is cut off.
+    ///
+    /// # Errors
+    /// A polygon of less than 3 nodes, or that crosses itself, with the place.
+    pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<Sum>> {
+        let [width, height] = self.levels.size();
+        let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
+        let sum = |(index, polygon)| {
+            Ok(polygon::normalise(polygon, &image, index)?.map_or(Sum::default(), |nodes| self.levels.sum(&nodes)))
+        };
+        polygons.iter().enumerate().map(sum).collect()
+    }
+
+    /// Writes 255 where a pixel lies in any target, else 0 (u8).
+    ///
+    /// # Errors
+    /// A size or type that does not match; device memory.
+    pub fn draw_mask(&self, output: ImageMut<'_>) -> Result<()> {
+        self.check_output("mask", &output, PixelType::U8)?;
+        on_cpu::draw(&self.targets, output, |_| 255)
+    }
+
+    /// Writes the number of the target that a pixel lies in, counted from 1, else 0 (u16; f32 for more than 65535
+    /// targets). Where targets overlap the smallest number stands.
+    ///
+    /// # Errors
+    /// As [`draw_mask`](Self::draw_mask); more targets than the type can count.
+    pub fn draw_labels(&self, output: ImageMut<'_>) -> Result<()> {
+        let most = match output.pixel_type() {
+            PixelType::U16 => 65535,
+            PixelType::F32 => 1 << 24,
+            PixelType::U8 => return self.check_output("label image", &output, PixelType::U16),
+        };
+        if self.targets.len() > most {
+            return Err(Error::argument(format!(
+                "a {} label image counts to {most}, but there are {} targets; use f32",
+                output.pixel_type().name(),
+                self.targets.len()
+            )));
+        }
+        self.check_output("label image", &output, output.pixel_type())?;
+        on_cpu::draw(&self.targets, output, |index| index as u32 + 1)
+    }
+
+    fn check_output(&self, name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
+        let [width, height] = self.levels.size();
+        check_shapes([width, height, 1], output.shape())?;
+        check_type(name, output, wanted)
+    }
+}
+
+/// In one call: starts, goes on until every target has ended, and gives polygons and statistics.
+///
+/// # Errors
+/// As [`Snake`]'s.
+pub fn run(
+    context: &Context,
+    input: Image<'_>,
+    initial: Option<&Polygons>,
+    params: &Params,
+    progress: Option<&mut Progress<'_>>,
+) -> Result<(Polygons, Vec<Statistics>, Report)> {
+    let mut snake = Snake::new(context, input, initial, params)?;
+    let report = snake.step(u64::MAX, progress)?;
+    Ok((snake.polygons(), snake.statistics(), report))
+}

@@ -1,0 +1,134 @@
+//! Region snakes on all CPU cores: target by target.
+
+use super::image::Levels;
+use super::polygon::{Bounds, normalise};
+use super::search::Target;
+use super::sums::Rows;
+use super::{Background, Node, Params, Polygons, Status};
+use crate::device::Context;
+use crate::error::{Error, Result};
+use crate::image::ImageMut;
+use crate::progress::{self, Progress, Ticker};
+use crate::report::Report;
+use ndarray::{ArrayViewMut3, Axis, s};
+use rayon::prelude::*;
+
+/// The targets at their starts.
+pub(super) fn start(
+    context: &Context,
+    levels: &Levels,
+    params: &Params,
+    initial: &Polygons,
+    image: &Bounds,
+) -> Result<Vec<Target>> {
+    for (index, polygon) in initial.iter().enumerate() {
+        if polygon.len() > params.max_nodes as usize {
+            return Err(Error::argument(format!(
+                "polygon {index} has {} nodes, but max_nodes is {}; raise it or leave out nodes",
+                polygon.len(),
+                params.max_nodes
+            )));
+        }
+    }
+    let starts: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
+    context.pool().install(|| {
+        starts
+            .par_iter()
+            .map(|(index, polygon)| {
+                let Some(nodes) = normalise(polygon, image, *index)? else {
+                    return Ok(Target::outside(polygon.to_vec(), *image));
+                };
+                let bounds = bounds_of(&nodes, params, image);
+                let pixels = f64::from(bounds.x1 - bounds.x0) * f64::from(bounds.y1 - bounds.y0);
+                Ok(levels.target(&params.rules(pixels), nodes, bounds))
+            })
+            .collect()
+    })
+}
+
+/// Where the nodes of a target may go.
+fn bounds_of(nodes: &[Node], params: &Params, image: &Bounds) -> Bounds {
+    let Background::Window { margin } = params.background else { return *image };
+    let extent = |of: fn(&Node) -> i32| {
+        let values = nodes.iter().map(of);
+        (values.clone().min().unwrap_or(0), values.max().unwrap_or(0))
+    };
+    let ((x0, x1), (y0, y1)) = (extent(|node| node.x), extent(|node| node.y));
+    let longer = f64::from((x1 - x0).max(y1 - y0));
+    let room = (margin * longer).ceil().clamp(16.0, f64::from(i32::MAX / 4)) as i32;
+    Bounds {
+        x0: (x0 - room).max(image.x0),
+        y0: (y0 - room).max(image.y0),
+        x1: (x1 + room).min(image.x1),
+        y1: (y1 + room).min(image.y1),
+    }
+}
+
+/// Steps every running target.
+pub(super) fn step(
+    context: &Context,
+    levels: &Levels,
+    params: &Params,
+    targets: &mut [Target],
+    iterations: u64,
+    progress: &mut Option<&mut Progress<'_>>,
+) -> Result<Report> {
+    let mut report = Report::new(&context.cpu_for_report());
+    let started = std::time::Instant::now();
+    let ticker = Ticker::new("moving the polygons");
+    ticker.expect(targets.len() as u64);
+    progress::run(context.pool(), progress, &ticker, || {
+        targets.par_iter_mut().try_for_each(|target| {
+            let bounds = &target.bounds;
+            let pixels = f64::from(bounds.x1 - bounds.x0) * f64::from(bounds.y1 - bounds.y0);
+            let rules = params.rules(pixels);
+            for _ in 0..iterations {
+                ticker.check()?;
+                if target.status != Status::Running {
+                    break;
+                }
+                levels.step(&rules, target);
+            }
+            ticker.add(1);
+            Ok(())
+        })
+    })?;
+    report.seconds_compute = started.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Draws every target with its value over a background of 0; where they overlap the first one stands.
+pub(super) fn draw(targets: &[Target], output: ImageMut<'_>, value: impl Fn(usize) -> u32) -> Result<()> {
+    match output {
+        ImageMut::U8(view) => draw_into(targets, view, |index| value(index) as u8),
+        ImageMut::U16(view) => draw_into(targets, view, |index| value(index) as u16),
+        ImageMut::F32(view) => draw_into(targets, view, |index| value(index) as f32),
+        ImageMut::Device(_) => {
+            return Err(Error::unsupported(
+                "masks are drawn into host memory, but this image is in CUDA memory; give host memory",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn draw_into<P: Copy + Default>(targets: &[Target], mut view: ArrayViewMut3<'_, P>, value: impl Fn(usize) -> P) {
+    view.fill(P::default());
+    let mut slice = view.index_axis_mut(Axis(0), 0);
+    // The first ones last, over the others.
+    for (index, target) in targets.iter().enumerate().rev() {
+        if target.status == Status::LeftImage {
+            continue;
+        }
+        let mut ends: Vec<(i64, i64)> = Vec::new();
+        for (a, b) in target.nodes.iter().zip(target.nodes.iter().cycle().skip(1)) {
+            let (upper, lower) = if a.y <= b.y { (*a, *b) } else { (*b, *a) };
+            ends.extend(Rows::new(upper, lower).map(|(x, y)| (y, x)));
+        }
+        ends.sort_unstable();
+        for pair in ends.chunks_exact(2) {
+            let (row, begin, end) = (pair[0].0 as usize, pair[0].1 as usize, pair[1].1 as usize);
+            slice.slice_mut(s![row, begin..end]).fill(value(index));
+        }
+    }
+}

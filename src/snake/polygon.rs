@@ -1,0 +1,317 @@
+//! Polygons with nodes on pixel corners: what they are, whether they cross themselves, whether a change would.
+//!
+//! A node (x, y) is the corner shared by the pixels (x − 1, y − 1) and (x, y), so that the polygon (0, 0), (w, 0), (w, h),
+//! (0, h) is the whole image. A pixel belongs to the polygon when its centre (x + ½, y + ½) does; a centre on an edge
+//! belongs to the polygon on its right.
+
+use crate::error::{Error, Result};
+
+/// A corner of a polygon, in pixel corners: column and row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Node {
+    /// 0 is the left border of the image, its width the right one.
+    pub x: i32,
+    /// 0 is the upper border of the image, its height the lower one.
+    pub y: i32,
+}
+
+impl Node {
+    /// The corner (x, y).
+    pub fn new(x: i32, y: i32) -> Self {
+        Self { x, y }
+    }
+}
+
+/// Any number of closed polygons, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Polygons {
+    nodes: Vec<Node>,
+    /// Where each begins, and the end of the last.
+    offsets: Vec<u64>,
+}
+
+impl Default for Polygons {
+    fn default() -> Self {
+        Self { nodes: Vec::new(), offsets: vec![0] }
+    }
+}
+
+impl Polygons {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one; the last node is followed by the first.
+    pub fn push(&mut self, nodes: &[Node]) {
+        self.nodes.extend_from_slice(nodes);
+        self.offsets.push(self.nodes.len() as u64);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The nodes of polygon `index`.
+    pub fn get(&self, index: usize) -> Option<&[Node]> {
+        let end = *self.offsets.get(index + 1)?;
+        self.nodes.get(self.offsets[index] as usize..end as usize)
+    }
+
+    /// One after the other.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Node]> {
+        self.offsets.windows(2).map(|ends| &self.nodes[ends[0] as usize..ends[1] as usize])
+    }
+
+    /// All nodes, polygon after polygon.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Where each polygon's nodes begin among [`nodes`](Self::nodes), and where the last one's end.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+}
+
+/// A rectangle of pixel corners: x from `x0` to `x1`, y from `y0` to `y1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) x0: i32,
+    pub(super) y0: i32,
+    pub(super) x1: i32,
+    pub(super) y1: i32,
+}
+
+impl Bounds {
+    pub(super) fn contain(&self, node: Node) -> bool {
+        (self.x0..=self.x1).contains(&node.x) && (self.y0..=self.y1).contains(&node.y)
+    }
+
+    fn clamp(&self, node: Node) -> Node {
+        Node { x: node.x.clamp(self.x0, self.x1), y: node.y.clamp(self.y0, self.y1) }
+    }
+
+    /// The default start in an image: a rectangle with a border of a quarter of each side around it.
+    pub(super) fn default_rectangle(&self) -> [Node; 4] {
+        let (w, h) = (self.x1 - self.x0, self.y1 - self.y0);
+        let (left, top) = (self.x0 + w / 4, self.y0 + h / 4);
+        let (right, bottom) = (self.x1 - w / 4, self.y1 - h / 4);
+        [Node::new(left, top), Node::new(right, top), Node::new(right, bottom), Node::new(left, bottom)]
+    }
+}
+
+/// Twice the area of the triangle a, b, c: positive when c lies to the right of the way from a to b, as seen on the
+/// screen. Exact: coordinates have at most 26 bits.
+fn side(a: Node, b: Node, c: Node) -> i64 {
+    let (abx, aby) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
+    let (acx, acy) = (i64::from(c.x) - i64::from(a.x), i64::from(c.y) - i64::from(a.y));
+    abx * acy - aby * acx
+}
+
+/// Whether c, which lies on the line through a and b, lies between them, ends included.
+fn between(a: Node, b: Node, c: Node) -> bool {
+    (a.x.min(b.x)..=a.x.max(b.x)).contains(&c.x) && (a.y.min(b.y)..=a.y.max(b.y)).contains(&c.y)
+}
+
+/// Whether the edges ab and cd have a point in common, ends included.
+pub(super) fn meet(a: Node, b: Node, c: Node, d: Node) -> bool {
+    if a.x.max(b.x) < c.x.min(d.x)
+        || c.x.max(d.x) < a.x.min(b.x)
+        || a.y.max(b.y) < c.y.min(d.y)
+        || c.y.max(d.y) < a.y.min(b.y)
+    {
+        return false;
+    }
+    let (abc, abd, cda, cdb) = (side(a, b, c), side(a, b, d), side(c, d, a), side(c, d, b));
+    if abc.signum() * abd.signum() < 0 && cda.signum() * cdb.signum() < 0 {
+        return true;
+    }
+    (abc == 0 && between(a, b, c))
+        || (abd == 0 && between(a, b, d))
+        || (cda == 0 && between(c, d, a))
+        || (cdb == 0 && between(c, d, b))
+}
+
+/// Whether two successive edges, a to b and b to c, lie on each other or have no length.
+pub(super) fn folds(a: Node, b: Node, c: Node) -> bool {
+    if a == b || b == c {
+        return true;
+    }
+    let (ux, uy) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
+    let (vx, vy) = (i64::from(c.x) - i64::from(b.x), i64::from(c.y) - i64::from(b.y));
+    ux * vy - uy * vx == 0 && ux * vx + uy * vy < 0
+}
+
+/// Whether edge `edge` (from its node to the next) touches any other edge of the closed polygon: beyond the shared node
+/// of its two neighbours, anywhere. `node(i)` gives node i of `count`.
+pub(super) fn edge_crosses(node: impl Fn(usize) -> Node, count: usize, edge: usize) -> bool {
+    let at = |index: usize| node(index % count);
+    let (a, b) = (at(edge), at(edge + 1));
+    if folds(at(edge + count - 1), a, b) || folds(a, b, at(edge + 2)) {
+        return true;
+    }
+    (2..count - 1).any(|step| meet(a, b, at(edge + step), at(edge + step + 1)))
+}
+
+/// The first two edges of the polygon that meet where they must not.
+pub(super) fn crossing(nodes: &[Node]) -> Option<(usize, usize)> {
+    let count = nodes.len();
+    let at = |index: usize| nodes[index % count];
+    for edge in 0..count {
+        if folds(at(edge), at(edge + 1), at(edge + 2)) {
+            return Some((edge, (edge + 1) % count));
+        }
+        for other in edge + 2..count {
+            if (other + 1) % count != edge && meet(at(edge), at(edge + 1), at(other), at(other + 1)) {
+                return Some((edge, other));
+            }
+        }
+    }
+    None
+}
+
+/// Twice the polygon's area: positive when it runs clockwise on the screen. Modulo 2⁶⁴ only for absurd sizes.
+pub(super) fn twice_area(nodes: &[Node]) -> i128 {
+    let origin = nodes[0];
+    nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| i128::from(side(origin, *a, *b))).sum()
+}
+
+/// A caller's polygon as the search takes it: simple, clockwise, inside `bounds`, no node twice in a row. `None` when
+/// nothing of it lies inside.
+pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Result<Option<Vec<Node>>> {
+    let mut nodes = distinct(polygon.iter().copied());
+    if nodes.len() < 3 {
+        return Err(Error::argument(format!(
+            "polygon {index} must have at least 3 nodes at different places, but it has {}",
+            nodes.len()
+        )));
+    }
+    if let Some(place) = crossing(&nodes) {
+        return Err(Error::argument(format!("polygon {index} crosses itself: {}", name_place(&nodes, place))));
+    }
+    if nodes.iter().any(|node| !bounds.contain(*node)) {
+        nodes = distinct(nodes.iter().map(|node| bounds.clamp(*node)));
+        drop_folds(&mut nodes);
+        if nodes.len() < 3 {
+            return Ok(None);
+        }
+        if let Some(place) = crossing(&nodes) {
+            return Err(Error::argument(format!(
+                "polygon {index}, cut to the image, crosses itself: {}; cut it to the image yourself",
+                name_place(&nodes, place)
+            )));
+        }
+    }
+    let area = twice_area(&nodes);
+    if area < 0 {
+        nodes[1..].reverse();
+    }
+    Ok((area != 0).then_some(nodes))
+}
+
+/// Without nodes that repeat the one before.
+fn distinct(nodes: impl Iterator<Item = Node>) -> Vec<Node> {
+    let mut kept: Vec<Node> = nodes.collect();
+    kept.dedup();
+    while kept.len() > 1 && kept.first() == kept.last() {
+        kept.pop();
+    }
+    kept
+}
+
+/// Without spikes: nodes at which the polygon turns back on itself, as cutting to the image leaves them.
+fn drop_folds(nodes: &mut Vec<Node>) {
+    let mut index = 0;
+    while nodes.len() >= 3 && index < nodes.len() {
+        let count = nodes.len();
+        if folds(nodes[(index + count - 1) % count], nodes[index], nodes[(index + 1) % count]) {
+            nodes.remove(index);
+            index = index.saturating_sub(2);
+        } else {
+            index += 1;
+        }
+    }
+}
+
+fn name_place(nodes: &[Node], (first, second): (usize, usize)) -> String {
+    let edge = |index: usize| {
+        let (a, b) = (nodes[index], nodes[(index + 1) % nodes.len()]);
+        format!("({}, {})-({}, {})", a.x, a.y, b.x, b.y)
+    };
+    format!("its edges {} and {} meet", edge(first), edge(second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(points: &[(i32, i32)]) -> Vec<Node> {
+        points.iter().map(|&(x, y)| Node::new(x, y)).collect()
+    }
+
+    const IMAGE: Bounds = Bounds { x0: 0, y0: 0, x1: 100, y1: 80 };
+
+    #[test]
+    fn a_bow_tie_is_refused_with_its_place() {
+        let bow = nodes(&[(10, 10), (30, 30), (30, 10), (10, 30)]);
+        let error = normalise(&bow, &IMAGE, 3).unwrap_err();
+        assert!(error.message().contains("polygon 3 crosses itself"), "{error}");
+        assert!(
+            error.message().contains("(10, 10)-(30, 30)") && error.message().contains("(30, 10)-(10, 30)"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn touching_at_a_node_and_lying_on_itself_are_crossings() {
+        // An eight whose loops share one node; a spike; a notch as deep as the polygon.
+        for polygon in [
+            nodes(&[(0, 0), (20, 0), (10, 10), (20, 20), (0, 20), (10, 10)]),
+            nodes(&[(0, 0), (20, 0), (20, 10), (40, 10), (20, 10), (20, 20), (0, 20)]),
+            nodes(&[(0, 0), (20, 0), (20, 20), (12, 20), (10, 0), (8, 20), (0, 20)]),
+        ] {
+            assert!(crossing(&polygon).is_some(), "{polygon:?}");
+        }
+        assert_eq!(crossing(&nodes(&[(0, 0), (10, 0), (20, 0), (20, 20), (0, 20)])), None, "a straight node is none");
+    }
+
+    #[test]
+    fn both_orientations_come_out_clockwise() {
+        let there = nodes(&[(10, 10), (30, 10), (30, 30), (10, 30)]);
+        let back: Vec<Node> = there.iter().rev().copied().collect();
+        for polygon in [&there, &back] {
+            let normal = normalise(polygon, &IMAGE, 0).unwrap().unwrap();
+            assert!(twice_area(&normal) == 800 && normal.len() == 4);
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_image_is_cut() {
+        let half = normalise(&nodes(&[(-50, 10), (30, 10), (30, 30), (-50, 30)]), &IMAGE, 0).unwrap().unwrap();
+        assert!(half.iter().all(|node| IMAGE.contain(*node)) && twice_area(&half) == 2 * 30 * 20);
+        assert_eq!(normalise(&nodes(&[(-50, 10), (-30, 10), (-30, 30)]), &IMAGE, 0).unwrap(), None);
+        assert_eq!(normalise(&nodes(&[(150, 90), (130, 95), (140, 130)]), &IMAGE, 0).unwrap(), None);
+    }
+
+    #[test]
+    fn edges_of_a_changed_polygon_are_tested_as_of_a_new_one() {
+        let square = nodes(&[(0, 0), (20, 0), (20, 20), (10, 5), (0, 20)]);
+        for x in 0..=20 {
+            for y in -5..=25 {
+                let mut moved = square.clone();
+                moved[3] = Node::new(x, y);
+                let whole = crossing(&moved).is_some();
+                let local = edge_crosses(|i| moved[i], 5, 2) || edge_crosses(|i| moved[i], 5, 3);
+                assert_eq!(whole, local, "{x} {y}");
+            }
+        }
+    }
+}

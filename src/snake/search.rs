@@ -1,0 +1,341 @@
+//! The search of one target: nodes move to the best of eight places around them while that improves the criterion.
+//!
+//! A polygon moves in *steps* at a distance d. When a step moves no node, every edge longer than
+//! [`node_spacing`](super::Params::node_spacing) gets a node in its middle and d is halved, down to 1. When no node moves
+//! at d = 1 and none can be added the target has converged: no move of one node by one pixel improves the criterion.
+//!
+//! *Sequential* (Algorithm 2): node after node, each at once to its best place. *Parallel* (Algorithm 3): the best places of
+//! all even nodes are sought from one and the same polygon, then those of all odd ones (with an odd number of nodes the
+//! last one, which has two neighbours of its own kind, comes by itself). Moves that were each good alone are made
+//! together only if together they improve the criterion and cross nothing; else the better half of them is tried, down to
+//! the best one alone, which is good by itself.
+//!
+//! With a node cost, at the end nodes are taken out where that pays, in the same two schedules, and the others move on
+//! at d = 1, until neither pays.
+
+use super::criterion::Noise;
+use super::polygon::{Bounds, Node, edge_crosses};
+use super::sums::{Level, Sum, Sums};
+use super::{Schedule, Status};
+
+/// The eight places round a node, in the order in which a tie is decided.
+pub(super) const PLACES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
+
+/// What the search needs to know, resolved for one image.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) noise: Noise,
+    pub(super) schedule: Schedule,
+    /// d at the start.
+    pub(super) largest_step: i32,
+    /// Edges longer than this, squared, get a node.
+    pub(super) spacing_squared: i64,
+    pub(super) max_nodes: usize,
+    pub(super) max_steps: u64,
+    /// What a node costs, in units of the criterion.
+    pub(super) node_cost: f64,
+}
+
+/// What a target does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nodes move and are added.
+    Evolve,
+    /// Nodes are taken out, and move by one pixel.
+    Prune,
+}
+
+/// One target.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) nodes: Vec<Node>,
+    /// The part of the edge from node i to the next in the sum.
+    edges: Vec<Sum>,
+    /// Where nodes may go, which with a window is the window.
+    pub(super) bounds: Bounds,
+    /// The sum over the bounds: target and background.
+    pub(super) whole: Sum,
+    pub(super) inside: Sum,
+    /// The criterion, without the nodes' cost.
+    pub(super) cost: f64,
+    distance: i32,
+    phase: Phase,
+    pub(super) steps: u64,
+    pub(super) status: Status,
+}
+
+/// A change of one node: to another place, or out.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    node: usize,
+    to: Option<Node>,
+    /// What it adds to the sum.
+    difference: Sum,
+    cost: f64,
+}
+
+impl Target {
+    /// A target at its start. `nodes`: as [`normalise`](super::polygon::normalise) gives them.
+    pub(super) fn new<T: Level>(sums: &Sums<T>, rules: &Rules, nodes: Vec<Node>, bounds: Bounds) -> Self {
+        let whole = sums.rectangle(bounds.x0, bounds.y0, bounds.x1, bounds.y1);
+        let mut target = Self {
+            nodes,
+            edges: Vec::new(),
+            bounds,
+            whole,
+            inside: Sum::default(),
+            cost: 0.0,
+            distance: rules.largest_step,
+            phase: Phase::Evolve,
+            steps: 0,
+            status: Status::Running,
+        };
+        target.measure(sums, rules);
+        if target.inside.pixels == 0 {
+            target.status = Status::Vanished;
+        }
+        target
+    }
+
+    /// One that lies outside the image: nothing to search.
+    pub(super) fn outside(nodes: Vec<Node>, bounds: Bounds) -> Self {
+        Self {
+            nodes,
+            edges: Vec::new(),
+            bounds,
+            whole: Sum::default(),
+            inside: Sum::default(),
+            cost: 0.0,
+            distance: 1,
+            phase: Phase::Evolve,
+            steps: 0,
+            status: Status::LeftImage,
+        }
+    }
+
+    fn node(&self, index: usize) -> Node {
+        self.nodes[index % self.nodes.len()]
+    }
+
+    /// All sums anew.
+    fn measure<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) {
+        self.edges = (0..self.nodes.len()).map(|i| sums.edge(self.nodes[i], self.node(i + 1))).collect();
+        self.inside = self.edges.iter().copied().sum();
+        self.cost = self.cost_of(rules, self.inside);
+    }
+
+    fn cost_of(&self, rules: &Rules, inside: Sum) -> f64 {
+        rules.noise.cost(&inside) + rules.noise.cost(&(self.whole - inside))
+    }
+
+    /// One step, with what follows when it moves nothing.
+    pub(super) fn step<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) {
+        if self.status != Status::Running {
+            return;
+        }
+        let mut changed = self.move_nodes(sums, rules);
+        self.steps += 1;
+        if self.inside.pixels == 0 {
+            self.status = Status::Vanished;
+            return;
+        }
+        if !changed {
+            changed = match self.phase {
+                Phase::Evolve => {
+                    let added = self.add_nodes(sums, rules);
+                    let halved = self.distance > 1;
+                    self.distance = (self.distance / 2).max(1);
+                    if !added && !halved && rules.node_cost > 0.0 {
+                        self.phase = Phase::Prune;
+                        self.take_out_nodes(sums, rules)
+                    } else {
+                        added || halved
+                    }
+                }
+                Phase::Prune => self.take_out_nodes(sums, rules),
+            };
+        }
+        if !changed {
+            self.status = Status::Converged;
+        } else if self.steps >= rules.max_steps {
+            self.status = Status::IterationLimit;
+        }
+    }
+
+    /// Moves nodes; whether any moved.
+    fn move_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) -> bool {
+        let mut moved = false;
+        for group in self.groups(rules.schedule) {
+            let changes = group.filter_map(|node| self.best_move(sums, rules, node)).collect();
+            moved |= self.apply(sums, rules, changes);
+        }
+        moved
+    }
+
+    /// Takes nodes out; whether any went.
+    fn take_out_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) -> bool {
+        let changes: Vec<Change> = match rules.schedule {
+            // The first that pays: the polygon is another one then.
+            Schedule::Sequential => {
+                (0..self.nodes.len()).find_map(|node| self.removal(sums, rules, node)).into_iter().collect()
+            }
+            Schedule::Parallel => {
+                let even = (0..self.nodes.len() & !1).step_by(2);
+                let odd = (1..self.nodes.len()).step_by(2);
+                let found: Vec<_> = even.filter_map(|node| self.removal(sums, rules, node)).collect();
+                if found.is_empty() { odd.filter_map(|node| self.removal(sums, rules, node)).collect() } else { found }
+            }
+        };
+        self.apply(sums, rules, changes)
+    }
+
+    /// The nodes whose moves are sought together, group after group.
+    fn groups(&self, schedule: Schedule) -> Vec<std::iter::StepBy<std::ops::Range<usize>>> {
+        let count = self.nodes.len();
+        match schedule {
+            Schedule::Sequential => (0..count).map(|node| (node..node + 1).step_by(1)).collect(),
+            Schedule::Parallel => {
+                let mut groups = vec![(0..count & !1).step_by(2), (1..count).step_by(2)];
+                if count % 2 == 1 {
+                    groups.push((count - 1..count).step_by(1));
+                }
+                groups
+            }
+        }
+    }
+
+    /// The best place of one node, if one improves and crosses nothing.
+    fn best_move<T: Level>(&self, sums: &Sums<T>, rules: &Rules, node: usize) -> Option<Change> {
+        let count = self.nodes.len();
+        let (previous, here, next) = (self.node(node + count - 1), self.nodes[node], self.node(node + 1));
+        let without = Sum::default() - self.edges[(node + count - 1) % count] - self.edges[node];
+        let mut better: Vec<(usize, Change)> = PLACES
+            .iter()
+            .enumerate()
+            .filter_map(|(place, (dx, dy))| {
+                let to = Node::new(here.x + dx * self.distance, here.y + dy * self.distance);
+                if !self.bounds.contain(to) {
+                    return None;
+                }
+                let difference = without + sums.edge(previous, to) + sums.edge(to, next);
+                let cost = self.cost_of(rules, self.inside + difference);
+                (cost < self.cost).then_some((place, Change { node, to: Some(to), difference, cost }))
+            })
+            .collect();
+        better.sort_by(|(a, x), (b, y)| x.cost.total_cmp(&y.cost).then(a.cmp(b)));
+        better.into_iter().map(|(_, change)| change).find(|change| !self.crosses(std::slice::from_ref(change)))
+    }
+
+    /// The removal of one node, if it pays and crosses nothing.
+    fn removal<T: Level>(&self, sums: &Sums<T>, rules: &Rules, node: usize) -> Option<Change> {
+        let count = self.nodes.len();
+        if count <= 3 {
+            return None;
+        }
+        let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
+        let difference = sums.edge(previous, next) - self.edges[(node + count - 1) % count] - self.edges[node];
+        let cost = self.cost_of(rules, self.inside + difference);
+        let change = Change { node, to: None, difference, cost };
+        (cost - rules.node_cost < self.cost && !self.crosses(std::slice::from_ref(&change))).then_some(change)
+    }
+
+    /// Makes the changes together if they are good together, else the better half of them, and so on; whether any.
+    /// No two are of neighbouring nodes, so that what they add to the sum adds up.
+    fn apply<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, mut changes: Vec<Change>) -> bool {
+        changes.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.node.cmp(&b.node)));
+        while !changes.is_empty() {
+            let inside = self.inside + changes.iter().map(|change| change.difference).sum();
+            let cost = self.cost_of(rules, inside);
+            let removed = changes.iter().filter(|change| change.to.is_none()).count();
+            let good = cost - rules.node_cost * (removed as f64) < self.cost
+                && self.nodes.len() - removed >= 3
+                && (changes.len() == 1 || !self.crosses(&changes));
+            if good {
+                self.make(sums, &changes);
+                self.inside = inside;
+                self.cost = cost;
+                return true;
+            }
+            changes.truncate(changes.len() / 2);
+        }
+        false
+    }
+
+    fn make<T: Level>(&mut self, sums: &Sums<T>, changes: &[Change]) {
+        let mut gone = Vec::new();
+        for change in changes {
+            match change.to {
+                Some(to) => self.nodes[change.node] = to,
+                None => gone.push(change.node),
+            }
+        }
+        let count = self.nodes.len();
+        for change in changes.iter().filter(|change| change.to.is_some()) {
+            for edge in [(change.node + count - 1) % count, change.node] {
+                self.edges[edge] = sums.edge(self.nodes[edge], self.node(edge + 1));
+            }
+        }
+        if !gone.is_empty() {
+            gone.sort_unstable();
+            for node in gone.into_iter().rev() {
+                self.nodes.remove(node);
+            }
+            self.edges = (0..self.nodes.len()).map(|i| sums.edge(self.nodes[i], self.node(i + 1))).collect();
+        }
+    }
+
+    /// Whether the polygon with these changes touches itself where one of them has made a new edge.
+    fn crosses(&self, changes: &[Change]) -> bool {
+        let mut nodes = self.nodes.clone();
+        let mut gone = vec![false; nodes.len()];
+        let mut touched = vec![false; nodes.len()];
+        for change in changes {
+            touched[change.node] = true;
+            match change.to {
+                Some(to) => nodes[change.node] = to,
+                None => gone[change.node] = true,
+            }
+        }
+        // The edges that begin at these nodes of the changed polygon are new.
+        let count = nodes.len();
+        let mut kept = Vec::with_capacity(count);
+        let mut new_edge = Vec::with_capacity(count);
+        for index in 0..count {
+            if !gone[index] {
+                kept.push(nodes[index]);
+                new_edge.push(touched[index] || touched[(index + 1) % count]);
+            }
+        }
+        (0..kept.len()).filter(|edge| new_edge[*edge]).any(|edge| edge_crosses(|i| kept[i], kept.len(), edge))
+    }
+
+    /// Puts a node into the middle of every long edge, one after the other while there may be more; whether any. The
+    /// middle is rounded to a corner, which can make the polygon touch itself where edges are less than a pixel apart:
+    /// that edge gets none.
+    fn add_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) -> bool {
+        let count = self.nodes.len();
+        let mut index = 0;
+        for _ in 0..count {
+            if self.nodes.len() >= rules.max_nodes {
+                break;
+            }
+            let (a, b) = (self.nodes[index], self.node(index + 1));
+            let (dx, dy) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
+            if dx * dx + dy * dy > rules.spacing_squared {
+                self.nodes.insert(index + 1, Node::new((a.x + b.x).div_euclid(2), (a.y + b.y).div_euclid(2)));
+                let crosses = |edge| edge_crosses(|i| self.nodes[i], self.nodes.len(), edge);
+                if crosses(index) || crosses(index + 1) {
+                    self.nodes.remove(index + 1);
+                } else {
+                    index += 1;
+                }
+            }
+            index += 1;
+        }
+        let added = self.nodes.len() > count;
+        if added {
+            self.measure(sums, rules);
+        }
+        added
+    }
+}

@@ -1,0 +1,291 @@
+//! Exact sums of pixels, of values and of squared values over polygons, from cumulated rows (Perrot et al. 2011, with
+//! exact borders).
+//!
+//! The sum over a polygon is a sum over its edges: in each row that an edge passes, all pixels left of it, counted plus on
+//! the way down and minus on the way up. An edge from (x₀, y₀) down to (x₁, y₁) passes the rows y₀ ≤ y < y₁; the pixels
+//! left of it there are those x < ⌈x₀ + (y + ½ − y₀)(x₁ − x₀)/(y₁ − y₀) − ½⌉, whose centres lie left of it.
+//!
+//! Storage: the pixels, and the sums of all before it for every block of 32 bytes of a row: 1.5 bytes a pixel in all
+//! for 8 bits and 3 for 16, where cumulated rows take 13 and 14 (the paper: 20). Within its block a sum is added up from
+//! the pixels.
+//!
+//! All sums are 64-bit integers: exact for images of up to 2³¹ pixels of 16 bits.
+
+use super::polygon::Node;
+use crate::error::Result;
+use crate::image::zeroed;
+use rayon::prelude::*;
+
+/// How many pixels, the sum of their values, and of the squares of those. Signed: an edge's part may be negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Sum {
+    /// Pixels.
+    pub pixels: i64,
+    /// Σ z.
+    pub z: i64,
+    /// Σ z².
+    pub zz: i64,
+}
+
+impl std::ops::Add for Sum {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { pixels: self.pixels + other.pixels, z: self.z + other.z, zz: self.zz + other.zz }
+    }
+}
+
+impl std::ops::Sub for Sum {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self { pixels: self.pixels - other.pixels, z: self.z - other.z, zz: self.zz - other.zz }
+    }
+}
+
+impl std::iter::Sum for Sum {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::default(), |a, b| a + b)
+    }
+}
+
+/// A pixel as the sums take it.
+pub(super) trait Level: Copy + Default + Into<u32> + Send + Sync + bytemuck::Pod {
+    /// Pixels in a block of 32 bytes.
+    const BLOCK: usize = 32 / size_of::<Self>();
+}
+
+impl Level for u8 {}
+impl Level for u16 {}
+
+/// Σ z and Σ z² of all pixels of the row before a block.
+pub(super) type Before = [u64; 2];
+
+/// An image with its cumulated rows.
+#[derive(Debug)]
+pub(super) struct Sums<T> {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// Row after row, packed.
+    pub(super) pixels: Vec<T>,
+    /// For each row its blocks, and one more that begins at or after the row's end.
+    pub(super) before: Vec<Before>,
+}
+
+impl<T: Level> Sums<T> {
+    /// Blocks of a row, with the one after its end.
+    pub(super) fn blocks(width: usize) -> usize {
+        width / T::BLOCK + 1
+    }
+
+    /// Cumulates the rows of `pixels`, on the threads of the pool that this runs in.
+    pub(super) fn new(pixels: Vec<T>, width: usize, height: usize) -> Result<Self> {
+        let blocks = Self::blocks(width);
+        let mut before = zeroed::<Before>(blocks * height)?;
+        before.par_chunks_mut(blocks).zip(pixels.par_chunks(width)).for_each(|(row, pixels)| {
+            let mut sum = Before::default();
+            for (block, begin) in row.iter_mut().zip((0..).step_by(T::BLOCK)) {
+                *block = sum;
+                let end = (begin + T::BLOCK).min(width);
+                let (mut z, mut zz) = (0u64, 0u64);
+                for pixel in &pixels[begin.min(end)..end] {
+                    let value: u32 = (*pixel).into();
+                    z += u64::from(value);
+                    zz += u64::from(value) * u64::from(value);
+                }
+                sum = [sum[0] + z, sum[1] + zz];
+            }
+        });
+        Ok(Self { width, height, pixels, before })
+    }
+
+    /// Σ over the pixels left of corner `x` in row `y`.
+    pub(super) fn left_of(&self, x: i64, y: i64) -> Sum {
+        let (x, y) = (x as usize, y as usize);
+        let block = x / T::BLOCK;
+        let before = self.before[y * Self::blocks(self.width) + block];
+        let [mut z, mut zz] = before;
+        let row = y * self.width;
+        for pixel in &self.pixels[row + block * T::BLOCK..row + x] {
+            let value: u32 = (*pixel).into();
+            z += u64::from(value);
+            zz += u64::from(value) * u64::from(value);
+        }
+        Sum { pixels: x as i64, z: z as i64, zz: zz as i64 }
+    }
+
+    /// The part of the edge from `a` to `b` in the sum over a polygon that runs clockwise on the screen.
+    pub(super) fn edge(&self, a: Node, b: Node) -> Sum {
+        let mut sum = Sum::default();
+        let (upper, lower, down) = if a.y <= b.y { (a, b, true) } else { (b, a, false) };
+        for (x, y) in Rows::new(upper, lower) {
+            sum = sum + self.left_of(x, y);
+        }
+        if down { sum } else { Sum::default() - sum }
+    }
+
+    /// The sum over a polygon that runs clockwise on the screen.
+    pub(super) fn polygon(&self, nodes: &[Node]) -> Sum {
+        nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| self.edge(*a, *b)).sum()
+    }
+
+    /// The sum over a rectangle of pixels.
+    pub(super) fn rectangle(&self, x0: i32, y0: i32, x1: i32, y1: i32) -> Sum {
+        (y0..y1).map(|y| self.left_of(i64::from(x1), i64::from(y)) - self.left_of(i64::from(x0), i64::from(y))).sum()
+    }
+}
+
+/// The rows that an edge passes, from above, each with the number of pixels left of it: ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉
+/// in row k of the edge, stepped with quotient and remainder.
+#[derive(Clone, Debug)]
+pub(super) struct Rows {
+    x: i64,
+    y: i64,
+    end: i64,
+    /// Numerator of what the ceiling has been rounded up by, in [0, 2Δy).
+    excess: i64,
+    /// ⌊2Δx / 2Δy⌋ and the remainder.
+    step: i64,
+    rest: i64,
+    denominator: i64,
+}
+
+impl Rows {
+    /// `upper.y` ≤ `lower.y`.
+    pub(super) fn new(upper: Node, lower: Node) -> Self {
+        let (dx, dy) = (i64::from(lower.x) - i64::from(upper.x), i64::from(lower.y) - i64::from(upper.y));
+        let denominator = (2 * dy).max(1);
+        let first = dx - dy;
+        let above = -(-first).div_euclid(denominator);
+        Self {
+            x: i64::from(upper.x) + above,
+            y: i64::from(upper.y),
+            end: i64::from(lower.y),
+            excess: above * denominator - first,
+            step: (2 * dx).div_euclid(denominator),
+            rest: (2 * dx).rem_euclid(denominator),
+            denominator,
+        }
+    }
+}
+
+impl Iterator for Rows {
+    type Item = (i64, i64);
+
+    fn next(&mut self) -> Option<(i64, i64)> {
+        if self.y >= self.end {
+            return None;
+        }
+        let item = (self.x, self.y);
+        self.y += 1;
+        self.x += self.step;
+        self.excess -= self.rest;
+        if self.excess < 0 {
+            self.excess += self.denominator;
+            self.x += 1;
+        }
+        Some(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::polygon::{Bounds, crossing, normalise};
+    use super::*;
+
+    /// xorshift: numbers without a pattern, the same in every run.
+    pub(super) struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: i64) -> i64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % bound as u64) as i64
+        }
+    }
+
+    #[test]
+    fn the_rows_of_an_edge_are_those_of_the_formula() {
+        let mut random = Random(7);
+        for _ in 0..20_000 {
+            let mut node = || Node::new(random.below(60) as i32, random.below(60) as i32);
+            let (a, b) = (node(), node());
+            let (upper, lower) = if a.y <= b.y { (a, b) } else { (b, a) };
+            let dy = i64::from(lower.y - upper.y);
+            let rows: Vec<_> = Rows::new(upper, lower).collect();
+            assert_eq!(rows.len() as i64, dy);
+            for (k, (x, y)) in rows.into_iter().enumerate() {
+                assert_eq!(y, i64::from(upper.y) + k as i64);
+                let dx = i64::from(lower.x - upper.x);
+                // The smallest x whose centre is not left of the edge: (x + ½ − x₀)·2Δy ≥ (2k + 1)·Δx.
+                let right = |x: i64| (2 * (x - i64::from(upper.x)) + 1) * dy >= (2 * k as i64 + 1) * dx;
+                assert!(right(x) && !right(x - 1), "{upper:?} {lower:?} row {k}: {x}");
+            }
+        }
+    }
+
+    /// Even-odd by pixel centres, straight from the definition.
+    fn contains(nodes: &[Node], x: i64, y: i64) -> bool {
+        let mut inside = false;
+        for (a, b) in nodes.iter().zip(nodes.iter().cycle().skip(1)) {
+            let (upper, lower) = if a.y <= b.y { (a, b) } else { (b, a) };
+            if i64::from(upper.y) <= y && y < i64::from(lower.y) {
+                let (dx, dy) = (i64::from(lower.x - upper.x), i64::from(lower.y - upper.y));
+                let k = y - i64::from(upper.y);
+                inside ^= (2 * (x - i64::from(upper.x)) + 1) * dy >= (2 * k + 1) * dx;
+            }
+        }
+        inside
+    }
+
+    fn check_polygons<T: Level>(largest: i64, count: usize, make: impl Fn(i64) -> T) {
+        const W: usize = 83;
+        const H: usize = 71;
+        let mut random = Random(42);
+        let pixels: Vec<T> = (0..W * H).map(|_| make(random.below(largest + 1))).collect();
+        let sums = Sums::new(pixels.clone(), W, H).unwrap();
+        let bounds = Bounds { x0: 0, y0: 0, x1: W as i32, y1: H as i32 };
+        let mut simple = 0;
+        while simple < count {
+            let nodes: Vec<Node> = (0..3 + random.below(5))
+                .map(|_| Node::new(random.below(W as i64 + 1) as i32, random.below(H as i64 + 1) as i32))
+                .collect();
+            if crossing(&nodes).is_some() {
+                continue;
+            }
+            let Some(nodes) = normalise(&nodes, &bounds, 0).unwrap() else { continue };
+            simple += 1;
+            let mut wanted = Sum::default();
+            for y in 0..H {
+                for x in 0..W {
+                    if contains(&nodes, x as i64, y as i64) {
+                        let value: u32 = pixels[y * W + x].into();
+                        let value = i64::from(value);
+                        wanted = wanted + Sum { pixels: 1, z: value, zz: value * value };
+                    }
+                }
+            }
+            assert_eq!(sums.polygon(&nodes), wanted, "{nodes:?}");
+        }
+    }
+
+    #[test]
+    fn the_sums_over_thousands_of_polygons_are_exact() {
+        check_polygons::<u8>(255, 2000, |value| value as u8);
+        check_polygons::<u16>(65535, 2000, |value| value as u16);
+    }
+
+    #[test]
+    fn the_whole_image_is_a_polygon() {
+        for (w, h) in [(1usize, 1usize), (1, 9), (70_000, 2), (16, 3), (33, 1)] {
+            let sums = Sums::new(vec![65535u16; w * h], w, h).unwrap();
+            let (x, y) = (w as i32, h as i32);
+            let all = sums.polygon(&[Node::new(0, 0), Node::new(x, 0), Node::new(x, y), Node::new(0, y)]);
+            let count = (w * h) as i64;
+            assert_eq!(all, Sum { pixels: count, z: 65535 * count, zz: 65535 * 65535 * count });
+            assert_eq!(all, sums.rectangle(0, 0, x, y));
+        }
+    }
+}

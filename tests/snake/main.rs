@@ -1,0 +1,58 @@
+//! Region snakes: against truths drawn with known noise, and against what the definition promises.
+
+mod shapes;
+
+use isoline::snake::{self, Node, Params, Polygons};
+use isoline::{Context, Image};
+use ndarray::Array2;
+
+/// Numbers without a pattern, the same in every run.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// In [0, 1).
+    pub(crate) fn uniform(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Of mean 0 and variance 1.
+    pub(crate) fn normal(&mut self) -> f64 {
+        let (radius, angle) = ((1.0 - self.uniform()).ln() * -2.0, self.uniform() * std::f64::consts::TAU);
+        radius.sqrt() * angle.cos()
+    }
+}
+
+pub(crate) fn cpu() -> Context {
+    Context::new("cpu").unwrap()
+}
+
+pub(crate) fn polygon(points: &[(i32, i32)]) -> Polygons {
+    let mut polygons = Polygons::new();
+    polygons.push(&points.iter().map(|&(x, y)| Node::new(x, y)).collect::<Vec<_>>());
+    polygons
+}
+
+/// The pixels of the result.
+pub(crate) fn mask_of<'a>(image: impl Into<Image<'a>>, initial: Option<&Polygons>, params: &Params) -> Array2<bool> {
+    let image = image.into();
+    let [width, height, _] = image.shape();
+    let mut snake = snake::Snake::new(&cpu(), image, initial, params).unwrap();
+    snake.step(u64::MAX, None).unwrap();
+    let mut mask = Array2::<u8>::zeros((height, width));
+    snake.draw_mask(mask.view_mut().into()).unwrap();
+    mask.mapv(|pixel| pixel == 255)
+}
+
+/// Intersection over union.
+pub(crate) fn overlap(a: &Array2<bool>, b: &Array2<bool>) -> f64 {
+    let both = a.iter().zip(b).filter(|(a, b)| **a && **b).count();
+    let either = a.iter().zip(b).filter(|(a, b)| **a || **b).count();
+    both as f64 / either as f64
+}
