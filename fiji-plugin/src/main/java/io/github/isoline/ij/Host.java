@@ -42,6 +42,14 @@ final class Host {
         IJ.showStatus(command + ": cancelled");
     }
 
+    /** The user pressed Escape, and got what there was: a macro ends all the same. */
+    static void stopped(String command) {
+        IJ.resetEscape();
+        if (isUnattended()) {
+            abortMacro(command + ": stopped; the outputs are those of the state it had reached");
+        }
+    }
+
     /** ImageJ gives this name to a thread on which IJ.run() works, and knows macros by it. */
     private static boolean isMacroThread() {
         return Thread.currentThread().getName().startsWith("Run$_");

@@ -144,11 +144,15 @@ final class SegmentRois {
 
     /** "seg-0012", "seg-0012 s3" in a stack: short, since the ROI Manager's list is narrow. */
     private String name(int number, int digits, int index) {
-        String name = "seg-" + IJ.pad(number + 1, digits);
-        if (hyperstack) {
+        return "seg-" + IJ.pad(number + 1, digits) + where(image, index);
+    }
+
+    /** The end of a name that says where a selection lies: " s3", " c1z2t1"; "" in an image. */
+    static String where(ImagePlus image, int index) {
+        if (ResultImage.isHyperStack(image)) {
             int[] position = image.convertIndexToPosition(index);
-            return name + " c" + position[0] + "z" + position[1] + "t" + position[2];
+            return " c" + position[0] + "z" + position[1] + "t" + position[2];
         }
-        return image.getStackSize() > 1 ? name + " s" + index : name;
+        return image.getStackSize() > 1 ? " s" + index : "";
     }
 }

@@ -69,7 +69,11 @@ abstract class StackCommand implements PlugIn {
         job.deliver();
         result = made;
         IJ.showProgress(1.0);
-        show(tell(job));
+        show(result, tell(job));
+        if (job.isStopped()) {
+            // A macro that was told to stop must not go on to the next image.
+            Host.stopped(command);
+        }
     }
 
     /** Says in the log what must be known, and returns a line for the status bar. */
@@ -89,14 +93,19 @@ abstract class StackCommand implements PlugIn {
         return done;
     }
 
-    private void show(String status) {
-        if (result == null) {
+    /**
+     * Shows a new image, where there is a window for it.
+     *
+     * @param made may be null
+     */
+    static void show(ImagePlus made, String status) {
+        if (made == null) {
             IJ.showStatus(status);
         } else if (GraphicsEnvironment.isHeadless() && !IJ.isMacro()) {
             // There is no window to show it in: it becomes the current image.
-            WindowManager.setTempCurrentImage(result);
+            WindowManager.setTempCurrentImage(made);
         } else {
-            result.show(status);
+            made.show(status);
         }
     }
 }

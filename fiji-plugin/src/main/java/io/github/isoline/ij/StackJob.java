@@ -21,6 +21,9 @@ abstract class StackJob {
      */
     static final long DEFAULT_CALL_BYTES = 512L << 20;
 
+    /** ImageJ stores signed 16-bit values with this offset. */
+    private static final int SIGNED_16_OFFSET = 32768;
+
     final ImagePlus image;
     final HyperStackSelection planes;
     private final String device;
@@ -56,8 +59,13 @@ abstract class StackJob {
         return type();
     }
 
+    /** Bytes per pixel beside input and output that a call takes outside Java. */
+    int workingBytes() {
+        return 0;
+    }
+
     /** What the library is given of a plane: its own pixels. */
-    Object input(int index) throws BadInput {
+    Object input(int index) throws BadInput, IsolineException {
         return pixels(index);
     }
 
@@ -68,7 +76,7 @@ abstract class StackJob {
      */
     abstract Report call(
             Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
-            throws IsolineException;
+            throws BadInput, IsolineException;
 
     /**
      * Takes one slice of the output.
@@ -87,6 +95,11 @@ abstract class StackJob {
     /** A few words about what was found, "" for none. */
     String outcome() {
         return "";
+    }
+
+    /** True if the user stopped it and it made a result of what it had until then. */
+    boolean isStopped() {
+        return false;
     }
 
     /** A sentence for the log about what is not as it was asked for; null if all is. */
@@ -162,7 +175,7 @@ abstract class StackJob {
         int[] indices = planes.indices();
         int outputBytes = outputType() == null ? 0 : outputType().bytes();
         long pixels = (long) image.getWidth() * image.getHeight();
-        long sliceBytes = pixels * (inputType().bytes() + outputBytes);
+        long sliceBytes = pixels * (inputType().bytes() + outputBytes + workingBytes());
         int most = (int) Math.max(1, Math.min(callBytes / sliceBytes, indices.length));
         List<int[]> parts = new ArrayList<>();
         for (int first = 0; first < indices.length; first += most) {
@@ -219,6 +232,18 @@ abstract class StackJob {
                             + " without \"virtual\".");
         }
         return pixels;
+    }
+
+    /**
+     * The threshold as a raw pixel value. ImageJ shows signed 16-bit pixels without their offset,
+     * so the user's number is without it; under any other calibration function it is the raw value.
+     */
+    static double rawThreshold(ImagePlus image, double threshold) {
+        return isSigned16(image) ? threshold + SIGNED_16_OFFSET : threshold;
+    }
+
+    static boolean isSigned16(ImagePlus image) {
+        return image.getType() == ImagePlus.GRAY16 && image.getCalibration().isSigned16Bit();
     }
 
     /** Refuses a volume of an image without z slices, with what to do about it. */

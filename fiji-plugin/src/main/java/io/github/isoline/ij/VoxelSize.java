@@ -1,0 +1,82 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.measure.Calibration;
+
+/** The size of an image's voxels in its unit of length, and what is doubtful about it. */
+final class VoxelSize {
+    final double x;
+    final double y;
+
+    /** Of slices by themselves it is of no matter. */
+    final double z;
+
+    /** "pixels" for an image without a scale. */
+    final String unit;
+
+    /** What a person should look at before the numbers are trusted; null if nothing. */
+    final String warning;
+
+    /**
+     * @param volume true if the distance between slices counts
+     */
+    VoxelSize(ImagePlus image, boolean volume) throws BadInput {
+        Calibration calibration = image.getCalibration();
+        x = calibration.pixelWidth;
+        y = calibration.pixelHeight;
+        if (!isSize(x) || !isSize(y)) {
+            throw new BadInput(
+                    "The pixels of \""
+                            + image.getTitle()
+                            + "\" have the size "
+                            + x
+                            + " x "
+                            + y
+                            + ". Set pixel width and height in Image > Properties.");
+        }
+        unit = calibration.scaled() ? calibration.getUnits() : "pixels";
+        boolean depth = isSize(calibration.pixelDepth);
+        z = depth ? calibration.pixelDepth : x;
+        warning = volume ? doubt(calibration, depth) : null;
+    }
+
+    private String doubt(Calibration calibration, boolean depth) {
+        String set = " Set it in Image > Properties.";
+        if (!depth) {
+            return "the voxel depth is "
+                    + calibration.pixelDepth
+                    + "; the pixel width, "
+                    + OptionText.text(x)
+                    + ", was taken for it."
+                    + set;
+        }
+        String xUnit = calibration.getXUnit();
+        String zUnit = calibration.getZUnit();
+        if (!xUnit.equals(calibration.getYUnit()) || !xUnit.equals(zUnit)) {
+            return "the units along x, y and z differ ("
+                    + xUnit
+                    + ", "
+                    + calibration.getYUnit()
+                    + ", "
+                    + zUnit
+                    + "); the numbers were taken as they are."
+                    + set;
+        }
+        if (calibration.scaled() && calibration.pixelDepth == 1 && x != 1) {
+            return "the voxel depth is 1 "
+                    + calibration.getUnit()
+                    + ", which is ImageJ's where none was set; is it right?"
+                    + set;
+        }
+        return null;
+    }
+
+    private static boolean isSize(double value) {
+        return value > 0 && value < Double.POSITIVE_INFINITY;
+    }
+
+    /** The smallest side. */
+    double smallest(boolean volume) {
+        return volume ? Math.min(Math.min(x, y), z) : Math.min(x, y);
+    }
+}
