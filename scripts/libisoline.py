@@ -1,19 +1,29 @@
-"""Edge drawing of libisoline.so from Python, by ctypes: what the scripts for pictures, oracles and peers need of it.
+"""libisoline.so from Python, by ctypes: what the scripts for pictures, oracles and peers need of it.
 
     library = Library("target/release")
     context = library.context("cpu")
     edges, segments = context.edge_drawing(image, profile="reference", gradient_threshold=20)
+    distance = context.distance(mask, spacing=(1, 1, 3))
+    surface = context.level_set(volume, start, spacing=(1, 1, 3), target=120, epsilon=30)
+    surface.step(500)
+    inside, phi, curve = surface.mask(), surface.phi(), surface.statistics()
+
+Arrays are packed, indexed [z, y, x] or [y, x]; spacing is that of x, y, z.
 """
 import contextlib
 import ctypes
 import pathlib
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_float, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_size_t, c_uint32, c_uint64,
+                    c_void_p)
 
 import numpy
 
 TYPES = {"uint8": 0, "uint16": 1, "float32": 2}
 PROFILES = {"paper": 0, "reference": 1}
 OPERATORS = {"sobel": 0, "prewitt": 1, "scharr": 2}
+FOREGROUNDS = {"above": 0, "below": 1}
+REGIONS = {"signed": 0, "outside": 1, "inside": 2}
+LEVEL_SET_VARIANTS = {"default": 0, "band": 1, "dense": 2, "scalar": 3}
 
 
 class Image(Structure):
@@ -27,6 +37,39 @@ class Params(Structure):
                 ("scan_interval", c_uint32), ("min_length", c_uint32), ("follow_turns", c_uint32),
                 ("variant", c_uint32), ("reserved", c_uint32), ("gradient_threshold", c_double),
                 ("anchor_threshold", c_double), ("range_min", c_double), ("range_max", c_double)]
+
+
+class DistanceParams(Structure):
+    _fields_ = [("struct_size", c_uint32), ("dimensions", c_uint32), ("foreground", c_uint32), ("region", c_uint32),
+                ("threshold", c_double)]
+
+
+class LevelSetParams(Structure):
+    _fields_ = [("struct_size", c_uint32), ("dimensions", c_uint32), ("variant", c_uint32),
+                ("reinitialise_every", c_uint32), ("check_interval", c_uint32), ("reserved", c_uint32),
+                ("target", c_double), ("epsilon", c_double), ("alpha", c_double), ("time_step", c_double),
+                ("cfl", c_double), ("change_tolerance", c_double), ("rms_tolerance", c_double),
+                ("iterations", c_uint64)]
+
+
+class LevelSetState(Structure):
+    _fields_ = [("struct_size", c_uint32), ("converged", c_uint32), ("check_interval", c_uint32),
+                ("reserved", c_uint32), ("iterations", c_uint64), ("inside", c_uint64), ("active_tiles", c_uint64),
+                ("tiles", c_uint64), ("target", c_double), ("epsilon", c_double), ("alpha", c_double),
+                ("time_step", c_double), ("time_step_limit", c_double)]
+
+
+class Report(Structure):
+    _fields_ = [("struct_size", c_uint32), ("device_kind", c_uint32), ("device_index", c_uint32),
+                ("converged", c_uint32), ("iterations", c_uint64), ("slices_done", c_uint64),
+                ("seconds_total", c_double), ("seconds_upload", c_double), ("seconds_compute", c_double),
+                ("seconds_download", c_double), ("residual", c_double), ("peak_device_bytes", c_uint64),
+                ("device_name", c_char * 128)]
+
+
+# What isoline_level_set_statistics writes.
+STATISTICS = numpy.dtype([("iteration", "u8"), ("inside", "u8"), ("changed", "u8"), ("near_front", "u8"),
+                          ("rms", "f8")])
 
 
 class SegmentArrays(Structure):
@@ -62,6 +105,7 @@ class Library:
         self.library.isoline_last_error.restype = c_char_p
         self.library.isoline_segments_free.argtypes = [c_void_p]
         self.library.isoline_context_free.argtypes = [c_void_p]
+        self.library.isoline_level_set_free.argtypes = [c_void_p]
 
     def call(self, name, *arguments):
         if getattr(self.library, f"isoline_{name}")(*arguments) != 0:
@@ -76,6 +120,14 @@ class Library:
         return Context(self, device)
 
 
+def assigned(params, values):
+    for name, value in values.items():
+        if name not in dict(params._fields_):
+            raise TypeError(f"no parameter '{name}'")
+        setattr(params, name, value)
+    return params
+
+
 class Context:
     def __init__(self, library, device):
         self.library, self.handle = library, c_void_p()
@@ -84,8 +136,9 @@ class Context:
     def __del__(self):
         self.library.library.isoline_context_free(self.handle)
 
-    def describe(self, array):
+    def describe(self, array, spacing=(1, 1, 1)):
         image = self.library.made(Image, "image")
+        image.spacing = tuple(spacing)
         image.type = TYPES[array.dtype.name]
         image.width, image.height = array.shape[-1], array.shape[-2]
         image.depth = array.shape[0] if array.ndim == 3 else 1
@@ -95,11 +148,7 @@ class Context:
     def params(self, profile="paper", operator="sobel", **others):
         params = self.library.made(Params, "edge_drawing_params")
         params.profile, params.edge_operator = PROFILES[profile], OPERATORS[operator]
-        for name, value in others.items():
-            if name not in dict(Params._fields_):
-                raise TypeError(f"no parameter '{name}'")
-            setattr(params, name, value)
-        return params
+        return assigned(params, others)
 
     @contextlib.contextmanager
     def drawn(self, image, edges, params):
@@ -148,3 +197,71 @@ class Context:
         self.library.call("edge_drawing_maps", self.handle, byref(described[0]), byref(self.params(**parameters)),
                           None, *(byref(output) for output in described[1:]), None)
         return outputs
+
+    def distance(self, mask, spacing=(1, 1, 1), foreground="above", region="signed", report=None, **others):
+        """The distance (float32) of a mask's pixels to its boundary; `report`: a Report of the library's to fill."""
+        mask = numpy.ascontiguousarray(mask)
+        output = numpy.empty(mask.shape, numpy.float32)
+        params = self.library.made(DistanceParams, "distance_params")
+        params.foreground, params.region = FOREGROUNDS[foreground], REGIONS[region]
+        described = self.describe(mask, spacing), self.describe(output)
+        self.library.call("distance", self.handle, byref(described[0]), byref(assigned(params, others)), None,
+                          byref(described[1]), report and byref(report))
+        return output
+
+    def level_set(self, image, start, spacing=(1, 1, 1), **parameters):
+        """A LevelSet on `image` from the boundary of the mask `start`; parameters as in LevelSet."""
+        return LevelSet(self, image, start, spacing, **parameters)
+
+
+class LevelSet:
+    """An evolving surface; the fields of LevelSetParams are its parameters, `variant` by name."""
+
+    def __init__(self, context, image, start, spacing=(1, 1, 1), variant="default", **others):
+        self.context, self.library, self.handle = context, context.library, c_void_p()
+        image, start = numpy.ascontiguousarray(image), numpy.ascontiguousarray(start)
+        self.shape = image.shape
+        params = self.library.made(LevelSetParams, "level_set_params")
+        params.variant = LEVEL_SET_VARIANTS[variant]
+        described = context.describe(image, spacing), context.describe(start)
+        self.library.call("level_set_new", context.handle, byref(described[0]), byref(described[1]),
+                          byref(assigned(params, others)), byref(self.handle))
+
+    def __del__(self):
+        self.library.library.isoline_level_set_free(self.handle)
+
+    def step(self, iterations):
+        """Evolves; returns the Report."""
+        report = self.library.made(Report, "report")
+        self.library.call("level_set_step", self.handle, c_size_t(iterations), None, byref(report))
+        return report
+
+    def read(self, what, kind):
+        output = numpy.empty(self.shape, kind)
+        self.library.call(f"level_set_read_{what}", self.handle, byref(self.context.describe(output)))
+        return output
+
+    def mask(self):
+        """255 inside, 0 elsewhere."""
+        return self.read("mask", numpy.uint8)
+
+    def phi(self):
+        """The level set function, negative inside."""
+        return self.read("phi", numpy.float32)
+
+    def write_phi(self, phi):
+        phi = numpy.ascontiguousarray(phi, numpy.float32)
+        self.library.call("level_set_write_phi", self.handle, byref(self.context.describe(phi)))
+
+    def state(self):
+        """The LevelSetState now."""
+        state = self.library.made(LevelSetState, "level_set_state")
+        self.library.call("level_set_info", self.handle, byref(state))
+        return state
+
+    def statistics(self, first=1):
+        """A structured array (STATISTICS): what each iteration from `first` on did."""
+        entries, written = numpy.empty(self.state().iterations, STATISTICS), c_size_t()
+        self.library.call("level_set_statistics", self.handle, c_uint64(first), c_size_t(len(entries)),
+                          c_void_p(entries.ctypes.data), byref(written))
+        return entries[:written.value]
