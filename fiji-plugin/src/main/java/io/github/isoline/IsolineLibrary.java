@@ -62,6 +62,16 @@ final class IsolineLibrary {
             PointerByReference segments,
             ReportStruct report);
 
+    static native int isoline_distance_params_init(DistanceParamsStruct out, long structSize);
+
+    static native int isoline_distance(
+            Pointer context,
+            ImageStruct mask,
+            DistanceParamsStruct params,
+            ProgressStruct progress,
+            ImageStruct output,
+            ReportStruct report);
+
     static native int isoline_segment_arrays_init(SegmentArraysStruct out, long structSize);
 
     static native int isoline_segments_all(Pointer segments, SegmentArraysStruct arrays);

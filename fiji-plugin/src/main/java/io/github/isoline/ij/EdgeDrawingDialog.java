@@ -4,12 +4,8 @@ import ij.ImagePlus;
 import ij.Prefs;
 import ij.gui.GenericDialog;
 import ij.gui.NonBlockingGenericDialog;
-import ij.plugin.frame.Recorder;
 import io.github.isoline.IsolineException;
 import java.awt.AWTEvent;
-import java.util.Collections;
-import java.util.IdentityHashMap;
-import java.util.Set;
 
 /**
  * The dialog of the edge drawing command, with a live preview. It does not block: slices can be
@@ -18,9 +14,6 @@ import java.util.Set;
 final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPreview.Listener {
     private static final String PREVIEW_PREFS = "isoline.edge_drawing.preview";
     private static final int COLUMNS = 8;
-
-    /** Images with an open dialog: two previews on one image would take each other's overlay. */
-    private static final Set<ImagePlus> ASKED = Collections.newSetFromMap(new IdentityHashMap<>());
 
     private final boolean float32;
     private EdgeDrawingSettings settings;
@@ -39,22 +32,7 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
 
     /** Shows the dialog; null if it was cancelled. */
     static EdgeDrawingSettings ask(ImagePlus image) throws BadInput, IsolineException {
-        synchronized (ASKED) {
-            // The dialog does not block: nothing else keeps a person from opening another.
-            if (!ASKED.add(image)) {
-                throw new BadInput(
-                        "The dialog for \""
-                                + image.getTitle()
-                                + "\" is open already. Close it before you open another.");
-            }
-        }
-        try {
-            return askOnce(image);
-        } finally {
-            synchronized (ASKED) {
-                ASKED.remove(image);
-            }
-        }
+        return alone(image, () -> askOnce(image));
     }
 
     private static EdgeDrawingSettings askOnce(ImagePlus image) throws IsolineException {
@@ -72,7 +50,7 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
         }
         asker.settings.savePrefs();
         Prefs.set(PREVIEW_PREFS, asker.drawPreview);
-        record(asker.settings);
+        asker.settings.options().record(EdgeDrawingPlugin.COMMAND);
         return asker.settings;
     }
 
@@ -147,25 +125,6 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
         if (settings.computationComplaint() == null) {
             previewStatus = drawPreview ? "computing..." : "";
             preview.request(settings, drawPreview);
-        }
-    }
-
-    /**
-     * Records anew what the dialog has recorded already: other commands may have run while it was
-     * open, and the recorder knows only the last.
-     */
-    private static void record(EdgeDrawingSettings settings) {
-        if (!Recorder.record) {
-            return;
-        }
-        Recorder.setCommand(EdgeDrawingPlugin.COMMAND + "...");
-        for (String option : settings.toString().split(" ")) {
-            int equals = option.indexOf('=');
-            if (equals < 0) {
-                Recorder.recordOption(option);
-            } else {
-                Recorder.recordOption(option.substring(0, equals), option.substring(equals + 1));
-            }
         }
     }
 

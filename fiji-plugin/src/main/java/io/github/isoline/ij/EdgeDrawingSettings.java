@@ -281,9 +281,9 @@ final class EdgeDrawingSettings {
                     + " must be less than "
                     + RANGE_MAX
                     + " (both 0: the image's own), got "
-                    + text(rangeMin)
+                    + OptionText.text(rangeMin)
                     + " and "
-                    + text(rangeMax)
+                    + OptionText.text(rangeMax)
                     + ".";
         }
         return null;
@@ -311,7 +311,7 @@ final class EdgeDrawingSettings {
     }
 
     private static String got(double value) {
-        return ", got " + text(value) + ".";
+        return ", got " + OptionText.text(value) + ".";
     }
 
     /** The operation with these settings; range and automatic threshold are still the library's. */
@@ -335,37 +335,42 @@ final class EdgeDrawingSettings {
     }
 
     /** The macro options that repeat this run. */
-    @Override
-    public String toString() {
-        StringBuilder text = new StringBuilder();
-        text.append(String.format("device=%s profile=%s operator=%s", device, profile, operator));
-        text.append(" gradient_threshold=")
-                .append(gradientThreshold.trim().toLowerCase(Locale.ROOT));
-        text.append(" anchor_threshold=").append(text(anchorThreshold));
-        text.append(" scan_interval=").append(text(scanInterval));
-        text.append(" min_length=").append(text(minLength));
-        text.append(followTurns ? " follow_turns" : "");
+    OptionText options() {
+        OptionText options =
+                new OptionText()
+                        .with(DEVICE, device)
+                        .with(PROFILE, profile)
+                        .with(OPERATOR, operator)
+                        .with(GRADIENT_THRESHOLD, gradientThreshold.trim().toLowerCase(Locale.ROOT))
+                        .with(ANCHOR_THRESHOLD, anchorThreshold)
+                        .with(SCAN_INTERVAL, scanInterval)
+                        .with(MIN_LENGTH, minLength)
+                        .with(FOLLOW_TURNS, followTurns);
         if (hasRange()) {
-            text.append(" range_min=").append(text(rangeMin));
-            text.append(" range_max=").append(text(rangeMax));
+            options.with(RANGE_MIN, rangeMin).with(RANGE_MAX, rangeMax);
         }
-        text.append(" stack=").append(stack).append(axes);
-        text.append(edgeMap ? " edge_map" : "");
-        text.append(roiManager ? " roi_manager" : "");
-        text.append(overlay ? " overlay" : "");
-        text.append(resultsTable ? " results_table" : "");
+        options.with(STACK, stack)
+                .with(AxisChoice.ALL_CHANNELS, axes.allChannels)
+                .with(AxisChoice.ALL_FRAMES, axes.allFrames)
+                .with(EDGE_MAP, edgeMap)
+                .with(ROI_MANAGER, roiManager)
+                .with(OVERLAY, overlay)
+                .with(RESULTS_TABLE, resultsTable);
         if (wantsRois()) {
-            text.append(" roi_shape=").append(roiShape);
-            text.append(isPolyline() ? " tolerance=" + text(tolerance) : "");
-            text.append(" most_rois=").append(text(mostRois));
+            options.with(ROI_SHAPE, roiShape);
+            if (isPolyline()) {
+                options.with(TOLERANCE, tolerance);
+            }
+            options.with(MOST_ROIS, mostRois);
         }
-        text.append(roiFile.isEmpty() ? "" : " roi_file=[" + roiFile + "]");
-        return text.toString();
+        if (!roiFile.isEmpty()) {
+            options.with(ROI_FILE, roiFile);
+        }
+        return options;
     }
 
-    /** As short as it can be without losing anything: 10 and not 10.0. */
-    private static String text(double value) {
-        boolean whole = value == Math.rint(value) && Math.abs(value) < Integer.MAX_VALUE;
-        return whole ? Long.toString((long) value) : Double.toString(value);
+    @Override
+    public String toString() {
+        return options().toString();
     }
 }

@@ -47,7 +47,7 @@ final class EdgeStrengthDialog extends OperationDialog {
         addNumber(
                 "Threshold",
                 s.threshold,
-                EdgeStrengthJob.isSigned16(image) ? "signed pixel value" : "raw pixel value");
+                StackJob.isSigned16(image) ? "signed pixel value" : "raw pixel value");
         dialog.addChoice(
                 "Start from",
                 new String[] {EdgeStrengthSettings.MASK, EdgeStrengthSettings.IMAGE},

@@ -10,9 +10,6 @@ import io.github.isoline.Report;
 
 /** From an ImagePlus to its edge strength. */
 final class EdgeStrengthJob extends StackJob {
-    /** ImageJ stores signed 16-bit values with this offset. */
-    private static final int SIGNED_16_OFFSET = 32768;
-
     private final EdgeStrengthSettings settings;
     private EdgeStrength operation;
     private float[][] result;
@@ -82,18 +79,6 @@ final class EdgeStrengthJob extends StackJob {
                 + " cycles (residual "
                 + report().residual()
                 + "); the result is less exact than asked. Raise the tolerance.";
-    }
-
-    /**
-     * The threshold as a raw pixel value. ImageJ shows signed 16-bit pixels without their offset,
-     * so the user's number is without it; under any other calibration function it is the raw value.
-     */
-    static double rawThreshold(ImagePlus image, double threshold) {
-        return isSigned16(image) ? threshold + SIGNED_16_OFFSET : threshold;
-    }
-
-    static boolean isSigned16(ImagePlus image) {
-        return image.getType() == ImagePlus.GRAY16 && image.getCalibration().isSigned16Bit();
     }
 
     @Override

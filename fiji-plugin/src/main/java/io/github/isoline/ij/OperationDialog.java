@@ -8,8 +8,11 @@ import ij.gui.MultiLineLabel;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
 import io.github.isoline.NativeLoader;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 
 /**
  * What the dialogs of the operations share: the device, number fields, and a hint that says what
@@ -19,6 +22,9 @@ abstract class OperationDialog implements DialogListener {
     private static final int COLUMNS = 8;
     private static final int MOST_DECIMALS = 9;
     private static final double SMALL = 0.01;
+
+    /** Images with an open dialog: two previews on one image would take each other's overlay. */
+    private static final Set<ImagePlus> ASKED = Collections.newSetFromMap(new IdentityHashMap<>());
 
     final ImagePlus image;
     final boolean stack;
@@ -31,6 +37,32 @@ abstract class OperationDialog implements DialogListener {
         this.dialog = dialog;
         stack = image.getStackSize() > 1;
         devices = DeviceInfo.list();
+    }
+
+    /** What a dialog finds out. */
+    @FunctionalInterface
+    interface Question<S> {
+        S ask() throws BadInput, IsolineException;
+    }
+
+    /** Asks while no other dialog with a preview is open for the image. */
+    static <S> S alone(ImagePlus image, Question<S> question) throws BadInput, IsolineException {
+        synchronized (ASKED) {
+            // Such a dialog does not block: nothing else keeps a person from opening another.
+            if (!ASKED.add(image)) {
+                throw new BadInput(
+                        "A dialog for \""
+                                + image.getTitle()
+                                + "\" is open already. Close it before you open another.");
+            }
+        }
+        try {
+            return question.ask();
+        } finally {
+            synchronized (ASKED) {
+                ASKED.remove(image);
+            }
+        }
     }
 
     /** The text of the hint. */

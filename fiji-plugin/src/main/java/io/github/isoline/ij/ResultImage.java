@@ -106,7 +106,7 @@ final class ResultImage {
         moved.clear();
         for (Roi roi : overlay.toArray()) {
             int[] position = planes.moved(position(planes, roi));
-            if (position != null) {
+            if (position != null && !GuestOverlay.isGuest(roi)) {
                 Roi copy = (Roi) roi.clone();
                 setPosition(copy, result, position);
                 moved.add(copy);

@@ -1,0 +1,235 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import io.github.isoline.Context;
+import io.github.isoline.Distance;
+import io.github.isoline.IsolineException;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Progress;
+import io.github.isoline.Report;
+import java.util.ArrayList;
+import java.util.List;
+
+/** From an ImagePlus to the signed distance from the boundary of what is inside. */
+final class DistanceJob extends StackJob {
+    private final DistanceSettings settings;
+    private VoxelSize size;
+    private InsideTest inside;
+    private Distance operation;
+    private byte[] mask;
+    private float[][] result;
+
+    /** How many pixels of each plane are inside. */
+    private int[] insideCounts;
+
+    private double low = Double.POSITIVE_INFINITY;
+    private double high = Double.NEGATIVE_INFINITY;
+
+    DistanceJob(ImagePlus image, DistanceSettings settings) {
+        this(image, settings, DEFAULT_CALL_BYTES);
+    }
+
+    /** With a memory bound of its own, so that tests need no huge images. */
+    DistanceJob(ImagePlus image, DistanceSettings settings, long callBytes) {
+        super(settings.planes(image), settings.device, callBytes);
+        this.settings = settings;
+    }
+
+    /** Refuses what cannot be computed, with what to do about it. */
+    static void check(ImagePlus image, DistanceSettings settings) throws BadInput {
+        checkOneChannel(image, "The signed distance");
+        new VoxelSize(image, settings.isVolume());
+        if (settings.isVolume()) {
+            checkVolume(image);
+        }
+    }
+
+    @Override
+    void begin() throws BadInput, IsolineException {
+        check(image, settings);
+        size = new VoxelSize(image, isVolume());
+        inside = insideTest();
+        operation = settings.toOperation();
+        mask = new byte[image.getWidth() * image.getHeight()];
+        insideCounts = new int[planes.size()];
+        // All of it now: a lack of memory is better found before the work than after it.
+        result = new float[planes.size()][mask.length];
+    }
+
+    private InsideTest insideTest() throws BadInput, IsolineException {
+        if (!settings.usesThreshold() || !settings.isAutomatic()) {
+            return insideTest(image, settings, null);
+        }
+        TwoValues values = new TwoValues();
+        for (int index : planes.indices()) {
+            checkEscape();
+            values.add(TwoValues.of(pixels(index)));
+            if (values.isMore()) {
+                break;
+            }
+        }
+        return insideTest(image, settings, values);
+    }
+
+    /**
+     * The test that the settings ask for.
+     *
+     * @param values of the planes, where the threshold is automatic
+     */
+    static InsideTest insideTest(ImagePlus image, DistanceSettings settings, TwoValues values)
+            throws BadInput {
+        if (DistanceSettings.SELECTION.equals(settings.inside)) {
+            return InsideTest.bySelection(image);
+        }
+        if (DistanceSettings.THRESHOLDED.equals(settings.inside)) {
+            return InsideTest.byShownThreshold(image);
+        }
+        boolean bright = DistanceSettings.BRIGHT.equals(settings.inside);
+        if (!settings.isAutomatic()) {
+            return InsideTest.byValue(image, bright, rawThreshold(image, settings.threshold()));
+        }
+        if (values.isMore()) {
+            throw new BadInput(
+                    "\""
+                            + image.getTitle()
+                            + "\" has more than two values, so there is no automatic threshold."
+                            + " Give one (threshold=VALUE, a pixel value), or set one with Image >"
+                            + " Adjust > Threshold and choose \""
+                            + DistanceSettings.THRESHOLDED
+                            + "\".");
+        }
+        return InsideTest.byValue(image, bright, values.between());
+    }
+
+    private static void checkEscape() throws IsolineException {
+        if (IJ.escapePressed()) {
+            throw IsolineException.cancelled();
+        }
+    }
+
+    @Override
+    boolean isVolume() {
+        return settings.isVolume();
+    }
+
+    @Override
+    PixelBuffer.Type inputType() {
+        return PixelBuffer.Type.U8;
+    }
+
+    @Override
+    Object input(int index) throws BadInput, IsolineException {
+        checkEscape();
+        Object pixels = inside.isSelection() ? null : pixels(index);
+        insideCounts[planes.place(index)] = inside.mark(pixels, mask);
+        return mask;
+    }
+
+    @Override
+    PixelBuffer.Type outputType() {
+        return PixelBuffer.Type.F32;
+    }
+
+    @Override
+    Report call(
+            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+            throws IsolineException {
+        input.setSpacing(size.x, size.y, size.z);
+        return operation.run(context, input, output, part.length, progress);
+    }
+
+    @Override
+    void take(PixelBuffer output, int slot, int place) {
+        float[] pixels = result[place];
+        output.read(slot, pixels);
+        for (float value : pixels) {
+            if (!Float.isInfinite(value)) {
+                low = Math.min(low, value);
+                high = Math.max(high, value);
+            }
+        }
+    }
+
+    @Override
+    ImagePlus end(Progress progress) {
+        ImagePlus made =
+                ResultImage.inColours(
+                        planes,
+                        result,
+                        settings.quantity() + " (" + size.unit + ") of " + image.getTitle(),
+                        size.unit,
+                        DistanceColours.of(settings.region, low, high));
+        made.setProperty(
+                "Info",
+                info("Isoline distance: " + settings + "\nIsoline distance unit: " + size.unit));
+        return made;
+    }
+
+    /** What has no boundary has no distance: says where, and why. */
+    @Override
+    String warning() {
+        int[] empty = new int[2];
+        int[] full = new int[2];
+        int all = 0;
+        for (int[] part : isVolume() ? planes.volumes() : singles()) {
+            long inside = 0;
+            for (int index : part) {
+                inside += insideCounts[planes.place(index)];
+            }
+            count(empty, part, inside == 0);
+            count(full, part, inside == (long) part.length * mask.length);
+            all++;
+        }
+        boolean[] infinite = {
+            !DistanceSettings.INSIDE_ONLY.equals(settings.region),
+            !DistanceSettings.OUTSIDE_ONLY.equals(settings.region)
+        };
+        String said =
+                said(empty, all, "inside", infinite[0]) + said(full, all, "outside", infinite[1]);
+        if (!said.isEmpty()) {
+            said += "Look at \"inside\" and \"threshold\" if that is not meant. ";
+        }
+        said += size.warning == null ? "" : size.warning;
+        return said.isEmpty() ? null : said.trim();
+    }
+
+    private String said(int[] counted, int all, String missing, boolean infinite) {
+        if (counted[0] == 0) {
+            return "";
+        }
+        String what = isVolume() ? "volume" : planes.size() > 1 ? "slice" : "image";
+        String where =
+                all == 1
+                        ? "the " + what + " has"
+                        : counted[0]
+                                + " of "
+                                + all
+                                + " "
+                                + what
+                                + "s (the first at "
+                                + counted[1]
+                                + ") "
+                                + (counted[0] == 1 ? "has" : "have");
+        return where
+                + " no pixel "
+                + missing
+                + " and so no boundary: all distances are "
+                + (infinite ? "infinite. " : "0. ");
+    }
+
+    private List<int[]> singles() {
+        List<int[]> singles = new ArrayList<>();
+        for (int index : planes.indices()) {
+            singles.add(new int[] {index});
+        }
+        return singles;
+    }
+
+    /** Counts in the first number, and keeps the first index in the second. */
+    private static void count(int[] counted, int[] part, boolean yes) {
+        if (yes && counted[0]++ == 0) {
+            counted[1] = part[0];
+        }
+    }
+}

@@ -1,0 +1,27 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import io.github.isoline.IsolineException;
+
+/** Plugins > Isoline > Signed Distance... */
+public final class DistancePlugin extends StackCommand {
+    static final String COMMAND = "Signed Distance";
+
+    /** Called by ImageJ. */
+    public DistancePlugin() {
+        super(COMMAND);
+    }
+
+    @Override
+    StackJob fromMacro(ImagePlus image, String options) throws BadInput {
+        return new DistanceJob(image, DistanceSettings.fromMacro(options));
+    }
+
+    @Override
+    StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException {
+        // Said before the dialog, so that nobody fills it in for nothing.
+        DistanceJob.check(image, new DistanceSettings());
+        DistanceSettings settings = DistanceDialog.ask(image);
+        return settings == null ? null : new DistanceJob(image, settings);
+    }
+}

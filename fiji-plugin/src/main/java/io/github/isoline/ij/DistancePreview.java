@@ -1,0 +1,199 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.gui.ImageRoi;
+import ij.gui.Roi;
+import ij.gui.RoiListener;
+import ij.process.LUT;
+import io.github.isoline.Context;
+import io.github.isoline.Distance;
+import io.github.isoline.IsolineException;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Report;
+import java.awt.image.BufferedImage;
+import java.awt.image.DataBufferByte;
+import java.awt.image.Raster;
+import java.awt.image.WritableRaster;
+import java.util.Locale;
+
+/** Shows the current slice's distances over it, half transparent. */
+final class DistancePreview extends LivePreview<DistanceSettings> implements RoiListener {
+    private static final double OPACITY = 0.55;
+    private static final double PERCENT = 100;
+    private static final int LAST_COLOUR = 255;
+
+    /** Of each slice, null where it is not known; of the worker alone but for being forgotten. */
+    private final TwoValues[] values;
+
+    // Of the worker alone:
+    private final byte[] mask;
+    private Context context;
+    private PixelBuffer input;
+    private PixelBuffer output;
+
+    DistancePreview(ImagePlus image, Listener listener) {
+        super(image, listener);
+        values = new TwoValues[image.getStackSize()];
+        mask = new byte[image.getWidth() * image.getHeight()];
+        Roi.addRoiListener(this);
+    }
+
+    @Override
+    void release() {
+        Roi.removeRoiListener(this);
+        for (PixelBuffer buffer : new PixelBuffer[] {input, output}) {
+            if (buffer != null) {
+                buffer.close();
+            }
+        }
+        try {
+            if (context != null) {
+                // The device's memory belongs to other programs from here on.
+                context.trim();
+            }
+        } catch (IsolineException e) {
+            IJ.log(DistancePlugin.COMMAND + ": " + e.getMessage());
+        }
+    }
+
+    /** Another selection is another mask. */
+    @Override
+    public void roiModified(ImagePlus which, int what) {
+        if (which == image) {
+            requestAgain();
+        }
+    }
+
+    @Override
+    String compute(DistanceSettings settings, boolean draw) throws BadInput, IsolineException {
+        TwoValues found = null;
+        if (settings.usesThreshold() && settings.isAutomatic()) {
+            found = values(settings.planes(image).indices());
+            if (found == null) {
+                return null;
+            }
+        }
+        InsideTest test;
+        int slice = image.getCurrentSlice();
+        try {
+            test = DistanceJob.insideTest(image, settings, found);
+        } catch (BadInput e) {
+            hide();
+            throw e;
+        }
+        int inside = test.mark(test.isSelection() ? null : StackJob.pixels(image, slice), mask);
+        String status =
+                String.format(Locale.ROOT, "%.3g %% inside", PERCENT * inside / mask.length);
+        if (!draw) {
+            hide();
+            return status + "; not drawn";
+        }
+        if (inside == 0 || inside == mask.length) {
+            hide();
+            return status + (image.getStackSize() > 1 ? " in this slice" : "") + ": no boundary";
+        }
+        Report report = run(settings);
+        float[] distances = new float[mask.length];
+        output.read(0, distances);
+        BufferedImage picture = picture(settings, distances);
+        show(
+                () -> {
+                    ImageRoi roi = new ImageRoi(0, 0, picture);
+                    roi.setOpacity(OPACITY);
+                    roi.setName("Isoline preview");
+                    int[] position = HyperStackSelection.everything(image).position(slice);
+                    ResultImage.setPosition(roi, image, position);
+                    return new Roi[] {roi};
+                });
+        status +=
+                String.format(
+                        Locale.ROOT, ", %.1f ms on %s", report.seconds() * 1000, report.device());
+        return settings.isVolume()
+                ? status + "; of this slice by itself: in the volume distances are the same or less"
+                : status;
+    }
+
+    private Report run(DistanceSettings settings) throws BadInput, IsolineException {
+        if (input == null) {
+            int width = image.getWidth();
+            int height = image.getHeight();
+            input = new PixelBuffer(PixelBuffer.Type.U8, width, height, 1);
+            output = new PixelBuffer(PixelBuffer.Type.F32, width, height, 1);
+        }
+        VoxelSize size = new VoxelSize(image, false);
+        input.setSpacing(size.x, size.y, size.z);
+        input.write(0, mask);
+        Distance operation = settings.toOperation();
+        operation.dimensions = 2;
+        try {
+            context = Contexts.of(settings.device);
+            return operation.run(context, input, output, 1, (fraction, stage) -> !isOutdated());
+        } catch (IsolineException e) {
+            if (e.isDeviceFailure()) {
+                Contexts.discard(settings.device);
+                context = null;
+            }
+            throw e;
+        }
+    }
+
+    private BufferedImage picture(DistanceSettings settings, float[] distances) {
+        float low = Float.POSITIVE_INFINITY;
+        float high = Float.NEGATIVE_INFINITY;
+        for (float distance : distances) {
+            low = Math.min(low, distance);
+            high = Math.max(high, distance);
+        }
+        LUT lut = DistanceColours.of(settings.region, low, high);
+        double scale = LAST_COLOUR / (lut.max - lut.min);
+        byte[] colours = new byte[distances.length];
+        for (int i = 0; i < colours.length; i++) {
+            double colour = Math.rint((distances[i] - lut.min) * scale);
+            colours[i] = (byte) (int) Math.max(0, Math.min(LAST_COLOUR, colour));
+        }
+        int width = image.getWidth();
+        WritableRaster raster =
+                Raster.createInterleavedRaster(
+                        new DataBufferByte(colours, colours.length),
+                        width,
+                        image.getHeight(),
+                        width,
+                        1,
+                        new int[] {0},
+                        null);
+        return new BufferedImage(lut, raster, false, null);
+    }
+
+    /** The values of some slices; null if a newer wish came meanwhile. */
+    private TwoValues values(int[] indices) throws BadInput {
+        TwoValues all = new TwoValues();
+        for (int index : indices) {
+            TwoValues one;
+            synchronized (this) {
+                one = values[index - 1];
+            }
+            if (one == null) {
+                if (isOutdated()) {
+                    return null;
+                }
+                one = TwoValues.of(StackJob.pixels(image, index));
+                synchronized (this) {
+                    values[index - 1] = one;
+                }
+            }
+            all.add(one);
+            if (all.isMore()) {
+                break;
+            }
+        }
+        return all;
+    }
+
+    @Override
+    synchronized void slicesChanged(int slice) {
+        if (slice <= values.length) {
+            values[slice - 1] = null;
+        }
+    }
+}

@@ -1,0 +1,131 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.process.ImageProcessor;
+import java.awt.Rectangle;
+
+/** Tells which pixels of an image are inside, as the signed distance's settings ask. */
+final class InsideTest {
+    /** Inside is low < value <= high, or what is not, NaN apart; of no meaning for a selection. */
+    private final double low;
+
+    private final double high;
+    private final boolean inverse;
+
+    /** The selection, as large as the image; null where values decide. */
+    private final byte[] selection;
+
+    private InsideTest(double low, double high, boolean inverse, byte[] selection) {
+        this.low = low;
+        this.high = high;
+        this.inverse = inverse;
+        this.selection = selection;
+    }
+
+    /**
+     * By the values of pixels, against a threshold.
+     *
+     * @param bright true for the pixels that are seen brighter, false for the others
+     * @param threshold raw pixel value; values equal to it belong to the lower ones
+     */
+    static InsideTest byValue(ImagePlus image, boolean bright, double threshold) {
+        // An inverting LUT shows the high values dark.
+        boolean above = bright != image.isInvertedLut();
+        return new InsideTest(threshold, Double.POSITIVE_INFINITY, !above, null);
+    }
+
+    /** By the threshold that the image shows, from Image > Adjust > Threshold. */
+    static InsideTest byShownThreshold(ImagePlus image) throws BadInput {
+        ImageProcessor processor = image.getProcessor();
+        double min = processor.getMinThreshold();
+        if (min == ImageProcessor.NO_THRESHOLD) {
+            throw new BadInput(
+                    "\""
+                            + image.getTitle()
+                            + "\" shows no threshold. Set one with Image > Adjust > Threshold, or"
+                            + " choose another \""
+                            + DistanceSettings.INSIDE
+                            + "\" than \""
+                            + DistanceSettings.THRESHOLDED
+                            + "\".");
+        }
+        double justBelow = Math.nextDown(min);
+        return new InsideTest(justBelow, processor.getMaxThreshold(), false, null);
+    }
+
+    /** By the selection, the same one in every slice. */
+    static InsideTest bySelection(ImagePlus image) throws BadInput {
+        Roi roi = image.getRoi();
+        if (roi == null || !roi.isArea()) {
+            throw new BadInput(
+                    "\""
+                            + image.getTitle()
+                            + "\" has no selection of an area"
+                            + (roi == null ? "" : ", but a " + roi.getTypeAsString())
+                            + ". Draw one, or choose another \""
+                            + DistanceSettings.INSIDE
+                            + "\" than \""
+                            + DistanceSettings.SELECTION
+                            + "\".");
+        }
+        return new InsideTest(0, 0, false, mask(roi, image.getWidth(), image.getHeight()));
+    }
+
+    private static byte[] mask(Roi roi, int width, int height) {
+        byte[] mask = new byte[width * height];
+        Rectangle bounds = roi.getBounds();
+        ImageProcessor shape = roi.getMask();
+        Rectangle seen = bounds.intersection(new Rectangle(width, height));
+        for (int y = seen.y; y < seen.y + seen.height; y++) {
+            for (int x = seen.x; x < seen.x + seen.width; x++) {
+                if (shape == null || shape.get(x - bounds.x, y - bounds.y) != 0) {
+                    mask[y * width + x] = 1;
+                }
+            }
+        }
+        return mask;
+    }
+
+    /** True if the pixels' values do not matter. */
+    boolean isSelection() {
+        return selection != null;
+    }
+
+    /**
+     * Marks the pixels of a slice that are inside.
+     *
+     * @param pixels byte[] and short[] as unsigned, or float[]
+     * @param mask becomes 1 inside, 0 outside
+     * @return how many are inside
+     */
+    int mark(Object pixels, byte[] mask) {
+        if (selection != null) {
+            System.arraycopy(selection, 0, mask, 0, mask.length);
+        } else if (pixels instanceof byte[]) {
+            byte[] values = (byte[]) pixels;
+            for (int i = 0; i < mask.length; i++) {
+                mask[i] = mark(values[i] & 0xff);
+            }
+        } else if (pixels instanceof short[]) {
+            short[] values = (short[]) pixels;
+            for (int i = 0; i < mask.length; i++) {
+                mask[i] = mark(values[i] & 0xffff);
+            }
+        } else {
+            float[] values = (float[]) pixels;
+            for (int i = 0; i < mask.length; i++) {
+                mask[i] = Float.isNaN(values[i]) ? 0 : mark(values[i]);
+            }
+        }
+        int inside = 0;
+        for (byte pixel : mask) {
+            inside += pixel;
+        }
+        return inside;
+    }
+
+    private byte mark(double value) {
+        return (byte) ((value > low && value <= high) != inverse ? 1 : 0);
+    }
+}

@@ -1,0 +1,86 @@
+package io.github.isoline.ij;
+
+import java.util.Arrays;
+
+/** The values of an image that may have two at most; more of them are not counted. NaN is none. */
+final class TwoValues {
+    private static final int MOST = 2;
+    private static final int BYTE_VALUES = 256;
+
+    private final double[] values = new double[MOST];
+
+    /** {@link #MOST} + 1 stands for any higher number. */
+    private int count;
+
+    /** Takes in one slice: byte[] and short[] as unsigned, or float[]. */
+    static TwoValues of(Object pixels) {
+        TwoValues found = new TwoValues();
+        if (pixels instanceof byte[]) {
+            boolean[] seen = new boolean[BYTE_VALUES];
+            for (byte pixel : (byte[]) pixels) {
+                seen[pixel & 0xff] = true;
+            }
+            for (int value = 0; value < seen.length; value++) {
+                if (seen[value]) {
+                    found.take(value);
+                }
+            }
+        } else if (pixels instanceof short[]) {
+            short[] all = (short[]) pixels;
+            for (int i = 0; i < all.length && !found.isMore(); i++) {
+                found.take(all[i] & 0xffff);
+            }
+        } else {
+            float[] all = (float[]) pixels;
+            for (int i = 0; i < all.length && !found.isMore(); i++) {
+                found.take(all[i]);
+            }
+        }
+        return found;
+    }
+
+    /** Takes in what another slice has. */
+    void add(TwoValues other) {
+        for (int i = 0; i < Math.min(other.count, MOST); i++) {
+            take(other.values[i]);
+        }
+        if (other.isMore()) {
+            count = MOST + 1;
+        }
+    }
+
+    private void take(double value) {
+        if (Double.isNaN(value)) {
+            return;
+        }
+        for (int i = 0; i < Math.min(count, MOST); i++) {
+            if (values[i] == value) {
+                return;
+            }
+        }
+        if (count < MOST) {
+            values[count] = value;
+        }
+        count = Math.min(count + 1, MOST + 1);
+    }
+
+    /** True for three values and more. */
+    boolean isMore() {
+        return count > MOST;
+    }
+
+    /**
+     * A threshold between the two values; 0 for fewer: an image of zeros is all below, of ones or
+     * 255 all above.
+     */
+    double between() {
+        if (count < MOST) {
+            return 0;
+        }
+        double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        double middle = sorted[0] / 2 + sorted[1] / 2;
+        // Of neighbouring or infinite values the middle may not lie below the larger one.
+        return middle >= sorted[0] && middle < sorted[1] ? middle : sorted[0];
+    }
+}
