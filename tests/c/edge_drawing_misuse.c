@@ -1,6 +1,7 @@
 /* Edge drawing: every misuse refused, progress and cancelling, threads, memory. */
 #include "edges.h"
 #include "process.h"
+#include "watch.h"
 
 #include <pthread.h>
 
@@ -265,28 +266,6 @@ static void the_scalar_variant_is_for_the_cpu(const char *device) {
 }
 
 /* ---- cancel -------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    int calls, cancel_at, bad;
-    double last, cancelled;
-} watch;
-
-static int look(void *user, double fraction, const char *stage) {
-    watch *seen = (watch *)user;
-    seen->calls++;
-    seen->bad += !(fraction >= seen->last && fraction <= 1) || stage == NULL || stage[0] == '\0';
-    seen->last = fraction;
-    seen->cancelled = seconds_now();
-    return seen->cancel_at > 0 && seen->calls >= seen->cancel_at;
-}
-
-static isoline_progress watched_by(watch *seen) {
-    isoline_progress progress;
-    GOOD(isoline_progress_init(&progress, sizeof progress));
-    progress.callback = look;
-    progress.user = seen;
-    return progress;
-}
 
 static void progress_changes_nothing(const char *device) {
     for (uint32_t profile = 0; profile < 2; profile++) {

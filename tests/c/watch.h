@@ -1,0 +1,30 @@
+/* A progress callback that looks, and cancels at a call of the test's choice. */
+#ifndef ISOLINE_TESTS_WATCH_H
+#define ISOLINE_TESTS_WATCH_H
+
+#include "check.h"
+
+/* What it saw: how many calls, and how many with a fraction that fell or left 0..1, or without a stage. */
+typedef struct {
+    int calls, cancel_at, bad;
+    double last, cancelled;
+} watch;
+
+static inline int look(void *user, double fraction, const char *stage) {
+    watch *seen = (watch *)user;
+    seen->calls++;
+    seen->bad += !(fraction >= seen->last && fraction <= 1) || stage == NULL || stage[0] == '\0';
+    seen->last = fraction;
+    seen->cancelled = seconds_now();
+    return seen->cancel_at > 0 && seen->calls >= seen->cancel_at;
+}
+
+static inline isoline_progress watched_by(watch *seen) {
+    isoline_progress progress;
+    GOOD(isoline_progress_init(&progress, sizeof progress));
+    progress.callback = look;
+    progress.user = seen;
+    return progress;
+}
+
+#endif
