@@ -9,15 +9,20 @@
 //!
 //! so the surface grows where the intensity lies within T ± ε and is held back, and smoothed, by its curvature.
 
+mod course;
 mod cuda;
 mod on_cpu;
+mod plan;
 mod scalar;
 
 use crate::device::Context;
-use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image, ImageMut};
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
 use crate::report::Report;
+use course::Course;
+use plan::Plan;
+use std::time::Instant;
 
 /// The intensities that the surface grows into: `target` ± `epsilon`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,75 +135,202 @@ pub struct State {
 }
 
 /// An evolving surface. It copies the image, and keeps φ where it computes: on the context's device, or in main memory.
+///
+/// It holds a handle on its context, which may be dropped before it. Calls on one context take turns.
 #[derive(Debug)]
 pub struct LevelSet {
     context: Context,
+    plan: Plan,
+    course: Course,
+    solver: Solver,
+}
+
+/// Where φ is.
+#[derive(Debug)]
+enum Solver {
+    Cpu(on_cpu::Solver),
+    Cuda(cuda::Solver),
 }
 
 impl LevelSet {
     /// Starts from the boundary of `mask` (pixels > 0 are inside) on `input` (u8, u16 or f32; the same size).
     ///
-    /// # Errors
-    /// A parameter out of range, sizes that do not match, no memory, a device failure.
-    pub fn new(context: &Context, _input: Image<'_>, _mask: Image<'_>, _params: &Params) -> Result<Self> {
-        let _ = context;
-        Err(unbuilt())
-    }
-
-    /// Evolves by up to `iterations`; fewer where the stop rule is met ([`Report::converged`]).
+    /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all outside,
+    /// as ∓ the image's diagonal, and nothing ever moves there. Pixels that are not finite count as far out of the range
+    /// as the farthest pixel of the image.
     ///
     /// # Errors
-    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled): the last whole iteration is kept and can be read. A device
-    /// failure.
-    pub fn step(&mut self, _iterations: u64, _progress: Option<&mut Progress<'_>>) -> Result<Report> {
-        let _turn = self.context.begin()?;
-        Err(unbuilt())
+    /// A parameter out of range or a Δt above the stable limit, an automatic range with an empty mask, sizes that do not
+    /// match, no memory, a device failure.
+    pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
+        params.check()?;
+        check_shapes(input.shape(), input.shape())?;
+        if mask.shape() != input.shape() {
+            let ([width, height, depth], [mask_width, mask_height, mask_depth]) = (input.shape(), mask.shape());
+            return Err(Error::size(format!(
+                "the initial mask must have the size of the input, {width} x {height} x {depth}, but it is \
+                 {mask_width} x {mask_height} x {mask_depth}"
+            )));
+        }
+        let _turn = context.begin()?;
+        let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
+        let build = |plan: Plan, solver: Solver| {
+            log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
+            Self { context: context.clone(), course: Course::new(&plan), plan, solver }
+        };
+        if let Some(cuda) = context.cuda_for(cuda::bytes(params, &input))? {
+            let survey = if on_host {
+                context.pool().install(|| plan::survey(&input, &mask))
+            } else {
+                cuda::survey(context, cuda, &input, &mask)?
+            };
+            let plan = params.resolve(input.shape(), &survey)?;
+            match cuda::Solver::new(context, cuda, &plan, &input, &mask) {
+                Ok(solver) => return Ok(build(plan, Solver::Cuda(solver))),
+                Err(error) if context.may_fall_back(&error) && on_host => {
+                    log::warn!("computing on the CPU: {error}");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !on_host {
+            return Err(on_cpu::in_cuda_memory());
+        }
+        let survey = context.pool().install(|| plan::survey(&input, &mask));
+        let plan = params.resolve(input.shape(), &survey)?;
+        let solver = on_cpu::Solver::new(context, &plan, &input, &mask)?;
+        Ok(build(plan, Solver::Cpu(solver)))
+    }
+
+    /// Evolves by up to `iterations`; fewer where the stop rule is met ([`Report::converged`]). The check interval goes
+    /// on from call to call.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step goes on from it. A
+    /// device failure.
+    pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
+        let started = Instant::now();
+        let mut progress = progress;
+        let Self { context, plan, course, solver } = self;
+        let _turn = context.begin()?;
+        let before = course.iterations;
+        course.converged = false;
+        let mut report = match solver {
+            Solver::Cpu(solver) => {
+                let report = Report::new(&context.cpu_for_report());
+                solver.run(context, course, iterations, &mut progress)?;
+                Report { seconds_compute: started.elapsed().as_secs_f64(), ..report }
+            }
+            Solver::Cuda(solver) => {
+                let mut report = Report::new(context.device());
+                solver.run(context, course, iterations, &mut progress, &mut report)?;
+                report
+            }
+        };
+        report.iterations = course.iterations - before;
+        report.converged = course.converged;
+        report.slices_done = plan.shape[2] as u64;
+        report.seconds_total = started.elapsed().as_secs_f64();
+        log::debug!("level set: {} iterations in {:.4} s", report.iterations, report.seconds_total);
+        Ok(report)
     }
 
     /// Writes the mask: 255 where φ < 0, else 0 (u8).
     ///
     /// # Errors
     /// A size or type that does not match, a device failure.
-    pub fn read_mask(&self, _mask: ImageMut<'_>) -> Result<()> {
-        Err(unbuilt())
+    pub fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
+        self.check_size("mask", mask.shape())?;
+        check_type("mask", &mask, PixelType::U8)?;
+        let _turn = self.context.begin()?;
+        match (&self.solver, mask) {
+            (Solver::Cuda(solver), mask) => solver.read_mask(mask),
+            (Solver::Cpu(solver), ImageMut::U8(mask)) => {
+                self.context.pool().install(|| solver.read_mask(mask));
+                Ok(())
+            }
+            (Solver::Cpu(_), _) => Err(on_cpu::in_cuda_memory()),
+        }
     }
 
-    /// Writes φ (f32).
+    /// Writes φ (f32), in the unit of the spacing.
     ///
     /// # Errors
     /// As [`read_mask`](Self::read_mask).
-    pub fn read_phi(&self, _phi: ImageMut<'_>) -> Result<()> {
-        Err(unbuilt())
+    pub fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
+        self.check_size("output for phi", phi.shape())?;
+        check_type("output for phi", &phi, PixelType::F32)?;
+        let _turn = self.context.begin()?;
+        match (&self.solver, phi) {
+            (Solver::Cuda(solver), phi) => solver.read_phi(phi),
+            (Solver::Cpu(solver), ImageMut::F32(phi)) => {
+                self.context.pool().install(|| solver.read_phi(phi));
+                Ok(())
+            }
+            (Solver::Cpu(_), _) => Err(on_cpu::in_cuda_memory()),
+        }
     }
 
-    /// Replaces φ (f32, finite).
+    /// Replaces φ (f32, finite): to go on from what [`read_phi`](Self::read_phi) gave, here or in another level set of
+    /// the same size. The count of iterations goes on; the check interval begins anew.
     ///
     /// # Errors
-    /// As [`read_mask`](Self::read_mask); NaN or infinity.
-    pub fn write_phi(&mut self, _phi: Image<'_>) -> Result<()> {
-        Err(unbuilt())
+    /// As [`read_mask`](Self::read_mask); NaN or infinity, in which case φ is as it was.
+    pub fn write_phi(&mut self, phi: Image<'_>) -> Result<()> {
+        self.check_size("phi", phi.shape())?;
+        if phi.pixel_type() != PixelType::F32 {
+            return Err(Error::new(
+                ErrorKind::InvalidType,
+                format!("phi must be f32, but it is {}", phi.pixel_type().name()),
+            ));
+        }
+        let _turn = self.context.begin()?;
+        match (&mut self.solver, phi) {
+            (Solver::Cuda(solver), phi) => solver.write_phi(&phi)?,
+            (Solver::Cpu(solver), Image::F32(phi)) => self.context.pool().install(|| solver.write_phi(phi))?,
+            (Solver::Cpu(_), _) => return Err(on_cpu::in_cuda_memory()),
+        }
+        self.course.converged = false;
+        self.course.begin_interval();
+        Ok(())
     }
 
     /// What each iteration did; the last million are kept.
     pub fn statistics(&self) -> &[Statistics] {
-        &[]
+        self.course.kept()
     }
 
     /// Where it is at.
     pub fn state(&self) -> State {
+        let Self { plan, course, solver, .. } = self;
+        let (inside, active_tiles) = match solver {
+            Solver::Cpu(solver) => (solver.inside(), solver.active_tiles()),
+            Solver::Cuda(solver) => (solver.inside(), solver.active_tiles()),
+        };
         State {
-            iterations: 0,
-            time_step: 0.0,
-            time_step_limit: 0.0,
-            target: 0.0,
-            epsilon: 0.0,
-            alpha: 0.0,
-            check_interval: 0,
-            converged: false,
-            inside: 0,
-            active_tiles: 0,
-            tiles: 0,
+            iterations: course.iterations,
+            time_step: plan.time_step,
+            time_step_limit: plan.time_step_limit,
+            target: plan.range.target,
+            epsilon: plan.range.epsilon,
+            alpha: plan.alpha,
+            check_interval: plan.check_interval,
+            converged: course.converged,
+            inside,
+            active_tiles,
+            tiles: plan.tiles().into_iter().map(|n| n as u64).product(),
         }
+    }
+
+    fn check_size(&self, name: &str, [width, height, depth]: [usize; 3]) -> Result<()> {
+        let wanted = self.plan.shape;
+        if wanted == [width, height, depth] {
+            return Ok(());
+        }
+        Err(Error::size(format!(
+            "the {name} must have the size of the level set, {} x {} x {}, but it is {width} x {height} x {depth}",
+            wanted[0], wanted[1], wanted[2]
+        )))
     }
 }
 
@@ -215,12 +347,10 @@ pub fn run(
     progress: Option<&mut Progress<'_>>,
     output: ImageMut<'_>,
 ) -> Result<Report> {
+    check_shapes(input.shape(), output.shape())?;
+    check_type("output", &output, PixelType::U8)?;
     let mut surface = LevelSet::new(context, input, mask, params)?;
     let report = surface.step(iterations, progress)?;
     surface.read_mask(output)?;
     Ok(report)
-}
-
-fn unbuilt() -> Error {
-    Error::unsupported("the level set is not built yet")
 }
