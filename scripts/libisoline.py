@@ -198,16 +198,28 @@ class Context:
                           None, *(byref(output) for output in described[1:]), None)
         return outputs
 
-    def distance(self, mask, spacing=(1, 1, 1), foreground="above", region="signed", report=None, **others):
-        """The distance (float32) of a mask's pixels to its boundary; `report`: a Report of the library's to fill."""
+    def distance(self, mask, **parameters):
+        """The distance (float32) of a mask's pixels to its boundary; parameters as in distance_caller."""
         mask = numpy.ascontiguousarray(mask)
         output = numpy.empty(mask.shape, numpy.float32)
+        self.distance_caller(mask, output, **parameters)()
+        return output
+
+    def distance_caller(self, mask, output, spacing=(1, 1, 1), foreground="above", region="signed", report=None, **others):
+        """A function that makes one call on packed arrays; everything that Python costs is done before. `spacing`: of
+        x, y, z; `report`: a Report of the library's to fill; others: fields of the parameters."""
         params = self.library.made(DistanceParams, "distance_params")
         params.foreground, params.region = FOREGROUNDS[foreground], REGIONS[region]
         described = self.describe(mask, spacing), self.describe(output)
-        self.library.call("distance", self.handle, byref(described[0]), byref(assigned(params, others)), None,
-                          byref(described[1]), report and byref(report))
-        return output
+        arguments = (self.handle, byref(described[0]), byref(assigned(params, others)), None, byref(described[1]),
+                     report and byref(report))
+
+        def run():
+            self.library.call("distance", *arguments)
+
+        # The images must live as long as the function.
+        run.kept = mask, output, described, params
+        return run
 
     def level_set(self, image, start, spacing=(1, 1, 1), **parameters):
         """A LevelSet on `image` from the boundary of the mask `start`; parameters as in LevelSet."""
