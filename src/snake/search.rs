@@ -14,7 +14,7 @@
 //! at d = 1, until neither pays.
 
 use super::criterion::Noise;
-use super::polygon::{Bounds, Node, edge_crosses};
+use super::polygon::{Bounds, Node, edge_crosses, twice_area};
 use super::sums::{Level, Sum, Sums};
 use super::{Schedule, Status};
 
@@ -284,7 +284,8 @@ impl Target {
         }
     }
 
-    /// Whether the polygon with these changes touches itself where one of them has made a new edge.
+    /// Whether the polygon with these changes touches itself where one of them has made a new edge, or is turned inside
+    /// out.
     fn crosses(&self, changes: &[Change]) -> bool {
         let mut nodes = self.nodes.clone();
         let mut gone = vec![false; nodes.len()];
@@ -306,7 +307,9 @@ impl Target {
                 new_edge.push(touched[index] || touched[(index + 1) % count]);
             }
         }
-        (0..kept.len()).filter(|edge| new_edge[*edge]).any(|edge| edge_crosses(|i| kept[i], kept.len(), edge))
+        // A jump can turn a small polygon inside out without a crossing.
+        twice_area(&kept) <= 0
+            || (0..kept.len()).filter(|edge| new_edge[*edge]).any(|edge| edge_crosses(|i| kept[i], kept.len(), edge))
     }
 
     /// Puts a node into the middle of every long edge, one after the other while there may be more; whether any. The

@@ -1,0 +1,315 @@
+//! What the definition promises of every result: a local optimum, the same for every orientation and number of threads, and
+//! something sensible for every image and start.
+
+use super::{Random, cpu, mask_of, polygon};
+use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Schedule, Snake, Status, Sum};
+use isoline::{Context, ErrorKind, Image};
+use ndarray::{Array2, s};
+
+const NOISES: [Noise; 5] =
+    [Noise::Gaussian, Noise::Poisson, Noise::Gamma { looks: 2.0 }, Noise::Rayleigh, Noise::Bernoulli];
+
+/// A tilted ellipse, brighter than its surroundings, in noise.
+fn blob(width: usize, height: usize, seed: u64) -> Array2<u16> {
+    let mut random = Random::new(seed);
+    Array2::from_shape_fn((height, width), |(y, x)| {
+        let (u, v) = (x as f64 / width as f64 - 0.53, y as f64 / height as f64 - 0.48);
+        let inside = (u + 0.5 * v).powi(2) + 3.0 * (v - 0.2 * u).powi(2) < 0.06;
+        ((if inside { 220.0 } else { 150.0 }) + 40.0 * random.normal()).clamp(0.0, 65535.0).round() as u16
+    })
+}
+
+/// The criterion from exact sums, with the library's logarithm left out of it.
+fn criterion(noise: Noise, region: &Sum) -> f64 {
+    if region.pixels == 0 {
+        return 0.0;
+    }
+    let (n, z, zz) = (region.pixels as f64, region.z as f64, region.zz as f64);
+    let mean = z / n;
+    let entropy = |p: f64| if p > 0.0 { p * p.ln() } else { 0.0 };
+    match noise {
+        Noise::Gaussian => 0.5 * n * (zz / n - mean * mean).max(1.0 / 12.0).ln(),
+        Noise::Poisson => -z * mean.max(1e-3).ln(),
+        Noise::Gamma { looks } => looks * n * mean.max(1e-3).ln(),
+        Noise::Rayleigh => n * (zz / n).max(1e-3).ln(),
+        Noise::Bernoulli => -n * (entropy(mean) + entropy(1.0 - mean)),
+    }
+}
+
+fn whole(width: i32, height: i32) -> Polygons {
+    polygon(&[(0, 0), (width, 0), (width, height), (0, height)])
+}
+
+fn cost(snake: &Snake, noise: Noise, all: &Sum, nodes: &[Node]) -> Option<f64> {
+    let mut one = Polygons::new();
+    one.push(nodes);
+    let inside = snake.region_sums(&one).ok()?[0];
+    let outside = Sum { pixels: all.pixels - inside.pixels, z: all.z - inside.z, zz: all.zz - inside.zz };
+    Some(criterion(noise, &inside) + criterion(noise, &outside))
+}
+
+#[test]
+fn no_move_of_a_node_by_one_pixel_improves_a_result() {
+    for noise in NOISES {
+        for schedule in [Schedule::Parallel, Schedule::Sequential] {
+            for seed in 1..4 {
+                let mut image = blob(96, 80, seed);
+                if noise == Noise::Bernoulli {
+                    image.mapv_inplace(|pixel| u16::from(pixel > 190));
+                }
+                let params = Params { noise, schedule, node_spacing: 6.0, ..Params::default() };
+                let mut snake = Snake::new(&cpu(), image.view().into(), None, &params).unwrap();
+                snake.step(u64::MAX, None).unwrap();
+                assert_eq!(snake.statistics()[0].status, Status::Converged, "{noise:?}");
+                let all = snake.region_sums(&whole(96, 80)).unwrap()[0];
+                let found = snake.polygons();
+                let nodes = found.get(0).unwrap();
+                let reached = cost(&snake, noise, &all, nodes).unwrap();
+                assert!((reached - snake.statistics()[0].criterion).abs() <= 1e-9 * reached.abs(), "{noise:?}");
+                for index in 0..nodes.len() {
+                    for (dx, dy) in [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)] {
+                        let mut moved = nodes.to_vec();
+                        moved[index] = Node::new(nodes[index].x + dx, nodes[index].y + dy);
+                        let inside = (0..=96).contains(&moved[index].x) && (0..=80).contains(&moved[index].y);
+                        // A crossing polygon has no sums; a node on its neighbour would be one node less.
+                        let apart = moved[index] != nodes[(index + 1) % nodes.len()]
+                            && moved[index] != nodes[(index + nodes.len() - 1) % nodes.len()];
+                        if inside
+                            && apart
+                            && let Some(other) = cost(&snake, noise, &all, &moved)
+                        {
+                            assert!(
+                                other > reached - 1e-9 * reached.abs(),
+                                "{noise:?} {schedule:?}: node {index} of {} by {dx} {dy}: {other} < {reached}",
+                                nodes.len()
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_model_wins_on_its_own_noise() {
+    // Sixteen images of each noise; inside and outside differ by little.
+    let shape = |x: usize, y: usize| {
+        let (u, v) = (x as f64 - 63.5, y as f64 - 63.5);
+        u * u + v * v < 38.0 * 38.0
+    };
+    let draw = |seed: u64, pixel: &dyn Fn(&mut Random, bool) -> f64| {
+        let mut random = Random::new(seed);
+        Array2::from_shape_fn((128, 128), |(y, x)| pixel(&mut random, shape(x, y)).clamp(0.0, 65535.0).round() as u16)
+    };
+    let poisson = |random: &mut Random, mean: f64| {
+        let (limit, mut product, mut count) = ((-mean).exp(), random.uniform(), 0.0);
+        while product > limit {
+            product *= random.uniform();
+            count += 1.0;
+        }
+        count
+    };
+    let exponential = |random: &mut Random, mean: f64| -mean * (1.0 - random.uniform()).ln();
+    type Draw<'a> = &'a dyn Fn(&mut Random, bool) -> f64;
+    let drawn: [(Noise, Draw<'_>); 5] = [
+        // The same mean: only the variance differs.
+        (Noise::Gaussian, &|random, inside| 500.0 + if inside { 60.0 } else { 40.0 } * random.normal()),
+        (Noise::Poisson, &|random, inside| poisson(random, if inside { 2.0 } else { 1.4 })),
+        (Noise::Gamma { looks: 1.0 }, &|random, inside| exponential(random, if inside { 400.0 } else { 200.0 })),
+        (Noise::Rayleigh, &|random, inside| (exponential(random, if inside { 50_000.0 } else { 90_000.0 })).sqrt()),
+        (Noise::Bernoulli, &|random, inside| f64::from(u8::from(random.uniform() < if inside { 0.99 } else { 0.8 }))),
+    ];
+    let truth = Array2::from_shape_fn((128, 128), |(y, x)| shape(x, y));
+    let mean_overlap = |noise: Noise, pixel: Draw<'_>| {
+        let params = Params { noise, node_cost: 0.5, ..Params::default() };
+        let overlaps = (1..17).map(|seed| super::overlap(&mask_of(draw(seed, pixel).view(), None, &params), &truth));
+        overlaps.sum::<f64>() / 16.0
+    };
+    for (own, pixel) in drawn {
+        let best = mean_overlap(own, pixel);
+        assert!(best > 0.92, "{own:?}: {best}");
+        for other in
+            NOISES.map(|noise| if let Noise::Gamma { .. } = noise { Noise::Gamma { looks: 1.0 } } else { noise })
+        {
+            if std::mem::discriminant(&other) != std::mem::discriminant(&own) {
+                let theirs = mean_overlap(other, pixel);
+                assert!(best > theirs, "{other:?} is better on {own:?} noise: {theirs} against {best}");
+            }
+        }
+    }
+}
+
+#[test]
+fn both_orientations_give_the_same_mask() {
+    let image = blob(120, 100, 9);
+    let there = [(20, 15), (100, 20), (95, 80), (60, 70), (25, 85)];
+    let mut back = there;
+    // The same first node: where a search begins matters.
+    back[1..].reverse();
+    for schedule in [Schedule::Parallel, Schedule::Sequential] {
+        let params = Params { schedule, ..Params::default() };
+        let masks = [there, back].map(|start| mask_of(image.view(), Some(&polygon(&start)), &params));
+        assert!(masks[0] == masks[1] && masks[0].iter().filter(|inside| **inside).count() > 1000);
+    }
+}
+
+#[test]
+fn threads_steps_and_memory_do_not_matter() {
+    let image = blob(300, 200, 4);
+    let mut starts = Polygons::new();
+    for index in 0..40 {
+        let (x, y) = (5 + 36 * (index % 8), 5 + 38 * (index / 8));
+        starts.push(&[Node::new(x, y), Node::new(x + 30, y), Node::new(x + 30, y + 32), Node::new(x, y + 32)]);
+    }
+    let params = Params { background: Background::Window { margin: 0.5 }, node_spacing: 5.0, ..Params::default() };
+    let (expected, statistics, _) = snake::run(&cpu(), image.view().into(), Some(&starts), &params, None).unwrap();
+    for threads in 1..5 {
+        let context = Context::with_threads("cpu", threads).unwrap();
+        let (found, same, _) = snake::run(&context, image.view().into(), Some(&starts), &params, None).unwrap();
+        assert!(found == expected && same == statistics, "{threads} threads");
+    }
+    let mut wide = Array2::<u16>::zeros((200, 330));
+    wide.slice_mut(s![.., 17..317]).assign(&image);
+    let mut stepped = Snake::new(&cpu(), wide.slice(s![.., 17..317]).into(), Some(&starts), &params).unwrap();
+    while !stepped.step(3, None).unwrap().converged {}
+    assert_eq!(stepped.polygons(), expected);
+    // Each target is searched by itself.
+    for index in [0, 17, 39] {
+        let mut one = Polygons::new();
+        one.push(starts.get(index).unwrap());
+        let (alone, ..) = snake::run(&cpu(), image.view().into(), Some(&one), &params, None).unwrap();
+        assert_eq!(alone.get(0), expected.get(index));
+    }
+    stepped.restart(Some(&starts), &params).unwrap();
+    stepped.step(u64::MAX, None).unwrap();
+    assert_eq!(stepped.polygons(), expected);
+}
+
+#[test]
+fn any_image_and_any_start_end_well() {
+    for (width, height) in [(1usize, 1usize), (1, 40), (50, 1), (2, 2), (70_000, 3), (33, 31)] {
+        let noisy = blob(width, height, 3);
+        for image in [noisy, Array2::from_elem((height, width), 7), Array2::from_elem((height, width), 65535)] {
+            for noise in NOISES {
+                let (w, h) = (width as i32, height as i32);
+                for start in [whole(w, h), polygon(&[(-1000, -900), (3 * w, -5), (w / 2, 7 * h + 9)])] {
+                    let params = Params { noise, ..Params::default() };
+                    let (found, statistics, report) =
+                        snake::run(&cpu(), image.view().into(), Some(&start), &params, None).unwrap();
+                    assert!(report.converged);
+                    let one = &statistics[0];
+                    let context = format!("{noise:?} {width} x {height} {start:?}: {one:?} {:?}", found.get(0));
+                    assert!((one.pixels as i64) >= 0 && (one.background_pixels as i64) >= 0, "{context}");
+                    assert!(one.status != Status::Running && one.criterion.is_finite(), "{noise:?} {one:?}");
+                    assert!(
+                        one.status == Status::LeftImage
+                            || one.pixels + one.background_pixels == (width * height) as u64
+                    );
+                    let inside = |node: &Node| (0..=w).contains(&node.x) && (0..=h).contains(&node.y);
+                    assert!(one.status == Status::LeftImage || found.get(0).unwrap().iter().all(inside));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_default_start_on_the_smallest_images() {
+    // A quarter of one pixel is none: the start is the whole image.
+    for (width, height) in [(1, 1), (3, 2), (5, 1)] {
+        let image = Array2::<u8>::from_elem((height, width), 3);
+        let (found, statistics, _) = snake::run(&cpu(), image.view().into(), None, &Params::default(), None).unwrap();
+        assert!(found.len() == 1 && statistics[0].pixels > 0, "{statistics:?}");
+    }
+}
+
+#[test]
+fn a_start_outside_the_image_is_told_apart() {
+    let image = blob(60, 50, 2);
+    let mut starts = polygon(&[(100, 10), (140, 10), (140, 40)]);
+    starts.push(&[Node::new(10, 10), Node::new(50, 10), Node::new(50, 40), Node::new(10, 40)]);
+    let (found, statistics, _) =
+        snake::run(&cpu(), image.view().into(), Some(&starts), &Params::default(), None).unwrap();
+    assert_eq!(statistics[0].status, Status::LeftImage);
+    assert!(statistics[0].mean.is_nan() && statistics[0].pixels == 0);
+    assert_eq!(found.get(0), starts.get(0));
+    assert_eq!(statistics[1].status, Status::Converged);
+}
+
+#[test]
+fn the_iteration_limit_is_told() {
+    let image = blob(200, 200, 2);
+    let params = Params { max_iterations: 2, ..Params::default() };
+    let (_, statistics, _) = snake::run(&cpu(), image.view().into(), None, &params, None).unwrap();
+    assert_eq!((statistics[0].status, statistics[0].iterations), (Status::IterationLimit, 2));
+}
+
+#[test]
+fn neighbours_outside_the_window_do_not_matter() {
+    // Two cells of different brightness on a dark ground; the second one far from the first.
+    let cell = |x: usize, y: usize, cx: f64, cy: f64| {
+        let (u, v) = (x as f64 + 0.5 - cx, y as f64 + 0.5 - cy);
+        u * u + v * v < 20.0 * 20.0
+    };
+    let mut random = Random::new(11);
+    let mut paint = |second: f64| {
+        Array2::from_shape_fn((120, 300), |(y, x)| {
+            let level = if cell(x, y, 60.0, 60.0) {
+                80.0
+            } else if cell(x, y, 240.0, 60.0) {
+                second
+            } else {
+                40.0
+            };
+            (level + 10.0 * random.normal()).clamp(0.0, 255.0) as u8
+        })
+    };
+    let (dim, mut bright) = (paint(40.0), paint(250.0));
+    bright.slice_mut(s![.., ..150]).assign(&dim.slice(s![.., ..150]));
+    let start = polygon(&[(45, 45), (75, 45), (75, 75), (45, 75)]);
+    let params = Params { background: Background::Window { margin: 1.0 }, node_spacing: 6.0, ..Params::default() };
+    let [with, without] = [&bright, &dim].map(|image| mask_of(image.view(), Some(&start), &params));
+    assert_eq!(with, without);
+    let truth = Array2::from_shape_fn((120, 300), |(y, x)| cell(x, y, 60.0, 60.0));
+    assert!(super::overlap(&with, &truth) > 0.95);
+}
+
+#[test]
+fn float_images_count_in_their_own_units() {
+    let image = blob(90, 90, 6);
+    let float = image.mapv(|pixel| f32::from(pixel) * 1e-6 - 3.0);
+    let start = polygon(&[(20, 20), (70, 20), (70, 70), (20, 70)]);
+    let run = |image: Image<'_>| snake::run(&cpu(), image, Some(&start), &Params::default(), None).unwrap().1[0];
+    let (whole, scaled) = (run(image.view().into()), run(float.view().into()));
+    assert!((scaled.mean - (whole.mean * 1e-6 - 3.0)).abs() < 1e-6, "{scaled:?}");
+    assert!((scaled.deviation - whole.deviation * 1e-6).abs() < 1e-6, "{scaled:?}");
+    assert!(whole.mean > 200.0 && whole.background_mean < 170.0);
+}
+
+#[test]
+fn labels_are_the_targets_numbers() {
+    let image = blob(64, 64, 1);
+    let mut starts = polygon(&[(4, 4), (20, 4), (20, 20), (4, 20)]);
+    starts.push(&[Node::new(10, 10), Node::new(40, 10), Node::new(40, 40), Node::new(10, 40)]);
+    let snake = Snake::new(&cpu(), image.view().into(), Some(&starts), &Params::default()).unwrap();
+    let mut labels = Array2::<u16>::from_elem((64, 64), 9);
+    snake.draw_labels(labels.view_mut().into()).unwrap();
+    assert_eq!((labels[[5, 5]], labels[[12, 12]], labels[[30, 30]], labels[[50, 50]]), (1, 1, 2, 0));
+    assert_eq!(labels.iter().filter(|label| **label == 1).count(), 16 * 16);
+    let mut mask = Array2::<u8>::zeros((64, 63));
+    assert_eq!(snake.draw_mask(mask.view_mut().into()).unwrap_err().kind(), ErrorKind::InvalidSize);
+}
+
+#[test]
+fn a_cancel_keeps_whole_steps() {
+    let image = blob(2000, 2000, 1);
+    let params = Params { largest_step: 1, node_spacing: 2.0, ..Params::default() };
+    let mut snake = Snake::new(&cpu(), image.view().into(), None, &params).unwrap();
+    let mut stop = |_: f64, _: &str| isoline::Continue::No;
+    let error = snake.step(u64::MAX, Some(&mut stop)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(snake.statistics()[0].status, Status::Running);
+    assert!(snake.region_sums(&snake.polygons()).is_ok(), "a whole polygon");
+    snake.step(5, None).unwrap();
+}
