@@ -71,10 +71,22 @@ impl EdgeMap {
         &self.words
     }
 
+    /// A copy, or an error where there is no memory for it.
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        let mut copy = Self::new(self.width, self.height)?;
+        copy.words.copy_from_slice(&self.words);
+        Ok(copy)
+    }
+
     /// The rows of the image, to be written; bits from the width on must stay 0.
     pub(super) fn rows_mut(&mut self) -> rayon::slice::ChunksMut<'_, u64> {
+        self.bands_mut(1)
+    }
+
+    /// As [`rows_mut`](Self::rows_mut), a number of rows at a time.
+    pub(super) fn bands_mut(&mut self, rows: usize) -> rayon::slice::ChunksMut<'_, u64> {
         let [stride, height] = [self.stride, self.height];
-        self.words[1 + stride..1 + stride * (height + 1)].par_chunks_mut(stride)
+        self.words[1 + stride..1 + stride * (height + 1)].par_chunks_mut(stride * rows)
     }
 
     /// The index among all [words](Self::words) of the first word of row `y`.

@@ -192,7 +192,7 @@ impl Call<'_> {
                 let drawing = scalar::draw(&plain(source, ticker)?, plan, ticker, |_| ())?;
                 let mut part = Part::new(number);
                 if self.want_segments {
-                    for chain in scalar::chains(&drawing.edges, ticker)? {
+                    for chain in scalar::chains(&scalar::thinned(&drawing.edges, ticker)?, ticker)? {
                         if chain.points.len() >= plan.min_length {
                             part.push(&chain.points, chain.closed, drawing.mean_gradient(&chain.points, plan.unit))?;
                         }

@@ -3,7 +3,7 @@
 
 use super::front::{Border, mirror};
 use super::prepare::Plan;
-use super::segments::{Chain, Point};
+use super::segments::{Chain, MOST_ROUNDS, Point};
 use super::{Operator, Profile};
 use crate::error::{Error, Result};
 use crate::progress::Ticker;
@@ -226,25 +226,74 @@ fn pixels(set: &Grid<bool>) -> Result<Vec<(usize, usize)>> {
     Ok(list)
 }
 
-/// The chains of an edge map, in canonical order: see [`super::segments`].
-pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> {
-    let width = edges.width as isize;
-    let on = |x: isize, y: isize| edges.holds(x, y) && edges.at(x as usize, y as usize);
-    let index = |(x, y): (isize, isize)| y * width + x;
-    // m-adjacency; neighbours in raster order.
-    let links = |(x, y): (isize, isize)| -> Vec<(isize, isize)> {
-        let mut linked = Vec::new();
-        for dy in -1..=1 {
-            for dx in -1..=1 {
-                let diagonal = dx != 0 && dy != 0;
-                let covered = diagonal && (on(x + dx, y) || on(x, y + dy));
-                if (dx, dy) != (0, 0) && on(x + dx, y + dy) && !covered {
-                    linked.push((x + dx, y + dy));
-                }
+/// The copy of an edge map that segments are traced on: lines that are wider made one pixel wide, without spurs of one
+/// pixel. See docs/edge_drawing.md.
+pub(super) fn thinned(edges: &Grid<bool>, ticker: &Ticker) -> Result<Grid<bool>> {
+    let [width, height] = [edges.width, edges.height];
+    let mut now = edges.clone();
+    for _ in 0..MOST_ROUNDS {
+        let before = now.clone();
+        // North, south, west, east: how often the eight neighbours are turned by a quarter until that side is first.
+        for side in [0, 2, 3, 1] {
+            now = Grid::from_fn(width, height, ticker, |x, y| {
+                let at_border = match side {
+                    0 => y == 0,
+                    1 => x + 1 == width,
+                    2 => y + 1 == height,
+                    _ => x == 0,
+                };
+                now.at(x, y) && (at_border || !can_go(around(&now, x, y), side))
+            })?;
+        }
+        if now == before {
+            break;
+        }
+    }
+    let links = |x: isize, y: isize| links(&now, (x, y));
+    Grid::from_fn(width, height, ticker, |x, y| {
+        let linked = links(x as isize, y as isize);
+        let spur = linked.len() == 1 && links(linked[0].0, linked[0].1).len() > 2;
+        now.at(x, y) && !spur
+    })
+}
+
+/// The eight neighbours of a pixel clockwise from the one above; outside there are no edges.
+fn around(edges: &Grid<bool>, x: usize, y: usize) -> [bool; 8] {
+    const STEPS: [(isize, isize); 8] = [(0, -1), (1, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1)];
+    STEPS.map(|(dx, dy)| edges.or_zero(x as isize + dx, y as isize + dy))
+}
+
+/// Whether a pixel with these neighbours is taken off `side`: it is open there, is the corner of a block of 2 × 2 edge
+/// pixels on the other side, and its neighbours are in one piece without it.
+fn can_go(around: [bool; 8], side: usize) -> bool {
+    let neighbour = |k: usize| around[(2 * side + k) % 8];
+    let block = neighbour(4) && (neighbour(5) && neighbour(6) || neighbour(3) && neighbour(2));
+    // Each piece begins after one of the four sides that is no edge.
+    let pieces = (0..4).filter(|k| !neighbour(2 * k) && (neighbour(2 * k + 1) || neighbour(2 * k + 2))).count();
+    !neighbour(0) && block && pieces == 1
+}
+
+/// The pixels that an edge pixel is linked to, in raster order: 4-neighbours, and diagonal ones without a common
+/// 4-neighbour on the map (m-adjacency).
+fn links(edges: &Grid<bool>, (x, y): (isize, isize)) -> Vec<(isize, isize)> {
+    let mut linked = Vec::new();
+    for dy in -1..=1 {
+        for dx in -1..=1 {
+            let diagonal = dx != 0 && dy != 0;
+            let covered = diagonal && (edges.or_zero(x + dx, y) || edges.or_zero(x, y + dy));
+            if (dx, dy) != (0, 0) && edges.or_zero(x + dx, y + dy) && !covered {
+                linked.push((x + dx, y + dy));
             }
         }
-        linked
-    };
+    }
+    linked
+}
+
+/// The chains of a thinned edge map, in canonical order: see [`super::segments`].
+pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> {
+    let width = edges.width as isize;
+    let index = |(x, y): (isize, isize)| y * width + x;
+    let links = |pixel| links(edges, pixel);
     let pixels: Vec<(isize, isize)> = pixels(edges)?.into_iter().map(|(x, y)| (x as isize, y as isize)).collect();
     let mut found: Vec<(Vec<(isize, isize)>, bool)> = Vec::new();
     let mut seen = Grid::from_fn(edges.width, edges.height, ticker, |_, _| false)?;

@@ -2,8 +2,11 @@
 
 mod candidates;
 mod extract;
+mod planes;
+mod thin;
 
 pub(super) use extract::{Part, extract, join};
+pub(super) use thin::MOST_ROUNDS;
 
 use crate::error::Result;
 

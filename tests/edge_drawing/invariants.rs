@@ -1,13 +1,10 @@
 //! What must not change the result, and what must change it in a known way.
 
-use crate::{
-    Drawn, PROFILES, all_of, contexts, draw, everywhere, intermediate, kinds, photograph, picture, points_of, variants,
-};
+use crate::{PROFILES, all_of, contexts, draw, everywhere, intermediate, kinds, photograph, picture, variants};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Point, Profile, Variant};
 use isoline::{Context, Image, ImageMut};
 use ndarray::{Array2, Array3, ArrayView3, Axis, s};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn one_slice_of_a_stack_is_the_slice_alone() {
@@ -284,90 +281,6 @@ fn higher_thresholds_give_fewer_edges() {
     });
 }
 
-/// The links of an edge map: m-adjacency, each pair once.
-fn links(edges: &Array2<u8>) -> BTreeSet<[(u32, u32); 2]> {
-    let (height, width) = edges.dim();
-    let on = |x: i64, y: i64| {
-        x >= 0 && y >= 0 && x < width as i64 && y < height as i64 && edges[[y as usize, x as usize]] > 0
-    };
-    let mut links = BTreeSet::new();
-    for ((y, x), edge) in edges.indexed_iter() {
-        let (px, py) = (x as i64, y as i64);
-        for (dx, dy) in [(1, 0), (-1, 1), (0, 1), (1, 1)] {
-            let diagonal = dx != 0 && dy != 0;
-            if *edge > 0 && on(px + dx, py + dy) && !(diagonal && (on(px + dx, py) || on(px, py + dy))) {
-                links.insert([(x as u32, y as u32), ((px + dx) as u32, (py + dy) as u32)]);
-            }
-        }
-    }
-    links
-}
-
-/// That the segments of a map are what the definition says: every link of the map is in one segment once, ends are where
-/// other than two links meet, and everything comes in the canonical order.
-fn check_chains(drawn: &Drawn, what: &str) {
-    let edges = drawn.edges.index_axis(Axis(0), 0).to_owned();
-    let width = edges.dim().1 as u64;
-    let links = links(&edges);
-    let mut degree: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-    for pixel in links.iter().flatten() {
-        *degree.entry(*pixel).or_default() += 1;
-    }
-    let degree = |point: (u32, u32)| degree.get(&point).copied().unwrap_or(0);
-    let raster = |(x, y): (u32, u32)| u64::from(y) * width + u64::from(x);
-    let mut found = BTreeSet::new();
-    let mut covered = Array2::<u8>::zeros(edges.dim());
-    let mut keys = vec![];
-    for index in 0..drawn.segments.len() {
-        let closed = drawn.segments.get(index).unwrap().closed;
-        let points = points_of(&drawn.segments, index);
-        let (first, last) = (points[0], points[points.len() - 1]);
-        keys.push((raster(first), points.get(1).map(|second| raster(*second))));
-        let mut steps: Vec<[(u32, u32); 2]> = points.windows(2).map(|pair| [pair[0], pair[1]]).collect();
-        if closed {
-            assert!(points.len() > 2 && raster(points[1]) < raster(last), "{what}: {points:?}");
-            steps.push([last, first]);
-        } else {
-            assert!(points.len() == 1 || raster(first) < raster(last), "{what}: {points:?}");
-            assert!(degree(first) != 2 && degree(last) != 2, "{what}: {points:?}");
-        }
-        // A loop begins at its junction, or at its first pixel in raster order.
-        assert!(
-            points[1..].iter().all(|point| !closed || degree(first) != 2 || raster(*point) > raster(first)),
-            "{what}"
-        );
-        let inner = points.len().saturating_sub(usize::from(!closed)).max(1);
-        assert!(points[1..inner].iter().all(|point| degree(*point) == 2), "{what}: {points:?}");
-        for [a, b] in steps {
-            let link = if raster(a) < raster(b) { [a, b] } else { [b, a] };
-            assert!(links.contains(&link), "{what}: {link:?} is no link");
-            assert!(found.insert(link), "{what}: {link:?} is there twice");
-        }
-        for (x, y) in points {
-            covered[[y as usize, x as usize]] = 255;
-        }
-    }
-    assert_eq!(found.len(), links.len(), "{what}: links are missing");
-    assert_eq!(covered, edges, "{what}: the map is not covered");
-    assert!(keys.is_sorted(), "{what}: the order");
-}
-
-#[test]
-fn segments_are_the_chains_of_the_map() {
-    let small = picture(1, 83, 97);
-    let photographs = ["camera", "horse", "cell"].map(|name| photograph(name).insert_axis(Axis(0)));
-    everywhere(|context, name| {
-        for input in photographs.iter().chain([&small]) {
-            for (follow_turns, threshold) in [(false, None), (true, None), (false, Some(1.0))] {
-                let params = Params { follow_turns, gradient_threshold: threshold, ..all_of(Profile::Paper) };
-                let drawn = draw(context, input.view(), &params);
-                assert!(drawn.segments.len() > 10, "{name}");
-                check_chains(&drawn, &format!("{name} {params:?}"));
-            }
-        }
-    });
-}
-
 #[test]
 fn dropped_segments_are_the_short_ones() {
     let input = photograph("coins").insert_axis(Axis(0));
@@ -472,7 +385,7 @@ proptest! {
         let expected = draw(&Context::with_threads("cpu", 1).unwrap(), input.view(), &plain);
         let got = draw(&Context::with_threads("cpu", threads).unwrap(), input.view(), &params);
         prop_assert!(got == expected);
-        check_chains(&got, "a random image");
+        crate::chains::check_chains(&got, "a random image");
         // The reference profile: the same on any number of threads, with all segments on its map.
         let params = Params { profile: Profile::Reference, ..params };
         let one = draw(&Context::with_threads("cpu", 1).unwrap(), input.view(), &params);

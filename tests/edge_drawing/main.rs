@@ -1,6 +1,7 @@
 //! Edge drawing through the public Rust API: the segments that a person would draw, its invariants, and its errors.
 //! Everything runs on the CPU; where there is a CUDA device it runs there too, and must give the same bits.
 
+mod chains;
 mod cuda;
 mod errors;
 mod invariants;

@@ -1,4 +1,4 @@
-//! Drawn shapes, soft-edged as a camera sees them, give the segments that a person would draw.
+//! Drawn shapes, soft-edged as a camera sees them and hard-edged as in a mask, give the segments that a person would draw.
 
 use crate::{PROFILES, all_of, draw, everywhere, points_of};
 use isoline::edge_drawing::{Params, Profile, Segments};
@@ -149,17 +149,9 @@ fn three_regions_meet_in_a_junction_of_three_segments() {
 
 #[test]
 fn the_outline_of_a_spiral_is_one_closed_segment() {
-    // A band of 8 pixels along an Archimedean spiral of 1¾ turns.
-    const STEPS: u32 = 2000;
+    // A band of 8 pixels along it.
     const HALF_WIDTH: f64 = 4.0;
-    let curve: Vec<(f64, f64)> = (0..=STEPS)
-        .map(|step| {
-            let t = f64::from(step) / f64::from(STEPS);
-            let (sin, cos) = (t * 1.75 * std::f64::consts::TAU).sin_cos();
-            let radius = 10.0 + 38.0 * t;
-            (63.4 + radius * cos, 62.8 + radius * sin)
-        })
-        .collect();
+    let curve = spiral();
     let from_curve = |x: f64, y: f64| curve.iter().map(|(cx, cy)| (x - cx).hypot(y - cy)).fold(f64::MAX, f64::min);
     let spiral = scene(|x, y| 20.0 + 200.0 * inside(HALF_WIDTH - from_curve(x, y)));
     everywhere(|context, name| {
@@ -177,15 +169,203 @@ fn the_outline_of_a_spiral_is_one_closed_segment() {
     });
 }
 
+/// The curve of the spiral, (x, y): 1¾ turns of an Archimedean one.
+fn spiral() -> Vec<(f64, f64)> {
+    const STEPS: u32 = 2000;
+    (0..=STEPS)
+        .map(|step| {
+            let t = f64::from(step) / f64::from(STEPS);
+            let (sin, cos) = (t * 1.75 * std::f64::consts::TAU).sin_cos();
+            let radius = 10.0 + 38.0 * t;
+            (63.4 + radius * cos, 62.8 + radius * sin)
+        })
+        .collect()
+}
+
+/// Draws a scene of whole pixels in two or more levels, every pixel on one side or the other, with and without turns.
+fn hard_edged(grey: impl Fn(f64, f64) -> f64, check: impl Fn(&Segments, &str)) {
+    let drawing = scene(grey);
+    everywhere(|context, name| {
+        for follow_turns in [false, true] {
+            let params = Params { follow_turns, ..Params::default() };
+            check(&draw(context, drawing.view(), &params).segments, &format!("{name}, follow_turns {follow_turns}"));
+        }
+    });
+}
+
+fn level(inside: bool) -> f64 {
+    if inside { 220.0 } else { 30.0 }
+}
+
 #[test]
-fn hard_edges_of_a_reference_are_single_lines() {
+fn the_outline_of_a_hard_edged_disc_is_one_closed_segment() {
+    for (cx, cy) in [(63.4, 62.8), (63.0, 63.0), (63.5, 64.5)] {
+        for radius in [9.5, 20.0, 20.3, 33.7, 45.2, 50.0] {
+            let from_outline = |x: f64, y: f64| (x - cx).hypot(y - cy) - radius;
+            hard_edged(
+                |x, y| level(from_outline(x, y) < 0.0),
+                |segments, what| {
+                    assert_eq!(segments.len(), 1, "{what}, radius {radius} around ({cx}, {cy})");
+                    let outline = segments.get(0).unwrap();
+                    assert!(outline.closed, "{what}, radius {radius}");
+                    let off = largest(segments, 0, from_outline);
+                    assert!(off <= 1.6, "{what}, radius {radius}: off by {off}");
+                    let length = outline.points.len() as f64 / (radius * 8.0 / 2f64.sqrt());
+                    // The corners of some steps are points, too.
+                    assert!((0.9..1.2).contains(&length), "{what}, radius {radius}: {length}");
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn a_hard_edged_circle_has_an_outer_and_an_inner_edge() {
+    for half_width in [1.5, 2.0, 4.0] {
+        let from_line = |x: f64, y: f64| (x - 63.0).hypot(y - 63.0) - 40.0;
+        hard_edged(
+            |x, y| level(from_line(x, y).abs() < half_width),
+            |segments, what| {
+                assert_eq!(segments.len(), 2, "{what}, {half_width}");
+                assert!(segments.iter().all(|segment| segment.closed), "{what}, {half_width}");
+                for index in 0..2 {
+                    let off = largest(segments, index, |x, y| from_line(x, y).abs() - half_width);
+                    assert!(off <= 1.6, "{what}, {half_width}: off by {off}");
+                }
+            },
+        );
+    }
+}
+
+#[test]
+fn a_hard_edged_step_is_one_segment_from_border_to_border() {
+    let last = SIDE as u32 - 1;
+    for degrees in (0..180).step_by(15).chain([3, 10, 27, 53, 80, 171]) {
+        let (sin, cos) = f64::from(degrees).to_radians().sin_cos();
+        // Through the middle between pixels, where the upright and the level one have two rows of equal gradients.
+        let off = |x: f64, y: f64| (x - 63.5) * sin - (y - 63.5) * cos;
+        hard_edged(
+            |x, y| level(off(x, y) > 1e-9),
+            |segments, what| {
+                assert_eq!(segments.len(), 1, "{what}, {degrees}°");
+                let points = points_of(segments, 0);
+                let at_border = |(x, y): (u32, u32)| [0, last].iter().any(|side| x == *side || y == *side);
+                let ends = [points[0], points[points.len() - 1]];
+                // At 45° the very corners have no gradient.
+                let near_border = |(x, y): (u32, u32)| {
+                    at_border((x, y))
+                        || at_border((x + 1, y + 1))
+                        || at_border((x.saturating_sub(1), y.saturating_sub(1)))
+                };
+                assert!(ends.into_iter().all(near_border), "{what}, {degrees}°: {ends:?}");
+                if degrees % 45 != 0 || degrees % 90 == 0 {
+                    assert!(ends.into_iter().all(at_border), "{what}, {degrees}°: {ends:?}");
+                }
+                let worst = largest(segments, 0, off);
+                assert!(worst <= 1.5, "{what}, {degrees}°: off by {worst}");
+            },
+        );
+    }
+}
+
+#[test]
+fn a_hard_edged_line_has_an_edge_on_either_side() {
+    for degrees in [0, 20, 45, 53, 70, 90, 120, 160] {
+        for half_width in [1.5, 3.0, 4.0] {
+            let (sin, cos) = f64::from(degrees).to_radians().sin_cos();
+            let off = |x: f64, y: f64| (x - 63.5) * sin - (y - 63.5) * cos;
+            hard_edged(
+                |x, y| level(off(x, y).abs() < half_width),
+                |segments, what| {
+                    assert_eq!(segments.len(), 2, "{what}, {degrees}°, {half_width}");
+                    for index in 0..2 {
+                        let worst = largest(segments, index, |x, y| off(x, y).abs() - half_width);
+                        assert!(worst <= 1.6, "{what}, {degrees}°, {half_width}: off by {worst}");
+                        assert!(points_of(segments, index).len() >= SIDE - 8, "{what}, {degrees}°, {half_width}");
+                    }
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn three_hard_edged_regions_meet_in_a_junction_of_three_segments() {
+    for turns in 0..4 {
+        hard_edged(
+            |x, y| {
+                let (x, y) = (0..turns).fold((x, y), |(x, y), _| (SIDE as f64 - 1.0 - y, x));
+                if y < 50.0 {
+                    40.0
+                } else if x < 60.0 {
+                    120.0
+                } else {
+                    230.0
+                }
+            },
+            |segments, what| {
+                assert_eq!(segments.len(), 3, "{what}, {turns} quarter turns");
+                let ends: Vec<[(u32, u32); 2]> = (0..3)
+                    .map(|index| {
+                        let points = points_of(segments, index);
+                        [points[0], points[points.len() - 1]]
+                    })
+                    .collect();
+                let meeting = ends[0].into_iter().find(|end| ends[1..].iter().all(|other| other.contains(end)));
+                assert!(meeting.is_some(), "{what}, {turns} quarter turns: {ends:?}");
+                let at_border = |(x, y): &(u32, u32)| [0, SIDE as u32 - 1].iter().any(|side| x == side || y == side);
+                let at_borders = ends.iter().flatten().filter(|end| at_border(end)).count();
+                assert_eq!(at_borders, 3, "{what}, {turns} quarter turns: {ends:?}");
+            },
+        );
+    }
+}
+
+#[test]
+fn the_outline_of_a_hard_edged_t_is_one_closed_segment() {
+    hard_edged(
+        |x, y| {
+            let bar = (20.0..108.0).contains(&x) && (40.0..46.0).contains(&y);
+            level(bar || (60.0..66.0).contains(&x) && (40.0..110.0).contains(&y))
+        },
+        |segments, what| {
+            assert_eq!(segments.len(), 1, "{what}");
+            let outline = segments.get(0).unwrap();
+            // 2 · (88 + 70) pixels, less what corners are rounded by.
+            assert!(outline.closed && (295..=320).contains(&outline.points.len()), "{what}: {}", outline.points.len());
+        },
+    );
+}
+
+#[test]
+fn the_outline_of_a_hard_edged_spiral_is_one_closed_segment() {
+    let curve = spiral();
+    let from_curve = |x: f64, y: f64| curve.iter().map(|(cx, cy)| (x - cx).hypot(y - cy)).fold(f64::MAX, f64::min);
+    for half_width in [3.0, 4.0, 5.0] {
+        hard_edged(
+            |x, y| level(from_curve(x, y) < half_width),
+            |segments, what| {
+                assert_eq!(segments.len(), 1, "{what}, {half_width}");
+                let outline = segments.get(0).unwrap();
+                assert!(outline.closed && outline.points.len() > 500, "{what}, {half_width}");
+                let off = largest(segments, 0, |x, y| from_curve(x, y) - half_width);
+                assert!(off <= 2.0, "{what}, {half_width}: off by {off}");
+            },
+        );
+    }
+}
+
+#[test]
+fn the_outline_of_a_hard_edged_square_is_one_segment() {
     // A black square on white, its sides between pixels: each side's two rows of equal gradients give one line.
     let square = scene(|x, y| if (30.0..90.0).contains(&x) && (30.0..90.0).contains(&y) { 0.0 } else { 255.0 });
     everywhere(|context, name| {
-        let segments =
-            draw(context, square.view(), &Params { profile: Profile::Reference, ..Params::default() }).segments;
-        assert_eq!(segments.len(), 1, "{name}");
-        let length = segments.get(0).unwrap().points.len();
-        assert!((225..=250).contains(&length), "{name}: {length} points");
+        for profile in PROFILES {
+            let segments = draw(context, square.view(), &Params { profile, ..Params::default() }).segments;
+            assert_eq!(segments.len(), 1, "{name} {profile:?}");
+            let outline = segments.get(0).unwrap();
+            assert!(outline.closed || profile == Profile::Reference, "{name} {profile:?}");
+            assert!((225..=250).contains(&outline.points.len()), "{name} {profile:?}: {}", outline.points.len());
+        }
     });
 }

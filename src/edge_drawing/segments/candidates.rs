@@ -6,6 +6,7 @@
 //! again; from a short one nothing was left to grow.
 
 use super::super::edge_map::{EdgeMap, WORD, three};
+use super::planes::{Around, Plane, linked};
 use crate::error::Result;
 use crate::image::zeroed;
 use std::ops::Range;
@@ -48,7 +49,7 @@ impl Candidates {
         } else {
             let mut kept = Plane::new(&rows, halo, stride)?;
             let mut next = Plane::new(&rows, halo, stride)?;
-            kept.words.copy_from_slice(&two.words);
+            kept.clone_from(&two);
             for peel in 1..=peels {
                 let near = near(halo - peel);
                 pass(map, &near, &kept, &two, next.rows_mut(&near), |here, _, to_others, _| here & !to_others);
@@ -97,97 +98,10 @@ impl Candidates {
     pub(super) fn ways(&self, place: usize) -> u8 {
         let Some(between) = &self.between else { return u8::MAX };
         let pitch = WORD * self.stride;
-        let here = place - WORD * self.first_word + WORD * between.inside;
-        let three = |place| three(&between.words, place) as u8;
+        let here = place - WORD * self.first_word + WORD * between.inside();
+        let three = |place| three(between.words(), place) as u8;
         // Without the pixel itself.
         three(here - pitch) | (three(here) & 1) << 3 | (three(here) & 4) << 2 | three(here + pitch) << 5
-    }
-}
-
-/// A bit for each pixel of the band and of some rows around it; what is outside the image is 0.
-struct Plane {
-    /// The band's first row and the index of its first word.
-    start: usize,
-    inside: usize,
-    stride: usize,
-    /// A word more at either end, for the pixels beside the first and the last.
-    words: Vec<u64>,
-}
-
-impl Plane {
-    fn new(rows: &Range<usize>, halo: usize, stride: usize) -> Result<Self> {
-        let words = zeroed((rows.len() + 2 * halo) * stride + 2)?;
-        Ok(Self { start: rows.start, inside: 1 + halo * stride, stride, words })
-    }
-
-    /// Where the words of some rows are.
-    fn place(&self, rows: &Range<usize>) -> Range<usize> {
-        let start = self.inside + rows.start * self.stride - self.start * self.stride;
-        start..start + rows.len() * self.stride
-    }
-
-    fn rows(&self, rows: &Range<usize>) -> &[u64] {
-        &self.words[self.place(rows)]
-    }
-
-    fn rows_mut(&mut self, rows: &Range<usize>) -> &mut [u64] {
-        let place = self.place(rows);
-        &mut self.words[place]
-    }
-
-    #[inline(always)]
-    fn around(&self, rows: &Range<usize>) -> Around<'_> {
-        Around::new(&self.words, self.place(rows), self.stride)
-    }
-}
-
-/// Some rows with those above and below: each as the words before, at and after.
-struct Around<'a>([[&'a [u64]; 3]; 3]);
-
-impl<'a> Around<'a> {
-    #[inline(always)]
-    fn new(words: &'a [u64], Range { start, end }: Range<usize>, stride: usize) -> Self {
-        let n = end - start;
-        let row = |first: usize| [&words[first - 1..][..n], &words[first..][..n], &words[first + 1..][..n]];
-        Self([row(start - stride), row(start), row(start + stride)])
-    }
-
-    #[inline(always)]
-    fn of_map(map: &'a EdgeMap, rows: &Range<usize>) -> Self {
-        let start = map.first_word(rows.start);
-        Self::new(map.words(), start..start + rows.len() * map.stride(), map.stride())
-    }
-
-    #[inline(always)]
-    fn here(&self, i: usize) -> u64 {
-        self.0[1][1][i]
-    }
-
-    /// The eight neighbours of 64 pixels, in raster order. A row's last bit is always 0, so one row's end does not show at
-    /// the other's beginning.
-    #[inline(always)]
-    fn neighbours(&self, i: usize) -> [u64; 8] {
-        let west = |row: &[&[u64]; 3]| row[1][i] << 1 | row[0][i] >> 63;
-        let east = |row: &[&[u64]; 3]| row[1][i] >> 1 | row[2][i] << 63;
-        let [above, here, below] = &self.0;
-        [west(above), above[1][i], east(above), west(here), east(here), west(below), below[1][i], east(below)]
-    }
-
-    /// The links of 64 pixels of an edge map: a diagonal one only where neither pixel beside it is an edge.
-    #[inline(always)]
-    fn links(&self, i: usize) -> [u64; 8] {
-        let [north_west, north, north_east, west, east, south_west, south, south_east] = self.neighbours(i);
-        let here = self.here(i);
-        [
-            here & north_west & !(north | west),
-            here & north,
-            here & north_east & !(north | east),
-            here & west,
-            here & east,
-            here & south_west & !(south | west),
-            here & south,
-            here & south_east & !(south | east),
-        ]
     }
 }
 
@@ -196,15 +110,7 @@ impl<'a> Around<'a> {
 fn find_two(map: &EdgeMap, rows: &Range<usize>, two: &mut [u64]) {
     let map = Around::of_map(map, rows);
     for (i, two) in two.iter_mut().enumerate() {
-        // Counts the links of 64 pixels at once: bit 0, bit 1, and whether there were ever four.
-        let (mut ones, mut twos, mut more) = (0, 0, 0);
-        for link in map.links(i) {
-            let carry = ones & link;
-            ones ^= link;
-            more |= twos & carry;
-            twos ^= carry;
-        }
-        *two = twos & !ones & !more;
+        *two = map.link_counts(i).two;
     }
 }
 
@@ -237,17 +143,6 @@ fn add_nodes(map: &EdgeMap, rows: &Range<usize>, two: &Plane, kept: Option<&Plan
             }
         }
     }
-}
-
-/// Which of 64 pixels are linked to pixels of a plane, and which to others.
-#[inline(always)]
-fn linked(map: &Around<'_>, plane: &Around<'_>, i: usize) -> (u64, u64) {
-    let (mut to_set, mut to_others) = (0, 0);
-    for (link, neighbour) in map.links(i).into_iter().zip(plane.neighbours(i)) {
-        to_set |= link & neighbour;
-        to_others |= link & !neighbour;
-    }
-    (to_set, to_others)
 }
 
 /// Makes each word of `next` from those of `kept` and `two` and from which pixels are linked to kept ones, and to others.

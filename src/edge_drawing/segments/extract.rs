@@ -1,6 +1,6 @@
 //! From an edge map to segments, on all threads.
 //!
-//! Two edge pixels are linked if they are 4-neighbours, or diagonal neighbours that have no common 4-neighbour on the
+//! Segments are traced on the map [thinned](super::thin). Two of its pixels are linked if they are 4-neighbours, or diagonal neighbours that have no common 4-neighbour on the
 //! map (m-adjacency). A pixel that does not have exactly two links is a node: an end, a junction, a pixel by itself. A
 //! chain runs from node to node over pixels of two links, both nodes included; what has no node is a loop. The links of
 //! a pixel follow from its eight neighbours, so a chain can be walked on the map itself, from anywhere.
@@ -11,6 +11,7 @@
 
 use super::super::edge_map::{EdgeMap, WORD, three};
 use super::candidates::Candidates;
+use super::thin::thin;
 use super::{Point, Segments};
 use crate::error::{Error, Result};
 use crate::image::zeroed;
@@ -61,7 +62,7 @@ const MOST_ROWS: usize = 512;
 /// Bands for each thread, so that a band with many edges does not hold up all.
 const BANDS_A_THREAD: usize = 4;
 
-/// The segments of one slice. Chains of fewer than `min_length` points are left out. `gradient` gives |gx| + |gy| of an
+/// The segments of one slice with this edge map. Chains of fewer than `min_length` points are left out. `gradient` gives |gx| + |gy| of an
 /// edge pixel, in the working image's units; `unit` is one of these in the image's own.
 pub(in super::super) fn extract(
     map: &EdgeMap,
@@ -72,6 +73,7 @@ pub(in super::super) fn extract(
     ticker: &Ticker,
 ) -> Result<Vec<Part>> {
     let arch = Arch::new();
+    let map = &thin(map, ticker)?;
     let rows = map.height().div_ceil(BANDS_A_THREAD * rayon::current_num_threads()).clamp(LEAST_ROWS, MOST_ROWS);
     let starts: Vec<usize> = (0..map.height()).step_by(rows).collect();
     starts

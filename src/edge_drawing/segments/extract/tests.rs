@@ -13,8 +13,12 @@ fn grid(width: usize, height: usize, on: impl FnMut(usize, usize) -> bool) -> Gr
     Grid::from_fn(width, height, &ticker(), on).unwrap()
 }
 
+fn thinned(grid: &Grid<bool>) -> Grid<bool> {
+    scalar::thinned(grid, &ticker()).unwrap()
+}
+
 fn chains(grid: &Grid<bool>) -> Vec<Chain> {
-    scalar::chains(grid, &ticker()).unwrap()
+    scalar::chains(&thinned(grid), &ticker()).unwrap()
 }
 
 /// An edge map from lines of text; `#` is an edge.
@@ -71,8 +75,35 @@ fn a_ring_is_one_closed_chain_from_its_first_pixel() {
 }
 
 #[test]
-fn a_block_of_four_is_a_closed_chain() {
-    assert_eq!(seen(&["##", "##"]), [(vec![(0, 0), (1, 0), (1, 1), (0, 1)], true)]);
+fn a_ring_around_a_hole_stays_a_ring() {
+    // The smallest closed chain.
+    let ring = seen(&[".....", "..#..", ".#.#.", "..#..", "....."]);
+    assert_eq!(ring, [(vec![(2, 1), (1, 2), (2, 3), (3, 2)], true)]);
+    // Filled, it is a place; wider than one pixel and with a hole, it is the way around the hole.
+    assert_eq!(seen(&["......", ".####.", ".####.", ".####.", "......"]).len(), 1);
+    let wide = seen(&[".......", ".#####.", ".#####.", ".##.##.", ".#####.", ".#####.", "......."]);
+    assert!(wide.len() == 1 && wide[0].1, "{wide:?}");
+}
+
+#[test]
+fn two_lines_side_by_side_are_one() {
+    let line = |from: u32, to: u32, y: u32| (from..=to).map(|x| (x, y)).collect::<Vec<_>>();
+    // From border to border, and with ends inside.
+    assert_eq!(seen(&[".....", "#####", "#####", "....."]), [(line(0, 4, 2), false)]);
+    assert_eq!(seen(&[".......", ".#####.", ".#####.", "......."]), [(line(1, 5, 2), false)]);
+    assert_eq!(seen(&[".##.", ".##.", ".##.", ".##."]), [((0..4).map(|y| (2, y)).collect(), false)]);
+    // Along the border they stay at it.
+    assert_eq!(seen(&["#####", "#####", "....."]), [(line(0, 4, 0), false)]);
+    assert_eq!(seen(&[".....", "#####", "#####"]), [(line(0, 4, 2), false)]);
+    // Where only a stretch is wide.
+    assert_eq!(seen(&[".......", "..###..", "#######", "......."]), [(line(0, 6, 2), false)]);
+}
+
+#[test]
+fn an_end_at_a_junction_does_not_cut_a_line() {
+    assert_eq!(seen(&["..#..", "#####", "..#.."]), [((0..5).map(|x| (x, 1)).collect(), false)]);
+    // Two pixels are a branch.
+    assert_eq!(seen(&["..#..", "..#..", "#####"]).len(), 3);
 }
 
 #[test]
@@ -103,13 +134,13 @@ fn loops_through_one_junction_list_it_once() {
 #[test]
 fn adjacent_junctions_are_joined_by_a_chain_of_two() {
     assert_eq!(
-        seen(&["#..#", ".##.", "#..#"]),
+        seen(&["#....#", ".#..#.", "..##..", ".#..#.", "#....#"]),
         [
-            (vec![(0, 0), (1, 1)], false),
-            (vec![(3, 0), (2, 1)], false),
-            (vec![(1, 1), (2, 1)], false),
-            (vec![(1, 1), (0, 2)], false),
-            (vec![(2, 1), (3, 2)], false),
+            (vec![(0, 0), (1, 1), (2, 2)], false),
+            (vec![(5, 0), (4, 1), (3, 2)], false),
+            (vec![(2, 2), (3, 2)], false),
+            (vec![(2, 2), (1, 3), (0, 4)], false),
+            (vec![(3, 2), (4, 3), (5, 4)], false),
         ]
     );
 }
@@ -188,12 +219,13 @@ proptest! {
     }
 
     #[test]
-    fn every_edge_pixel_is_in_a_segment(grid in random_map()) {
+    fn every_pixel_of_the_thinned_map_is_in_a_segment(grid in random_map()) {
         let map = map_of(&grid);
-        let mut left = grid.clone();
+        let thinned = thinned(&grid);
+        let mut left = thinned.clone();
         for one in fast(&grid, 0, 3).iter() {
             for p in one.points {
-                prop_assert!(grid.at(p.x as usize, p.y as usize));
+                prop_assert!(thinned.at(p.x as usize, p.y as usize));
                 left.values[p.y as usize * grid.width + p.x as usize] = false;
             }
         }

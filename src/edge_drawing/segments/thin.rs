@@ -1,0 +1,191 @@
+//! The copy of an edge map that segments are traced on: lines one pixel wide, without spurs of one pixel.
+//!
+//! Where neighbouring gradients are equal, at the sides of hard-edged shapes above all, an edge is two pixels wide or more,
+//! and every pixel of it is a junction. Sides are therefore taken off in turns, north, south, west and east: in each turn,
+//! at once, the pixels that are open to that side, are the corner of a block of 2 × 2 edge pixels on the other, and whose
+//! eight neighbours stay in one piece without them. Nothing is joined, split or filled by that. What lies at the image's
+//! border is not open to it, so lines still reach it. Turns end when a whole round changes nothing, or after
+//! [`MOST_ROUNDS`]: an area too wide for these is no line.
+//!
+//! Then an end that is linked to a junction goes. Such pixels are the corners of outlines and what is left of wide
+//! stretches, and each would cut a line into two.
+
+use super::super::edge_map::{EdgeMap, WORD};
+use super::planes::{Around, Plane};
+use crate::error::Result;
+use crate::progress::Ticker;
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// How many rounds there are at most: lines of up to twice as many pixels become one pixel wide.
+pub(in super::super) const MOST_ROUNDS: usize = 16;
+
+/// Rows of a task.
+const ROWS: usize = 32;
+
+/// The thinned copy of a map.
+pub(super) fn thin(map: &EdgeMap, ticker: &Ticker) -> Result<EdgeMap> {
+    let arch = Arch::new();
+    let bands: Vec<Range<usize>> =
+        (0..map.height()).step_by(ROWS).map(|start| start..map.height().min(start + ROWS)).collect();
+    // Bands that may change: at first those with a block, then those where, or beside which, the last round changed
+    // something. In all others `thinned` and `other` are equal.
+    let mut active: Vec<bool> = bands.par_iter().map(|rows| arch.dispatch(HasBlock { map, rows })).collect();
+    if !active.contains(&true) {
+        let mut pruned = EdgeMap::new(map.width(), map.height())?;
+        prune(arch, map, &bands, &mut pruned, ticker)?;
+        return Ok(pruned);
+    }
+    let mut thinned = map.try_clone()?;
+    let mut other = map.try_clone()?;
+    for _ in 0..MOST_ROUNDS {
+        let mut changed = vec![false; bands.len()];
+        turn::<NORTH>(arch, &thinned, &mut other, &bands, &active, &mut changed, ticker)?;
+        turn::<SOUTH>(arch, &other, &mut thinned, &bands, &active, &mut changed, ticker)?;
+        turn::<WEST>(arch, &thinned, &mut other, &bands, &active, &mut changed, ticker)?;
+        turn::<EAST>(arch, &other, &mut thinned, &bands, &active, &mut changed, ticker)?;
+        if !changed.contains(&true) {
+            break;
+        }
+        for (index, active) in active.iter_mut().enumerate() {
+            *active = changed[index.saturating_sub(1)..changed.len().min(index + 2)].contains(&true);
+        }
+    }
+    prune(arch, &thinned, &bands, &mut other, ticker)?;
+    Ok(other)
+}
+
+/// Sides, as quarter turns from the top.
+const NORTH: usize = 0;
+const EAST: usize = 1;
+const SOUTH: usize = 2;
+const WEST: usize = 3;
+
+/// Takes one side off: writes the active bands of `to`, and notes those that differ from what they were in `from`.
+fn turn<const SIDE: usize>(
+    arch: Arch,
+    from: &EdgeMap,
+    to: &mut EdgeMap,
+    bands: &[Range<usize>],
+    active: &[bool],
+    changed: &mut [bool],
+    ticker: &Ticker,
+) -> Result<()> {
+    let tasks = to.bands_mut(ROWS).zip(bands).zip(active).zip(changed).filter(|(((_, _), active), _)| **active);
+    tasks.try_for_each(|(((to, rows), _), changed)| {
+        ticker.check()?;
+        *changed |= arch.dispatch(Side::<SIDE> { from, rows, to });
+        Ok(())
+    })
+}
+
+/// Whether a band has pixels of a block of 2 × 2 edge pixels.
+struct HasBlock<'a> {
+    map: &'a EdgeMap,
+    rows: &'a Range<usize>,
+}
+
+impl WithSimd for HasBlock<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        let around = Around::of_map(self.map, self.rows);
+        let mut blocks = 0;
+        for i in 0..self.rows.len() * self.map.stride() {
+            let [north_west, north, north_east, west, east, south_west, south, south_east] = around.neighbours(i);
+            let west = west & (north_west & north | south_west & south);
+            let east = east & (north_east & north | south_east & south);
+            blocks |= around.here(i) & (west | east);
+        }
+        blocks != 0
+    }
+}
+
+/// A band without the pixels that are taken off one side.
+struct Side<'a, const SIDE: usize> {
+    from: &'a EdgeMap,
+    rows: &'a Range<usize>,
+    to: &'a mut [u64],
+}
+
+impl<const SIDE: usize> WithSimd for Side<'_, SIDE> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        let Self { from, rows, to } = self;
+        let around = Around::of_map(from, rows);
+        for (i, to) in to.iter_mut().enumerate() {
+            let [north_west, north, north_east, west, east, south_west, south, south_east] = around.neighbours(i);
+            let ring = [north, north_east, east, south_east, south, south_west, west, north_west];
+            // As if the side were the north.
+            let [n, ne, e, se, s, sw, w, nw] = std::array::from_fn(|k| ring[(2 * SIDE + k) % 8]);
+            // The neighbours are in one piece when exactly one side is open and followed by an edge.
+            let [a, b, c, d] = [!e & (ne | n), !n & (nw | w), !w & (sw | s), !s & (se | e)];
+            let one_piece = (a ^ b ^ c ^ d) & !(a & b | c & d);
+            let here = around.here(i);
+            *to = here & !(!n & s & (w & sw | e & se) & one_piece);
+        }
+        let (stride, height) = (from.stride(), from.height());
+        let was = &from.words()[from.first_word(rows.start)..][..to.len()];
+        // What lies at this border stays.
+        let column = if SIDE == EAST { from.width() - 1 } else { 0 };
+        match SIDE {
+            NORTH if rows.start == 0 => to[..stride].copy_from_slice(&was[..stride]),
+            SOUTH if rows.end == height => {
+                let last = to.len() - stride;
+                to[last..].copy_from_slice(&was[last..]);
+            }
+            EAST | WEST => {
+                for (to, was) in to.chunks_mut(stride).zip(was.chunks(stride)) {
+                    to[column / WORD] |= was[column / WORD] & 1 << (column % WORD);
+                }
+            }
+            _ => {}
+        }
+        to != was
+    }
+}
+
+/// Writes a map without its ends that are linked to junctions.
+fn prune(arch: Arch, from: &EdgeMap, bands: &[Range<usize>], to: &mut EdgeMap, ticker: &Ticker) -> Result<()> {
+    to.bands_mut(ROWS).zip(bands).try_for_each(|(to, rows)| {
+        ticker.check()?;
+        arch.dispatch(Prune { from, rows, to })
+    })
+}
+
+struct Prune<'a> {
+    from: &'a EdgeMap,
+    rows: &'a Range<usize>,
+    to: &'a mut [u64],
+}
+
+impl WithSimd for Prune<'_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Result<()> {
+        let Self { from, rows, to } = self;
+        let near = rows.start.saturating_sub(1)..from.height().min(rows.end + 1);
+        let mut junctions = Plane::new(rows, 1, from.stride())?;
+        let around = Around::of_map(from, &near);
+        for (i, junctions) in junctions.rows_mut(&near).iter_mut().enumerate() {
+            *junctions = around.link_counts(i).more;
+        }
+        let (around, junctions) = (Around::of_map(from, rows), junctions.around(rows));
+        for (i, to) in to.iter_mut().enumerate() {
+            let mut to_junction = 0;
+            for (link, junction) in around.links(i).into_iter().zip(junctions.neighbours(i)) {
+                to_junction |= link & junction;
+            }
+            *to = around.here(i) & !(around.link_counts(i).one & to_junction);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
