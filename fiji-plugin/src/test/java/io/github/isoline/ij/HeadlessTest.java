@@ -9,6 +9,7 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.WindowManager;
 import ij.macro.Interpreter;
+import java.awt.event.KeyEvent;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
@@ -103,5 +104,15 @@ abstract class HeadlessTest {
         assertTrue(log.contains(sentence), log);
         assertFalse(log.contains("\tat "), "a stack trace: " + log);
         assertEquals(1, log.trim().split("\n").length, log);
+    }
+
+    /** A person's finger. */
+    static void pressEscapeAfter(int milliseconds) {
+        new Thread(
+                        () -> {
+                            IJ.wait(milliseconds);
+                            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+                        })
+                .start();
     }
 }
