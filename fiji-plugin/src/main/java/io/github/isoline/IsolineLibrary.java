@@ -77,4 +77,32 @@ final class IsolineLibrary {
     static native int isoline_segments_all(Pointer segments, SegmentArraysStruct arrays);
 
     static native void isoline_segments_free(Pointer segments);
+
+    static native int isoline_level_set_params_init(LevelSetParamsStruct out, long structSize);
+
+    static native int isoline_level_set_state_init(LevelSetStateStruct out, long structSize);
+
+    static native int isoline_level_set_new(
+            Pointer context,
+            ImageStruct input,
+            ImageStruct initialMask,
+            LevelSetParamsStruct params,
+            PointerByReference out);
+
+    static native int isoline_level_set_step(
+            Pointer levelSet, long iterations, ProgressStruct progress, ReportStruct report);
+
+    static native int isoline_level_set_read_mask(Pointer levelSet, ImageStruct mask);
+
+    static native int isoline_level_set_read_phi(Pointer levelSet, ImageStruct phi);
+
+    static native int isoline_level_set_info(Pointer levelSet, LevelSetStateStruct out);
+
+    static native void isoline_level_set_free(Pointer levelSet);
+
+    static native int isoline_mask_fill_spheres(
+            ImageStruct mask, double[] spheres, long count, byte value);
+
+    static native int isoline_mask_fill_boxes(
+            ImageStruct mask, double[] boxes, long count, byte value);
 }

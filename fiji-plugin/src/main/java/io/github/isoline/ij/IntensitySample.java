@@ -1,0 +1,53 @@
+package io.github.isoline.ij;
+
+/** Mean and standard deviation of the pixels in a region that may have many planes. */
+final class IntensitySample {
+    private long count;
+
+    /** Of the values, each less the first: that keeps the sum of squares exact enough. */
+    private double sum;
+
+    private double squares;
+    private double first = Double.NaN;
+
+    /**
+     * Takes in the pixels where the region is not 0; NaN and infinity are left out.
+     *
+     * @param pixels byte[] and short[] as unsigned, or float[]
+     */
+    void add(Object pixels, byte[] region) {
+        for (int i = 0; i < region.length; i++) {
+            if (region[i] != 0) {
+                double value = value(pixels, i);
+                if (!Double.isNaN(value) && !Double.isInfinite(value)) {
+                    first = Double.isNaN(first) ? value : first;
+                    double apart = value - first;
+                    sum += apart;
+                    squares += apart * apart;
+                    count++;
+                }
+            }
+        }
+    }
+
+    private static double value(Object pixels, int i) {
+        if (pixels instanceof byte[]) {
+            return ((byte[]) pixels)[i] & 0xff;
+        }
+        return pixels instanceof short[] ? ((short[]) pixels)[i] & 0xffff : ((float[]) pixels)[i];
+    }
+
+    long count() {
+        return count;
+    }
+
+    double mean() {
+        return first + sum / count;
+    }
+
+    /** Of all the pixels: divided by their number. */
+    double deviation() {
+        double mean = sum / count;
+        return Math.sqrt(Math.max(0, squares / count - mean * mean));
+    }
+}

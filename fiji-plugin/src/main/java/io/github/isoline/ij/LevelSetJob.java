@@ -1,0 +1,393 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.plugin.frame.RoiManager;
+import ij.process.LUT;
+import io.github.isoline.Context;
+import io.github.isoline.IsolineException;
+import io.github.isoline.LevelSet;
+import io.github.isoline.LevelSetParams;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Progress;
+import io.github.isoline.Report;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** From an ImagePlus and a region to start from to the level set's mask and φ. */
+final class LevelSetJob extends StackJob {
+    /** The property of its selections in overlays. */
+    static final String KIND = "level set";
+
+    private static final int WHITE = 255;
+
+    /** Of slices by themselves: the library's copy of the image, φ twice, and φ read back. */
+    private static final int WORKING_BYTES = 3 * Float.BYTES;
+
+    private final LevelSetSettings settings;
+    private final VoxelSize voxel;
+    private final StartSurface start;
+    private final LevelSetTable table;
+    private final List<Roi> rois = new ArrayList<>();
+    private final List<String> doubts = new ArrayList<>();
+    private LevelSetParams params;
+    private RoiManager manager;
+
+    /** Of each plane; only where they are wanted. */
+    private byte[][] masks;
+
+    private float[][] phi;
+    private byte[] plane;
+    private float low = Float.POSITIVE_INFINITY;
+    private float high = Float.NEGATIVE_INFINITY;
+    private ImagePlus phiImage;
+
+    private boolean stopped;
+    private boolean converged = true;
+    private long iterations;
+    private int unstarted;
+    private int empty;
+
+    LevelSetJob(ImagePlus image, LevelSetSettings settings) throws BadInput {
+        this(image, settings, DEFAULT_CALL_BYTES);
+    }
+
+    /** With a memory bound of its own, so that tests need no huge images. */
+    LevelSetJob(ImagePlus image, LevelSetSettings settings, long callBytes) throws BadInput {
+        super(planes(image, settings), settings.device, callBytes);
+        this.settings = settings;
+        voxel = new VoxelSize(image, settings.isVolume());
+        table = new LevelSetTable(planes, settings.isVolume(), voxel.unit);
+        // Fixed here: somebody may draw another selection while the job waits or runs.
+        start = new StartSurface(planes, settings);
+    }
+
+    private static HyperStackSelection planes(ImagePlus image, LevelSetSettings settings)
+            throws BadInput {
+        check(image, settings);
+        return settings.planes(image);
+    }
+
+    /** Refuses what cannot be computed, with what to do about it. */
+    static void check(ImagePlus image, LevelSetSettings settings) throws BadInput {
+        checkOneChannel(image, "A level set");
+        if (settings.isVolume()) {
+            checkVolume(image);
+        }
+    }
+
+    @Override
+    void begin() throws BadInput, IsolineException {
+        // Before the work: it may be that there is none.
+        manager = settings.roiManager ? RoiOutput.manager() : null;
+        params = settings.toParams();
+        LevelSetRange range = LevelSetRange.of(planes, settings, start, IJ::escapePressed);
+        if (range == null) {
+            throw IsolineException.cancelled();
+        }
+        params.target = range.target;
+        params.epsilon = range.epsilon;
+        plane = new byte[image.getWidth() * image.getHeight()];
+        // All of it now: a lack of memory is better found before the work than after it.
+        if (settings.maskStack) {
+            masks = new byte[planes.size()][plane.length];
+        }
+        if (settings.phi) {
+            phi = new float[planes.size()][plane.length];
+        }
+    }
+
+    @Override
+    boolean isVolume() {
+        return settings.isVolume();
+    }
+
+    @Override
+    PixelBuffer.Type outputType() {
+        return PixelBuffer.Type.U8;
+    }
+
+    @Override
+    int workingBytes() {
+        return type().bytes() + WORKING_BYTES;
+    }
+
+    @Override
+    Report call(
+            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+            throws BadInput, IsolineException {
+        long inside = 0;
+        for (int slot = 0; slot < part.length; slot++) {
+            output.write(slot, start.plane(part[slot], plane));
+            inside += count(plane);
+        }
+        if (stopped) {
+            // What was not begun stays at its start.
+            unstarted += part.length;
+            return report();
+        }
+        if (inside == 0) {
+            empty += part.length;
+        }
+        input.setSpacing(voxel.x, voxel.y, isVolume() ? voxel.z : 1);
+        try (LevelSet surface = LevelSet.start(context, input, output, part.length, params)) {
+            evolve(surface, output, part, progress);
+            surface.readMask(output);
+            if (settings.phi || settings.resultsTable) {
+                measure(surface, output, part);
+            }
+            iterations = Math.max(iterations, surface.iterations());
+            converged &= surface.converged();
+            return surface.report();
+        }
+    }
+
+    private static int count(byte[] mask) {
+        int count = 0;
+        for (byte pixel : mask) {
+            count += pixel != 0 ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Until it rests, has done its iterations, or the user presses Escape. */
+    private void evolve(LevelSet surface, PixelBuffer buffer, int[] part, Progress progress)
+            throws IsolineException {
+        long most = (long) settings.iterations;
+        boolean shown = settings.showEvery > 0 && image.getWindow() != null;
+        long step = shown ? (long) settings.showEvery : most;
+        try (FrontOverlay front = shown ? new FrontOverlay(planes, part) : null) {
+            while (!stopped && surface.iterations() < most && !surface.converged()) {
+                if (front != null) {
+                    front.show(surface, buffer);
+                }
+                long before = surface.iterations();
+                long wanted = Math.min(step, most - before);
+                try {
+                    surface.step(
+                            wanted,
+                            (fraction, stage) ->
+                                    progress == null
+                                            || progress.step(
+                                                    (before + fraction * wanted) / most, stage));
+                    stopped = progress != null && !progress.step(done(surface, most), "evolving");
+                } catch (IsolineException e) {
+                    if (!e.isCancelled()) {
+                        throw e;
+                    }
+                    // It keeps its last whole iteration, and so does the user.
+                    stopped = true;
+                }
+            }
+        }
+    }
+
+    private static double done(LevelSet surface, long most) {
+        return (double) surface.iterations() / most;
+    }
+
+    /** Reads φ, keeps it, and makes the rows of the table. */
+    private void measure(LevelSet surface, PixelBuffer mask, int[] part) throws IsolineException {
+        int width = image.getWidth();
+        FrontMeasure measure = new FrontMeasure(width, voxel.x, voxel.y, voxel.z);
+        String device = surface.report().device();
+        double seconds = surface.report().seconds();
+        double volume = 0;
+        double area = 0;
+        try (PixelBuffer buffer =
+                new PixelBuffer(PixelBuffer.Type.F32, width, image.getHeight(), part.length)) {
+            surface.readPhi(buffer);
+            float[] before = null;
+            for (int slot = 0; slot < part.length; slot++) {
+                float[] slice =
+                        phi == null ? new float[plane.length] : phi[planes.place(part[slot])];
+                buffer.read(slot, slice);
+                takeExtent(slice);
+                mask.read(slot, plane);
+                double inside = (double) count(plane) * voxel.x * voxel.y;
+                if (!isVolume()) {
+                    table.add(
+                            new LevelSetTable.Row(
+                                    part[slot],
+                                    inside,
+                                    measure.length(slice),
+                                    surface.iterations(),
+                                    surface.converged(),
+                                    seconds,
+                                    device));
+                }
+                volume += inside * voxel.z;
+                area += before == null ? 0 : measure.area(before, slice);
+                before = slice;
+            }
+        }
+        if (isVolume()) {
+            table.add(
+                    new LevelSetTable.Row(
+                            part[0],
+                            volume,
+                            area,
+                            surface.iterations(),
+                            surface.converged(),
+                            seconds,
+                            device));
+        }
+    }
+
+    private void takeExtent(float[] slice) {
+        for (float value : slice) {
+            low = Math.min(low, value);
+            high = Math.max(high, value);
+        }
+    }
+
+    @Override
+    void take(PixelBuffer output, int slot, int place) {
+        byte[] mask = masks == null ? plane : masks[place];
+        output.read(slot, mask);
+        if (settings.wantsRois()) {
+            int index = planes.indices()[place];
+            Roi roi = Outline.of(mask, image.getWidth(), image.getHeight());
+            if (roi != null) {
+                roi.setName("level-set" + SegmentRois.where(image, index));
+                roi.setStrokeColor(FrontOverlay.COLOUR);
+                roi.setProperty(SegmentRois.PROPERTY, KIND);
+                ResultImage.setPosition(roi, image, planes.position(index));
+                rois.add(roi);
+            }
+        }
+    }
+
+    @Override
+    ImagePlus end(Progress progress) {
+        start.close();
+        if (stopped) {
+            // It has done what it was pressed for.
+            IJ.resetEscape();
+        }
+        String info =
+                info(
+                        "Isoline level set: "
+                                + settings
+                                + "\nIsoline range: "
+                                + params.target
+                                + " +- "
+                                + params.epsilon
+                                + "\nIsoline iterations: "
+                                + iterations
+                                + (stopped ? " (stopped)" : converged ? " (converged)" : ""));
+        if (phi != null) {
+            LUT colours = DistanceColours.of(DistanceSettings.SIGNED, low, high);
+            phiImage =
+                    ResultImage.inColours(
+                            planes, phi, "Phi of " + image.getTitle(), voxel.unit, colours);
+            finish(phiImage, info);
+        }
+        if (masks == null) {
+            return null;
+        }
+        ImagePlus made =
+                ResultImage.inColours(
+                        planes, masks, "Level set of " + image.getTitle(), "Inside", grey());
+        finish(made, info);
+        return made;
+    }
+
+    private static LUT grey() {
+        byte[] steps = new byte[WHITE + 1];
+        for (int i = 0; i < steps.length; i++) {
+            steps[i] = (byte) i;
+        }
+        LUT grey = new LUT(steps, steps, steps);
+        grey.min = 0;
+        grey.max = WHITE;
+        return grey;
+    }
+
+    private static void finish(ImagePlus made, String info) {
+        if (made.getOverlay() != null) {
+            // What an earlier run left in the input's overlay is not the user's own.
+            RoiOutput.addToOverlay(made, Collections.emptyList(), KIND);
+        }
+        made.setProperty("Info", info);
+    }
+
+    /** φ as an image; null if it was not asked for. */
+    ImagePlus phiImage() {
+        return phiImage;
+    }
+
+    @Override
+    void deliver() throws BadInput, IsolineException {
+        if (!settings.roiFile.isEmpty()) {
+            // First, since it is the one that can fail.
+            RoiOutput.save(
+                    taker -> {
+                        for (Roi roi : rois) {
+                            taker.take(roi);
+                        }
+                    },
+                    "outlines",
+                    settings.roiFile);
+        }
+        if (settings.overlay) {
+            RoiOutput.addToOverlay(image, rois, KIND);
+        }
+        if (settings.roiManager) {
+            RoiOutput.addTo(manager, image, rois);
+        }
+        if (settings.resultsTable) {
+            table.append();
+        }
+        if (phiImage != null) {
+            StackCommand.show(phiImage, "");
+        }
+    }
+
+    @Override
+    boolean isStopped() {
+        return stopped;
+    }
+
+    @Override
+    String warning() {
+        if (voxel.warning != null) {
+            doubts.add(voxel.warning);
+        }
+        if (stopped) {
+            doubts.add(
+                    "stopped by Escape after "
+                            + iterations
+                            + " iterations; the outputs are those of the state it had reached"
+                            + (unstarted > 0
+                                    ? ", and of "
+                                            + unstarted
+                                            + " slices that were not begun the start itself."
+                                    : "."));
+        } else if (settings.isConverged() && !converged) {
+            doubts.add(
+                    "not converged after "
+                            + iterations
+                            + " iterations: the front still moved. Raise iterations.");
+        }
+        if (empty > 0) {
+            doubts.add(
+                    empty
+                            + " slices have nothing inside their start ("
+                            + start.describe()
+                            + "), so nothing could grow there.");
+        }
+        return doubts.isEmpty() ? null : String.join(" Also: ", doubts);
+    }
+
+    @Override
+    String outcome() {
+        return iterations
+                + " iterations"
+                + (stopped
+                        ? ", stopped"
+                        : settings.isConverged() && converged ? ", converged" : "");
+    }
+}

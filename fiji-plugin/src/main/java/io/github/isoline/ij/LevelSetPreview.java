@@ -1,0 +1,178 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.ImageRoi;
+import ij.gui.Roi;
+import ij.gui.RoiListener;
+import io.github.isoline.IsolineException;
+import java.awt.Color;
+import java.awt.EventQueue;
+import java.awt.image.BufferedImage;
+import java.awt.image.DataBuffer;
+import java.awt.image.DataBufferByte;
+import java.awt.image.IndexColorModel;
+import java.awt.image.Raster;
+import java.awt.image.WritableRaster;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Shades the pixels of the current slice that lie within T ± ε, and draws the outline of where the
+ * surface starts.
+ */
+final class LevelSetPreview extends LivePreview<LevelSetSettings> implements RoiListener {
+    /** Hears on the event thread what was computed. */
+    interface Listener extends LivePreview.Listener {
+        /**
+         * The range that is used, in the pixel values that ImageJ shows.
+         *
+         * @param epsilon 0 if all pixels of the sample are equal
+         */
+        void range(double target, double epsilon);
+    }
+
+    private static final int SHADE = 0x80ff3030;
+    private static final Color START = new Color(0x20e0ff);
+    private static final double START_WIDTH = 1.5;
+    private static final double PERCENT = 100;
+
+    private final Listener listener;
+
+    LevelSetPreview(ImagePlus image, Listener listener) {
+        super(image, listener);
+        this.listener = listener;
+        Roi.addRoiListener(this);
+    }
+
+    @Override
+    void release() {
+        Roi.removeRoiListener(this);
+    }
+
+    /** Another selection is another start. */
+    @Override
+    public void roiModified(ImagePlus which, int what) {
+        if (which == image) {
+            requestAgain();
+        }
+    }
+
+    @Override
+    String compute(LevelSetSettings settings, boolean draw) throws BadInput, IsolineException {
+        HyperStackSelection planes = settings.planes(image);
+        BadInput problem = null;
+        StartSurface start = null;
+        try {
+            start = new StartSurface(planes, settings);
+        } catch (BadInput e) {
+            // The range can be chosen before there is a start.
+            problem = e;
+        }
+        try {
+            boolean needsStart = LevelSetSettings.AUTO.equals(settings.range);
+            if (problem != null && needsStart) {
+                throw problem;
+            }
+            LevelSetRange range = LevelSetRange.of(planes, settings, start, this::isOutdated);
+            if (range == null) {
+                return null;
+            }
+            double shownTarget = range.target - StackJob.rawThreshold(image, 0);
+            double epsilon = Math.max(0, range.epsilon);
+            EventQueue.invokeLater(() -> listener.range(shownTarget, epsilon));
+            if (!draw) {
+                hide();
+                return problem == null ? "off" : problem.getMessage();
+            }
+            return draw(planes, start, problem, range.target, epsilon);
+        } catch (BadInput e) {
+            hide();
+            throw e;
+        } finally {
+            if (start != null) {
+                start.close();
+            }
+        }
+    }
+
+    private String draw(
+            HyperStackSelection planes,
+            StartSurface start,
+            BadInput problem,
+            double target,
+            double epsilon)
+            throws BadInput, IsolineException {
+        int index = image.getCurrentSlice();
+        int width = image.getWidth();
+        int height = image.getHeight();
+        byte[] shade = new byte[width * height];
+        int within = within(StackJob.pixels(image, index), target, epsilon, shade);
+        List<Roi> shown = new ArrayList<>();
+        ImageRoi shading = new ImageRoi(0, 0, picture(shade, width, height));
+        shading.setName("Isoline range");
+        shown.add(shading);
+        if (start != null && planes.place(index) >= 0) {
+            Roi outline = Outline.of(start.plane(index, new byte[shade.length]), width, height);
+            if (outline != null) {
+                outline.setName("Isoline start");
+                outline.setStrokeColor(START);
+                outline.setStrokeWidth(START_WIDTH);
+                shown.add(outline);
+            }
+        }
+        if (isOutdated()) {
+            return null;
+        }
+        int[] position = planes.position(index);
+        for (Roi roi : shown) {
+            // No label, and not saved with the image.
+            roi.setIsCursor(true);
+            ResultImage.setPosition(roi, image, position);
+        }
+        show(() -> shown.toArray(new Roi[0]));
+        String status =
+                String.format(
+                        Locale.ROOT,
+                        "%.3g %% of this slice in range (red)",
+                        PERCENT * within / shade.length);
+        return status
+                + (problem == null
+                        ? "; start (blue): " + start.describe()
+                        : ". " + problem.getMessage());
+    }
+
+    /** Marks the pixels in range with 1, and counts them. */
+    static int within(Object pixels, double target, double epsilon, byte[] shade) {
+        int count = 0;
+        for (int i = 0; i < shade.length; i++) {
+            double value =
+                    pixels instanceof byte[]
+                            ? ((byte[]) pixels)[i] & 0xff
+                            : pixels instanceof short[]
+                                    ? ((short[]) pixels)[i] & 0xffff
+                                    : ((float[]) pixels)[i];
+            if (Math.abs(value - target) <= epsilon) {
+                shade[i] = 1;
+                count++;
+            }
+        }
+        return count;
+    }
+
+    private static BufferedImage picture(byte[] shade, int width, int height) {
+        int[] colours = {0, SHADE};
+        IndexColorModel model =
+                new IndexColorModel(8, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
+        WritableRaster raster =
+                Raster.createInterleavedRaster(
+                        new DataBufferByte(shade, shade.length),
+                        width,
+                        height,
+                        width,
+                        1,
+                        new int[] {0},
+                        null);
+        return new BufferedImage(model, raster, false, null);
+    }
+}

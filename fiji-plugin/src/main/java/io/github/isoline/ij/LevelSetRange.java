@@ -1,0 +1,70 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.Roi;
+import io.github.isoline.IsolineException;
+import io.github.isoline.LevelSetParams;
+import java.util.function.BooleanSupplier;
+
+/** The intensities that the surface grows into, T ± ε, as raw pixel values. */
+final class LevelSetRange {
+    /** How many standard deviations the automatic range takes, as the library's does. */
+    private static final double AUTOMATIC_DEVIATIONS = 2;
+
+    final double target;
+
+    /** {@link LevelSetParams#AUTOMATIC} where all pixels of the sample are equal. */
+    final double epsilon;
+
+    private LevelSetRange(double target, double epsilon) {
+        this.target = target;
+        this.epsilon = epsilon > 0 ? epsilon : LevelSetParams.AUTOMATIC;
+    }
+
+    /**
+     * Finds the range: one for all planes, however they are cut into calls.
+     *
+     * @param stop asked now and then
+     * @return null if it was stopped
+     */
+    static LevelSetRange of(
+            HyperStackSelection planes,
+            LevelSetSettings settings,
+            StartSurface start,
+            BooleanSupplier stop)
+            throws BadInput, IsolineException {
+        ImagePlus image = planes.image;
+        if (LevelSetSettings.VALUES.equals(settings.range)) {
+            return new LevelSetRange(
+                    StackJob.rawThreshold(image, settings.target), settings.epsilon);
+        }
+        IntensitySample sample = new IntensitySample();
+        if (LevelSetSettings.ROI.equals(settings.range)) {
+            Roi roi = StartSurface.areaSelection(image, "range=roi");
+            sample.add(StackJob.pixels(image, shown(roi, planes)), StartSurface.pixels(roi, image));
+            if (sample.count() == 0) {
+                throw new BadInput("There are no pixels in the selection to sample (range=roi).");
+            }
+            return new LevelSetRange(sample.mean(), settings.k * sample.deviation());
+        }
+        byte[] region = new byte[image.getWidth() * image.getHeight()];
+        for (int index : planes.indices()) {
+            if (stop.getAsBoolean()) {
+                return null;
+            }
+            sample.add(StackJob.pixels(image, index), start.plane(index, region));
+        }
+        if (sample.count() == 0) {
+            throw new BadInput(
+                    "No pixel is inside the start (" + start.describe() + "): nothing can grow.");
+        }
+        return new LevelSetRange(sample.mean(), AUTOMATIC_DEVIATIONS * sample.deviation());
+    }
+
+    /** The plane that a selection is sampled on: its slice, in the channel and frame shown. */
+    private static int shown(Roi roi, HyperStackSelection planes) {
+        int z = StartSurface.slice(roi, planes);
+        int[] current = planes.position(planes.image.getCurrentSlice());
+        return planes.image.getStackIndex(current[0], z, current[2]);
+    }
+}

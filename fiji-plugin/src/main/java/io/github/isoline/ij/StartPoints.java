@@ -1,0 +1,198 @@
+package io.github.isoline.ij;
+
+import ij.gui.PointRoi;
+import ij.gui.Roi;
+import ij.io.RoiDecoder;
+import ij.plugin.frame.RoiManager;
+import ij.process.FloatPolygon;
+import java.awt.HeadlessException;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipInputStream;
+
+/** The centres of the spheres that a level set starts from. */
+final class StartPoints {
+    private static final int BLOCK_BYTES = 4096;
+    private static final int SPHERE_NUMBERS = 4;
+
+    /** A point of a selection; z and t from 1 on, 0 for every slice or frame. */
+    static final class Point {
+        final double x;
+        final double y;
+        final int z;
+        final int t;
+
+        Point(double x, double y, int z, int t) {
+            this.x = x;
+            this.y = y;
+            this.z = z;
+            this.t = t;
+        }
+    }
+
+    private StartPoints() {}
+
+    /**
+     * All points of the file that the settings name, else of the ROI Manager, else of the image's
+     * selection.
+     */
+    static List<Point> of(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
+        String source;
+        List<Roi> rois;
+        Roi selection = planes.image.getRoi();
+        if (!settings.sphereFile.isEmpty()) {
+            source = "the file " + settings.sphereFile;
+            rois = read(settings.sphereFile);
+        } else if (!managed().isEmpty()) {
+            source = "the ROI Manager";
+            rois = managed();
+        } else if (selection instanceof PointRoi) {
+            source = "the selection";
+            rois = Arrays.asList((Roi) selection.clone());
+        } else {
+            throw new BadInput(
+                    "start=spheres needs points: the ROI Manager is empty, and \""
+                            + planes.image.getTitle()
+                            + "\" has no point selection. Click points with the multi-point tool, or"
+                            + " add points to the ROI Manager, each on its slice (in a macro also"
+                            + " sphere_file=FILE.zip).");
+        }
+        List<Point> points = new ArrayList<>();
+        for (Roi roi : rois) {
+            if (!(roi instanceof PointRoi)) {
+                throw new BadInput(
+                        "start=spheres takes points only, but \""
+                                + roi.getName()
+                                + "\" in "
+                                + source
+                                + " is a "
+                                + roi.getTypeAsString().toLowerCase()
+                                + ". Delete it there, or start from a selection or a mask.");
+            }
+            add(points, (PointRoi) roi, planes, settings.isVolume(), source);
+        }
+        if (points.isEmpty()) {
+            throw new BadInput("There are no points in " + source + ".");
+        }
+        return points;
+    }
+
+    private static void add(
+            List<Point> points,
+            PointRoi roi,
+            HyperStackSelection planes,
+            boolean volume,
+            String source)
+            throws BadInput {
+        FloatPolygon places = roi.getFloatPolygon();
+        for (int i = 0; i < places.npoints; i++) {
+            int z = 0;
+            int t = 0;
+            int index = roi.getPointPosition(i);
+            index = index > 0 ? index : roi.getPosition();
+            if (index > 0 && index <= planes.image.getStackSize()) {
+                int[] position = planes.position(index);
+                z = position[1];
+                t = planes.image.getNFrames() > 1 ? position[2] : 0;
+            } else if (roi.hasHyperStackPosition()) {
+                z = roi.getZPosition();
+                t = roi.getTPosition();
+            }
+            if (z == 0 && volume) {
+                if (!"the selection".equals(source)) {
+                    throw new BadInput(
+                            "The point \""
+                                    + roi.getName()
+                                    + "\" in "
+                                    + source
+                                    + " has no slice, so its place in the volume is not known. Go to"
+                                    + " its slice, select it and press Update in the ROI Manager.");
+                }
+                // It is seen on the slice that is shown.
+                z = planes.position(planes.image.getCurrentSlice())[1];
+            }
+            points.add(new Point(places.xpoints[i], places.ypoints[i], z, t));
+        }
+    }
+
+    /**
+     * The spheres that touch a plane, as the library takes them, seen from that plane.
+     *
+     * @param position channel, slice and frame
+     * @param volume false: a point is a disc on its own slice
+     */
+    static double[] spheres(List<Point> points, int[] position, boolean volume, double radius) {
+        double[] spheres = new double[points.size() * SPHERE_NUMBERS];
+        int used = 0;
+        for (Point point : points) {
+            boolean frame = point.t == 0 || point.t == position[2];
+            boolean slice = volume || point.z == 0 || point.z == position[1];
+            if (frame && slice) {
+                spheres[used++] = point.x;
+                spheres[used++] = point.y;
+                spheres[used++] = volume ? point.z - position[1] : 0;
+                spheres[used++] = radius;
+            }
+        }
+        return Arrays.copyOf(spheres, used);
+    }
+
+    private static List<Roi> managed() {
+        try {
+            RoiManager manager = RoiManager.getInstance2();
+            return manager == null ? new ArrayList<>() : Arrays.asList(manager.getRoisAsArray());
+        } catch (HeadlessException e) {
+            // There is no ROI Manager without a display.
+            return new ArrayList<>();
+        }
+    }
+
+    /** A file of the ROI Manager: one selection (.roi) or many (.zip). */
+    private static List<Roi> read(String path) throws BadInput {
+        List<Roi> rois = new ArrayList<>();
+        try {
+            if (path.toLowerCase().endsWith(".roi")) {
+                add(rois, Files.readAllBytes(Paths.get(path)));
+            } else {
+                try (InputStream in = Files.newInputStream(Paths.get(path));
+                        ZipInputStream zip = new ZipInputStream(in)) {
+                    for (ZipEntry e = zip.getNextEntry(); e != null; e = zip.getNextEntry()) {
+                        add(rois, bytes(zip));
+                    }
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            throw new BadInput("The file " + path + " of points cannot be read: " + e + ".");
+        }
+        if (rois.isEmpty()) {
+            throw new BadInput(
+                    "There is no selection in the file "
+                            + path
+                            + "; it must be one that the ROI Manager saves (.zip or .roi).");
+        }
+        return rois;
+    }
+
+    private static void add(List<Roi> rois, byte[] bytes) {
+        Roi roi = RoiDecoder.openFromByteArray(bytes);
+        if (roi != null) {
+            rois.add(roi);
+        }
+    }
+
+    private static byte[] bytes(InputStream in) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        byte[] block = new byte[BLOCK_BYTES];
+        for (int n = in.read(block); n > 0; n = in.read(block)) {
+            out.write(block, 0, n);
+        }
+        return out.toByteArray();
+    }
+}

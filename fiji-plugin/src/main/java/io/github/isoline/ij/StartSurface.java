@@ -1,0 +1,229 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.process.ByteProcessor;
+import io.github.isoline.IsolineException;
+import io.github.isoline.Masks;
+import io.github.isoline.PixelBuffer;
+import java.awt.Rectangle;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The region that a level set starts from, plane by plane. Selections are copied when it is made,
+ * so that the user may draw on while it is used.
+ */
+final class StartSurface implements AutoCloseable {
+    private static final int INSIDE = 255;
+
+    private final HyperStackSelection planes;
+    private final LevelSetSettings settings;
+    private final VoxelSize voxel;
+
+    /** Of the start from a selection: its pixels, and the slice it lies on. */
+    private byte[] roiPixels;
+
+    private int roiSlice;
+
+    /** Of the start from spheres. */
+    private List<StartPoints.Point> points;
+
+    /** Of the start from a mask. */
+    private ImagePlus mask;
+
+    /** Of the start from a box: first and last x, y (from 0) and slice (from 1). */
+    private int[][] box;
+
+    /** One plane for the library's shapes. */
+    private PixelBuffer plane;
+
+    /**
+     * @throws BadInput if there is nothing to start from, with what to do about it
+     */
+    StartSurface(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
+        this.planes = planes;
+        this.settings = settings;
+        voxel = new VoxelSize(planes.image, settings.isVolume());
+        switch (settings.start) {
+            case LevelSetSettings.ROI:
+                Roi roi = areaSelection(planes.image, "start=roi");
+                roiPixels = pixels(roi, planes.image);
+                roiSlice = slice(roi, planes);
+                break;
+            case LevelSetSettings.SPHERES:
+                points = StartPoints.of(planes, settings);
+                break;
+            case LevelSetSettings.MASK:
+                mask = MaskChoice.find(planes, settings);
+                break;
+            default:
+                box = box();
+                break;
+        }
+    }
+
+    /**
+     * The image's selection, which must have an area.
+     *
+     * @param purpose what needs it
+     */
+    static Roi areaSelection(ImagePlus image, String purpose) throws BadInput {
+        Roi roi = image.getRoi();
+        if (roi == null || !roi.isArea()) {
+            throw new BadInput(
+                    purpose
+                            + " needs a selection with an area on \""
+                            + image.getTitle()
+                            + "\", but there is "
+                            + (roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase())
+                            + ". Draw one with the rectangle, oval, polygon or freehand tool.");
+        }
+        return (Roi) roi.clone();
+    }
+
+    /** The z slice that a selection lies on: its own, or the one that is shown. */
+    static int slice(Roi roi, HyperStackSelection planes) {
+        if (roi.hasHyperStackPosition() && roi.getZPosition() > 0) {
+            return roi.getZPosition();
+        }
+        int index = roi.getPosition();
+        boolean known = index > 0 && index <= planes.image.getStackSize();
+        return planes.position(known ? index : planes.image.getCurrentSlice())[1];
+    }
+
+    /** A plane of the image's size, 255 in the selection. */
+    static byte[] pixels(Roi roi, ImagePlus image) {
+        ByteProcessor pixels = new ByteProcessor(image.getWidth(), image.getHeight());
+        pixels.setValue(INSIDE);
+        pixels.fill(roi);
+        return (byte[]) pixels.getPixels();
+    }
+
+    private int[][] box() throws BadInput {
+        ImagePlus image = planes.image;
+        int[] sizes = {image.getWidth(), image.getHeight(), image.getNSlices()};
+        String[] sides = {settings.boxX, settings.boxY, settings.boxZ};
+        String[] names = {LevelSetSettings.BOX_X, LevelSetSettings.BOX_Y, LevelSetSettings.BOX_Z};
+        int[][] automatic = automaticBox(image, settings.isVolume());
+        int[][] spans = new int[sizes.length][];
+        for (int axis = 0; axis < sizes.length; axis++) {
+            // Slices count from 1, as everywhere in ImageJ.
+            int first = axis == 2 ? 1 : 0;
+            int last = first + sizes[axis] - 1;
+            boolean auto = LevelSetSettings.isAuto(sides[axis]);
+            spans[axis] = auto ? automatic[axis] : LevelSetSettings.span(sides[axis]);
+            if (spans[axis][0] < first || spans[axis][1] > last) {
+                throw new BadInput(
+                        names[axis]
+                                + " must lie within the image, "
+                                + first
+                                + "-"
+                                + last
+                                + ", got \""
+                                + sides[axis]
+                                + "\".");
+            }
+        }
+        return spans;
+    }
+
+    /**
+     * What "auto" stands for: the bounds of the selection, else the central half; all slices, of a
+     * volume the central half of them.
+     */
+    static int[][] automaticBox(ImagePlus image, boolean volume) {
+        Roi roi = image.getRoi();
+        Rectangle all = new Rectangle(image.getWidth(), image.getHeight());
+        Rectangle bounds = roi == null || !roi.isArea() ? null : roi.getBounds().intersection(all);
+        int slices = image.getNSlices();
+        int[] z = volume ? centralHalf(slices) : new int[] {0, slices - 1};
+        z[0]++;
+        z[1]++;
+        if (bounds == null || bounds.isEmpty()) {
+            return new int[][] {centralHalf(all.width), centralHalf(all.height), z};
+        }
+        return new int[][] {
+            {bounds.x, bounds.x + bounds.width - 1}, {bounds.y, bounds.y + bounds.height - 1}, z
+        };
+    }
+
+    private static int[] centralHalf(int size) {
+        int half = Math.max(1, size / 2);
+        int first = (size - half) / 2;
+        return new int[] {first, first + half - 1};
+    }
+
+    /** The pixels of one plane: above 0 inside. The array is used again for the next. */
+    byte[] plane(int index, byte[] pixels) throws BadInput, IsolineException {
+        int[] position = planes.position(index);
+        if (roiPixels != null) {
+            boolean here =
+                    !settings.isVolume()
+                            || LevelSetSettings.ALL.equals(settings.roiSlices)
+                            || position[1] == roiSlice;
+            if (here) {
+                System.arraycopy(roiPixels, 0, pixels, 0, pixels.length);
+            } else {
+                Arrays.fill(pixels, (byte) 0);
+            }
+        } else if (mask != null) {
+            MaskChoice.copy(mask, planes, index, pixels);
+        } else {
+            shapes(position, pixels);
+        }
+        return pixels;
+    }
+
+    private void shapes(int[] position, byte[] pixels) throws IsolineException {
+        Arrays.fill(pixels, (byte) 0);
+        int z = position[1];
+        boolean boxed = box != null && z >= box[2][0] && z <= box[2][1];
+        double[] spheres =
+                box == null
+                        ? StartPoints.spheres(
+                                points, position, settings.isVolume(), settings.radius)
+                        : new double[0];
+        if (!boxed && spheres.length == 0) {
+            return;
+        }
+        if (plane == null) {
+            ImagePlus image = planes.image;
+            plane = new PixelBuffer(PixelBuffer.Type.U8, image.getWidth(), image.getHeight(), 1);
+            plane.setSpacing(voxel.x, voxel.y, voxel.z);
+        }
+        plane.write(0, pixels);
+        if (boxed) {
+            double[] corners = {box[0][0], box[1][0], 0, box[0][1], box[1][1], 0};
+            Masks.fillBoxes(plane, 1, corners, INSIDE);
+        } else {
+            Masks.fillSpheres(plane, 1, spheres, INSIDE);
+        }
+        plane.read(0, pixels);
+    }
+
+    /** A few words for the dialog: what it is. */
+    String describe() {
+        if (roiPixels != null) {
+            boolean own = settings.isVolume() && LevelSetSettings.OWN.equals(settings.roiSlices);
+            return own ? "the selection, on slice " + roiSlice : "the selection, on every slice";
+        }
+        if (points != null) {
+            return points.size() + " spheres";
+        }
+        if (mask != null) {
+            return "pixels above 0 of \"" + mask.getTitle() + "\"";
+        }
+        return String.format(
+                "box x %d-%d, y %d-%d, z %d-%d",
+                box[0][0], box[0][1], box[1][0], box[1][1], box[2][0], box[2][1]);
+    }
+
+    @Override
+    public void close() {
+        if (plane != null) {
+            plane.close();
+            plane = null;
+        }
+    }
+}
