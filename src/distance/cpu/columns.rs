@@ -29,14 +29,16 @@ const STEPS_A_LOOK: usize = 2;
 pub(super) struct Bench {
     /// One row of the mask.
     pub(super) inside: Vec<u8>,
-    columns: Vec<[f32; LANES]>,
-    result: Vec<[f32; LANES]>,
-    sources: Vec<[i32; LANES]>,
+    /// A row of each has [`LANES`] numbers.
+    columns: Vec<f32>,
+    result: Vec<f32>,
+    sources: Vec<f32>,
 }
 
 impl Bench {
     pub(super) fn new(width: usize, length: usize) -> Result<Self> {
-        Ok(Self { inside: zeroed(width)?, columns: zeroed(length)?, result: zeroed(length)?, sources: zeroed(length)? })
+        let count = length * LANES;
+        Ok(Self { inside: zeroed(width)?, columns: zeroed(count)?, result: zeroed(count)?, sources: zeroed(count)? })
     }
 }
 
@@ -90,102 +92,141 @@ impl WithSimd for Work<'_, '_> {
     type Output = Result<()>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, _: S) -> Result<()> {
+    fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
+        match LANES / S::F32_LANES {
+            1 => self.run::<S, 1>(simd),
+            2 => self.run::<S, 2>(simd),
+            4 => self.run::<S, 4>(simd),
+            _ => self.run::<pulp::Scalar, LANES>(pulp::Scalar),
+        }
+    }
+}
+
+impl Work<'_, '_> {
+    /// With `N` vectors to a row.
+    #[inline(always)]
+    fn run<S: Simd, const N: usize>(mut self, simd: S) -> Result<()> {
         let Columns { length, finish, terms } = self.columns;
         let lanes = self.field.ncols();
-        let columns = &mut self.bench.columns[..*length];
-        let mut least = f32::INFINITY;
-        for (row, from) in columns.iter_mut().zip(self.field.rows()) {
-            // Rows of less than a vector repeat their last pixel.
-            match from.as_slice().and_then(|from| from.first_chunk::<LANES>()) {
+        let count = *length * LANES;
+        let columns = &mut self.bench.columns[..count];
+        for (row, from) in columns.as_chunks_mut::<LANES>().0.iter_mut().zip(self.field.rows()) {
+            let Some(from) = from.to_slice() else { unreachable!("rows are contiguous") };
+            match from.first_chunk::<LANES>() {
                 Some(from) => *row = *from,
-                None => *row = std::array::from_fn(|lane| from[lane.min(lanes - 1)]),
+                None => {
+                    // Rows of less than a line repeat their last pixel.
+                    row[..lanes].copy_from_slice(from);
+                    row[lanes..].fill(from[lanes - 1]);
+                }
             }
-            least = least.min(fold(row.map(f32::abs), f32::min));
         }
-        let result = &mut self.bench.result[..*length];
-        if least == f32::INFINITY {
+        let (columns, result, sources) = (
+            vectors::<S, N>(&self.bench.columns[..count]),
+            vectors_mut::<S, N>(&mut self.bench.result[..count]),
+            vectors_mut::<S, N>(&mut self.bench.sources[..count]),
+        );
+        let mut least = simd.splat_f32s(f32::INFINITY);
+        for row in columns {
+            for vector in row {
+                least = simd.min_f32s(least, simd.abs_f32s(*vector));
+            }
+        }
+        if simd.reduce_min_f32s(least) == f32::INFINITY {
             result.copy_from_slice(columns);
         } else {
-            let mut search =
-                Search { terms, columns, result: &mut *result, sources: &mut self.bench.sources[..*length] };
-            search.run(self.ticker)?;
+            let slack = length >> f32::MANTISSA_DIGITS - 1;
+            Search { simd, terms, columns, result, sources, slack }.run(self.ticker)?;
         }
+        let result = self.bench.result[..count].as_chunks_mut::<LANES>().0;
         for (row, mut to) in result.iter_mut().zip(self.field.rows_mut()) {
             if let Some(finish) = finish {
                 finish.apply(row);
             }
-            match to.as_slice_mut() {
-                Some(to) => to.copy_from_slice(&row[..lanes]),
-                None => unreachable!("rows are contiguous"),
+            let Some(to) = to.as_slice_mut() else { unreachable!("rows are contiguous") };
+            match to.first_chunk_mut::<LANES>() {
+                Some(to) => *to = *row,
+                None => to.copy_from_slice(&row[..lanes]),
             }
         }
         Ok(())
     }
 }
 
-/// The least or the largest of all lanes.
+/// Rows of `N` vectors.
 #[inline(always)]
-fn fold<T: Copy>(mut values: [T; LANES], best: impl Fn(T, T) -> T) -> T {
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            values[lane] = best(values[lane], values[lane + half]);
-        }
-        half /= 2;
-    }
-    values[0]
+fn vectors<S: Simd, const N: usize>(values: &[f32]) -> &[[S::f32s; N]] {
+    S::as_simd_f32s(values).0.as_chunks().0
+}
+
+/// Likewise.
+#[inline(always)]
+fn vectors_mut<S: Simd, const N: usize>(values: &mut [f32]) -> &mut [[S::f32s; N]] {
+    S::as_mut_simd_f32s(values).0.as_chunks_mut().0
 }
 
 /// The search in [`LANES`] columns.
-struct Search<'s> {
+struct Search<'s, S: Simd, const N: usize> {
+    simd: S,
     terms: &'s [f32],
-    columns: &'s [[f32; LANES]],
-    result: &'s mut [[f32; LANES]],
-    /// Of each pixel that is done, the row that gave the least.
-    sources: &'s mut [[i32; LANES]],
+    columns: &'s [[S::f32s; N]],
+    result: &'s mut [[S::f32s; N]],
+    /// Of each pixel that is done, the row that gave the least, as a float.
+    sources: &'s mut [[S::f32s; N]],
+    /// By how much a row as a float may be off.
+    slack: usize,
 }
 
 /// The best so far for the pixels of one row.
-struct Best {
-    values: [f32; LANES],
-    sources: [i32; LANES],
+struct Best<S: Simd, const N: usize> {
+    values: [S::f32s; N],
+    sources: [S::f32s; N],
     /// The sign bit of each pixel.
-    signs: [u32; LANES],
+    signs: [S::f32s; N],
 }
 
-impl Best {
-    /// Considers what `row` holds, `term` away.
+impl<S: Simd, const N: usize> Best<S, N> {
+    /// Considers what the row `place` holds, `term` away.
     #[inline(always)]
-    fn consider(&mut self, row: &[f32; LANES], term: f32, place: usize) {
-        for lane in 0..LANES {
+    fn consider(&mut self, simd: S, row: &[S::f32s; N], term: f32, place: usize) {
+        let (term, place, zero) = (simd.splat_f32s(term), simd.splat_f32s(place as f32), simd.splat_f32s(0.0));
+        for k in 0..N {
             // Negative, and so 0, for a pixel of the other class.
-            let held = f32::from_bits(row[lane].to_bits() ^ self.signs[lane]);
-            let value = if held > 0.0 { held } else { 0.0 } + term;
-            let better = value < self.values[lane];
-            self.values[lane] = if better { value } else { self.values[lane] };
-            self.sources[lane] = if better { place as i32 } else { self.sources[lane] };
+            let held = simd.xor_f32s(row[k], self.signs[k]);
+            let value = simd.add_f32s(simd.max_f32s(held, zero), term);
+            let better = simd.less_than_f32s(value, self.values[k]);
+            self.values[k] = simd.min_f32s(value, self.values[k]);
+            self.sources[k] = simd.select_f32s(better, place, self.sources[k]);
         }
     }
 
     /// Whether a source so far away could be better for any pixel.
     #[inline(always)]
-    fn may_gain(&self, term: f32) -> bool {
-        fold(self.values, |a, b| if a > b { a } else { b }) > term
+    fn may_gain(&self, simd: S, term: f32) -> bool {
+        let mut most = self.values[0];
+        for k in 1..N {
+            most = simd.max_f32s(most, self.values[k]);
+        }
+        simd.reduce_max_f32s(most) > term
     }
 }
 
-impl Search<'_> {
+impl<S: Simd, const N: usize> Search<'_, S, N> {
     #[inline(always)]
     fn run(&mut self, ticker: &Ticker) -> Result<()> {
         let length = self.columns.len();
         let mut step = length.next_power_of_two();
         while step > 0 {
-            for (count, y) in (step - 1..length).step_by(2 * step).enumerate() {
-                if count % ROWS_A_LOOK == 0 {
+            let mut look = 0;
+            let mut y = step - 1;
+            while y < length {
+                if look == 0 {
                     ticker.check()?;
+                    look = ROWS_A_LOOK;
                 }
+                look -= 1;
                 self.row(y, step);
+                y += 2 * step;
             }
             step /= 2;
         }
@@ -195,69 +236,79 @@ impl Search<'_> {
     /// Row `y`, between the rows `y - step` and `y + step`, which are done.
     #[inline(always)]
     fn row(&mut self, y: usize, step: usize) {
+        let simd = self.simd;
         let here = self.columns[y];
-        let mut best = Best {
-            values: here.map(f32::abs),
-            sources: [y as i32; LANES],
-            signs: here.map(|value| value.to_bits() & 1 << 31),
-        };
-        if best.may_gain(self.terms[1]) {
-            let low = if y >= step { self.bound(y - step, &best.signs, i32::min) } else { 0 };
-            let high = if y + step < self.columns.len() {
-                self.bound(y + step, &best.signs, i32::max)
-            } else {
-                self.columns.len() - 1
-            };
+        let mut best = Best::<S, N> { values: here, sources: [simd.splat_f32s(y as f32); N], signs: here };
+        for k in 0..N {
+            best.values[k] = simd.abs_f32s(here[k]);
+            best.signs[k] = simd.and_f32s(here[k], simd.splat_f32s(-0.0));
+        }
+        if best.may_gain(simd, self.terms[1]) {
+            let length = self.columns.len();
+            let low = if y >= step { self.bound(y - step, &here, false) } else { 0 };
+            let high = if y + step < length { self.bound(y + step, &here, true) } else { length - 1 };
+            let (low, high) = (low.saturating_sub(self.slack), (high + self.slack).min(length - 1));
             self.search(y, low, high, &mut best);
         }
-        for lane in 0..LANES {
-            self.result[y][lane] = f32::from_bits(best.values[lane].to_bits() | best.signs[lane]);
+        for k in 0..N {
+            self.result[y][k] = simd.or_f32s(best.values[k], best.signs[k]);
         }
         self.sources[y] = best.sources;
     }
 
-    /// The first or last source that pixels of these classes may have, seen from row `y`, which is done.
+    /// The first or last source that pixels of the classes of `here` may have, seen from row `y`, which is done.
     #[inline(always)]
-    fn bound(&self, y: usize, signs: &[u32; LANES], extreme: impl Fn(i32, i32) -> i32) -> usize {
-        let (row, sources) = (&self.columns[y], &self.sources[y]);
-        let bounds = std::array::from_fn(|lane| {
-            let same = (row[lane].to_bits() ^ signs[lane]) >> 31 == 0;
-            if same { sources[lane] } else { y as i32 }
-        });
-        fold(bounds, extreme) as usize
+    fn bound(&self, y: usize, here: &[S::f32s; N], last: bool) -> usize {
+        let simd = self.simd;
+        let (zero, own) = (simd.splat_f32s(0.0), simd.splat_f32s(y as f32));
+        let mut bound = own;
+        for k in 0..N {
+            let inside = simd.less_than_f32s(here[k], zero);
+            let there = simd.less_than_f32s(self.columns[y][k], zero);
+            let differ = simd.xor_m32s(inside, there);
+            let source = simd.select_f32s(differ, own, self.sources[y][k]);
+            bound = match (k, last) {
+                (0, _) => source,
+                (_, false) => simd.min_f32s(bound, source),
+                (_, true) => simd.max_f32s(bound, source),
+            };
+        }
+        let bound = if last { simd.reduce_max_f32s(bound) } else { simd.reduce_min_f32s(bound) };
+        bound as usize
     }
 
     /// Looks at the rows `low..=high`, the nearest first.
     #[inline(always)]
-    fn search(&self, y: usize, low: usize, high: usize, best: &mut Best) {
+    fn search(&self, y: usize, low: usize, high: usize, best: &mut Best<S, N>) {
+        let simd = self.simd;
         let up = if low < y { 1.max(y.saturating_sub(high))..y - low + 1 } else { 1..1 };
         let down = if high > y { 1.max(low.saturating_sub(y))..high - y + 1 } else { 1..1 };
         let both = if up.start == 1 && down.start == 1 { up.end.min(down.end) } else { 1 };
         let mut steps = 1;
         while steps < both {
-            if !best.may_gain(self.terms[steps]) {
+            if !best.may_gain(simd, self.terms[steps]) {
                 return;
             }
             let until = both.min(steps + STEPS_A_LOOK);
             while steps < until {
-                best.consider(&self.columns[y - steps], self.terms[steps], y - steps);
-                best.consider(&self.columns[y + steps], self.terms[steps], y + steps);
+                best.consider(simd, &self.columns[y - steps], self.terms[steps], y - steps);
+                best.consider(simd, &self.columns[y + steps], self.terms[steps], y + steps);
                 steps += 1;
             }
         }
         let mut steps = both.max(up.start);
-        while steps < up.end && best.may_gain(self.terms[steps]) {
+        while steps < up.end && best.may_gain(simd, self.terms[steps]) {
             let until = up.end.min(steps + STEPS_A_LOOK);
             while steps < until {
-                best.consider(&self.columns[y - steps], self.terms[steps], y - steps);
+                best.consider(simd, &self.columns[y - steps], self.terms[steps], y - steps);
                 steps += 1;
             }
         }
         let mut steps = both.max(down.start);
-        while steps < down.end && best.may_gain(self.terms[steps]) {
+        while steps < down.end && best.may_gain(simd, self.terms[steps]) {
             let until = down.end.min(steps + STEPS_A_LOOK);
             while steps < until {
-                best.consider(&self.columns[y + steps], self.terms[steps], y + steps);
+                best.consider(simd, &self.columns[y + steps], self.terms[steps], y + steps);
                 steps += 1;
             }
         }
