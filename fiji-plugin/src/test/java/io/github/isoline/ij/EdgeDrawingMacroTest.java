@@ -14,15 +14,23 @@ import ij.ImageStack;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
-import ij.process.ImageConverter;
-import java.awt.event.KeyEvent;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What a macro can ask of edge drawing, and how it ends when it asks for the impossible. */
-class EdgeDrawingMacroTest extends EdgeDrawingTest {
+class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
+    @Override
+    public String command() {
+        return EDGES;
+    }
+
+    @Override
+    public String quick() {
+        return "edge_map gradient_threshold=30";
+    }
+
     @Test
     void outputsComeInAnyCombination() {
         String[] outputs = {"edge_map", "overlay", "results_table"};
@@ -151,33 +159,11 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest {
         ImagePlus image = open("microaneurysms.png");
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
-        Outcome outcome = macro(image, "\n" + call(options) + "print(\"went on\");");
-        assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertFalse(outcome.log.contains("went on"), outcome.log);
-        assertOneSentence(outcome.log, sentence);
-        assertTrue(outcome.log.contains("(macro line 2)"), outcome.log);
-        assertFalse(image.isLocked());
+        assertRefused(image, options, sentence);
         assertSame(own, image.getOverlay());
         assertEquals(0, ResultsTable.getResultsTable().size());
         // And the plugin works on.
         assertEquals(8, edges(image, "").getBitDepth());
-    }
-
-    @Test
-    void rgbImagesAreToldWhatToDo() {
-        ImagePlus rgb = open("microaneurysms.png");
-        new ImageConverter(rgb).convertToRGB();
-        Outcome outcome = macro(rgb, call("edge_map"));
-        assertEquals(ABORTED, outcome.returned);
-        assertOneSentence(outcome.log, "Edge drawing works on one channel");
-        assertTrue(outcome.log.contains("Image > Type > 8-bit"), outcome.log);
-    }
-
-    @Test
-    void noImageIsSaid() {
-        Outcome outcome = macro(null, call("edge_map"));
-        assertEquals(ABORTED, outcome.returned);
-        assertOneSentence(outcome.log, "No image is open");
     }
 
     @Test
@@ -194,13 +180,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest {
         ImagePlus film = new ImagePlus("film", slices);
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         film.setOverlay(own);
-        Thread finger =
-                new Thread(
-                        () -> {
-                            IJ.wait(1500);
-                            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
-                        });
-        finger.start();
+        pressEscapeAfter(1500);
         Outcome outcome =
                 assertTimeoutPreemptively(
                         Duration.ofSeconds(30),

@@ -11,15 +11,23 @@ import ij.ImagePlus;
 import ij.Prefs;
 import ij.WindowManager;
 import ij.gui.NewImage;
-import ij.process.ImageConverter;
-import java.awt.event.KeyEvent;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What a macro can ask for, and how it ends when it asks for the impossible. */
-class MacroTest extends HeadlessTest {
+class MacroTest extends HeadlessTest implements CommandContract {
+    @Override
+    public String command() {
+        return COMMAND;
+    }
+
+    @Override
+    public String quick() {
+        return "iterations=3 threshold=100";
+    }
+
     @Test
     void resultIsTheCurrentImageOfTheMacro() {
         Outcome outcome =
@@ -95,65 +103,23 @@ class MacroTest extends HeadlessTest {
             })
     void impossibleWishesEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = open("microaneurysms.png");
-        Outcome outcome = macro(image, "\n" + call(options) + "print(\"went on\");");
-        assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertFalse(outcome.log.contains("went on"), outcome.log);
-        assertOneSentence(outcome.log, sentence);
-        assertTrue(outcome.log.contains("(macro line 2)"), outcome.log);
-        assertFalse(image.isLocked());
+        assertRefused(image, options, sentence);
         // And the plugin works on.
         assertEquals(32, run(image, "iterations=1 threshold=100").getBitDepth());
-    }
-
-    @Test
-    void rgbImagesAreToldWhatToDo() {
-        ImagePlus rgb = open("microaneurysms.png");
-        new ImageConverter(rgb).convertToRGB();
-        Outcome outcome = macro(rgb, call("rho=3"));
-        assertEquals(ABORTED, outcome.returned);
-        assertOneSentence(outcome.log, "Image > Type > 8-bit");
-        assertTrue(outcome.log.contains("Split Channels"), outcome.log);
     }
 
     @Test
     void framesAreNotTakenForSlices() {
         ImagePlus film = NewImage.createByteImage("film", 8, 8, 5, NewImage.FILL_BLACK);
         film.setDimensions(1, 1, 5);
-        Outcome outcome = macro(film, call("stack=volume"));
-        assertEquals(ABORTED, outcome.returned);
-        assertOneSentence(outcome.log, "5 frame(s), which are never mixed into a volume");
-    }
-
-    @Test
-    void noImageIsSaid() {
-        Outcome outcome = macro(null, call("rho=3"));
-        assertEquals(ABORTED, outcome.returned);
-        assertOneSentence(outcome.log, "No image is open");
-    }
-
-    @Test
-    void imageInUseIsSaid() throws InterruptedException {
-        ImagePlus image = open("microaneurysms.png");
-        Thread other = new Thread(image::lock);
-        other.start();
-        other.join();
-        Outcome outcome = macro(image, call("rho=3"));
-        assertEquals(ABORTED, outcome.returned);
-        assertOneSentence(outcome.log, "in use by another command");
-        image.unlock();
+        assertRefused(film, "stack=volume", "5 frame(s), which are never mixed into a volume");
     }
 
     @Test
     void escapeCancelsAndLeavesNothingBehind() {
         ImagePlus image = open("camera.png");
         byte[] before = ((byte[]) image.getProcessor().getPixels()).clone();
-        Thread finger =
-                new Thread(
-                        () -> {
-                            IJ.wait(1000);
-                            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
-                        });
-        finger.start();
+        pressEscapeAfter(1000);
         Outcome outcome =
                 assertTimeoutPreemptively(
                         Duration.ofSeconds(30),
