@@ -181,9 +181,10 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest. Distances are in pixels:
 /// the images' spacing is not used. There is no gap at the image's border: docs/edge_drawing.md says what holds there.
 ///
-/// Segments of the paper profile are the chains of the edge map, split where edges meet; they come in the order of their
-/// slice, then of their first point (row by row), then of their second; a segment begins at the end that comes first
-/// that way. Those of the reference profile come in the order in which the algorithm draws them.
+/// Segments of the paper profile are the chains of the edge map, thinned to lines of one pixel without spurs of one
+/// pixel (docs/edge_drawing.md), split where edges meet; they come in the order of their slice, then of their first point
+/// (row by row), then of their second; a segment begins at the end that comes first that way. Those of the reference
+/// profile come in the order in which the algorithm draws them.
 ///
 /// `context`: not NULL.
 /// `input`: not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis.

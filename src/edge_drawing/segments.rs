@@ -23,6 +23,8 @@ pub struct Point {
 /// The segments of an image or a stack, in flat arrays: the points of segment `i` are
 /// `points[offsets[i]..offsets[i + 1]]`, neighbours in it are 8-neighbours in the image.
 ///
+/// In the paper profile they are the chains of the edge map, thinned to lines of one pixel without spurs of one pixel.
+///
 /// Segments are in a canonical order that depends on the image and the parameters alone: slice by slice; in the paper
 /// profile by the raster index (y·width + x) of the first point, then of the second; in the reference profile in the
 /// order in which the algorithm finds them.

@@ -208,9 +208,89 @@ static inline int same_segments(const isoline_segments *a, const isoline_segment
                            memcmp(left.mean_gradients, right.mean_gradients, count * sizeof(float)) == 0));
 }
 
+/* Whether (x, y) is an edge of a slice; outside there are none. */
+static inline int is_edge(const uint8_t *edges, size_t width, size_t height, long x, long y) {
+    return x >= 0 && y >= 0 && x < (long)width && y < (long)height && edges[(size_t)y * width + (size_t)x] != 0;
+}
+
+/* The eight neighbours of a pixel, clockwise from the one above. */
+static const int ring[8][2] = {{0, -1}, {1, -1}, {1, 0}, {1, 1}, {0, 1}, {-1, 1}, {-1, 0}, {-1, -1}};
+
+/* The links of an edge pixel, bit k for neighbour k: those beside it, and diagonal ones with no edge beside both. */
+static inline unsigned links_of(const uint8_t *edges, size_t width, size_t height, long x, long y) {
+    unsigned links = 0;
+    for (int k = 0; k < 8; k++) {
+        const int *before = ring[(k + 7) % 8], *after = ring[(k + 1) % 8];
+        const int covered = k % 2 == 1 && (is_edge(edges, width, height, x + before[0], y + before[1]) ||
+                                           is_edge(edges, width, height, x + after[0], y + after[1]));
+        links |= (unsigned)(is_edge(edges, width, height, x + ring[k][0], y + ring[k][1]) && !covered) << k;
+    }
+    return links;
+}
+
+static inline int bits_in(unsigned bits) {
+    int count = 0;
+    for (; bits != 0; bits &= bits - 1) {
+        count++;
+    }
+    return count;
+}
+
+/* Takes one side off: 0 the top, 1 the right, 2 the bottom, 3 the left. Says whether a pixel went. */
+static inline int take_side_off(uint8_t *edges, uint8_t *before, size_t width, size_t height, int side) {
+    int changed = 0;
+    memcpy(before, edges, width * height);
+    for (size_t i = 0; i < width * height; i++) {
+        const long x = (long)(i % width), y = (long)(i / width);
+        const long ahead_x = x + ring[2 * side][0], ahead_y = y + ring[2 * side][1];
+        if (before[i] == 0 || ahead_x < 0 || ahead_y < 0 || ahead_x >= (long)width || ahead_y >= (long)height) {
+            continue;
+        }
+        int on[8], pieces = 0;
+        for (int k = 0; k < 8; k++) {
+            const int *step = ring[(k + 2 * side) % 8];
+            on[k] = is_edge(before, width, height, x + step[0], y + step[1]);
+        }
+        for (int k = 0; k < 8; k += 2) {
+            pieces += !on[k] && (on[k + 1] || on[(k + 2) % 8]);
+        }
+        if (!on[0] && on[4] && ((on[5] && on[6]) || (on[3] && on[2])) && pieces == 1) {
+            edges[i] = 0;
+            changed = 1;
+        }
+    }
+    return changed;
+}
+
+/* The copy of one slice's edge map that segments are traced on. */
+static inline uint8_t *thinned(const uint8_t *edges, size_t width, size_t height) {
+    static const int order[4] = {0, 2, 3, 1};
+    uint8_t *now = (uint8_t *)allocate(width * height), *before = (uint8_t *)allocate(width * height);
+    memcpy(now, edges, width * height);
+    for (int round = 0, changed = 1; round < 16 && changed; round++) {
+        changed = 0;
+        for (int k = 0; k < 4; k++) {
+            changed |= take_side_off(now, before, width, height, order[k]);
+        }
+    }
+    memcpy(before, now, width * height);
+    for (size_t i = 0; i < width * height; i++) {
+        const long x = (long)(i % width), y = (long)(i / width);
+        for (int k = 0; k < 8; k++) {
+            /* An end that is linked to a junction. */
+            if (before[i] && links_of(before, width, height, x, y) == 1u << k &&
+                bits_in(links_of(before, width, height, x + ring[k][0], y + ring[k][1])) > 2) {
+                now[i] = 0;
+            }
+        }
+    }
+    free(before);
+    return now;
+}
+
 /*
  * What holds of all segments: each is a chain of neighbouring edge pixels. `canonical`: of the paper profile with a
- * minimum length of 1, which together are the whole map and come in their canonical order.
+ * minimum length of 1, which together are the whole thinned map and come in their canonical order.
  */
 static inline void check_segments(const isoline_segments *segments, const uint8_t *edges, size_t width, size_t height,
                                   size_t depth, int canonical) {
@@ -264,7 +344,11 @@ static inline void check_segments(const isoline_segments *segments, const uint8_
     }
     CHECK_NUMBER(off_the_map, 0);
     if (canonical) {
-        CHECK_NUMBER(differing(covered, edges, count), 0);
+        for (size_t z = 0; z < depth; z++) {
+            uint8_t *traced = thinned(edges + z * width * height, width, height);
+            CHECK_NUMBER(differing(covered + z * width * height, traced, width * height), 0);
+            free(traced);
+        }
         CHECK_NUMBER(out_of_order, 0);
         CHECK_NUMBER(turned, 0);
     }
