@@ -1,0 +1,85 @@
+package io.github.isoline;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.jna.Structure;
+import org.junit.jupiter.api.Test;
+
+/** The distance through the Java layer, without ImageJ. */
+class DistanceLibraryTest implements OperationContract {
+    private static final int SIDE = 64;
+
+    @Override
+    public Structure blank() {
+        return new DistanceParamsStruct();
+    }
+
+    @Override
+    public int init(Structure params, long size) {
+        return IsolineLibrary.isoline_distance_params_init((DistanceParamsStruct) params, size);
+    }
+
+    @Override
+    public Structure defaults() throws IsolineException {
+        return new Distance().params();
+    }
+
+    @Override
+    public void play(Progress progress) throws IsolineException {
+        run(new Distance(), progress == null ? 1 : 500, progress);
+    }
+
+    @Test
+    void spacingIsThePixelsSize() throws IsolineException {
+        Distance operation = new Distance();
+        float[] signed = run(operation, 3, null);
+        // Inside from column 20 on, in every slice; columns are half a unit wide.
+        assertEquals(0.25f, signed[19]);
+        assertEquals(-0.25f, signed[20]);
+        assertEquals(9.75f, signed[0]);
+        operation.region = Distance.REGION_INSIDE;
+        assertEquals(0.25f, run(operation, 3, null)[20]);
+        operation.region = Distance.REGION_OUTSIDE;
+        operation.foreground = Distance.FOREGROUND_BELOW;
+        assertEquals(0.25f, run(operation, 3, null)[20]);
+        operation.threshold = 7;
+        assertEquals(0f, run(operation, 3, null)[20], "all is inside, nothing outside");
+    }
+
+    @Test
+    void wrongSpacingIsRefusedByName() throws IsolineException {
+        try (Context context = Context.open("cpu");
+                PixelBuffer mask = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1);
+                PixelBuffer output = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, 1)) {
+            mask.setSpacing(1, -2, 1);
+            IsolineException e =
+                    assertThrows(
+                            IsolineException.class,
+                            () -> new Distance().run(context, mask, output, 1, null));
+            assertTrue(e.getMessage().contains("spacing"), e.getMessage());
+        }
+    }
+
+    /** The first slice's distances. */
+    private static float[] run(Distance operation, int slices, Progress progress)
+            throws IsolineException {
+        byte[] pixels = new byte[SIDE * SIDE];
+        for (int i = 0; i < pixels.length; i++) {
+            pixels[i] = (byte) (i % SIDE < 20 ? 0 : 7);
+        }
+        try (Context context = Context.open("cpu");
+                PixelBuffer mask = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, slices);
+                PixelBuffer output = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, slices)) {
+            for (int z = 0; z < slices; z++) {
+                mask.write(z, pixels);
+            }
+            mask.setSpacing(0.5, 2, 3);
+            operation.run(context, mask, output, slices, progress);
+            float[] distances = new float[pixels.length];
+            output.read(0, distances);
+            return distances;
+        }
+    }
+}
