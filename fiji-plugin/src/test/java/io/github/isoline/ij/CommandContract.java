@@ -3,9 +3,11 @@ package io.github.isoline.ij;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.CompositeImage;
+import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.VirtualStack;
@@ -14,6 +16,7 @@ import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.process.ImageConverter;
 import ij.process.ImageProcessor;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -48,6 +51,18 @@ interface CommandContract {
         HeadlessTest.assertOneSentence(outcome.log, sentence);
         assertTrue(outcome.log.contains("(macro line 2)"), outcome.log);
         assertFalse(image != null && image.isLocked());
+    }
+
+    /** A macro that Escape ends within seconds; the image is not held after it. */
+    default void assertCancelled(ImagePlus image, String options) {
+        HeadlessTest.Outcome outcome =
+                assertTimeoutPreemptively(
+                        Duration.ofSeconds(30),
+                        () -> HeadlessTest.macro(image, line(options) + "print(\"went on\");"));
+        assertEquals(HeadlessTest.ABORTED, outcome.returned, outcome.log);
+        HeadlessTest.assertOneSentence(outcome.log, command().replace("...", "") + ": cancelled");
+        assertFalse(image.isLocked());
+        assertFalse(IJ.escapePressed());
     }
 
     @Test

@@ -2,8 +2,6 @@ package io.github.isoline.ij;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.IJ;
@@ -12,7 +10,6 @@ import ij.ImageStack;
 import ij.gui.Line;
 import ij.gui.NewImage;
 import java.awt.event.KeyEvent;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -183,14 +180,7 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
                             IJ.setKeyDown(KeyEvent.VK_ESCAPE);
                         });
         finger.start();
-        Outcome outcome =
-                assertTimeoutPreemptively(
-                        Duration.ofSeconds(30),
-                        () -> macro(stack, line("stack=volume") + "print(\"went on\");"));
-        assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertOneSentence(outcome.log, "Signed Distance: cancelled");
-        assertFalse(stack.isLocked());
-        assertFalse(IJ.escapePressed());
+        assertCancelled(stack, "stack=volume");
         assertEquals(32, run(command(), open("horse.png"), "").getBitDepth());
     }
 

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
-import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.IJ;
@@ -14,7 +13,6 @@ import ij.ImageStack;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -181,16 +179,9 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         film.setOverlay(own);
         pressEscapeAfter(1500);
-        Outcome outcome =
-                assertTimeoutPreemptively(
-                        Duration.ofSeconds(30),
-                        () -> macro(film, call("min_length=2000 overlay results_table")));
-        assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertOneSentence(outcome.log, "Edge Drawing: cancelled");
+        assertCancelled(film, "min_length=2000 overlay results_table");
         assertSame(own, film.getOverlay());
         assertEquals(0, ResultsTable.getResultsTable().size());
-        assertFalse(film.isLocked());
-        assertFalse(IJ.escapePressed());
         assertEquals(8, edges(open("coins.png"), "").getBitDepth());
     }
 
