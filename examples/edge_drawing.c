@@ -17,49 +17,14 @@
  * Exit status: 0 done; 1 wrong use or a file that cannot be read or written; 2 the library said no.
  */
 #include "isoline.h"
+#include "pgm.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { EXIT_DONE = 0, EXIT_USAGE = 1, EXIT_LIBRARY = 2 };
 
 static const char USAGE[] = "usage: edge_drawing [-d DEVICE] [-R] [-o OPERATOR] [-t THRESHOLD] [-a ANCHOR] [-s SCAN]\n"
                             "                    [-l LENGTH] [-f] IN.pgm EDGES.pgm [SEGMENTS.csv]\n";
-
-/* Reads an 8-bit binary PGM into `image`, whose pixels the caller frees. Returns NULL, or what is wrong. */
-static const char *read_pgm(const char *path, isoline_image *image) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        return "cannot be opened";
-    }
-    const char *wrong = NULL;
-    uint64_t width = 0, height = 0;
-    if (fscanf(file, "P5 %" SCNu64 " %" SCNu64 " 255%*1[ \t\r\n]", &width, &height) != 2 || width == 0 || height == 0) {
-        wrong = "is not an 8-bit binary PGM (P5, maximum 255)";
-    } else if (width > SIZE_MAX / height || (image->data = malloc(width * height)) == NULL) {
-        wrong = "does not fit in memory";
-    } else if (fread(image->data, width, height, file) != height) {
-        wrong = "ends too early";
-    }
-    fclose(file);
-    image->type = ISOLINE_U8;
-    image->width = width;
-    image->height = height;
-    return wrong;
-}
-
-static const char *write_pgm(const char *path, const isoline_image *image) {
-    FILE *file = fopen(path, "wb");
-    if (file == NULL) {
-        return "cannot be made";
-    }
-    int good = fprintf(file, "P5\n%" PRIu64 " %" PRIu64 "\n255\n", image->width, image->height) > 0;
-    good = good && fwrite(image->data, image->width, image->height, file) == image->height;
-    good = fclose(file) == 0 && good;
-    return good ? NULL : "cannot be written";
-}
 
 /* The arrays are the library's: they are read in place, and are gone with the segments. */
 static const char *write_csv(const char *path, const isoline_segment_arrays *all) {
@@ -153,7 +118,7 @@ int main(int argc, char **argv) {
         return EXIT_USAGE;
     }
 
-    const char *wrong = read_pgm(argv[at], &in);
+    const char *wrong = read_pgm(argv[at], 1, &in);
     if (wrong != NULL) {
         fprintf(stderr, "edge_drawing: %s %s\n", argv[at], wrong);
         free(in.data);
