@@ -48,6 +48,8 @@ pub(super) struct Constants {
     pub offset: f32,
     /// Δt·(1 − α)/2.
     pub bend: f32,
+    /// The bound of the normals' divergence.
+    pub sharpest: f32,
     /// What a pixel that is not finite is taken for: as far from T as the farthest finite one.
     pub missing: f32,
     /// |φ| up to this (the largest spacing) is near the front.
@@ -191,6 +193,7 @@ impl Params {
             target: target as f32,
             gain: (time_step * alpha) as f32,
             offset: (-time_step * alpha * epsilon) as f32,
+            sharpest: (2.0 * inverse_squares).sqrt() as f32,
             bend: (time_step * (1.0 - alpha) / 2.0) as f32,
             missing: (target + epsilon + largest) as f32,
             near: h_max as f32,

@@ -9,6 +9,9 @@
 //! * **Normals** stand on the faces between voxels, so a voxel's normal towards +x is its neighbour's towards −x; whoever
 //!   computes many voxels needs one normal per axis of each. They are computed from numbers four times as large as in
 //!   the formula, which saves the factors ½.
+//! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is unstable
+//!   where φ has an extremum: there the upwind gradient is up to √6 times what a Laplacian would see, and the sign of the
+//!   curvature alternates.
 //! * **Δt** is a factor of both terms of the speed, so that `Constants` holds it.
 
 use super::course::Counts;
@@ -19,10 +22,13 @@ use crate::progress::Ticker;
 /// Added to squares of gradients, so that a flat φ has a normal of 0 and not of 0/0.
 pub(super) const TINY: f32 = 1.6e-19;
 
+/// A reinitialisation leaves φ beside the front alone where 1/|∇φ| is within these.
+pub(super) const FLATNESS: [f32; 2] = [0.95, 1.052_631_6];
+
 /// 1/√x for 1e-36 < x < 1e36.
 #[inline(always)]
 pub(super) fn rsqrt(x: f32) -> f32 {
-    let start = f32::from_bits(0x5F37_6908 - (x.to_bits() >> 1));
+    let start = f32::from_bits(0x5F37_6908u32.wrapping_sub(x.to_bits() >> 1));
     let half = 0.5 * x;
     let first = start * (-(half * start)).mul_add(start, 1.500_878_9);
     first * (-(half * first)).mul_add(first, 1.500_000_6)
@@ -47,6 +53,13 @@ pub(super) fn upwind(speed: f32, forward: f32, backward: f32, sum: f32) -> f32 {
     backward.mul_add(backward, forward.mul_add(forward, sum))
 }
 
+/// Within ± `limit`.
+#[inline(always)]
+pub(super) fn clamp(value: f32, limit: f32) -> f32 {
+    let value = if value < limit { value } else { limit };
+    if value > -limit { value } else { -limit }
+}
+
 /// The square of a change of φ as an integer, for the statistics.
 #[inline(always)]
 pub(super) fn square(constants: &Constants, change: f32) -> u32 {
@@ -63,7 +76,7 @@ pub(super) trait Around {
 
 /// φ' of a voxel from φ around it and its pixel.
 pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 {
-    let Constants { step: [ix, iy, iz], target, gain, offset, bend, volume, .. } = *constants;
+    let Constants { step: [ix, iy, iz], target, gain, offset, bend, sharpest, volume, .. } = *constants;
     let old = phi.at([0, 0, 0]);
     // The wide differences (twice the central ones) at an offset.
     let wide_x = |o: [isize; 3]| (phi.at([o[0] + 1, o[1], o[2]]) - phi.at([o[0] - 1, o[1], o[2]])) * ix;
@@ -91,6 +104,7 @@ pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 
         divergence += bend_z;
         along_z = Some((forward_z, backward_z));
     }
+    let divergence = clamp(divergence, sharpest);
     let speed = divergence.mul_add(bend, (pixel - target).abs().mul_add(gain, offset));
     let mut gradient = upwind(speed, forward_x, backward_x, TINY);
     gradient = upwind(speed, forward_y, backward_y, gradient);
@@ -150,22 +164,24 @@ pub(super) fn minmod(a: f32, b: f32) -> f32 {
     if a * b > 0.0 { nearer } else { 0.0 }
 }
 
-/// φ/|∇φ| of a voxel beside the front, at most the largest spacing.
+/// φ of a voxel beside the front so scaled that |∇φ| is within a twentieth of 1, and at most the largest spacing. Dividing by |∇φ|
+/// itself, time and again, lets noise of the grid's scale grow along the front.
 fn recentre(constants: &Constants, axes: usize, old: f32, along: impl Fn(usize, isize) -> f32) -> f32 {
     let mut gradient = TINY;
     for (axis, inverse) in constants.step.into_iter().enumerate().take(axes) {
         let wide = (along(axis, 1) - along(axis, -1)) * inverse;
         gradient = wide.mul_add(wide, gradient);
     }
-    let new = 2.0 * old * rsqrt(gradient);
-    let limit = constants.near;
-    if new > limit {
-        limit
-    } else if new < -limit {
-        -limit
+    // 1 / |∇φ|.
+    let flatness = 2.0 * rsqrt(gradient);
+    let scale = if flatness < FLATNESS[0] {
+        flatness * FLATNESS[1]
+    } else if flatness > FLATNESS[1] {
+        flatness * FLATNESS[0]
     } else {
-        new
-    }
+        1.0
+    };
+    clamp(old * scale, constants.near)
 }
 
 /// φ around the voxel at `position`.
