@@ -55,17 +55,21 @@ final class DistanceDialog extends OperationDialog implements LivePreview.Listen
     private static DistanceSettings first(ImagePlus image) throws BadInput {
         DistanceSettings s = DistanceSettings.fromPrefs();
         ImageProcessor processor = image.getProcessor();
-        if (processor.getMinThreshold() != ImageProcessor.NO_THRESHOLD) {
-            s.inside = DistanceSettings.THRESHOLDED;
-        } else if (DistanceSettings.THRESHOLDED.equals(s.inside)
-                || DistanceSettings.SELECTION.equals(s.inside) && image.getRoi() == null) {
-            s.inside = DistanceSettings.BRIGHT;
+        boolean selection = image.getRoi() != null && image.getRoi().isArea();
+        if (DistanceSettings.SELECTION.equals(s.inside) && selection) {
+            return s;
         }
-        if (TwoValues.of(StackJob.pixels(image, image.getCurrentSlice())).isMore()) {
-            s.threshold = number(guess(image));
-        } else if (s.usesThreshold() && image.getBitDepth() == Byte.SIZE) {
+        boolean twoValued = !TwoValues.of(StackJob.pixels(image, image.getCurrentSlice())).isMore();
+        if (twoValued && image.getBitDepth() == Byte.SIZE) {
             // What ImageJ's own binary commands take for things in a mask.
             s.inside = Prefs.blackBackground ? DistanceSettings.BRIGHT : DistanceSettings.DARK;
+        } else if (processor.getMinThreshold() != ImageProcessor.NO_THRESHOLD) {
+            s.inside = DistanceSettings.THRESHOLDED;
+        } else if (!s.usesThreshold()) {
+            s.inside = DistanceSettings.BRIGHT;
+        }
+        if (!twoValued) {
+            s.threshold = number(guess(image));
         }
         return s;
     }
@@ -179,7 +183,7 @@ final class DistanceDialog extends OperationDialog implements LivePreview.Listen
                 + " x "
                 + number(size.y)
                 + (settings.isVolume() ? " x " + number(size.z) : "")
-                + (planes.isEmpty() ? "" : "; takes " + planes)
+                + (planes.isEmpty() ? "" : ".\nTakes " + planes)
                 + (size.warning == null ? "" : ".\nAttention: " + size.warning);
     }
 

@@ -11,15 +11,25 @@ import io.github.isoline.Distance;
 import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Report;
+import java.awt.Color;
 import java.awt.image.BufferedImage;
+import java.awt.image.DataBuffer;
 import java.awt.image.DataBufferByte;
+import java.awt.image.IndexColorModel;
 import java.awt.image.Raster;
 import java.awt.image.WritableRaster;
 import java.util.Locale;
 
-/** Shows the current slice's distances over it, half transparent. */
+/** Shows the current slice's distances over it, half transparent, and the boundary. */
 final class DistancePreview extends LivePreview<DistanceSettings> implements RoiListener {
-    private static final double OPACITY = 0.55;
+    private static final int OPACITY = 140;
+
+    /** Of inside pixels on the boundary. */
+    private static final Color BOUNDARY = new Color(0xffe800);
+
+    /** Its number among the colours; the LUT's own white beside it hardly differs. */
+    private static final int BOUNDARY_INDEX = 127;
+
     private static final double PERCENT = 100;
     private static final int LAST_COLOUR = 255;
 
@@ -100,7 +110,6 @@ final class DistancePreview extends LivePreview<DistanceSettings> implements Roi
         show(
                 () -> {
                     ImageRoi roi = new ImageRoi(0, 0, picture);
-                    roi.setOpacity(OPACITY);
                     roi.setName("Isoline preview");
                     int[] position = HyperStackSelection.everything(image).position(slice);
                     ResultImage.setPosition(roi, image, position);
@@ -153,6 +162,13 @@ final class DistancePreview extends LivePreview<DistanceSettings> implements Roi
             colours[i] = (byte) (int) Math.max(0, Math.min(LAST_COLOUR, colour));
         }
         int width = image.getWidth();
+        for (int i = 0; i < colours.length; i++) {
+            if (mask[i] != 0 && isOnBoundary(i, width)) {
+                colours[i] = (byte) BOUNDARY_INDEX;
+            } else if (colours[i] == BOUNDARY_INDEX) {
+                colours[i]++;
+            }
+        }
         WritableRaster raster =
                 Raster.createInterleavedRaster(
                         new DataBufferByte(colours, colours.length),
@@ -162,7 +178,25 @@ final class DistancePreview extends LivePreview<DistanceSettings> implements Roi
                         1,
                         new int[] {0},
                         null);
-        return new BufferedImage(lut, raster, false, null);
+        return new BufferedImage(translucent(lut), raster, false, null);
+    }
+
+    private boolean isOnBoundary(int pixel, int width) {
+        int x = pixel % width;
+        return x > 0 && mask[pixel - 1] == 0
+                || x < width - 1 && mask[pixel + 1] == 0
+                || pixel >= width && mask[pixel - width] == 0
+                || pixel + width < mask.length && mask[pixel + width] == 0;
+    }
+
+    private static IndexColorModel translucent(LUT lut) {
+        int[] colours = new int[LAST_COLOUR + 1];
+        for (int i = 0; i < colours.length; i++) {
+            colours[i] = lut.getRGB(i) & 0xffffff | OPACITY << 24;
+        }
+        colours[BOUNDARY_INDEX] = BOUNDARY.getRGB();
+        return new IndexColorModel(
+                Byte.SIZE, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
     }
 
     /** The values of some slices; null if a newer wish came meanwhile. */
