@@ -30,6 +30,13 @@ fn masks([width, height, depth]: [usize; 3], numbers: &mut Numbers) -> Vec<Array
         .into_iter()
         .map(|some| Array3::from_shape_simple_fn((depth, height, width), || numbers.next(pixels) < some))
         .collect();
+    // Whole rows and columns of one class: halves along each axis, and a sheet.
+    for axis in 0..3 {
+        let side = [depth, height, width][axis];
+        let at = |index: (usize, usize, usize)| [index.0, index.1, index.2][axis];
+        masks.push(Array3::from_shape_fn((depth, height, width), |index| at(index) >= side / 2));
+        masks.push(Array3::from_shape_fn((depth, height, width), |index| at(index) == side / 3));
+    }
     // A blob whose middle is far from its border.
     let reach = numbers.next(pixels) as f64 / pixels as f64;
     masks.push(Array3::from_shape_fn((depth, height, width), |(z, y, x)| {

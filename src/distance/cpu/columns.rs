@@ -126,13 +126,16 @@ impl Work<'_, '_> {
             vectors_mut::<S, N>(&mut self.bench.result[..count]),
             vectors_mut::<S, N>(&mut self.bench.sources[..count]),
         );
-        let mut least = simd.splat_f32s(f32::INFINITY);
+        let first = columns[0][0];
+        let (mut least, mut most) = (first, first);
         for row in columns {
             for vector in row {
-                least = simd.min_f32s(least, simd.abs_f32s(*vector));
+                least = simd.min_f32s(least, *vector);
+                most = simd.max_f32s(most, *vector);
             }
         }
-        if simd.reduce_min_f32s(least) == f32::INFINITY {
+        // All of one class, and nothing to gain from each other: most often because there is no other class here.
+        if simd.reduce_min_f32s(least) == simd.reduce_max_f32s(most) {
             result.copy_from_slice(columns);
         } else {
             let slack = length >> f32::MANTISSA_DIGITS - 1;
