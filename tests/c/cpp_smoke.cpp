@@ -22,6 +22,8 @@ static_assert(offsetof(isoline_edge_strength_params, struct_size) == 0, "size fi
 static_assert(offsetof(isoline_edge_drawing_params, struct_size) == 0, "size first");
 static_assert(std::is_same<std::underlying_type<isoline_segment_flags>::type, uint32_t>::value, "flags are unsigned");
 static_assert(std::is_standard_layout<isoline_segment_arrays>::value && sizeof(isoline_point) == 8, "C structs");
+static_assert(sizeof(isoline_sphere) == 32 && sizeof(isoline_box) == 48, "what comes in arrays is frozen");
+static_assert(sizeof(isoline_iteration_statistics) == 40, "what comes in arrays is frozen");
 
 namespace {
 
@@ -34,6 +36,11 @@ struct free_segments {
     void operator()(isoline_segments *segments) const { isoline_segments_free(segments); }
 };
 using segments_pointer = std::unique_ptr<isoline_segments, free_segments>;
+
+struct free_level_set {
+    void operator()(isoline_level_set *level_set) const { isoline_level_set_free(level_set); }
+};
+using level_set_pointer = std::unique_ptr<isoline_level_set, free_level_set>;
 
 context_pointer make_context(const std::string &device) { return context_pointer(open_context(device.c_str())); }
 
@@ -153,6 +160,40 @@ void a_unique_pointer_owns_segments(const char *device) {
     CHECK(isoline_segments_count(segments.get()) >= 1);
 }
 
+void a_unique_pointer_owns_a_level_set(const char *device) {
+    // A bright disc on black, found from a box in it. The level set outlives its context.
+    constexpr size_t side = 40;
+    std::vector<uint8_t> pixels(side * side, 0), disc(side * side, 0), mask(side * side, 0);
+    const isoline_image input = describe(ISOLINE_U8, side, side, 1, pixels.data());
+    const isoline_image found = describe(ISOLINE_U8, side, side, 1, disc.data());
+    const isoline_image start = describe(ISOLINE_U8, side, side, 1, mask.data());
+    const isoline_sphere ball = {{20, 19, 0}, 11.3};
+    const isoline_box box = {{16, 16, 0}, {23, 22, 0}};
+    GOOD(isoline_mask_fill_spheres(&input, &ball, 1, 200));
+    GOOD(isoline_mask_fill_boxes(&start, &box, 1, 1));
+    isoline_level_set *made = nullptr;
+    {
+        context_pointer context = make_context(device);
+        isoline_level_set_params params;
+        GOOD(isoline_level_set_params_init(&params, sizeof params));
+        params.target = 200;
+        params.epsilon = 50;
+        params.alpha = 0.5;
+        GOOD(isoline_level_set_new(context.get(), &input, &start, &params, &made));
+    }
+    level_set_pointer level_set(made);
+    std::vector<isoline_iteration_statistics> curve(1000);
+    size_t written = 0;
+    GOOD(isoline_level_set_step(level_set.get(), curve.size(), nullptr, nullptr));
+    GOOD(isoline_level_set_statistics(level_set.get(), 1, curve.size(), curve.data(), &written));
+    GOOD(isoline_level_set_read_mask(level_set.get(), &found));
+    curve.resize(written);
+    const auto bright = static_cast<size_t>(std::count(pixels.begin(), pixels.end(), 200));
+    const auto inside = static_cast<size_t>(std::count(disc.begin(), disc.end(), 255));
+    CHECK(written >= 10 && curve.back().inside == inside);
+    CHECK(inside >= bright * 97 / 100 && inside <= bright * 103 / 100);
+}
+
 void errors_do_not_throw(const char *device) {
     context_pointer context = make_context(device);
     bool thrown = false;
@@ -178,6 +219,7 @@ int main() {
     RUN_ON_EACH(enumerators_and_numbers_mix);
     RUN_ON_EACH(threads_work_side_by_side);
     RUN_ON_EACH(a_unique_pointer_owns_segments);
+    RUN_ON_EACH(a_unique_pointer_owns_a_level_set);
     RUN_ON_EACH(errors_do_not_throw);
     return summary();
 }

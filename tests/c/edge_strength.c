@@ -818,21 +818,6 @@ static void want_of_memory_for_the_weights_is_a_status(const char *device) {
     end(&work);
 }
 
-static void let_all_threads_work(isoline_context *context) {
-    enum { SIDE = 1024, TIMES = 20 };
-    uint8_t *pixels = drawing(SIDE, SIDE, 1, 3);
-    float *strength = unwritten(SIDE * SIDE);
-    isoline_image input = describe(ISOLINE_U8, SIDE, SIDE, 1, pixels);
-    isoline_image output = describe(ISOLINE_F32, SIDE, SIDE, 1, strength);
-    isoline_edge_strength_params params = for_drawing(50);
-    for (int i = 0; i < TIMES; i++) {
-        params.mode = i % 2;
-        GOOD(isoline_edge_strength(context, &input, &params, NULL, &output, NULL));
-    }
-    free(pixels);
-    free(strength);
-}
-
 static void an_image_larger_than_memory_is_refused(const char *device) {
     /* Addresses for all pixels are reserved, so the description is true; memory for a field of that size is not. The output
      * must not be touched, and a program that does dies of it instead of filling the machine's memory. */
@@ -854,8 +839,6 @@ static void an_image_larger_than_memory_is_refused(const char *device) {
     isoline_context *context = open_context(device);
     isoline_image input = describe(ISOLINE_U8, side, side, 1, pixels);
     isoline_image output = describe(ISOLINE_F32, side, side, 1, strength);
-    /* Every worker thread has worked before: the C library ends a process that cannot give a thread its own storage. */
-    let_all_threads_work(context);
     allow_only(64 << 20);
     const isoline_progress progress = that_goes_on();
     for (uint32_t mode = 0; mode < 2; mode++) {

@@ -20,6 +20,9 @@ INIT(report, "report")
 INIT(edge_strength_params, "params")
 INIT(edge_drawing_params, "params")
 INIT(segment_arrays, "arrays")
+INIT(distance_params, "params")
+INIT(level_set_params, "params")
+INIT(level_set_state, "state")
 
 typedef struct {
     const char *name;
@@ -36,6 +39,9 @@ static const kind KINDS[] = {
     {"isoline_edge_strength_params", "params", sizeof(isoline_edge_strength_params), init_edge_strength_params},
     {"isoline_edge_drawing_params", "params", sizeof(isoline_edge_drawing_params), init_edge_drawing_params},
     {"isoline_segment_arrays", "arrays", sizeof(isoline_segment_arrays), init_segment_arrays},
+    {"isoline_distance_params", "params", sizeof(isoline_distance_params), init_distance_params},
+    {"isoline_level_set_params", "params", sizeof(isoline_level_set_params), init_level_set_params},
+    {"isoline_level_set_state", "state", sizeof(isoline_level_set_state), init_level_set_state},
 };
 enum { COUNT = sizeof KINDS / sizeof KINDS[0], GUARD = 64, FILL = 0xA5 };
 
@@ -194,7 +200,29 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK(arrays.points == NULL && arrays.offsets == NULL && arrays.flags == NULL);
     CHECK(arrays.slices == NULL && arrays.mean_gradients == NULL);
 
-    unsigned char zeros[sizeof(isoline_device)] = {0};
+    isoline_distance_params distance;
+    GOOD(isoline_distance_params_init(&distance, sizeof distance));
+    CHECK_NUMBER(distance.dimensions, 3);
+    CHECK_NUMBER(distance.foreground, ISOLINE_FOREGROUND_ABOVE);
+    CHECK_NUMBER(distance.region, ISOLINE_DISTANCE_SIGNED);
+    CHECK_NUMBER(distance.threshold, 0);
+
+    isoline_level_set_params surface;
+    GOOD(isoline_level_set_params_init(&surface, sizeof surface));
+    CHECK_NUMBER(surface.dimensions, 3);
+    CHECK_NUMBER(surface.variant, ISOLINE_LEVEL_SET_DEFAULT);
+    CHECK_NUMBER(surface.reinitialise_every, 50);
+    CHECK(surface.check_interval == 0 && surface.reserved == 0);
+    CHECK(surface.target == 0 && surface.epsilon == -1 && surface.alpha == -1 && surface.time_step == 0);
+    CHECK_NUMBER(surface.cfl, 0.9);
+    CHECK_NUMBER(surface.change_tolerance, 1e-3);
+    CHECK_NUMBER(surface.rms_tolerance, 0.5);
+    CHECK_NUMBER(surface.iterations, 1000);
+
+    const unsigned char zeros[sizeof(isoline_device)] = {0};
+    isoline_level_set_state state;
+    GOOD(isoline_level_set_state_init(&state, sizeof state));
+    CHECK(memcmp((unsigned char *)&state + 4, zeros + 4, sizeof state - 4) == 0);
     isoline_device entry;
     GOOD(isoline_device_init(&entry, sizeof entry));
     CHECK(memcmp((unsigned char *)&entry + 4, zeros + 4, sizeof entry - 4) == 0);
