@@ -208,7 +208,7 @@ final class DistanceJob extends StackJob {
                                 + " "
                                 + what
                                 + "s (the first at "
-                                + counted[1]
+                                + first(counted[1])
                                 + ") "
                                 + (counted[0] == 1 ? "has" : "have");
         return where
@@ -231,5 +231,12 @@ final class DistanceJob extends StackJob {
         if (yes && counted[0]++ == 0) {
             counted[1] = part[0];
         }
+    }
+
+    /** "2", in a hyperstack "c1z2t1". */
+    private String first(int index) {
+        return ResultImage.isHyperStack(image)
+                ? SegmentRois.where(image, index).trim()
+                : Integer.toString(index);
     }
 }

@@ -44,7 +44,8 @@ final class DistanceSettings {
 
     static final String SLICES = "slices";
     static final String VOLUME = "volume";
-    static final String[] STACKS = {SLICES, VOLUME};
+    static final String CURRENT = "current";
+    static final String[] STACKS = {SLICES, VOLUME, CURRENT};
 
     /** The threshold of an image of two values, which lies between them. */
     static final String AUTO = "auto";
@@ -63,7 +64,7 @@ final class DistanceSettings {
     /** {@link #SIGNED}, {@link #OUTSIDE_ONLY} or {@link #INSIDE_ONLY}. */
     String region = SIGNED;
 
-    /** {@link #SLICES} or {@link #VOLUME}. */
+    /** {@link #SLICES}, {@link #VOLUME} or {@link #CURRENT}. */
     String stack = SLICES;
 
     /** Which channels and frames. */
@@ -164,7 +165,7 @@ final class DistanceSettings {
 
     /** The planes of an image that are taken, now. */
     HyperStackSelection planes(ImagePlus image) {
-        return axes.of(image);
+        return CURRENT.equals(stack) ? axes.ofCurrentSlice(image) : axes.of(image);
     }
 
     /** The macro options that repeat this run. */

@@ -249,6 +249,12 @@ class DistanceImagesTest extends HeadlessTest {
         assertTrue(slices.log.contains("1 of 3 slices (the first at 2) has no pixel inside"));
         assertTrue(slices.log.contains("1 of 3 slices (the first at 3) has no pixel outside"));
         assertTrue(distance.getDisplayRangeMax() < 100, "infinite values are not for the display");
+        image.setDimensions(1, 1, 3);
+        image.setOpenAsHyperStack(true);
+        assertTrue(
+                macro(image, "run(\"" + DISTANCE + "\", \"all_frames\");")
+                        .log
+                        .contains("1 of 3 slices (the first at "));
 
         ImagePlus empty = new ImagePlus("empty", processor(8));
         for (String region : DistanceSettings.REGIONS) {
@@ -292,7 +298,7 @@ class DistanceImagesTest extends HeadlessTest {
             }
             found = true;
             ImagePlus brain = open("brain.tif");
-            for (String stack : DistanceSettings.STACKS) {
+            for (String stack : new String[] {"slices", "volume"}) {
                 String options = "threshold=100 stack=" + stack;
                 ImagePlus cpu = run(DISTANCE, brain, options + " device=cpu");
                 ImagePlus gpu = run(DISTANCE, brain, options + " device=" + device.id());

@@ -83,6 +83,20 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
     }
 
     @Test
+    void currentSliceIsOfOneChannelAndOfTheFramesAskedFor() {
+        ImagePlus hyper = CommandContract.hyperstack(false);
+        hyper.setPosition(2, 3, 1);
+        ImagePlus slices = run(command(), hyper, "threshold=100 all_frames");
+        ImagePlus current = run(command(), hyper, "threshold=100 stack=current all_frames");
+        assertEquals("1 1 4", CommandContract.sizes(current));
+        for (int t = 1; t <= 4; t++) {
+            assertArrayEquals(
+                    (float[]) slices.getStack().getPixels(slices.getStackIndex(1, 3, t)),
+                    (float[]) current.getStack().getPixels(t));
+        }
+    }
+
+    @Test
     void rememberedDialogValuesDoNotChangeMacros() {
         ImagePlus horse = open("horse.png");
         float[] before = (float[]) run(command(), horse, "").getProcessor().getPixels();
@@ -123,7 +137,7 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
                 "inside=thresholded    | shows no threshold. Set one with Image > Adjust > Threshold",
                 "inside=selection      | has no selection of an area",
                 "region=both           | region must be one of signed, outside, inside",
-                "threshold=9 stack=current | stack must be one of slices, volume",
+                "threshold=9 stack=all     | stack must be one of slices, volume, current",
                 "threshold=9 stack=volume  | is a single image",
                 "threshold=9 all_frames=1  | all_frames is a switch: write all_frames alone",
                 "threshold=9 device=cuda:99| cuda:99",

@@ -172,6 +172,25 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         for (int index = 1; index <= 20; index++) {
             assertTrue(seen[index], "no segment in plane " + index);
         }
+        // Left to itself the command looks at the channel and frame that are shown.
+        ResultsTable.getResultsTable().reset();
+        composite.setPosition(2, 3, 2);
+        macro(composite, call("overlay results_table min_length=30"));
+        for (Roi roi : composite.getOverlay().toArray()) {
+            assertEquals("2 2", roi.getCPosition() + " " + roi.getTPosition());
+        }
+        assertTrue(table.size() > 5 && table.size() < rois.length);
+        for (int i = 0; i < table.size(); i++) {
+            assertEquals(2, table.getValue("Ch", i));
+            assertEquals(2, table.getValue("Frame", i));
+        }
+        macro(composite, call("stack=current overlay min_length=30 all_frames"));
+        seen = new boolean[21];
+        for (Roi roi : composite.getOverlay().toArray()) {
+            assertEquals("2 3", roi.getCPosition() + " " + roi.getZPosition());
+            seen[roi.getTPosition()] = true;
+        }
+        assertTrue(seen[1] && seen[2]);
     }
 
     @Test
