@@ -9,8 +9,10 @@
 #![allow(unsafe_code)]
 
 pub(super) mod find;
+mod host;
 mod memory;
 
+pub(crate) use host::{Host, needs_staging, pack, unpack};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
 

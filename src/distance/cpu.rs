@@ -151,16 +151,16 @@ impl<T: Pixel> Call<'_, T> {
 }
 
 /// How long a step along each axis is.
-struct Metric {
+pub(super) struct Metric {
     /// The square of the spacing, in units of the smallest one of the axes that count.
-    weights: [f64; 3],
+    pub(super) weights: [f64; 3],
     /// From the root of what the field holds to the distance.
-    scale: f32,
+    pub(super) scale: f32,
 }
 
 impl Metric {
     /// Axes of one pixel do not count.
-    fn new(lengths: [usize; 3], spacing: [f64; 3]) -> Self {
+    pub(super) fn new(lengths: [usize; 3], spacing: [f64; 3]) -> Self {
         let counts = (0..3).filter(|axis| lengths[*axis] > 1);
         let unit = counts.map(|axis| spacing[axis]).fold(f64::INFINITY, f64::min);
         let unit = if unit.is_finite() { unit } else { 1.0 };

@@ -1,26 +1,311 @@
-//! The distance on CUDA.
+//! The distance on CUDA: a volume whole, slices as a pipeline of groups. Each slot owns a stream and its buffers; while
+//! one slot computes, another uploads and a third downloads. Kernels are launched in [`launch`].
+//!
+//! Distances are computed in place: the pixels' squared distances within their rows are written to the output's memory,
+//! and the passes along y and z overwrite them. So beside the mask a pixel takes four bytes, and none where the output is
+//! in device memory and nothing can be cancelled. Columns longer than shared memory (45,000 pixels on an H100) take four
+//! more.
+
+mod launch;
+mod transfer;
 
 use super::Params;
 use crate::device::Context;
-use crate::device::cuda::Cuda;
-use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut};
-use crate::progress::Progress;
+use crate::device::cuda::{Buffer, Cuda, Event, Stream, check_device_range};
+use crate::error::Result;
+use crate::image::{DevicePixels, Dimensions, Image, ImageMut, PixelType};
+use crate::progress::{Progress, Ticker};
 use crate::report::Report;
+use launch::{Field, Pixels, Transform};
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
+use transfer::Pieces;
 
-/// The least device memory that a job needs.
-pub(super) fn least_bytes(_params: &Params, _mask: &Image<'_>, _output: &ImageMut<'_>) -> u64 {
-    0
+/// Groups of slices in flight.
+const SLOTS: usize = 4;
+
+/// Slices are computed together until their distances have so many bytes: enough to fill a device, and few enough to
+/// overlap with the copies of others.
+const GROUP_BYTES: usize = 16 << 20;
+
+/// The least device memory that a job needs: the volume, or one slice at a time.
+pub(super) fn least_bytes(params: &Params, mask: &Image<'_>, output: &ImageMut<'_>, may_cancel: bool) -> u64 {
+    let slices = if params.dimensions == Dimensions::Volume { mask.shape()[2] } else { 1 };
+    slot_bytes(mask, writes_directly(output, may_cancel), slices)
 }
 
+/// Of the mask and the distances of so many slices. (Columns longer than shared memory take more.)
+fn slot_bytes(mask: &Image<'_>, direct: bool, slices: usize) -> u64 {
+    let [width, height, _] = mask.shape();
+    let raw = if matches!(mask, Image::Device(_)) { 0 } else { mask.pixel_type().bytes() };
+    let values = if direct { 0 } else { size_of::<f32>() };
+    (width * height * slices * (raw + values)) as u64
+}
+
+/// The kernels write straight to the caller's device memory, unless a cancel must leave it untouched.
+fn writes_directly(output: &ImageMut<'_>, may_cancel: bool) -> bool {
+    matches!(output, ImageMut::Device(_)) && !may_cancel
+}
+
+/// See [`super::run`].
 pub(super) fn run(
-    _context: &Context,
-    _cuda: &Arc<Cuda>,
-    _params: &Params,
-    _mask: &Image<'_>,
-    _progress: &mut Option<&mut Progress<'_>>,
-    _output: &mut ImageMut<'_>,
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    params: &Params,
+    mask: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    output: &mut ImageMut<'_>,
 ) -> Result<Report> {
-    Err(Error::unsupported("the distance is not built for CUDA yet"))
+    cuda.bind()?;
+    let ticker = Ticker::new("distance");
+    ticker.report(progress)?;
+    if let Image::Device(pixels) = mask {
+        check_device_range(cuda, "the mask", pixels.address, extent(pixels))?;
+    }
+    if let ImageMut::Device(pixels) = output {
+        check_device_range(cuda, "the output", pixels.address, extent(pixels))?;
+    }
+    cuda.memory().reset_peak();
+    let [width, height, depth] = mask.shape();
+    let direct = writes_directly(output, progress.is_some());
+    let on_device = matches!(mask, Image::Device(_));
+    let budget = cuda.budget()?;
+    let together = match params.dimensions {
+        Dimensions::Volume => depth,
+        Dimensions::Slices if direct && on_device => depth,
+        Dimensions::Slices => {
+            let slice = slot_bytes(mask, direct, 1).max(1);
+            let room = usize::try_from(budget / slice).unwrap_or(usize::MAX);
+            (GROUP_BYTES / (width * height * size_of::<f32>())).min(room).clamp(1, depth)
+        }
+    };
+    let groups = depth.div_ceil(together);
+    let scratch = launch::scratch_bytes(cuda, [width, height, together], params.dimensions)?;
+    let mut call = Call {
+        context,
+        cuda,
+        transform: Transform::new(cuda, params, mask.pixel_type(), [width, height, together])?,
+        mask,
+        direct,
+        together,
+        groups,
+        progress,
+        ticker,
+        report: Report::new(context.device()),
+    };
+    let slot = slot_bytes(mask, direct, together) + scratch as u64;
+    let room = usize::try_from(budget / slot.max(1)).unwrap_or(usize::MAX);
+    let in_flight = SLOTS.min(groups).min(room).max(1);
+    let mut slots = (0..in_flight).map(|_| call.slot(output, scratch)).collect::<Result<Vec<_>>>()?;
+    for group in 0..groups {
+        let slot = &mut slots[group % in_flight];
+        if group >= in_flight {
+            call.finish(slot, group - in_flight, output)?;
+        }
+        call.begin(slot, group, output)?;
+    }
+    for group in groups - in_flight..groups {
+        call.finish(&mut slots[group % in_flight], group, output)?;
+    }
+    drop(slots);
+    let mut report = call.report;
+    report.peak_device_bytes = cuda.memory().peak();
+    Ok(report)
+}
+
+/// Bytes from the first pixel's to the last one's.
+fn extent(pixels: &DevicePixels<'_>) -> usize {
+    let [width, height, depth] = pixels.shape;
+    (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes()
+}
+
+/// One group's place on the device. The stream comes first: it is waited for before the memory goes.
+struct Slot {
+    stream: Stream,
+    /// Before the upload, after it, after computing, after the download.
+    times: [Event; 4],
+    /// Behind every second launch, so that the queue stays short where a cancel may come.
+    looks: [Event; 2],
+    raw: Option<Buffer>,
+    /// None where the kernels write to the caller's memory.
+    values: Option<Buffer>,
+    scratch: Option<Buffer>,
+    upload: Pieces,
+    download: Pieces,
+    /// The download of the group in flight is queued.
+    begun: bool,
+}
+
+/// One call in progress.
+struct Call<'a, 'i, 'p, 'q> {
+    context: &'a Context,
+    cuda: &'a Arc<Cuda>,
+    transform: Transform,
+    mask: &'a Image<'i>,
+    direct: bool,
+    /// Slices of a group, but for the last.
+    together: usize,
+    groups: usize,
+    progress: &'a mut Option<&'p mut Progress<'q>>,
+    ticker: Ticker,
+    report: Report,
+}
+
+impl Call<'_, '_, '_, '_> {
+    fn slot(&self, output: &ImageMut<'_>, scratch: usize) -> Result<Slot> {
+        let cuda = self.cuda;
+        let [width, height, _] = self.mask.shape();
+        let pixels = width * height * self.together;
+        let when = |wanted: bool, bytes: usize| {
+            if wanted { cuda.memory().device(bytes).map(Some) } else { Ok(None) }
+        };
+        let event = || cuda.event();
+        Ok(Slot {
+            stream: cuda.stream()?,
+            times: [event()?, event()?, event()?, event()?],
+            looks: [event()?, event()?],
+            raw: when(!matches!(self.mask, Image::Device(_)), pixels * self.mask.pixel_type().bytes())?,
+            values: when(!self.direct, pixels * size_of::<f32>())?,
+            scratch: when(scratch > 0, scratch)?,
+            upload: Pieces::for_input(cuda, self.mask, self.together)?,
+            download: Pieces::for_output(cuda, output, self.together)?,
+            begun: false,
+        })
+    }
+
+    fn slices(&self, group: usize) -> Range<usize> {
+        let first = group * self.together;
+        first..self.mask.shape()[2].min(first + self.together)
+    }
+
+    /// Queues the upload, the computing and, where it may, the download of one group.
+    fn begin(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
+        self.poll(group, 0.0)?;
+        let slices = self.slices(group);
+        let [width, height, _] = self.mask.shape();
+        slot.stream.record(&slot.times[0])?;
+        let pixels = match (self.mask, &slot.raw) {
+            (Image::Device(own), _) => {
+                Pixels { address: own.address + (slices.start * own.strides[1]) as u64, strides: own.strides }
+            }
+            (mask, Some(raw)) => {
+                slot.upload.upload(self.context.pool(), &slot.stream, mask, slices.clone(), raw)?;
+                let row = width * mask.pixel_type().bytes();
+                Pixels { address: raw.address(), strides: [row, row * height] }
+            }
+            (_, None) => unreachable!("host pixels have a buffer to go to"),
+        };
+        slot.stream.record(&slot.times[1])?;
+        let field = match (&slot.values, &*output) {
+            (Some(values), _) => Field::packed(values.address(), self.mask.shape()),
+            (None, ImageMut::Device(own)) => Field {
+                address: own.address + (slices.start * own.strides[1]) as u64,
+                strides: own.strides.map(|bytes| bytes / size_of::<f32>()),
+            },
+            (None, _) => unreachable!("only device memory is written directly"),
+        };
+        let scratch = slot.scratch.as_ref().map(Buffer::address);
+        let Self { transform, progress, ticker, groups, .. } = self;
+        let (stream, looks) = (&slot.stream, &slot.looks);
+        let mut launches = 0;
+        transform.queue(stream, slices.len(), pixels, field, scratch, &mut |share| {
+            if progress.is_none() {
+                return Ok(());
+            }
+            if launches >= looks.len() {
+                looks[launches % looks.len()].synchronize()?;
+            }
+            stream.record(&looks[launches % looks.len()])?;
+            launches += 1;
+            ticker.section(group, *groups);
+            ticker.set(share * 0.9);
+            ticker.report(progress)
+        })?;
+        slot.stream.record(&slot.times[2])?;
+        slot.begun = match &slot.values {
+            // A single image or a volume is written after the last look at the callback.
+            Some(values) => {
+                let may_write = self.groups > 1;
+                slot.download.begin_download(&slot.stream, values, output, slices, may_write)?
+            }
+            None => true,
+        };
+        slot.stream.record(&slot.times[3])
+    }
+
+    /// Tells the caller how far it is, not too often, and passes a cancel on.
+    fn poll(&mut self, group: usize, share: f64) -> Result<()> {
+        self.ticker.section(group, self.groups);
+        self.ticker.set(share);
+        self.ticker.report(self.progress)
+    }
+
+    /// Waits for a group and writes it to the caller's memory.
+    fn finish(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
+        while self.progress.is_some() && !slot.times[2].is_done()? {
+            std::thread::sleep(Duration::from_micros(50));
+            self.poll(group, 0.95)?;
+        }
+        slot.times[2].synchronize()?;
+        self.ticker.check()?;
+        let slices = self.slices(group);
+        let mut download = 0.0;
+        if slot.begun {
+            slot.times[3].synchronize()?;
+            download = slot.times[2].seconds_to(&slot.times[3])?;
+        }
+        let computed = slot.times[1].seconds_to(&slot.times[2])?;
+        let uploaded = slot.times[0].seconds_to(&slot.times[1])?;
+        if let Some(values) = &slot.values {
+            let pool = self.context.pool();
+            let done = slices.end;
+            slot.stream.record(&slot.times[2])?;
+            slot.download.finish_download(pool, &slot.stream, values, output, slices, slot.begun)?;
+            slot.stream.record(&slot.times[3])?;
+            slot.times[3].synchronize()?;
+            download += slot.times[2].seconds_to(&slot.times[3])?;
+            self.report.slices_done = done as u64;
+        } else {
+            self.report.slices_done = slices.end as u64;
+        }
+        self.report.seconds_upload += uploaded;
+        self.report.seconds_compute += computed;
+        self.report.seconds_download += download;
+        Ok(())
+    }
+}
+
+/// Bytes of device memory that [`signed_on_device`] needs beside the output: 0 unless a column is longer than shared
+/// memory, then as many as the output has.
+#[allow(dead_code, reason = "the level set starts from it")]
+pub(crate) fn signed_scratch_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
+    launch::scratch_bytes(cuda, shape, dimensions)
+}
+
+/// Queues the signed distance of a mask in device memory (packed u8, inside where not 0) into `output` (packed f32), for
+/// other operations. `scratch` has [`signed_scratch_bytes`]; all of this memory lives until the stream is done. Does not
+/// wait. Without a pixel of one class the result is infinite.
+#[allow(dead_code, reason = "the level set starts from it")]
+#[allow(clippy::too_many_arguments, reason = "three pieces of memory and what they hold")]
+pub(crate) fn signed_on_device(
+    cuda: &Cuda,
+    stream: &Stream,
+    mask: &Buffer,
+    shape: [usize; 3],
+    spacing: [f64; 3],
+    dimensions: Dimensions,
+    output: &Buffer,
+    scratch: Option<&Buffer>,
+) -> Result<()> {
+    let [width, height, depth] = shape;
+    let pixels = width * height * depth;
+    let wanted = signed_scratch_bytes(cuda, shape, dimensions)?;
+    assert!(mask.bytes() >= pixels && output.bytes() >= pixels * size_of::<f32>(), "mask and output hold the image");
+    assert!(scratch.map_or(0, Buffer::bytes) >= wanted, "the scratch memory was asked for");
+    let params = Params { dimensions, spacing, ..Params::default() };
+    let transform = Transform::new(cuda, &params, PixelType::U8, shape)?;
+    let scratch = if wanted > 0 { scratch.map(Buffer::address) } else { None };
+    let mask = Pixels { address: mask.address(), strides: [width, width * height] };
+    transform.queue(stream, depth, mask, Field::packed(output.address(), shape), scratch, &mut |_| Ok(()))
 }

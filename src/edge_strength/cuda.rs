@@ -3,7 +3,6 @@
 
 mod field;
 mod fused;
-mod host;
 mod launch;
 mod range;
 
@@ -11,13 +10,14 @@ use super::multigrid::Goal;
 use super::prepare::Start0;
 use super::{Mode, Outcome, Plan, Start, Variant, multigrid_cuda};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream, Texture, check_device_range};
+use crate::device::cuda::{
+    Buffer, Cuda, Event, Host, Pinned, Side, Stream, Texture, check_device_range, needs_staging, pack, unpack,
+};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use field::Field;
-use host::{Host, needs_staging, pack, unpack};
 use launch::Launcher;
 use ndarray::{ArrayView3, s};
 use rayon::ThreadPool;

@@ -1,7 +1,7 @@
 //! The caller's memory on the host: whether the device can copy from it and to it, and the copies through pinned memory
 //! where it cannot.
 
-use crate::device::cuda::is_pinned;
+use super::is_pinned;
 use crate::image::{Image, ImageMut};
 use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, Axis};
 use rayon::ThreadPool;
@@ -12,7 +12,7 @@ const ROWS_A_WORKER: usize = 64;
 
 /// The caller's host memory as addresses: what decides whether copies need staging.
 #[derive(Clone, Copy)]
-pub(super) struct Host {
+pub(crate) struct Host {
     first: usize,
     last: usize,
     contiguous_rows: bool,
@@ -29,7 +29,7 @@ impl Host {
         Self { first, last, contiguous_rows }
     }
 
-    pub(super) fn of(input: &Image<'_>) -> Option<Self> {
+    pub(crate) fn of(input: &Image<'_>) -> Option<Self> {
         match input {
             Image::U8(view) => Some(Self::new(view)),
             Image::U16(view) => Some(Self::new(view)),
@@ -38,7 +38,7 @@ impl Host {
         }
     }
 
-    pub(super) fn of_mut(output: &ImageMut<'_>) -> Option<Self> {
+    pub(crate) fn of_mut(output: &ImageMut<'_>) -> Option<Self> {
         match output {
             ImageMut::F32(view) => Some(Self::new(&view.view())),
             _ => None,
@@ -47,12 +47,12 @@ impl Host {
 }
 
 /// Copies go through pinned memory unless the caller's memory is pinned already (or is not the host's).
-pub(super) fn needs_staging(host: Option<Host>) -> bool {
+pub(crate) fn needs_staging(host: Option<Host>) -> bool {
     host.is_some_and(|host| !(host.contiguous_rows && is_pinned(host.first) && is_pinned(host.last)))
 }
 
 /// Copies rows into packed bytes, on all cores.
-pub(super) fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: ArrayView2<'_, T>, packed: &mut [u8]) {
+pub(crate) fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: ArrayView2<'_, T>, packed: &mut [u8]) {
     let width = rows.dim().1;
     let packed: &mut [T] = bytemuck::cast_slice_mut(packed);
     pool.install(|| {
@@ -70,7 +70,7 @@ pub(super) fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: Arra
 }
 
 /// Copies packed values into rows, on all cores.
-pub(super) fn unpack(pool: &ThreadPool, packed: &[f32], mut rows: ArrayViewMut2<'_, f32>) {
+pub(crate) fn unpack(pool: &ThreadPool, packed: &[f32], mut rows: ArrayViewMut2<'_, f32>) {
     let width = rows.dim().1;
     pool.install(|| {
         packed.par_chunks(width * ROWS_A_WORKER).zip(rows.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER)).for_each(

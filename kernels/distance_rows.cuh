@@ -1,0 +1,148 @@
+// Distance, the pass along x: from the pixels to signed squared distances within each row.
+//
+// A warp takes a row, 1024 pixels at a time: lane i holds pixels 32 i .. 32 i + 31 as the bits of a word. Where a bit
+// differs from the one before it there is a boundary; the nearest ones on either side of a pixel are found in its own
+// word, or were handed over from other words by two scans across the warp.
+#pragma once
+#include "common.cuh"
+#include "distance_columns.cuh"
+
+constexpr u32 DT_ROWS = 8;                // of a block, a warp each
+constexpr u32 DT_GROUP = 16;              // words whose pixels are on the way together
+constexpr u32 DT_CHUNK = WARP * WARP;     // pixels of a row that a warp holds
+constexpr int DT_NONE_BEFORE = -(1 << 30);   // no boundary before: further than any
+constexpr int DT_NONE_AFTER = 0x7FFFFFFF;    // none after
+static_assert(WARP % DT_GROUP == 0, "");
+
+// Strides of the pixels are in bytes, of the output in floats.
+struct isoline_dt_rows {
+    const unsigned char *pixels;
+    u64 row_stride, slice_stride;
+    float *to;
+    u64 to_row, to_slice;
+    u32 width, height;
+    u64 rows;     // of all slices
+    u32 below;    // inside is below `cut` instead of at or above it
+    u32 cut;      // of f32 its bits
+    double weight;    // of the axis: the square of its spacing
+};
+
+__device__ __forceinline__ bool dt_above(unsigned char pixel, u32 cut) { return pixel >= cut; }
+__device__ __forceinline__ bool dt_above(unsigned short pixel, u32 cut) { return pixel >= cut; }
+__device__ __forceinline__ bool dt_above(float pixel, u32 cut) { return pixel >= __uint_as_float(cut); }
+
+// NaN is never inside.
+template <typename PIXEL>
+__device__ __forceinline__ bool dt_inside(PIXEL pixel, const isoline_dt_rows &job)
+{
+    if (!job.below) return dt_above(pixel, job.cut);
+    return !dt_above(pixel, job.cut) && pixel == pixel;
+}
+
+// A warp's words of the pixels from `base` on; pixels beyond the row are 0.
+template <typename PIXEL>
+__device__ __forceinline__ u32 dt_words(const isoline_dt_rows &job, const PIXEL *row, u32 base)
+{
+    const u32 lane = threadIdx.x, left = job.width - base;
+    u32 word = 0;
+#pragma unroll 1
+    for (u32 first = 0; first < WARP && first * WARP < left; first += DT_GROUP) {
+        PIXEL pixel[DT_GROUP];
+#pragma unroll
+        for (u32 i = 0; i < DT_GROUP; ++i) {
+            const u32 x = (first + i) * WARP + lane;
+            pixel[i] = x < left ? row[base + x] : PIXEL(0);
+        }
+#pragma unroll
+        for (u32 i = 0; i < DT_GROUP; ++i) {
+            const u32 x = (first + i) * WARP + lane;
+            const u32 bits = __ballot_sync(ALL_LANES, x < left && dt_inside(pixel[i], job));
+            if (lane == first + i) word = bits;
+        }
+    }
+    return word;
+}
+
+// Where a pixel's class differs from that of the pixel before it; `before`: that pixel's bit for the first of the chunk.
+__device__ __forceinline__ u32 dt_boundaries(u32 word, u32 before, u32 left)
+{
+    const u32 lane = threadIdx.x;
+    u32 carry = __shfl_up_sync(ALL_LANES, word, 1) >> 31;
+    if (lane == 0) carry = before;
+    const u32 bits = word ^ (word << 1 | carry);
+    const u32 start = lane * WARP;
+    if (start >= left) return 0;
+    return left - start < WARP ? bits & ((1u << (left - start)) - 1) : bits;
+}
+
+template <typename PIXEL>
+__device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
+{
+    const u32 lane = threadIdx.x, width = job.width;
+    const u64 step = static_cast<u64>(gridDim.x) * DT_ROWS;
+    for (u64 index = static_cast<u64>(blockIdx.x) * DT_ROWS + threadIdx.y; index < job.rows; index += step) {
+        const u64 z = index / job.height, y = index - z * job.height;
+        const PIXEL *row = reinterpret_cast<const PIXEL *>(job.pixels + z * job.slice_stride + y * job.row_stride);
+        float *to = job.to + z * job.to_slice + y * job.to_row;
+
+        // 1. From the last chunk down to the second: the first boundary in it or after it. It waits in the chunk's first
+        // pixel of the output, which is written later.
+        int next = DT_NONE_AFTER;
+        for (u32 base = (width - 1) / DT_CHUNK * DT_CHUNK; base > 0; base -= DT_CHUNK) {
+            const u32 before = dt_inside(row[base - 1], job);
+            const u32 bits = dt_boundaries(dt_words(job, row, base), before, width - base);
+            const u32 some = __ballot_sync(ALL_LANES, bits != 0);
+            if (some != 0) {
+                const u32 first = __ffs(some) - 1;
+                next = base + first * WARP + __ffs(__shfl_sync(ALL_LANES, bits, first)) - 1;
+            }
+            if (lane == 0) to[base] = __int_as_float(next);
+        }
+
+        // 2. Each chunk in turn.
+        int last = DT_NONE_BEFORE;
+        u32 before = 0;
+        for (u32 base = 0; base < width; base += DT_CHUNK) {
+            const u32 left = width - base;
+            const u32 word = dt_words(job, row, base);
+            if (base == 0) before = __shfl_sync(ALL_LANES, word, 0) & 1;
+            const u32 bits = dt_boundaries(word, before, left);
+            before = __shfl_sync(ALL_LANES, word, WARP - 1) >> 31;
+            int after = DT_NONE_AFTER;
+            if (left > DT_CHUNK && lane == 0) after = __float_as_int(to[base + DT_CHUNK]);
+            after = __shfl_sync(ALL_LANES, after, 0);
+
+            // 2.1 The last boundary before each word and the first after it.
+            const int start = base + lane * WARP;
+            int most = bits != 0 ? start + 31 - __clz(bits) : DT_NONE_BEFORE;
+            int least = bits != 0 ? start + __ffs(bits) - 1 : DT_NONE_AFTER;
+#pragma unroll
+            for (u32 d = 1; d < WARP; d *= 2) {
+                const int up = __shfl_up_sync(ALL_LANES, most, d), down = __shfl_down_sync(ALL_LANES, least, d);
+                most = lane >= d ? max(most, up) : most;
+                least = lane + d < WARP ? min(least, down) : least;
+            }
+            int lower = __shfl_up_sync(ALL_LANES, most, 1), upper = __shfl_down_sync(ALL_LANES, least, 1);
+            lower = lane == 0 ? last : max(lower, last);
+            upper = lane == WARP - 1 ? after : min(upper, after);
+            last = max(last, __shfl_sync(ALL_LANES, most, WARP - 1));
+
+            // 2.2 Word by word, a pixel a lane.
+            const u32 words = left < DT_CHUNK ? (left + WARP - 1) / WARP : WARP;
+#pragma unroll 4
+            for (u32 i = 0; i < words; ++i) {
+                const u32 b = __shfl_sync(ALL_LANES, bits, i);
+                const u32 inside = __shfl_sync(ALL_LANES, word, i) >> lane & 1;
+                const int origin = base + i * WARP, x = origin + lane;
+                const u32 low = b & (ALL_LANES >> (WARP - 1 - lane)), high = b & (ALL_LANES - 1) << lane;
+                const int outer_low = __shfl_sync(ALL_LANES, lower, i), outer_high = __shfl_sync(ALL_LANES, upper, i);
+                const int from = low != 0 ? origin + 31 - __clz(low) : outer_low;
+                const int until = high != 0 ? origin + __ffs(high) - 1 : outer_high;
+                // The other class begins one pixel before `from` and at `until`.
+                const u32 n = min(static_cast<u32>(x - from) + 1, static_cast<u32>(until - x));
+                const float squared = n >= 1u << 30 ? DT_FAR : dt_term(job.weight, n);
+                if (x - base < left) to[x] = __uint_as_float(__float_as_uint(squared) | inside << 31);
+            }
+        }
+    }
+}
