@@ -52,7 +52,8 @@ pub struct isoline_level_set_params {
     pub target: f64,
     /// ε, in the image's own units: the surface grows where the intensity lies within T ± ε and shrinks elsewhere.
     /// Less than 0 (default: -1): automatic, T and ε are the mean and twice the standard deviation of the pixels inside
-    /// the initial mask. Else more than 0. A larger one takes in more.
+    /// the initial mask; where these are all equal, ε is 1/1000 of the image's range. Else more than 0. A larger one takes
+    /// in more.
     pub epsilon: f64,
     /// α, 0 to 1: the weight of the image against that of curvature, which is 1 - α. Less than 0 (default: -1):
     /// automatic, 1 / (1 + ε h). A larger one follows the image more closely, a smaller one gives a smoother surface.
@@ -296,11 +297,13 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// the intensity lies within T ± ε and is held back, and smoothed, by its curvature. docs/level_set.md has the scheme.
 ///
 /// φ starts as the signed distance to the boundary of the initial mask, and lies where it is computed: in the memory of
-/// the context's device. So does a copy of the image; the caller's images are not needed after the call. With an empty
-/// or a full mask nothing ever moves. NaN pixels of an f32 image are never within T ± ε.
+/// the context's device. So does a copy of the image; the caller's images are not needed after the call. Where the
+/// mask (with 2 dimensions: a slice of it) is empty or full φ is plus or minus the image's diagonal, and nothing ever moves.
+/// Pixels that are not finite count as far out of the range as the farthest pixel of the image.
 ///
 /// `context`: not NULL. The level set keeps the device alive: the two may be freed in either order.
-/// `input`: not NULL; any type; host or CUDA memory. Its spacing is the voxel's size.
+/// `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the voxel's size, along each
+/// axis 1e-9 to 1e9, the largest at most 1000 times the smallest (with 2 dimensions: of x and y).
 /// `initial_mask`: not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its spacing is
 /// not used. isoline_mask_fill_spheres, _boxes and _polygon make masks.
 /// `params`: NULL for the defaults.

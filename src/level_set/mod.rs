@@ -350,6 +350,10 @@ pub fn run(
     check_shapes(input.shape(), output.shape())?;
     check_type("output", &output, PixelType::U8)?;
     let mut surface = LevelSet::new(context, input, mask, params)?;
+    if matches!((&surface.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
+        // Refused now rather than after the work.
+        return Err(on_cpu::in_cuda_memory());
+    }
     let report = surface.step(iterations, progress)?;
     surface.read_mask(output)?;
     Ok(report)
