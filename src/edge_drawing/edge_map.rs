@@ -7,6 +7,9 @@ use rayon::prelude::*;
 /// Pixels in a word.
 pub(super) const WORD: usize = 64;
 
+/// Words that one thread copies at a time.
+const WORDS_A_COPY: usize = 1 << 14;
+
 /// The edges of a slice: bit x mod 64 of word x / 64 of a row is pixel x.
 ///
 /// A row of zeros lies above and below the image, a word of zeros before and after these, and every row ends with at
@@ -74,7 +77,9 @@ impl EdgeMap {
     /// A copy, or an error where there is no memory for it.
     pub(super) fn try_clone(&self) -> Result<Self> {
         let mut copy = Self::new(self.width, self.height)?;
-        copy.words.copy_from_slice(&self.words);
+        // In pieces: the system hands out fresh pages to all threads at once.
+        let pieces = copy.words.par_chunks_mut(WORDS_A_COPY).zip(self.words.par_chunks(WORDS_A_COPY));
+        pieces.for_each(|(to, from)| to.copy_from_slice(from));
         Ok(copy)
     }
 
