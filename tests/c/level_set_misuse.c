@@ -586,6 +586,34 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
     end_surface_job(&small);
 }
 
+static int warned;
+
+static void note_warning(void *user, uint32_t level, const char *message) {
+    (void)user;
+    (void)message;
+    warned += level == ISOLINE_LOG_WARN;
+}
+
+static void a_memory_limit_refuses_or_moves_the_job(const char *device) {
+    surface_job named = new_surface_job(device), any = new_surface_job("auto");
+    isoline_level_set *made = untouched();
+    GOOD(isoline_context_set_memory_limit(named.context, 4096));
+    REFUSED(isoline_level_set_new(named.context, &named.input, &named.initial, &named.params, &made),
+            ISOLINE_OUT_OF_MEMORY, "bytes");
+    CHECK(made == untouched());
+    GOOD(isoline_context_set_memory_limit(named.context, 0));
+    isoline_level_set_free(surface_of(&named));
+    GOOD(isoline_set_logger(note_warning, NULL, ISOLINE_LOG_WARN));
+    GOOD(isoline_context_set_memory_limit(any.context, 4096));
+    made = surface_of(&any);
+    GOOD(isoline_level_set_step(made, 5, NULL, &any.report));
+    CHECK_NUMBER(any.report.device_kind, ISOLINE_DEVICE_CPU);
+    CHECK(warned >= 1);
+    isoline_level_set_free(made);
+    end_surface_job(&any);
+    end_surface_job(&named);
+}
+
 int main(void) {
     RUN_ON_EACH(null_is_refused_only_where_it_must_not_be);
     RUN_ON_EACH(wrong_parameters_are_refused_by_name);
@@ -602,5 +630,8 @@ int main(void) {
     RUN_ON_EACH(level_sets_of_one_and_of_two_contexts_work_at_once);
     RUN_ON_EACH(lives_do_not_grow);
     RUN(want_of_memory_on_the_way_is_a_status);
+    if (have_cuda()) {
+        RUN_ON(a_memory_limit_refuses_or_moves_the_job, "cuda:0");
+    }
     return summary();
 }

@@ -142,6 +142,10 @@ header_compiles() { # header_compiles LANGUAGE STANDARD COMPILER
         "$3" -x "$1" -std="$2" "${strict[@]}" -Wstrict-aliasing -Wshadow -Wconversion -I"$root/include" -fsyntax-only -
 }
 
+test_compiles_as_cpp() { # test_compiles_as_cpp NAME
+    "$cxx" -x c++ -std=c++17 "${strict[@]}" -I"$root/include" -fsyntax-only "$here/$1.c"
+}
+
 functions_of_header() {
     sed -E 's,//.*,,' "$root/include/isoline.h" | tr '\n' ' ' | grep -oE '\bisoline_[a-z0-9_]+\(' | tr -d '(' | sort -u
 }
@@ -229,6 +233,9 @@ check "C17 accepts it alone" header_compiles c c17 "$cc"
 check "C23 accepts it alone" header_compiles c c2x "$cc"
 check "C++17 accepts it alone" header_compiles c++ c++17 "$cxx"
 check "C++20 accepts it alone" header_compiles c++ c++20 "$cxx"
+for name in distance level_set level_set_misuse mask; do
+    check "$name.c is a C++ program, too" test_compiles_as_cpp "$name"
+done
 check "only isoline_* is exported" only_isoline_is_exported "$library/libisoline.so"
 check "header and library have the same functions" header_and_exports_agree "$library/libisoline.so"
 check "the ABI is that of the baseline, in C" abi_is_the_baseline c
