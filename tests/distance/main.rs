@@ -1,9 +1,11 @@
 //! The distance through the public Rust API: against the definition, analytic cases, invariants, and its errors.
 //! Everything runs on the CPU; where there is a CUDA device it runs there too.
 
-#[path = "../common/mod.rs"]
-mod common;
+mod cuda;
 mod definition;
+mod errors;
+mod invariants;
+mod shapes;
 
 use isoline::distance::{self, Params, Region};
 use isoline::{Context, Dimensions, Image};
@@ -96,6 +98,18 @@ impl Numbers {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }
+}
+
+/// Blobs of all sizes with holes and specks, 0 and 200.
+fn blobs(shape: (usize, usize, usize), seed: u64) -> Array3<u8> {
+    let mut numbers = Numbers(seed);
+    let phase = seed as f64;
+    Array3::from_shape_fn(shape, |(z, y, x)| {
+        let (x, y, z) = (x as f64, y as f64, z as f64);
+        let waves = (x / 17.0 + phase).sin() * (y / 13.0 + z / 9.0).cos() + (x / 41.0 - y / 53.0 + z / 7.0).sin();
+        let speck = numbers.next(500) == 0;
+        if (waves > 0.4) != speck { 200 } else { 0 }
+    })
 }
 
 /// Fails where two distances differ by more than 1e-6 of them.

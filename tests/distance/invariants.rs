@@ -1,0 +1,172 @@
+//! What the distance must not depend on, or only in one way.
+
+use super::*;
+use isoline::{Continue, ImageMut};
+use ndarray::{Array2, Axis, ShapeBuilder, s};
+
+fn masks() -> [Array3<u8>; 4] {
+    [blobs((17, 40, 51), 1), blobs((1, 133, 97), 2), blobs((70, 5, 19), 3), blobs((2, 3, 300), 4)]
+}
+
+const SPACING: [f64; 3] = [0.8, 1.1, 2.5];
+
+#[test]
+fn the_other_class_has_the_other_sign() {
+    everywhere(|context, device| {
+        for mask in masks() {
+            let got = measure(context, mask.view(), &spaced(SPACING));
+            let other = measure(context, mask.mapv(|pixel| u8::from(pixel == 0)).view(), &spaced(SPACING));
+            assert_eq!(got, other.mapv(|value| -value), "{device}");
+        }
+    });
+}
+
+#[test]
+fn a_mirrored_mask_has_the_mirrored_distance() {
+    everywhere(|context, device| {
+        for mask in masks() {
+            let expected = measure(context, mask.view(), &spaced(SPACING)).mapv(f64::from);
+            for axis in 0..3 {
+                let mut mirrored = mask.clone();
+                mirrored.invert_axis(Axis(axis));
+                // Of a view that runs backwards, and of a packed copy.
+                for mask in [mirrored.clone(), mirrored.as_standard_layout().into_owned()] {
+                    let mut got = measure(context, mask.view(), &spaced(SPACING));
+                    got.invert_axis(Axis(axis));
+                    assert_near(&got, &expected, &format!("axis {axis} on {device}"));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn axes_change_places_with_their_spacing() {
+    everywhere(|context, device| {
+        for mask in masks() {
+            let expected = measure(context, mask.view(), &spaced(SPACING)).mapv(f64::from);
+            for order in [[0, 2, 1], [1, 0, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
+                // ndarray's axes are z, y, x.
+                let moved = mask.view().permuted_axes(order).as_standard_layout().into_owned();
+                let spacing = [2, 1, 0].map(|axis: usize| SPACING[2 - order[axis]]);
+                let got = measure(context, moved.view(), &spaced(spacing));
+                let expected = expected.view().permuted_axes(order).as_standard_layout().into_owned();
+                assert_near(&got, &expected, &format!("{order:?} on {device}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn the_result_has_the_unit_of_the_spacing() {
+    everywhere(|context, device| {
+        for mask in masks() {
+            let expected = measure(context, mask.view(), &spaced(SPACING)).mapv(|value| f64::from(value) * 1e-6);
+            let got = measure(context, mask.view(), &spaced(SPACING.map(|h| h * 1e-6)));
+            assert_near(&got, &expected, device);
+        }
+    });
+}
+
+#[test]
+fn a_slice_of_a_stack_is_as_the_slice_alone() {
+    everywhere(|context, device| {
+        for mask in masks() {
+            let params = Params { dimensions: Dimensions::Slices, ..spaced(SPACING) };
+            let stack = measure(context, mask.view(), &params);
+            for (z, slice) in mask.outer_iter().enumerate() {
+                let alone = measure(context, slice, &params);
+                assert_eq!(alone.index_axis(Axis(0), 0), stack.index_axis(Axis(0), z), "slice {z} on {device}");
+                // One slice is the same as a volume.
+                let volume = measure(context, slice, &spaced([SPACING[0], SPACING[1], 100.0]));
+                assert_eq!(alone, volume, "slice {z} on {device}");
+            }
+        }
+    });
+}
+
+#[test]
+fn threads_and_callbacks_do_not_change_a_bit() {
+    let one = Context::with_threads("cpu", 1).expect("a thread");
+    let many = Context::with_threads("cpu", 7).expect("threads");
+    for mask in masks().into_iter().chain([blobs((1, 1300, 1100), 8)]) {
+        for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+            let params = Params { dimensions, ..spaced(SPACING) };
+            let expected = measure(&one, mask.view(), &params);
+            assert_eq!(measure(&many, mask.view(), &params), expected);
+            assert_eq!(measure(&many, mask.view(), &params), expected, "once more");
+            let mut watched = Array3::from_elem(mask.dim(), f32::NAN);
+            let mut callback = |_: f64, _: &str| Continue::Yes;
+            let output = watched.view_mut().into();
+            distance::run(&many, mask.view().into(), &params, Some(&mut callback), output).expect("a good call");
+            assert_eq!(watched, expected, "with a callback");
+        }
+    }
+}
+
+/// Windows of larger images, rows that run backwards, and columns for rows; pixels around the output stay as they are.
+#[test]
+fn images_of_any_layout_are_read_and_written() {
+    everywhere(|context, device| {
+        for mask in masks() {
+            let (depth, height, width) = mask.dim();
+            for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                let params = Params { dimensions, ..spaced(SPACING) };
+                let expected = measure(context, mask.view(), &params);
+                let mut wide = Array3::from_elem((depth + 1, height + 2, width + 3), 77u8);
+                let window = s![..depth, 1..=height, 2..width + 2];
+                wide.slice_mut(window).assign(&mask);
+                let mut wide_output = Array3::from_elem(wide.dim(), -7.5f32);
+                let output = ImageMut::from(wide_output.slice_mut(window));
+                distance::run(context, wide.slice(window).into(), &params, None, output).expect("a good call");
+                assert_eq!(wide_output.slice(window), expected, "a window on {device}");
+                wide_output.slice_mut(window).fill(-7.5);
+                assert!(wide_output.iter().all(|value| *value == -7.5), "around the window on {device}");
+
+                if device == "cpu" {
+                    let mut columns = Array3::<u8>::zeros((depth, height, width).f());
+                    columns.assign(&mask);
+                    let mut output = Array3::<f32>::zeros((depth, height, width).f());
+                    distance::run(context, columns.view().into(), &params, None, output.view_mut().into())
+                        .expect("a good call");
+                    assert_eq!(output, expected, "columns for rows");
+                }
+            }
+        }
+    });
+}
+
+/// A drawing of the tests' data: every distance is within a pixel of those of its neighbours.
+#[test]
+fn the_distance_of_a_silhouette_changes_by_a_pixel_a_pixel() {
+    let horse = silhouette("horse");
+    everywhere(|context, device| {
+        // Dark on white.
+        let params = Params { foreground: isoline::Foreground::Below, threshold: 127.0, ..Params::default() };
+        let got = measure(context, horse.view(), &params);
+        let got = got.index_axis(Axis(0), 0);
+        for pair in got.windows((1, 2)).into_iter().chain(got.windows((2, 1))) {
+            let (a, b) = (pair.iter().next().expect("two"), pair.iter().last().expect("two"));
+            assert!((a - b).abs() <= 1.0 + 1e-4, "{a} beside {b} on {device}");
+        }
+        assert!(got.iter().any(|value| *value < -20.0) && got.iter().any(|value| *value > 20.0), "{device}");
+    });
+}
+
+/// A drawing of `tests/data`.
+fn silhouette(name: &str) -> Array2<u8> {
+    let folder = std::env::var_os("ISOLINE_TEST_DATA").map_or_else(
+        || std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")),
+        std::path::PathBuf::from,
+    );
+    let path = folder.join(format!("{name}.pgm"));
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    // "P5\nwidth height\n255\n" and the pixels.
+    let mut lines = bytes.splitn(4, |byte| *byte == b'\n');
+    let mut text = || std::str::from_utf8(lines.next().expect("a header")).expect("ASCII").to_owned();
+    let (magic, size, most) = (text(), text(), text());
+    assert!(magic == "P5" && most == "255", "{}", path.display());
+    let size: Vec<usize> = size.split(' ').map(|number| number.parse().expect("a size")).collect();
+    let pixels = lines.next().expect("pixels").to_vec();
+    Array2::from_shape_vec((size[1], size[0]), pixels).expect("as many pixels as the header says")
+}
