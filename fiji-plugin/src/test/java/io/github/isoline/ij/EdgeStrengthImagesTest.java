@@ -85,6 +85,26 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     }
 
     @Test
+    void greyRangeIsThatOfThePlanesThatAreTaken() {
+        ImagePlus camera = open("camera.png");
+        ImageStack stack = new ImageStack(camera.getWidth(), camera.getHeight());
+        for (int c = 1; c <= 2; c++) {
+            ImageProcessor channel = processor(camera, 16);
+            channel.multiply(c == 1 ? 1 : 200);
+            stack.addSlice(channel);
+        }
+        ImagePlus two = new ImagePlus("two", stack);
+        two.setDimensions(2, 1, 1);
+        String options = "start=image iterations=5 threshold=150";
+        ImagePlus alone = run(new ImagePlus("one", processor(camera, 16)), options);
+        assertSame(alone, run(two, options));
+        ImagePlus both = run(two, options + " all_channels");
+        // The brighter channel stretches the range of both.
+        double darker = both.getStack().getProcessor(1).getStatistics().mean;
+        assertTrue(darker < alone.getStatistics().mean, "mean " + darker);
+    }
+
+    @Test
     void stackIsEachSliceByItself() {
         ImagePlus brain = open("brain.tif");
         ImagePlus esf = run(brain, "rho=8 iterations=20 threshold=200");
