@@ -1,16 +1,30 @@
-//! The level set on the CPU.
+//! The level set on the CPU: φ in tiles on all cores, or plainly on one.
+//!
+//! φ and its next values are two buffers that change places after every pass over tiles (an iteration, or a step of a
+//! reinitialisation). A pass computes the tiles of its list, all of them or those that the front can reach; where the
+//! pass before wrote and this one does not, it copies, so that both buffers agree outside the list. A pass that a cancel
+//! breaks off leaves φ as it was. No result depends on the order of tiles, so none depends on the number of threads.
+
+mod kernel;
+mod plain;
+mod tiles;
 
 use super::course::{Counts, Course};
-use super::plan::{Plan, REINITIALISING_STEPS};
-use super::scalar;
+use super::plan::{Constants, Plan, REINITIALISING_STEPS};
+use super::{Variant, scalar};
 use crate::device::Context;
 use crate::distance;
 use crate::error::{Error, Result};
 use crate::image::{Image, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
+use kernel::{Tally, Task, Work};
 use ndarray::{ArrayView3, ArrayViewMut3};
+use plain::Plain;
+use pulp::Arch;
+use rayon::prelude::*;
+use tiles::Layout;
 
-/// The image in its own type.
+/// The image in its own type, in the order of φ.
 #[derive(Debug)]
 enum Pixels {
     U8(Vec<u8>),
@@ -22,38 +36,26 @@ enum Pixels {
 #[derive(Debug)]
 pub(super) struct Solver {
     plan: Plan,
-    pixels: Pixels,
-    phi: Vec<f32>,
-    next: Vec<f32>,
+    field: Field,
     inside: u64,
     /// Of a reinitialisation that is under way.
     resteps_left: u32,
 }
 
+#[derive(Debug)]
+enum Field {
+    Plain(Plain),
+    Tiled(Tiled),
+}
+
 impl Solver {
     pub(super) fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
-        let missing = plan.constants.missing;
-        let pixels = match input {
-            Image::U8(view) => Pixels::U8(packed(*view, |pixel| pixel)?),
-            Image::U16(view) => Pixels::U16(packed(*view, |pixel| pixel)?),
-            Image::F32(view) => Pixels::F32(packed(*view, |pixel| if pixel.is_finite() { pixel } else { missing })?),
-            Image::Device(_) => return Err(in_cuda_memory()),
+        let field = if plan.variant == Variant::Scalar {
+            Field::Plain(Plain::new(context, plan, input, mask)?)
+        } else {
+            Field::Tiled(Tiled::new(context, plan, input, mask)?)
         };
-        let marks = match mask {
-            Image::U8(view) => packed(*view, |pixel| u8::from(pixel > 0))?,
-            Image::U16(view) => packed(*view, |pixel| u8::from(pixel > 0))?,
-            Image::F32(view) => packed(*view, |pixel| u8::from(pixel > 0.0))?,
-            Image::Device(_) => return Err(in_cuda_memory()),
-        };
-        let [width, height, depth] = plan.shape;
-        let mut phi = zeroed(plan.voxels())?;
-        let next = zeroed(plan.voxels())?;
-        let marks = ArrayView3::from_shape((depth, height, width), &marks).unwrap_or_else(|_| unreachable!("its size"));
-        distance::cpu::signed_into(context, marks, plan.spacing, plan.dimensions, &mut phi)?;
-        for value in &mut phi {
-            *value = value.clamp(-plan.far, plan.far);
-        }
-        Ok(Self { plan: *plan, pixels, phi, next, inside: plan.inside, resteps_left: 0 })
+        Ok(Self { plan: *plan, field, inside: plan.inside, resteps_left: 0 })
     }
 
     /// Evolves by up to `iterations`, until the stop rule is met.
@@ -70,15 +72,25 @@ impl Solver {
             let mut left = iterations;
             loop {
                 while self.resteps_left > 0 {
-                    self.restep(&ticker)?;
+                    let first = self.resteps_left == REINITIALISING_STEPS;
+                    match &mut self.field {
+                        Field::Plain(field) => field.restep(&self.plan, first, &ticker)?,
+                        Field::Tiled(field) => {
+                            field.restep(&self.plan.constants, first, self.resteps_left == 1, &ticker)?;
+                        }
+                    }
+                    self.resteps_left -= 1;
                 }
-                if self.inside == 0 || self.inside == self.plan.voxels() as u64 {
-                    course.converged = true;
-                }
+                // Without a front nothing can move.
+                course.converged |= self.inside == 0 || self.inside == self.plan.voxels() as u64;
                 if left == 0 || course.converged {
                     return Ok(());
                 }
-                let counts = self.iterate(&ticker)?;
+                let counts = match &mut self.field {
+                    Field::Plain(field) => field.step(&self.plan, &ticker)?,
+                    Field::Tiled(field) => field.step(&self.plan.constants, self.inside, &ticker)?,
+                };
+                self.inside = counts.inside;
                 course.record(counts);
                 course.converged = course.stop_now();
                 if course.reinitialise_now() {
@@ -90,32 +102,20 @@ impl Solver {
         })
     }
 
-    fn iterate(&mut self, ticker: &Ticker) -> Result<Counts> {
-        let Self { plan, pixels, phi, next, .. } = self;
-        let counts = match pixels {
-            Pixels::U8(pixels) => scalar::iterate(plan, phi, next, |i| f32::from(pixels[i]), ticker)?,
-            Pixels::U16(pixels) => scalar::iterate(plan, phi, next, |i| f32::from(pixels[i]), ticker)?,
-            Pixels::F32(pixels) => scalar::iterate(plan, phi, next, |i| pixels[i], ticker)?,
-        };
-        std::mem::swap(&mut self.phi, &mut self.next);
-        self.inside = counts.inside;
-        Ok(counts)
+    /// On the threads of the current pool, as the next ones.
+    pub(super) fn read_mask(&self, mask: ArrayViewMut3<'_, u8>) {
+        let convert = |phi: f32| if phi < 0.0 { 255 } else { 0 };
+        match &self.field {
+            Field::Plain(field) => field.read(mask, convert),
+            Field::Tiled(field) => field.layout.unpack(&field.phi, mask, convert),
+        }
     }
 
-    fn restep(&mut self, ticker: &Ticker) -> Result<()> {
-        let first = self.resteps_left == REINITIALISING_STEPS;
-        scalar::reiterate(&self.plan, &self.phi, &mut self.next, first, ticker)?;
-        std::mem::swap(&mut self.phi, &mut self.next);
-        self.resteps_left -= 1;
-        Ok(())
-    }
-
-    pub(super) fn read_mask(&self, mut mask: ArrayViewMut3<'_, u8>) {
-        mask.iter_mut().zip(&self.phi).for_each(|(mask, phi)| *mask = if *phi < 0.0 { 255 } else { 0 });
-    }
-
-    pub(super) fn read_phi(&self, mut phi: ArrayViewMut3<'_, f32>) {
-        phi.iter_mut().zip(&self.phi).for_each(|(to, from)| *to = *from);
+    pub(super) fn read_phi(&self, phi: ArrayViewMut3<'_, f32>) {
+        match &self.field {
+            Field::Plain(field) => field.read(phi, |phi| phi),
+            Field::Tiled(field) => field.layout.unpack(&field.phi, phi, |phi| phi),
+        }
     }
 
     pub(super) fn write_phi(&mut self, phi: ArrayView3<'_, f32>) -> Result<()> {
@@ -124,8 +124,13 @@ impl Solver {
                 "phi must be finite everywhere, but at x = {x}, y = {y}, z = {z} it is {value}"
             )));
         }
-        self.phi.iter_mut().zip(phi).for_each(|(to, from)| *to = *from);
-        self.inside = self.phi.iter().filter(|phi| **phi < 0.0).count() as u64;
+        self.inside = match &mut self.field {
+            Field::Plain(field) => field.write(phi),
+            Field::Tiled(field) => {
+                field.phi = field.layout.pack(phi, |phi| phi)?;
+                field.take_stock(&self.plan.constants)
+            }
+        };
         self.resteps_left = 0;
         Ok(())
     }
@@ -136,7 +141,10 @@ impl Solver {
 
     /// Tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
-        self.plan.tiles().iter().product::<usize>() as u64
+        match &self.field {
+            Field::Plain(_) => self.plan.tiles().iter().product::<usize>() as u64,
+            Field::Tiled(field) => field.active,
+        }
     }
 }
 
@@ -144,9 +152,249 @@ pub(super) fn in_cuda_memory() -> Error {
     Error::unsupported("the image is in CUDA memory, but this runs on the CPU; use a CUDA context or host memory")
 }
 
-/// A copy without gaps.
-fn packed<T: Copy, U: bytemuck::Zeroable>(view: ArrayView3<'_, T>, convert: impl Fn(T) -> U) -> Result<Vec<U>> {
-    let mut copy = zeroed(view.len())?;
-    copy.iter_mut().zip(view).for_each(|(to, from)| *to = convert(*from));
-    Ok(copy)
+/// The image in the order of `layout`, and the distance to the mask's boundary in that of an image.
+fn prepare(
+    context: &Context,
+    plan: &Plan,
+    input: &Image<'_>,
+    mask: &Image<'_>,
+    layout: &Layout,
+    distances: &mut [f32],
+) -> Result<Pixels> {
+    let missing = plan.constants.missing;
+    let pixels = context.pool().install(|| match input {
+        Image::U8(view) => layout.pack(*view, |pixel| pixel).map(Pixels::U8),
+        Image::U16(view) => layout.pack(*view, |pixel| pixel).map(Pixels::U16),
+        Image::F32(view) => {
+            let convert = |pixel: f32| if pixel.is_finite() { pixel } else { missing };
+            layout.pack(*view, convert).map(Pixels::F32)
+        }
+        Image::Device(_) => Err(in_cuda_memory()),
+    })?;
+    let [width, height, depth] = plan.shape;
+    let whole = Layout::plain(plan.shape);
+    let marks = context.pool().install(|| match mask {
+        Image::U8(view) => whole.pack(*view, |pixel| u8::from(pixel > 0)),
+        Image::U16(view) => whole.pack(*view, |pixel| u8::from(pixel > 0)),
+        Image::F32(view) => whole.pack(*view, |pixel| u8::from(pixel > 0.0)),
+        Image::Device(_) => Err(in_cuda_memory()),
+    })?;
+    let marks = ArrayView3::from_shape((depth, height, width), &marks).unwrap_or_else(|_| unreachable!("its size"));
+    distance::cpu::signed_into(context, marks, plan.spacing, plan.dimensions, distances)?;
+    Ok(pixels)
+}
+
+/// φ in tiles.
+#[derive(Debug)]
+struct Tiled {
+    layout: Layout,
+    volume: bool,
+    /// Only what the front can reach is updated.
+    band: bool,
+    pixels: Pixels,
+    phi: Vec<f32>,
+    next: Vec<f32>,
+    /// Voxels with |φ| at most the largest spacing.
+    near: u64,
+    /// Of each tile, whether something in it changed within the band in the last iteration.
+    awake: Vec<u8>,
+    /// Of each tile, whether it holds something within the band.
+    in_band: Vec<u8>,
+    /// Whether the list is that of an iteration and `awake` is as it was when it was made.
+    listed: bool,
+    /// The tiles of a pass, in order.
+    list: Vec<u32>,
+    /// The tiles where `next` is not φ, in order.
+    written: Vec<u32>,
+    /// Tiles of the last iteration.
+    active: u64,
+    marks: [Vec<u8>; 2],
+}
+
+impl Tiled {
+    fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
+        let layout = Layout { shape: plan.shape, tile: plan.tile(), tiles: plan.tiles() };
+        if layout.count() > u32::MAX as usize {
+            return Err(Error::size(format!("an image of {} tiles is too large for a level set", layout.count())));
+        }
+        let mut next = zeroed(layout.count() * layout.room())?;
+        let distances = &mut next[..plan.voxels()];
+        let pixels = prepare(context, plan, input, mask, &layout, distances)?;
+        let [width, height, depth] = plan.shape;
+        let distances = ArrayView3::from_shape((depth, height, width), &*distances);
+        let distances = distances.unwrap_or_else(|_| unreachable!("its size"));
+        let far = plan.far;
+        let phi = context.pool().install(|| layout.pack(distances, |phi| phi.clamp(-far, far)))?;
+        let mut tiled = Self {
+            layout,
+            volume: plan.constants.volume,
+            band: plan.variant == Variant::Band,
+            pixels,
+            phi,
+            next,
+            near: 0,
+            awake: zeroed(layout.count())?,
+            in_band: zeroed(layout.count())?,
+            listed: false,
+            list: Vec::new(),
+            written: Vec::new(),
+            active: 0,
+            marks: [zeroed(layout.count())?, zeroed(layout.count())?],
+        };
+        context.pool().install(|| tiled.take_stock(&plan.constants));
+        Ok(tiled)
+    }
+
+    /// What is to be known of a φ that came from elsewhere. Gives the voxels inside.
+    fn take_stock(&mut self, constants: &Constants) -> u64 {
+        let Self { layout, phi, in_band, .. } = self;
+        let [width, height, _] = layout.tile;
+        let counts = phi.par_chunks(layout.room()).zip(in_band).enumerate().map(|(index, (tile, in_band))| {
+            let [columns, rows, planes] = layout.valid(layout.position(index));
+            let (mut inside, mut near, mut closest) = (0u64, 0u64, f32::INFINITY);
+            for row in (0..planes).flat_map(|k| (0..rows).map(move |j| k * height + j)) {
+                for phi in &tile[row * width..][..columns] {
+                    inside += u64::from(*phi < 0.0);
+                    near += u64::from(phi.abs() <= constants.near);
+                    closest = closest.min(phi.abs());
+                }
+            }
+            *in_band = u8::from(closest <= constants.band);
+            (inside, near)
+        });
+        let (inside, near) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        self.near = near;
+        self.awake.copy_from_slice(&self.in_band);
+        self.listed = false;
+        self.written = (0..self.layout.count() as u32).collect();
+        inside
+    }
+
+    /// Lists the tiles of the next pass: those with a marked one in them or beside them.
+    fn list_around(&mut self, awake: bool) {
+        let Self { layout, volume, band, awake: awakes, in_band, list, marks: [wide, scratch], .. } = self;
+        list.clear();
+        if *band {
+            layout.dilate(if awake { awakes } else { in_band }, *volume, wide, scratch);
+            list.extend((0..).zip(&*wide).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
+        } else {
+            list.extend(0..layout.count() as u32);
+        }
+        self.listed = awake;
+    }
+
+    /// One iteration.
+    fn step(&mut self, constants: &Constants, inside: u64, ticker: &Ticker) -> Result<Counts> {
+        if !self.listed {
+            self.list_around(true);
+        }
+        let (near, active) = (self.near, self.list.len() as u64);
+        let total = self.pass(constants, None, ticker)?;
+        self.active = active;
+        Ok(Counts {
+            inside: inside + total.born - total.died,
+            changed: total.born + total.died,
+            near,
+            squares: total.squares,
+        })
+    }
+
+    /// One step of a reinitialisation.
+    fn restep(&mut self, constants: &Constants, first: bool, last: bool, ticker: &Ticker) -> Result<()> {
+        if first {
+            self.list_around(false);
+        }
+        self.pass(constants, Some(first), ticker)?;
+        if last {
+            self.awake.copy_from_slice(&self.in_band);
+            self.listed = false;
+        }
+        Ok(())
+    }
+
+    /// A pass over the list: an iteration, or a step of a reinitialisation (the first?).
+    fn pass(&mut self, constants: &Constants, restep: Option<bool>, ticker: &Ticker) -> Result<Total> {
+        let Self { layout, phi, next, pixels, list, written, .. } = self;
+        let (layout, pixels) = (&*layout, &*pixels);
+        let (arch, room) = (Arch::new(), layout.room());
+        // Both in order, so one walk through `next` finds the tiles of both.
+        let mut tasks = Vec::with_capacity(list.len() + written.len());
+        let (mut listed, mut stale) = (list.iter().copied().peekable(), written.iter().copied().peekable());
+        let mut tiles = next.chunks_exact_mut(room);
+        let mut ahead = 0;
+        loop {
+            let index = match (listed.peek(), stale.peek()) {
+                (Some(a), Some(b)) => *a.min(b),
+                (Some(a), None) => *a,
+                (None, Some(b)) => *b,
+                (None, None) => break,
+            };
+            let compute = listed.next_if_eq(&index).is_some();
+            stale.next_if_eq(&index);
+            let Some(out) = tiles.nth(index as usize - ahead) else { break };
+            ahead = index as usize + 1;
+            tasks.push((index, compute, out));
+        }
+        let touched: Vec<u32> = tasks.iter().map(|task| task.0).collect();
+        let phi = &phi[..];
+        let mut tallies = Vec::with_capacity(tasks.len());
+        let work = |(index, compute, out): (u32, bool, &mut [f32])| {
+            let index = index as usize;
+            if ticker.check().is_err() {
+                return None;
+            }
+            if !compute {
+                out.copy_from_slice(&phi[index * room..][..room]);
+                return None;
+            }
+            macro_rules! run {
+                ($pixels:expr) => {{
+                    let work = restep.map_or(Work::Step($pixels.as_slice()), Work::Restep);
+                    Task { constants, layout, work, field: phi, index, out }.run(arch)
+                }};
+            }
+            Some(match pixels {
+                Pixels::U8(pixels) => run!(pixels),
+                Pixels::U16(pixels) => run!(pixels),
+                Pixels::F32(pixels) => run!(pixels),
+            })
+        };
+        tasks.into_par_iter().map(work).collect_into_vec(&mut tallies);
+        if let Err(cancelled) = ticker.check() {
+            *written = touched;
+            return Err(cancelled);
+        }
+        let mut total = Total::default();
+        for (index, tally) in touched.iter().zip(&tallies) {
+            let Some(tally) = tally else { continue };
+            let index = *index as usize;
+            total.add(tally);
+            self.near = self.near + u64::from(tally.near_after) - u64::from(tally.near_before);
+            self.in_band[index] = u8::from(tally.in_band);
+            if restep.is_none() {
+                let awake = u8::from(tally.awake);
+                self.listed &= self.awake[index] == awake;
+                self.awake[index] = awake;
+            }
+        }
+        std::mem::swap(&mut self.phi, &mut self.next);
+        self.written.clone_from(&self.list);
+        Ok(total)
+    }
+}
+
+/// Of a pass.
+#[derive(Debug, Default)]
+struct Total {
+    born: u64,
+    died: u64,
+    squares: u64,
+}
+
+impl Total {
+    fn add(&mut self, tally: &Tally) {
+        self.born += u64::from(tally.born);
+        self.died += u64::from(tally.died);
+        self.squares += tally.squares;
+    }
 }

@@ -1,0 +1,56 @@
+//! φ as it comes, on one thread: the reference.
+
+use super::{Pixels, prepare, scalar};
+use crate::device::Context;
+use crate::error::Result;
+use crate::image::{Image, zeroed};
+use crate::level_set::course::Counts;
+use crate::level_set::on_cpu::tiles::Layout;
+use crate::level_set::plan::Plan;
+use crate::progress::Ticker;
+use ndarray::{ArrayView3, ArrayViewMut3};
+
+#[derive(Debug)]
+pub(super) struct Plain {
+    pixels: Pixels,
+    phi: Vec<f32>,
+    next: Vec<f32>,
+}
+
+impl Plain {
+    pub(super) fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
+        let mut phi = zeroed(plan.voxels())?;
+        let pixels = prepare(context, plan, input, mask, &Layout::plain(plan.shape), &mut phi)?;
+        for phi in &mut phi {
+            *phi = phi.clamp(-plan.far, plan.far);
+        }
+        Ok(Self { pixels, phi, next: zeroed(plan.voxels())? })
+    }
+
+    pub(super) fn step(&mut self, plan: &Plan, ticker: &Ticker) -> Result<Counts> {
+        let Self { pixels, phi, next } = self;
+        let counts = match pixels {
+            Pixels::U8(pixels) => scalar::iterate(plan, phi, next, |i| f32::from(pixels[i]), ticker)?,
+            Pixels::U16(pixels) => scalar::iterate(plan, phi, next, |i| f32::from(pixels[i]), ticker)?,
+            Pixels::F32(pixels) => scalar::iterate(plan, phi, next, |i| pixels[i], ticker)?,
+        };
+        std::mem::swap(phi, next);
+        Ok(counts)
+    }
+
+    pub(super) fn restep(&mut self, plan: &Plan, first: bool, ticker: &Ticker) -> Result<()> {
+        scalar::reiterate(plan, &self.phi, &mut self.next, first, ticker)?;
+        std::mem::swap(&mut self.phi, &mut self.next);
+        Ok(())
+    }
+
+    pub(super) fn read<U>(&self, mut view: ArrayViewMut3<'_, U>, convert: impl Fn(f32) -> U) {
+        view.iter_mut().zip(&self.phi).for_each(|(to, from)| *to = convert(*from));
+    }
+
+    /// Gives the voxels inside.
+    pub(super) fn write(&mut self, phi: ArrayView3<'_, f32>) -> u64 {
+        self.phi.iter_mut().zip(phi).for_each(|(to, from)| *to = *from);
+        self.phi.iter().filter(|phi| **phi < 0.0).count() as u64
+    }
+}

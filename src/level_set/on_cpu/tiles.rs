@@ -1,0 +1,223 @@
+//! A volume, or slices, stored tile by tile: the voxels of a tile are contiguous, x fastest.
+//!
+//! Tiles at the end of an axis may stick out of the image; what lies there is never used.
+
+use crate::error::Result;
+use crate::image::zeroed;
+use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
+use rayon::prelude::*;
+
+/// A row of a tile with its neighbours on both sides; the tile's own voxels are in the middle.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Row<const W: usize>(pub [f32; W]);
+
+impl<const W: usize> Row<W> {
+    pub(super) const ZERO: Self = Self([0.0; W]);
+}
+
+/// Where tiles and voxels are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub shape: [usize; 3],
+    /// Side of a tile.
+    pub tile: [usize; 3],
+    /// Tiles along each axis.
+    pub tiles: [usize; 3],
+}
+
+impl Layout {
+    /// Tiles that are slices: voxels stay in the order that they have in an image.
+    pub(super) fn plain(shape: [usize; 3]) -> Self {
+        let [width, height, depth] = shape;
+        Self { shape, tile: [width, height, 1], tiles: [1, 1, depth] }
+    }
+
+    /// Voxels of a tile.
+    pub(super) fn room(&self) -> usize {
+        self.tile.iter().product()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.tiles.iter().product()
+    }
+
+    /// The position of tile `index` in the grid of tiles.
+    pub(super) fn position(&self, index: usize) -> [usize; 3] {
+        let [along_x, along_y, _] = self.tiles;
+        [index % along_x, index / along_x % along_y, index / along_x / along_y]
+    }
+
+    /// How many of a tile's columns, rows and planes are in the image.
+    pub(super) fn valid(&self, position: [usize; 3]) -> [usize; 3] {
+        std::array::from_fn(|axis| (self.shape[axis] - position[axis] * self.tile[axis]).min(self.tile[axis]))
+    }
+
+    /// The first voxel of the part of row `[y, z]` that lies in the tiles at x = 0.
+    fn row(&self, [y, z]: [usize; 2]) -> usize {
+        let [along_x, along_y, _] = self.tiles;
+        let [tx, ty, tz] = self.tile;
+        (z / tz * along_y + y / ty) * along_x * self.room() + (z % tz * ty + y % ty) * tx
+    }
+
+    /// Column `x` of a row, from its first voxel.
+    fn column(&self, x: usize) -> usize {
+        x / self.tile[0] * self.room() + x % self.tile[0]
+    }
+
+    /// A tile of width `N` with `H` rows, columns and (in volumes) planes more on every side, clamped to the image. Of
+    /// those columns, `H` on each side are filled.
+    #[inline(always)]
+    pub(super) fn gather<const H: usize, const N: usize, const W: usize>(
+        &self,
+        field: &[f32],
+        position: [usize; 3],
+        volume: bool,
+        rows: &mut [Row<W>],
+    ) {
+        let first = const { (W - N) / 2 };
+        let [x0, y0, z0]: [usize; 3] = std::array::from_fn(|axis| position[axis] * self.tile[axis]);
+        let [width, height, depth] = self.shape;
+        let own = position[0] * self.room();
+        let left: [usize; H] = std::array::from_fn(|h| self.column(x0.saturating_sub(h + 1)));
+        let right: [usize; H] = std::array::from_fn(|h| self.column((x0 + N + h).min(width - 1)));
+        let valid = (width - x0).min(N);
+        let extra = if volume { H } else { 0 };
+        let mut row = rows.iter_mut();
+        for k in 0..self.tile[2] + 2 * extra {
+            let z = (z0 + k).saturating_sub(extra).min(depth - 1);
+            for j in 0..self.tile[1] + 2 * H {
+                let y = (y0 + j).saturating_sub(H).min(height - 1);
+                let start = self.row([y, z]);
+                let Some(Row(to)) = row.next() else { return };
+                to[first..first + N].copy_from_slice(&field[start + own..][..N]);
+                for h in 0..H {
+                    to[first - 1 - h] = field[start + left[h]];
+                    to[first + N + h] = field[start + right[h]];
+                }
+                if valid < N {
+                    let last = to[first + valid - 1];
+                    to[first + valid..first + N + H].fill(last);
+                }
+            }
+        }
+    }
+
+    /// Puts an image into tiles.
+    pub(super) fn pack<T, U>(&self, view: ArrayView3<'_, T>, convert: impl Fn(T) -> U + Sync) -> Result<Vec<U>>
+    where
+        T: Copy + Sync,
+        U: bytemuck::Zeroable + Send,
+    {
+        let mut packed = zeroed(self.count() * self.room())?;
+        let slab = self.tiles[0] * self.tiles[1] * self.room();
+        packed.par_chunks_mut(slab).enumerate().for_each(|(slab, packed)| {
+            let z0 = slab * self.tile[2];
+            for z in z0..(z0 + self.tile[2]).min(self.shape[2]) {
+                for y in 0..self.shape[1] {
+                    let start = self.row([y, z - z0]);
+                    let pixels = view.slice(s![z, y, ..]);
+                    for (tile, pixels) in pixels.axis_chunks_iter(Axis(0), self.tile[0]).enumerate() {
+                        let to = packed[start + tile * self.room()..].iter_mut();
+                        to.zip(pixels).for_each(|(to, pixel)| *to = convert(*pixel));
+                    }
+                }
+            }
+        });
+        Ok(packed)
+    }
+
+    /// The inverse of [`pack`](Self::pack).
+    pub(super) fn unpack<T: Copy + Sync, U: Send + Sync>(
+        &self,
+        packed: &[T],
+        mut view: ArrayViewMut3<'_, U>,
+        convert: impl Fn(T) -> U + Sync,
+    ) {
+        view.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(z, mut slice)| {
+            for (y, mut row) in slice.axis_iter_mut(Axis(0)).enumerate() {
+                let start = self.row([y, z]);
+                for (tile, mut pixels) in row.axis_chunks_iter_mut(Axis(0), self.tile[0]).enumerate() {
+                    let from = &packed[start + tile * self.room()..];
+                    pixels.iter_mut().zip(from).for_each(|(pixel, from)| *pixel = convert(*from));
+                }
+            }
+        });
+    }
+
+    /// Marks each tile that is marked, or has a marked neighbour (of 26, in slices 8), with 1; others with 0.
+    pub(super) fn dilate(&self, marks: &[u8], volume: bool, wide: &mut [u8], scratch: &mut [u8]) {
+        let [along_x, along_y, along_z] = self.tiles;
+        let along = |from: &[u8], to: &mut [u8], stride: usize, length: usize| {
+            to.copy_from_slice(from);
+            for block in (0..from.len()).step_by(stride * length) {
+                for i in block + stride..block + stride * length {
+                    to[i] |= from[i - stride];
+                    to[i - stride] |= from[i];
+                }
+            }
+        };
+        along(marks, wide, 1, along_x);
+        along(wide, scratch, along_x, along_y);
+        if volume {
+            along(scratch, wide, along_x * along_y, along_z);
+        } else {
+            wide.copy_from_slice(scratch);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array3;
+
+    #[test]
+    fn packing_can_be_undone_and_a_tile_sees_its_neighbours() {
+        for shape in [[8, 8, 8], [1, 1, 1], [9, 17, 3], [19, 7, 25], [24, 1, 10]] {
+            let [width, height, depth] = shape;
+            let tile = [8; 3];
+            let tiles = std::array::from_fn(|axis| shape[axis].div_ceil(tile[axis]));
+            let layout = Layout { shape, tile, tiles };
+            let image = Array3::from_shape_fn((depth, height, width), |(z, y, x)| (x + 100 * y + 10_000 * z) as f32);
+            let packed = layout.pack(image.view(), |v| v).unwrap();
+            let mut back = Array3::zeros(image.dim());
+            layout.unpack(&packed, back.view_mut(), |v: f32| v);
+            assert_eq!(back, image);
+            for index in 0..layout.count() {
+                let position = layout.position(index);
+                let mut rows = [Row::<16>::ZERO; 144];
+                layout.gather::<2, 8, 16>(&packed, position, true, &mut rows);
+                for (k, j, i) in (0..12).flat_map(|k| (0..12).flat_map(move |j| (2..14).map(move |i| (k, j, i)))) {
+                    let at = |tile: usize, offset: usize, lead: usize, size: usize| {
+                        (tile * 8 + offset).saturating_sub(lead).min(size - 1)
+                    };
+                    let [x, y, z] =
+                        [at(position[0], i, 4, width), at(position[1], j, 2, height), at(position[2], k, 2, depth)];
+                    assert_eq!(rows[k * 12 + j].0[i], image[[z, y, x]], "{shape:?} {position:?} {i} {j} {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn dilation_reaches_all_neighbours_and_no_further() {
+        let layout = Layout { shape: [40, 32, 24], tile: [8; 3], tiles: [5, 4, 3] };
+        for volume in [true, false] {
+            for index in 0..layout.count() {
+                let mut marks = vec![0; layout.count()];
+                marks[index] = 1;
+                let (mut wide, mut scratch) = (marks.clone(), marks.clone());
+                layout.dilate(&marks, volume, &mut wide, &mut scratch);
+                let centre = layout.position(index);
+                for other in 0..layout.count() {
+                    let apart: [usize; 3] =
+                        std::array::from_fn(|axis| layout.position(other)[axis].abs_diff(centre[axis]));
+                    let reach = [1, 1, usize::from(volume)];
+                    let expected = (0..3).all(|axis| apart[axis] <= reach[axis]);
+                    assert_eq!(wide[other] == 1, expected, "{centre:?} {:?}", layout.position(other));
+                }
+            }
+        }
+    }
+}
