@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Speed tables, and edge drawing beside other programs. Usage: bench.sh [DEVICE]
+# Speed tables, and operations beside other programs. Usage: bench.sh [DEVICE]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,9 @@ cargo bench --locked --bench '*'
 python=.tools/venv/bin/python
 if [ -x "$python" ]; then
     cargo build --release --locked
-    "$python" benches/edge_drawing_peers.py "${CARGO_TARGET_DIR:-target}/release"
+    for program in benches/*_peers.py; do
+        "$python" "$program" "${CARGO_TARGET_DIR:-target}/release"
+    done
 else
-    echo "bench: without the peers of edge drawing: no $python; 'scripts/setup-python.sh test' makes it"
+    echo "bench: without the other programs: no $python; 'scripts/setup-python.sh test' makes it"
 fi

@@ -61,6 +61,7 @@ cp "$font" "$stage/fonts/"
 
 cp -r tests/data "$stage/data"
 # Comparisons with other libraries through the C API, in Python.
+cp scripts/libisoline.py "$stage/"
 for program in tests/*_oracle.py; do
     if [ -e "$program" ]; then
         cp "$program" "$stage/"

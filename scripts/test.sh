@@ -30,7 +30,9 @@ step rust env "${debug_kernels[@]}" cargo test --locked
 step header scripts/header.sh --check
 step build cargo build --release --locked
 step c tests/c/run.sh "$target/release"
-step oracle .tools/venv/bin/python tests/edge_drawing_oracle.py "$target/release"
+for program in tests/*_oracle.py; do
+    step "$(basename "$program" .py)" .tools/venv/bin/python "$program" "$target/release"
+done
 step examples scripts/test-examples.sh "$target/release"
 step java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$target/release"
 step macros scripts/test-macros.sh
@@ -39,6 +41,6 @@ printf '\n== summary: every step passed in %d s (%s)\n' $((SECONDS - started)) "
 for suite in c examples macros; do
     grep -h "passed, .* failed" "$logs/$suite.log" | tail -1 | sed "s/^\([0-9]\)/$suite: \1/"
 done
-grep -h "^oracle:" "$logs/oracle.log" | tail -1
+grep -h "^oracle:" "$logs"/*_oracle.log
 grep -h "^test result:" "$logs/rust.log"
 grep -h "Tests run:" "$logs/java.log" | tail -1

@@ -1,0 +1,201 @@
+//! Speed of the distance on volumes and planes, on every device here, beside the targets.
+//! `cargo bench --bench distance -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
+//! `ISOLINE_BENCH_JSON` say the same. `benches/distance_peers.py` sets the same masks beside other programs.
+//!
+//! Every number is a median after a warm-up, of whole calls. "resident": mask (u8) and distances (f32) lie in the GPU's
+//! memory. "kernels": the part of a resident call between CUDA events, which the targets are for.
+#![allow(missing_docs)]
+
+use isoline::distance::{self, Params};
+use isoline::{Context, DeviceImage, PixelType};
+use ndarray::Array3;
+use std::error::Error;
+use std::f64::consts::TAU;
+use std::time::{Duration, Instant};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Repetitions: at least, at most, and the time after which no more are begun.
+const REPEAT: (usize, usize, Duration) = (5, 101, Duration::from_millis(1200));
+
+/// Depth, height, width, and the kernels' target in milliseconds, on an H200.
+type Size = ((usize, usize, usize), Option<f64>);
+const SIZES: [Size; 3] = [((256, 256, 256), Some(0.5)), ((512, 512, 512), Some(2.5)), ((1, 4096, 4096), Some(0.5))];
+const QUICK_SIZES: [Size; 2] = [((64, 64, 64), None), ((1, 256, 256), None)];
+
+/// Of x, y, z.
+const SPACINGS: [[f64; 3]; 2] = [[1.0, 1.0, 1.0], [1.0, 1.5, 2.5]];
+
+/// What is inside; `distance_peers.py` makes the same masks.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// Sheets and channels everywhere, eight a side: the gyroid, a little swollen.
+    Gyroid,
+    /// One ball or disc: distances up to a third of the side.
+    Ball,
+    /// One pixel in 10 007.
+    Specks,
+}
+
+impl Shape {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gyroid => "gyroid",
+            Self::Ball => "ball",
+            Self::Specks => "specks",
+        }
+    }
+
+    fn mask(self, (depth, height, width): (usize, usize, usize)) -> Array3<u8> {
+        let waves: Vec<[f64; 2]> = (0..width)
+            .map(|i| {
+                let angle = 8.0 * TAU * i as f64 / width as f64;
+                [angle.sin(), angle.cos()]
+            })
+            .collect();
+        let middle = |i: usize, n: usize| (2 * i).abs_diff(n - 1);
+        let reach = (7 * width / 10).pow(2);
+        Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+            let inside = match self {
+                Self::Gyroid => {
+                    let [[sx, cx], [sy, cy], [sz, cz]] = [waves[x], waves[y], waves[z]];
+                    sx * cy + sy * cz + sz * cx < 0.3
+                }
+                Self::Ball => middle(x, width).pow(2) + middle(y, height).pow(2) + middle(z, depth).pow(2) < reach,
+                Self::Specks => ((z * height + y) * width + x) * 7919 % 10_007 == 0,
+            };
+            u8::from(inside)
+        })
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The median of what `measure` returns; its first call warms up and does not count.
+fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
+    measure()?;
+    let started = Instant::now();
+    let (least, most, enough) = REPEAT;
+    let mut values = vec![];
+    while values.len() < least || (values.len() < most && started.elapsed() < enough) {
+        values.push(measure()?);
+    }
+    Ok(median(values))
+}
+
+/// Mask and distances on the device.
+struct Resident {
+    mask: DeviceImage,
+    distances: DeviceImage,
+}
+
+impl Resident {
+    fn new(context: &Context, mask: &Array3<u8>) -> Outcome<Self> {
+        let (depth, height, width) = mask.dim();
+        let shape = [width, height, depth];
+        let mut resident = Self {
+            mask: context.device_image(PixelType::U8, shape)?,
+            distances: context.device_image(PixelType::F32, shape)?,
+        };
+        resident.mask.upload(mask.view().into())?;
+        Ok(resident)
+    }
+}
+
+struct Bench {
+    contexts: Vec<Context>,
+    /// JSON objects.
+    records: Vec<String>,
+}
+
+impl Bench {
+    /// One size: all shapes and spacings, on every device.
+    fn table(&mut self, (size, target): Size) -> Outcome<()> {
+        let (depth, height, width) = size;
+        println!("\n{width}x{height}x{depth} ({:.1} Mpixel), ms", (width * height * depth) as f64 * 1e-6);
+        println!("  device  shape    spacing          host to host    resident     kernels    Mpixel/s      target");
+        for shape in [Shape::Gyroid, Shape::Ball, Shape::Specks] {
+            let mask = shape.mask(size);
+            for context in &self.contexts {
+                let id = context.device().id.clone();
+                let mut output = Array3::<f32>::zeros(size);
+                let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, &mask)?) };
+                for spacing in SPACINGS {
+                    let params = Params { spacing, ..Params::default() };
+                    let host = repeat(|| {
+                        let target = output.view_mut().into();
+                        Ok(distance::run(context, mask.view().into(), &params, None, target)?.seconds_total)
+                    })?;
+                    let [mut whole, mut kernels] = [None; 2];
+                    if let Some(Resident { mask, distances }) = &mut resident {
+                        let mut call = || distance::run(context, mask.view(), &params, None, distances.view_mut());
+                        whole = Some(repeat(|| Ok(call()?.seconds_total))?);
+                        kernels = Some(repeat(|| Ok(call()?.seconds_compute))?);
+                    }
+                    let text = |seconds: Option<f64>| seconds.map_or("-".into(), |s| format!("{:.3}", s * 1e3));
+                    let target = target.filter(|_| kernels.is_some());
+                    let spaced = spacing.map(|h| h.to_string()).join(" ");
+                    println!(
+                        "  {id:<7} {:<8} {spaced:<14} {:>14.3} {:>11} {:>11} {:>11.0} {:>11}",
+                        shape.name(),
+                        host * 1e3,
+                        text(whole),
+                        text(kernels),
+                        mask.len() as f64 / whole.unwrap_or(host) * 1e-6,
+                        target.map_or("-".into(), |ms| format!("{ms:.1}")),
+                    );
+                    let json = |value: Option<f64>| value.map_or("null".into(), |seconds| format!("{seconds:.9}"));
+                    self.records.push(format!(
+                        "{{\"what\": \"{}\", \"device\": \"{id}\", \"width\": {width}, \"height\": {height}, \
+                         \"depth\": {depth}, \"spacing\": {spacing:?}, \"seconds_host_to_host\": {host:.9}, \
+                         \"seconds_resident\": {}, \"seconds_kernels\": {}}}",
+                        shape.name(),
+                        json(whole),
+                        json(kernels)
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn main() -> Outcome<()> {
+    let mut quick = false;
+    let mut json = std::env::var_os("ISOLINE_BENCH_JSON");
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--quick") => quick = true,
+            Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
+            // What cargo bench adds.
+            Some("--bench") => {}
+            _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
+        }
+    }
+    let device = std::env::var("ISOLINE_BENCH_DEVICE").unwrap_or_else(|_| "auto".into());
+    let mut contexts = vec![Context::new("cpu")?];
+    match device.as_str() {
+        "cpu" => {}
+        "auto" => contexts.extend(Context::new("cuda").inspect_err(|error| println!("CUDA is skipped: {error}"))),
+        named => contexts.push(Context::new(named)?),
+    }
+    for context in &contexts {
+        let info = context.device();
+        let unit = if info.id == "cpu" { "threads" } else { "multiprocessors" };
+        println!("{}: {} ({} {unit})", info.id, info.name, info.multiprocessors);
+    }
+    let mut bench = Bench { contexts, records: vec![] };
+    for size in if quick { &QUICK_SIZES[..] } else { &SIZES } {
+        bench.table(*size)?;
+    }
+    if let Some(path) = json {
+        let cpu = bench.contexts[0].device();
+        let head = format!("{{\"cpu\": \"{}\", \"threads\": {}", cpu.name, cpu.multiprocessors);
+        std::fs::write(path, format!("{head}, \"results\": [\n{}\n]}}\n", bench.records.join(",\n")))?;
+    }
+    Ok(())
+}
