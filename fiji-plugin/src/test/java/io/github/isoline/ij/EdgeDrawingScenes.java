@@ -1,19 +1,22 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.all;
 import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
+import static io.github.isoline.ij.GuiDriver.checkbox;
+import static io.github.isoline.ij.GuiDriver.choose;
 import static io.github.isoline.ij.GuiDriver.dialog;
+import static io.github.isoline.ij.GuiDriver.hint;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
 import static io.github.isoline.ij.GuiDriver.title;
+import static io.github.isoline.ij.GuiDriver.toggle;
+import static io.github.isoline.ij.GuiDriver.type;
 
 import ij.CompositeImage;
 import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.WindowManager;
-import ij.gui.MultiLineLabel;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.gui.TextRoi;
@@ -22,13 +25,10 @@ import ij.plugin.frame.Recorder;
 import ij.plugin.frame.RoiManager;
 import ij.process.ImageProcessor;
 import java.awt.Checkbox;
-import java.awt.Choice;
 import java.awt.Color;
 import java.awt.Dialog;
 import java.awt.EventQueue;
-import java.awt.TextField;
 import java.awt.Window;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -379,65 +379,6 @@ final class EdgeDrawingScenes {
         Dialog dialog = dialog();
         dialog.setLocation(20, 130);
         return dialog;
-    }
-
-    private static void type(Dialog dialog, int field, String text) throws Exception {
-        List<TextField> fields = all(dialog, TextField.class);
-        EventQueue.invokeAndWait(() -> fields.get(field).setText(text));
-    }
-
-    private static Checkbox checkbox(Dialog dialog, String label) {
-        for (Checkbox box : all(dialog, Checkbox.class)) {
-            if (box.getLabel().trim().equals(label)) {
-                return box;
-            }
-        }
-        throw new AssertionError("no checkbox " + label);
-    }
-
-    private static void toggle(Checkbox box, boolean state) throws Exception {
-        EventQueue.invokeAndWait(
-                () -> {
-                    box.setState(state);
-                    for (java.awt.event.ItemListener listener : box.getItemListeners()) {
-                        listener.itemStateChanged(
-                                new java.awt.event.ItemEvent(
-                                        box,
-                                        java.awt.event.ItemEvent.ITEM_STATE_CHANGED,
-                                        box.getLabel(),
-                                        state ? 1 : 2));
-                    }
-                });
-    }
-
-    private static void choose(Dialog dialog, String word) throws Exception {
-        EventQueue.invokeAndWait(
-                () -> {
-                    for (Choice choice : all(dialog, Choice.class)) {
-                        for (int i = 0; i < choice.getItemCount(); i++) {
-                            if (choice.getItem(i).equals(word)) {
-                                choice.select(i);
-                                for (java.awt.event.ItemListener l : choice.getItemListeners()) {
-                                    l.itemStateChanged(
-                                            new java.awt.event.ItemEvent(
-                                                    choice,
-                                                    java.awt.event.ItemEvent.ITEM_STATE_CHANGED,
-                                                    word,
-                                                    1));
-                                }
-                            }
-                        }
-                    }
-                });
-    }
-
-    private static String hint(Dialog dialog) {
-        StringBuilder text = new StringBuilder();
-        for (MultiLineLabel label : all(dialog, MultiLineLabel.class)) {
-            String description = label.getAccessibleContext().getAccessibleDescription();
-            text.append(description == null ? "" : description + "\n");
-        }
-        return text.toString();
     }
 
     private static String status(Dialog dialog) {

@@ -4,8 +4,11 @@ import ij.IJ;
 import ij.ImageJ;
 import ij.ImagePlus;
 import ij.WindowManager;
+import ij.gui.MultiLineLabel;
 import ij.plugin.frame.Recorder;
 import java.awt.Button;
+import java.awt.Checkbox;
+import java.awt.Choice;
 import java.awt.Component;
 import java.awt.Container;
 import java.awt.Dialog;
@@ -16,6 +19,8 @@ import java.awt.TextField;
 import java.awt.Toolkit;
 import java.awt.Window;
 import java.awt.event.ActionEvent;
+import java.awt.event.ItemEvent;
+import java.awt.event.ItemListener;
 import java.awt.event.KeyEvent;
 import java.io.File;
 import java.util.ArrayList;
@@ -67,11 +72,18 @@ final class GuiDriver {
             case "help":
                 driver.help();
                 break;
+            case "hyperstack":
+                HyperStackScenes.play(driver, image);
+                break;
             case "error":
                 driver.error();
                 break;
             default:
-                new EdgeDrawingScenes(driver).play(args[0], image);
+                if (args[0].startsWith("distance")) {
+                    new DistanceScenes(driver).play(args[0], image);
+                } else {
+                    new EdgeDrawingScenes(driver).play(args[0], image);
+                }
                 break;
         }
         System.exit(0);
@@ -248,6 +260,70 @@ final class GuiDriver {
             }
         }
         return found;
+    }
+
+    /** Types into one of the text fields, counted from the top. */
+    static void type(Dialog dialog, int field, String text) throws Exception {
+        List<TextField> fields = all(dialog, TextField.class);
+        EventQueue.invokeAndWait(() -> fields.get(field).setText(text));
+    }
+
+    /** The checkbox with a label, whose underscores are shown as spaces. */
+    static Checkbox checkbox(Dialog dialog, String label) {
+        for (Checkbox box : all(dialog, Checkbox.class)) {
+            if (box.getLabel().trim().equals(label)) {
+                return box;
+            }
+        }
+        throw new AssertionError("no checkbox " + label);
+    }
+
+    /** Ticks a checkbox, or not. */
+    static void toggle(Checkbox box, boolean state) throws Exception {
+        EventQueue.invokeAndWait(
+                () -> {
+                    box.setState(state);
+                    for (ItemListener listener : box.getItemListeners()) {
+                        listener.itemStateChanged(
+                                new ItemEvent(
+                                        box,
+                                        ItemEvent.ITEM_STATE_CHANGED,
+                                        box.getLabel(),
+                                        state ? 1 : 2));
+                    }
+                });
+    }
+
+    /** Chooses a word in each list that has it. */
+    static void choose(Dialog dialog, String word) throws Exception {
+        EventQueue.invokeAndWait(
+                () -> {
+                    for (Choice choice : all(dialog, Choice.class)) {
+                        for (int i = 0; i < choice.getItemCount(); i++) {
+                            if (choice.getItem(i).equals(word)) {
+                                choice.select(i);
+                                for (ItemListener l : choice.getItemListeners()) {
+                                    l.itemStateChanged(
+                                            new ItemEvent(
+                                                    choice,
+                                                    ItemEvent.ITEM_STATE_CHANGED,
+                                                    word,
+                                                    1));
+                                }
+                            }
+                        }
+                    }
+                });
+    }
+
+    /** What the dialog says about its settings. */
+    static String hint(Dialog dialog) {
+        StringBuilder text = new StringBuilder();
+        for (MultiLineLabel label : all(dialog, MultiLineLabel.class)) {
+            String description = label.getAccessibleContext().getAccessibleDescription();
+            text.append(description == null ? "" : description + "\n");
+        }
+        return text.toString();
     }
 
     static String title() {

@@ -1,0 +1,28 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Channels and frames in the dialogs, and what the recorder makes of them. */
+class HyperStackWindowTest extends WindowTest {
+    @Test
+    void everyDialogOffersTheAxesAndRecordsThem() throws Exception {
+        Map<String, String> seen = play("hyperstack");
+        for (String command :
+                new String[] {"Edge Strength Function", "Edge Drawing", "Signed Distance"}) {
+            assertEquals("1 3 4", seen.get(command + " made"), command);
+            assertEquals("1 2 3", seen.get(command + " shows"), command);
+            String recorded = seen.get(command + " recorded");
+            assertTrue(recorded.contains(" all_frames"), recorded);
+            assertFalse(recorded.contains("all_channels"), recorded);
+        }
+        // What was recorded is what a macro understands.
+        String options = seen.get("Edge Strength Function recorded").split("\"")[3];
+        EdgeStrengthSettings settings = EdgeStrengthSettings.fromMacro(options);
+        assertTrue(settings.axes.allFrames && !settings.axes.allChannels);
+    }
+}
