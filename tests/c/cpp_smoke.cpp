@@ -145,18 +145,20 @@ void a_unique_pointer_owns_segments(const char *device) {
         GOOD(isoline_edge_drawing(context.get(), &input, &params, nullptr, &edges, &made, nullptr));
     }
     segments_pointer segments(made);
-    std::vector<uint8_t> drawn_again(map.size(), 0);
+    size_t drawn = 0;
     for (size_t i = 0; i < isoline_segments_count(segments.get()); i++) {
         const isoline_point *points = nullptr;
         size_t count = 0;
         GOOD(isoline_segments_points(segments.get(), i, &points, &count));
         for (const isoline_point *point = points; point != points + count; ++point) {
-            drawn_again[point->y * 64 + point->x] = 255;
+            CHECK_NUMBER(map[point->y * 64 + point->x], 255);
+            drawn++;
             const int from_centre = std::max(std::abs(int(point->x) - 32), std::abs(int(point->y) - 32));
             CHECK(from_centre >= 9 && from_centre <= 15);
         }
     }
-    CHECK(drawn_again == map);
+    // All the way round, as one line.
+    CHECK(drawn >= 4 * 20 && drawn <= 4 * 26);
     CHECK(isoline_segments_count(segments.get()) >= 1);
 }
 

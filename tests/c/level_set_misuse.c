@@ -279,7 +279,7 @@ static void a_cancel_keeps_the_last_whole_iteration(const char *device) {
     work.params.change_tolerance = work.params.rms_tolerance = 0;
     isoline_level_set *surface = surface_of(&work);
     uint64_t done = 0;
-    for (int cancel_at = 1; cancel_at <= 4; cancel_at++) {
+    for (int cancel_at = 1; cancel_at <= 4 || (done == 0 && cancel_at < 200); cancel_at++) {
         watch seen = {0, cancel_at, 0, 0, 0};
         isoline_progress progress = watched_by(&seen);
         const isoline_report before = work.report;
