@@ -17,7 +17,10 @@
 #include "common.cuh"
 
 constexpr u32 DT_OCTET = 8;
+constexpr u32 DT_QUAD = 4;    // half of one
 constexpr u32 DT_FAN = 4;
+constexpr u32 DT_WIDE = 48;    // quads that are too many for one thread
+constexpr u32 DT_LIST = 1 + DT_OCTET;
 constexpr float DT_FAR = __builtin_huge_valf();
 
 // Strides are in floats.
@@ -44,9 +47,9 @@ __device__ __forceinline__ float dt_term(double weight, int steps)
     return steps == 0 ? 0.0f : term;
 }
 
-// Where a point's least sums are: the first and the last octet.
+// Where a point's least sums are: the first and the last quad.
 struct NearPlaces {
-    typedef u32 Word;    // columns in shared memory have less than 2^16 octets
+    typedef u32 Word;    // columns in shared memory have less than 2^16 quads
     static __device__ __forceinline__ Word pack(u32 low, u32 high) { return low << 16 | high; }
     static __device__ __forceinline__ u32 low(Word w) { return w >> 16; }
     static __device__ __forceinline__ u32 high(Word w) { return w & 0xFFFF; }
@@ -100,14 +103,26 @@ struct FarColumn {
     }
 };
 
-// term(|steps|), from a table that has one entry for each sign, or computed.
+// term(|steps|), from a table that has one entry for each sign, or computed. get(): N of them, from a multiple of four on.
 struct TermTable {
     const float *zero;
     __device__ __forceinline__ float operator()(int steps) const { return zero[steps]; }
+    template <int N>
+    __device__ __forceinline__ void get(int steps, float (&term)[N]) const
+    {
+#pragma unroll
+        for (int i = 0; i < N; i += 4) load_vector<4>(term + i, zero + steps + i);
+    }
 };
 struct TermFunction {
     double weight;
     __device__ __forceinline__ float operator()(int steps) const { return dt_term(weight, steps); }
+    template <int N>
+    __device__ __forceinline__ void get(int steps, float (&term)[N]) const
+    {
+#pragma unroll
+        for (int i = 0; i < N; ++i) term[i] = dt_term(weight, steps + i);
+    }
 };
 
 // What a value is worth to a pixel of class `sign`.
@@ -115,7 +130,7 @@ __device__ __forceinline__ float dt_worth(float value, float sign) { return fmax
 
 struct Found {
     float best;
-    u32 low, high;
+    u32 low, high;    // quads
 };
 
 // The least sum of the first pixel of octet `home`, and where it is, among the octets first..last and what is `found`.
@@ -123,59 +138,130 @@ template <typename COLUMN, typename TERMS>
 __device__ __forceinline__ void dt_search(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 first,
                                           u32 last, Found &found)
 {
-    const u32 middle = first + (last - first) / 2;
     const auto look = [&](u32 octet) {
-        const int steps = static_cast<int>(octet - home) * static_cast<int>(DT_OCTET);
-        float least = DT_FAR;
+        float term[DT_OCTET], least[2] = {DT_FAR, DT_FAR};
+        terms.get(static_cast<int>(octet - home) * static_cast<int>(DT_OCTET), term);
 #pragma unroll
         for (u32 i = 0; i < DT_OCTET; ++i) {
             const float worth = dt_worth(column.at(octet * DT_OCTET + i), sign);
-            least = fminf(least, __fadd_rn(worth, terms(steps + static_cast<int>(i))));
+            least[i / DT_QUAD] = fminf(least[i / DT_QUAD], __fadd_rn(worth, term[i]));
         }
-        if (least < found.best) found.low = found.high = octet;
-        if (least == found.best) found.low = min(found.low, octet), found.high = max(found.high, octet);
-        found.best = fminf(found.best, least);
+        const float better = fminf(least[0], least[1]);
+        if (better <= found.best && better < DT_FAR) {
+            const u32 low = octet * 2 + (least[0] > better), high = octet * 2 + (least[1] == better);
+            const bool same = better == found.best;
+            found.low = same ? min(found.low, low) : low;
+            found.high = same ? max(found.high, high) : high;
+            found.best = better;
+        }
     };
+    const u32 middle = first + (last - first) / 2;
     if (first <= last) look(middle);
     for (u32 octet = first;; ++octet) {
         // Each lane skips to its next octet, then all look.
-        for (; octet <= last; ++octet) {
-            const int steps = static_cast<int>(octet - home) * static_cast<int>(DT_OCTET);
+        int steps = static_cast<int>(octet - home) * static_cast<int>(DT_OCTET);
+        for (; octet <= last; ++octet, steps += DT_OCTET) {
             const int nearest = max(steps, -steps - static_cast<int>(DT_OCTET - 1));
             const float bound = __fadd_rn(dt_worth(column.least(octet), sign), terms(nearest));
-            if (octet != middle && bound <= found.best && bound < DT_FAR) break;
+            if (bound <= found.best && octet != middle && bound < DT_FAR) break;
         }
         if (octet > last) break;
         look(octet);
     }
 }
 
-// The pixels of octet `home` against those of octet `other`. MIXED: of either class (`signs`: bit j set if pixel j is
+// The pixels of octet `home` against those of the quad `other`. MIXED: of either class (`signs`: bit j set if pixel j is
 // inside); else all of class `sign`.
 template <bool MIXED, typename COLUMN, typename TERMS>
-__device__ __forceinline__ void dt_octets(const COLUMN &column, const TERMS &terms, u32 home, u32 other, float sign,
-                                          u32 signs, float (&best)[DT_OCTET])
+__device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &terms, u32 home, u32 other, float sign,
+                                         u32 signs, float (&best)[DT_OCTET])
 {
-    const int steps = static_cast<int>(other - home) * static_cast<int>(DT_OCTET);
-    float outside[DT_OCTET], inside[DT_OCTET];
+    constexpr int OCTET = DT_OCTET, QUAD = DT_QUAD;
+    float outside[QUAD], inside[QUAD], term[OCTET + QUAD];
+    terms.get(static_cast<int>(other) * QUAD - static_cast<int>(home) * OCTET - OCTET, term);
 #pragma unroll
-    for (u32 i = 0; i < DT_OCTET; ++i) {
-        const float value = column.at(other * DT_OCTET + i);
+    for (int i = 0; i < QUAD; ++i) {
+        const float value = column.at(other * QUAD + i);
         if (MIXED) outside[i] = fmaxf(value, 0.0f), inside[i] = fmaxf(-value, 0.0f);
         else outside[i] = dt_worth(value, sign);
     }
 #pragma unroll
-    for (int d = 1 - static_cast<int>(DT_OCTET); d < static_cast<int>(DT_OCTET); ++d) {
-        const float term = terms(steps + d);
+    for (int i = 0; i < QUAD; ++i) {
 #pragma unroll
-        for (int j = 0; j < static_cast<int>(DT_OCTET); ++j) {
-            const int i = j + d;
-            if (i < 0 || i >= static_cast<int>(DT_OCTET)) continue;
+        for (int j = 0; j < OCTET; ++j) {
             const float worth = MIXED && (signs >> j & 1) ? inside[i] : outside[i];
-            best[j] = fminf(best[j], __fadd_rn(worth, term));
+            best[j] = fminf(best[j], __fadd_rn(worth, term[OCTET + i - j]));
         }
     }
 }
+
+// Eight pixels of a column.
+struct Octet {
+    u32 home, first, last;    // which, and the quads where its pixels' least sums are
+    u32 signs;                // bit j is set if pixel j is inside
+    bool mixed;
+    float sign;               // of a uniform one
+    float best[DT_OCTET], most;
+
+    __device__ __forceinline__ void find_most()
+    {
+        most = 0;
+#pragma unroll
+        for (u32 j = 0; j < DT_OCTET; ++j) most = fmaxf(most, best[j]);
+    }
+
+    template <typename COLUMN, typename WORD>
+    __device__ __forceinline__ void prepare(const COLUMN &column, const WORD *places, const isoline_dt_columns &job,
+                                            u32 octets, u32 intervals, u32 pitch)
+    {
+        using PLACES = typename COLUMN::Places;
+        const u32 p = home * DT_OCTET, k = home / job.step;
+        first = PLACES::low(places[k * pitch]), last = PLACES::high(places[min(k + 1, intervals) * pitch]);
+        signs = 0;
+#pragma unroll
+        for (u32 j = 0; j < DT_OCTET; ++j) {
+            const float own = column.at(p + j);
+            best[j] = fabsf(own);
+            signs |= (__float_as_uint(own) & 1u << 31) >> (31 - j);
+        }
+        if (p + DT_OCTET > job.length) {    // what is beyond the end never keeps a thread busy
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) best[j] = p + j < job.length ? best[j] : 0.0f;
+        }
+        find_most();
+        mixed = signs != 0 && signs != (1u << DT_OCTET) - 1;
+        sign = signs & 1 ? -1.0f : 1.0f;
+        // A pixel more on either side unless all up to the next point are of one class; it may be in the next quad.
+        const bool same = job.step == 1 && copysignf(1.0f, column.at(min(p + DT_OCTET, job.length - 1))) == sign;
+        if (mixed || !same) first = first > 0 ? first - 1 : 0, last = min(last + 1, 2 * octets - 1);
+    }
+
+    __device__ __forceinline__ void store_pixel(u32 j, float *&target, const isoline_dt_columns &job) const
+    {
+        const bool is_inside = signs >> j & 1;
+        float value = is_inside ? -best[j] : best[j];
+        if (job.last) {
+            const float factor = is_inside ? job.inside : job.outside;
+            value = factor == 0 ? 0.0f : __fmul_rn(__fsqrt_rn(best[j]), factor);
+        }
+        *target = value;
+        target += job.to_stride;
+    }
+
+    __device__ __forceinline__ void store(float *to, const isoline_dt_columns &job) const
+    {
+        const u32 p = home * DT_OCTET;
+        float *target = to + p * job.to_stride;
+        if (p + DT_OCTET <= job.length) {
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) store_pixel(j, target, job);
+        } else {
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j)
+                if (p + j < job.length) store_pixel(j, target, job);
+        }
+    }
+};
 
 template <u32 C, bool TABLE, bool FAR>
 __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
@@ -192,12 +278,16 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     const u32 x = blockIdx.x * C + c;
     const bool is_column = x < job.width;
 
-    // Shared memory: partial results, a point's places, and unless FAR the terms, octets' least values and the columns.
-    Found *const partial = reinterpret_cast<Found *>(dt_shared);
-    WORD *const places = reinterpret_cast<WORD *>(partial + blockDim.x) + c;
-    float *const table = reinterpret_cast<float *>(places - c + (intervals + 1) * C);
+    // Shared memory: the terms if there is a table, partial results, points' places, and unless FAR octets' least values
+    // and the columns.
     const u32 reach = (octets + 1) * DT_OCTET;    // terms of -reach .. reach - 1
-    float *const leasts = table + (TABLE ? 2 * reach : 0) + c;
+    float *const table = reinterpret_cast<float *>(dt_shared);
+    Found *const partial = reinterpret_cast<Found *>(table + (TABLE ? 2 * reach : 0));
+    WORD *const places = reinterpret_cast<WORD *>(partial + blockDim.x) + c;
+    // In place of the partial results: how many wide octets there are, a result, and which they are.
+    u32 *const list = reinterpret_cast<u32 *>(partial) + c;
+    const u32 words = threads * (sizeof(Found) / sizeof(u32)), room = words > DT_LIST ? words - DT_LIST : 0;
+    float *const leasts = reinterpret_cast<float *>(places - c + (intervals + 1) * C) + c;
     float *const values = leasts + octets * C;
     TERMS terms;
     if constexpr (TABLE) {
@@ -216,21 +306,26 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         // 1. The columns. Those beyond the width get values that cost no time.
         bool all_outside = true, all_inside = true;
         for (u32 octet = r; octet < octets; octet += threads) {
-            const u32 q = octet * DT_OCTET;
+            const u32 q = octet * DT_OCTET, there = min(length - q, DT_OCTET);
             const float *source = from + q * job.from_stride;
             float value[DT_OCTET];
+            if (there == DT_OCTET) {
 #pragma unroll
-            for (u32 i = 0; i < DT_OCTET; ++i) {
-                if (q + i < length) value[i] = *source, source += job.from_stride;
-                else value[i] = copysignf(DT_FAR, value[i == 0 ? 0 : i - 1]);
-            }
+                for (u32 i = 0; i < DT_OCTET; ++i) value[i] = *source, source += job.from_stride;
+            } else {
 #pragma unroll
-            for (u32 i = 0; i < DT_OCTET; ++i) {
-                all_outside &= value[i] == DT_FAR, all_inside &= value[i] == -DT_FAR;
-                if (!FAR && !is_column) value[i] = nearest;
-                if (!FAR) values[(q + i) * C] = value[i];
+                for (u32 i = 0; i < DT_OCTET; ++i) {
+                    value[i] = i < there ? *source : copysignf(DT_FAR, value[i == 0 ? 0 : i - 1]);
+                    source += i + 1 < there ? job.from_stride : 0;
+                }
             }
-            if (!FAR) leasts[octet * C] = dt_least(value);
+            float least = dt_least(value);
+            all_outside &= least == DT_FAR, all_inside &= least == -DT_FAR;
+            if (!FAR) {
+#pragma unroll
+                for (u32 i = 0; i < DT_OCTET; ++i) values[(q + i) * C] = is_column ? value[i] : nearest;
+                leasts[octet * C] = is_column ? least : nearest;
+            }
         }
         const bool outside = __syncthreads_and(all_outside), inside = __syncthreads_and(all_inside);
         if (outside || inside) {
@@ -260,13 +355,14 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 if (!top && k % wide == 0) continue;    // of a level before
                 const u32 home = min(k * step, octets);
                 const float own = column.at(min(home * DT_OCTET, length - 1)), sign = copysignf(1.0f, own);
-                const u32 here = min(home, octets - 1);
+                const u32 here = min(home, octets - 1) * 2;
                 Found found = {home < octets ? fabsf(own) : DT_FAR, here, here};
                 u32 first = 0, last = octets - 1;
                 if (!top) {
+                    // One pixel more on either side, which may be an octet.
                     first = PLACES::low(places[k / wide * wide * C]);
                     last = PLACES::high(places[min(k / wide * wide + wide, intervals) * C]);
-                    first = first > 0 ? first - 1 : 0, last = min(last + 1, octets - 1);
+                    first = (first > 0 ? first - 1 : 0) / 2, last = min((last + 1) / 2, octets - 1);
                 }
                 if (parts > 1) {
                     const u32 share = (last - first + parts) / parts;
@@ -297,58 +393,68 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
             spacing /= DT_FAN;
         }
 
+        if (r == 0) list[0] = 0;
+        __syncthreads();
+
         // 3. The octets.
-        for (u32 home = r; home < octets; home += threads) {
-            const u32 p = home * DT_OCTET, k = home / step;
-            u32 first = PLACES::low(places[k * C]), last = PLACES::high(places[min(k + 1, intervals) * C]);
-            float best[DT_OCTET], most = 0;
-            u32 signs = 0;
-#pragma unroll
-            for (u32 j = 0; j < DT_OCTET; ++j) {
-                const float own = column.at(p + j);
-                best[j] = fabsf(own);
-                signs |= __float_as_uint(own) >> 31 << j;
-                if (p + j < length) most = fmaxf(most, best[j]);
-            }
-            const bool mixed = signs != 0 && signs != (1u << DT_OCTET) - 1;
-            const float sign = signs & 1 ? -1.0f : 1.0f;
-            const bool same = step == 1 && copysignf(1.0f, column.at(min(p + DT_OCTET, length - 1))) == sign;
-            if (mixed || !same) first = first > 0 ? first - 1 : 0, last = min(last + 1, octets - 1);
-            if (most > nearest) {
-                const bool any_mixed = __any_sync(__activemask(), mixed);
-                u32 done = mixed ? home : last;
+        Octet octet;
+        for (octet.home = r; octet.home < octets; octet.home += threads) {
+            octet.prepare(column, places, job, octets, intervals, C);
+            if (octet.most > nearest) {
+                if (octet.last - octet.first >= DT_WIDE && octet.last > octet.first) {
+                    const u32 entry = atomicAdd(list, 1u);
+                    if (entry < room) {
+                        list[(DT_LIST + entry) * C] = octet.home;
+                        continue;
+                    }
+                }
+                const u32 home = octet.home, last = octet.last;
+                const bool any_mixed = __any_sync(__activemask(), octet.mixed);
+                const u32 done = octet.mixed ? 2 * home : last;
                 u32 other = done;
                 for (bool begun = false;; begun = true) {
                     if (begun) {
-                        // Each lane skips to its next octet, then all compute.
-                        for (; other <= last; ++other) {
-                            const int steps = static_cast<int>(other - home) * static_cast<int>(DT_OCTET);
-                            float bound = terms(max(abs(steps) - static_cast<int>(DT_OCTET - 1), 0));
-                            if (!mixed) bound = __fadd_rn(bound, dt_worth(column.least(other), sign));
-                            if (other != done && bound < most) break;
+                        // Each lane skips to its next quad, then all compute.
+                        int steps = static_cast<int>(other) * static_cast<int>(DT_QUAD)
+                                  - static_cast<int>(home) * static_cast<int>(DT_OCTET);
+                        for (; other <= last; ++other, steps += DT_QUAD) {
+                            const int away = max(steps - static_cast<int>(DT_OCTET - 1), -steps - static_cast<int>(DT_QUAD - 1));
+                            float bound = terms(max(away, 0));
+                            if (!octet.mixed) bound = __fadd_rn(bound, dt_worth(column.least(other / 2), octet.sign));
+                            if (bound < octet.most && other != done) break;
                         }
                         if (other > last) break;
                     }
-                    if (any_mixed) dt_octets<true>(column, terms, home, other, sign, signs, best);
-                    else dt_octets<false>(column, terms, home, other, sign, signs, best);
-                    most = 0;
-#pragma unroll
-                    for (u32 j = 0; j < DT_OCTET; ++j)
-                        if (p + j < length) most = fmaxf(most, best[j]);
-                    other = begun ? other + 1 : first;
+                    if (any_mixed) dt_octet<true>(column, terms, home, other, octet.sign, octet.signs, octet.best);
+                    else dt_octet<false>(column, terms, home, other, octet.sign, octet.signs, octet.best);
+                    octet.find_most();
+                    other = begun ? other + 1 : octet.first;
                 }
             }
-            float *target = to + p * job.to_stride;
+            if (is_column) octet.store(to, job);
+        }
+
+        // 4. Octets that have many places to look at, one of each column at a time, by all of its threads.
+        __syncthreads();
+        const u32 wide = min(list[0], room);
+        for (u32 i = 0; __syncthreads_or(i < wide); ++i) {
+            if (i < wide) {
+                for (u32 j = r; j < DT_OCTET; j += threads) list[(1 + j) * C] = __float_as_uint(DT_FAR);
+                octet.home = list[(DT_LIST + i) * C];
+                octet.prepare(column, places, job, octets, intervals, C);
+                for (u32 other = octet.first + r; other <= octet.last; other += threads)
+                    dt_octet<true>(column, terms, octet.home, other, octet.sign, octet.signs, octet.best);
+            }
+            __syncthreads();
+            if (i < wide) {
 #pragma unroll
-            for (u32 j = 0; j < DT_OCTET; ++j) {
-                const bool is_inside = signs >> j & 1;
-                float value = is_inside ? -best[j] : best[j];
-                if (job.last) {
-                    const float factor = is_inside ? job.inside : job.outside;
-                    value = factor == 0 ? 0.0f : __fmul_rn(__fsqrt_rn(best[j]), factor);
-                }
-                if (is_column && p + j < length) *target = value;
-                target += job.to_stride;
+                for (u32 j = 0; j < DT_OCTET; ++j) atomicMin(&list[(1 + j) * C], __float_as_uint(octet.best[j]));
+            }
+            __syncthreads();
+            if (i < wide && r == 0 && is_column) {
+#pragma unroll
+                for (u32 j = 0; j < DT_OCTET; ++j) octet.best[j] = __uint_as_float(list[(1 + j) * C]);
+                octet.store(to, job);
             }
         }
         __syncthreads();

@@ -27,38 +27,49 @@ struct isoline_dt_rows {
     double weight;    // of the axis: the square of its spacing
 };
 
-__device__ __forceinline__ bool dt_above(unsigned char pixel, u32 cut) { return pixel >= cut; }
-__device__ __forceinline__ bool dt_above(unsigned short pixel, u32 cut) { return pixel >= cut; }
-__device__ __forceinline__ bool dt_above(float pixel, u32 cut) { return pixel >= __uint_as_float(cut); }
-
 // NaN is never inside.
 template <typename PIXEL>
 __device__ __forceinline__ bool dt_inside(PIXEL pixel, const isoline_dt_rows &job)
 {
-    if (!job.below) return dt_above(pixel, job.cut);
-    return !dt_above(pixel, job.cut) && pixel == pixel;
+    return job.below ? pixel < job.cut : pixel >= job.cut;
+}
+template <>
+__device__ __forceinline__ bool dt_inside<float>(float pixel, const isoline_dt_rows &job)
+{
+    const float cut = __uint_as_float(job.cut);
+    return job.below ? pixel < cut : pixel >= cut;
+}
+
+// Some words of a row, a pixel a lane; WHOLE: all of their pixels are there, else those from `left` on are 0.
+template <bool WHOLE, typename PIXEL>
+__device__ __forceinline__ u32 dt_group(const isoline_dt_rows &job, const PIXEL *pixels, u32 left, u32 first, u32 word)
+{
+    const u32 lane = threadIdx.x;
+    PIXEL pixel[DT_GROUP];
+#pragma unroll
+    for (u32 i = 0; i < DT_GROUP; ++i)
+        pixel[i] = WHOLE || i * WARP + lane < left ? pixels[i * WARP] : PIXEL(0);
+#pragma unroll
+    for (u32 i = 0; i < DT_GROUP; ++i) {
+        const bool inside = dt_inside(pixel[i], job);
+        const u32 bits = __ballot_sync(ALL_LANES, WHOLE ? inside : inside && i * WARP + lane < left);
+        if (lane == first + i) word = bits;
+    }
+    return word;
 }
 
 // A warp's words of the pixels from `base` on; pixels beyond the row are 0.
 template <typename PIXEL>
 __device__ __forceinline__ u32 dt_words(const isoline_dt_rows &job, const PIXEL *row, u32 base)
 {
-    const u32 lane = threadIdx.x, left = job.width - base;
+    const u32 left = job.width - base;
     u32 word = 0;
 #pragma unroll 1
     for (u32 first = 0; first < WARP && first * WARP < left; first += DT_GROUP) {
-        PIXEL pixel[DT_GROUP];
-#pragma unroll
-        for (u32 i = 0; i < DT_GROUP; ++i) {
-            const u32 x = (first + i) * WARP + lane;
-            pixel[i] = x < left ? row[base + x] : PIXEL(0);
-        }
-#pragma unroll
-        for (u32 i = 0; i < DT_GROUP; ++i) {
-            const u32 x = (first + i) * WARP + lane;
-            const u32 bits = __ballot_sync(ALL_LANES, x < left && dt_inside(pixel[i], job));
-            if (lane == first + i) word = bits;
-        }
+        const u32 start = first * WARP;
+        const PIXEL *pixels = row + base + start + threadIdx.x;
+        if (left - start >= DT_GROUP * WARP) word = dt_group<true>(job, pixels, left - start, first, word);
+        else word = dt_group<false>(job, pixels, left - start, first, word);
     }
     return word;
 }
@@ -80,6 +91,7 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
 {
     const u32 lane = threadIdx.x, width = job.width;
     const u64 step = static_cast<u64>(gridDim.x) * DT_ROWS;
+    const bool weighted = job.weight != 1.0;
     for (u64 index = static_cast<u64>(blockIdx.x) * DT_ROWS + threadIdx.y; index < job.rows; index += step) {
         const u64 z = index / job.height, y = index - z * job.height;
         const PIXEL *row = reinterpret_cast<const PIXEL *>(job.pixels + z * job.slice_stride + y * job.row_stride);
@@ -129,19 +141,28 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
 
             // 2.2 Word by word, a pixel a lane.
             const u32 words = left < DT_CHUNK ? (left + WARP - 1) / WARP : WARP;
+            const u32 up_to = ALL_LANES >> (WARP - 1 - lane);
+            float *place = to + base + lane;
 #pragma unroll 4
             for (u32 i = 0; i < words; ++i) {
                 const u32 b = __shfl_sync(ALL_LANES, bits, i);
-                const u32 inside = __shfl_sync(ALL_LANES, word, i) >> lane & 1;
+                const u32 inside = __shfl_sync(ALL_LANES, word, i);
                 const int origin = base + i * WARP, x = origin + lane;
-                const u32 low = b & (ALL_LANES >> (WARP - 1 - lane)), high = b & (ALL_LANES - 1) << lane;
-                const int outer_low = __shfl_sync(ALL_LANES, lower, i), outer_high = __shfl_sync(ALL_LANES, upper, i);
-                const int from = low != 0 ? origin + 31 - __clz(low) : outer_low;
-                const int until = high != 0 ? origin + __ffs(high) - 1 : outer_high;
+                int from = __shfl_sync(ALL_LANES, lower, i), until = __shfl_sync(ALL_LANES, upper, i);
+                if (b != 0) {
+                    const u32 low = b & up_to, high = b & ~up_to;
+                    if (low != 0) from = origin + 31 - __clz(low);
+                    if (high != 0) until = origin + __ffs(high) - 1;
+                }
                 // The other class begins one pixel before `from` and at `until`.
                 const u32 n = min(static_cast<u32>(x - from) + 1, static_cast<u32>(until - x));
-                const float squared = n >= 1u << 30 ? DT_FAR : dt_term(job.weight, n);
-                if (x - base < left) to[x] = __uint_as_float(__float_as_uint(squared) | inside << 31);
+                const float halves = __uint2float_rn(2 * n - 1);
+                float squared = __fmul_rn(halves, halves);
+                if (weighted) squared = __double2float_rn(__dmul_rn(job.weight, __dmul_rn(halves, halves)));
+                if (n >= 1u << 30) squared = DT_FAR;
+                squared = __uint_as_float(__float_as_uint(squared) | (inside >> lane) << 31);
+                if (i * WARP + lane < left) *place = squared;
+                place += WARP;
             }
         }
     }
