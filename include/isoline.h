@@ -39,15 +39,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The default of [`Background::Window`]'s margin.
-#define DEFAULT_MARGIN 0.5
-
-// The largest side of an image, in pixels: the search's integers are made for it.
-#define MAX_SIDE (1 << 25)
-
-// The most pixels of an image: Σz² of 16-bit pixels must fit 63 bits.
-#define MAX_PIXELS (1 << 31)
-
 // What a call came to. The numbers are frozen; a retired one stays reserved.
 enum isoline_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -941,7 +932,8 @@ isoline_status isoline_level_set_new(isoline_context *context,
 // set can be read, and goes on with the next step.
 // `report`: NULL for none; else after isoline_report_init. Its iterations are those of this step.
 // Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY from a progress
-// callback of the level set's context. Any thread; calls on one level set take turns, as do those on its context.
+// callback of the level set's context. After ISOLINE_DEVICE_FAILED free it. Any thread; calls on one level set take
+// turns, as do those on its context.
 isoline_status isoline_level_set_step(isoline_level_set *level_set,
                                       size_t iterations,
                                       const isoline_progress *progress,

@@ -346,7 +346,8 @@ pub unsafe extern "C" fn isoline_level_set_new(
 /// set can be read, and goes on with the next step.
 /// `report`: NULL for none; else after isoline_report_init. Its iterations are those of this step.
 /// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY from a progress
-/// callback of the level set's context. Any thread; calls on one level set take turns, as do those on its context.
+/// callback of the level set's context. After ISOLINE_DEVICE_FAILED free it. Any thread; calls on one level set take
+/// turns, as do those on its context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_step(
     level_set: *mut isoline_level_set,
