@@ -3,7 +3,6 @@ package io.github.isoline.ij;
 import ij.CompositeImage;
 import ij.ImagePlus;
 import ij.ImageStack;
-import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.process.ImageProcessor;
@@ -92,42 +91,12 @@ final class ResultImage {
         boolean axes = planes.channels() > 1 || planes.frames() > 1;
         result.setOpenAsHyperStack(image.isHyperStack() && axes);
         if (image.getOverlay() != null) {
-            result.setOverlay(moved(planes, image.getOverlay(), result));
+            result.setOverlay(MovedOverlay.of(planes, result));
         }
         int[] shown = planes.moved(planes.position(image.getCurrentSlice()));
         if (shown != null) {
             result.setPosition(shown[0], shown[1], shown[2]);
         }
-    }
-
-    /** The overlay's elements that lie in the planes, each at its place in the new image. */
-    private static Overlay moved(HyperStackSelection planes, Overlay overlay, ImagePlus result) {
-        Overlay moved = overlay.duplicate();
-        moved.clear();
-        for (Roi roi : overlay.toArray()) {
-            int[] position = planes.moved(position(planes, roi));
-            if (position != null && !GuestOverlay.isGuest(roi)) {
-                Roi copy = (Roi) roi.clone();
-                setPosition(copy, result, position);
-                moved.add(copy);
-            }
-        }
-        return moved;
-    }
-
-    /** Channel, slice and frame of a selection, 0 for all, as ImageJ's canvas understands it. */
-    private static int[] position(HyperStackSelection planes, Roi roi) {
-        int index = roi.getPosition();
-        boolean known = index > 0 && index <= planes.image.getStackSize();
-        if (!isHyperStack(planes.image)) {
-            return known ? planes.position(index) : new int[3];
-        }
-        int[] position = {roi.getCPosition(), roi.getZPosition(), roi.getTPosition()};
-        if (!roi.hasHyperStackPosition() && known) {
-            int axis = planes.image.getNSlices() > 1 ? 1 : 2;
-            position[axis] = index;
-        }
-        return position;
     }
 
     /** Puts a selection where it belongs; 0 for all channels, slices or frames. */

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
 import ij.gui.NewImage;
+import ij.gui.Overlay;
+import ij.gui.PointRoi;
 import ij.gui.Roi;
 import org.junit.jupiter.api.Test;
 
@@ -138,6 +140,36 @@ class HyperStackSelectionTest {
         assertEquals(2, roi.getCPosition());
         assertEquals(0, roi.getZPosition());
         assertEquals(3, roi.getTPosition());
+    }
+
+    @Test
+    void pointsGoWithTheirSlices() {
+        ImagePlus image = hyperstack(2, 1, 3);
+        PointRoi points = new PointRoi(new float[] {0, 1, 2, 3}, new float[] {3, 2, 1, 0}, 4);
+        int here = image.getStackIndex(2, 3, 3);
+        int elsewhere = image.getStackIndex(1, 3, 3);
+        points.setCounters(
+                new int[] {elsewhere << 8, here << 8 | 5, 0, image.getStackIndex(2, 1, 3) << 8});
+        points.setName("cells");
+        assertEquals(PointRoi.POINTWISE_POSITION, points.getPosition());
+        image.setOverlay(new Overlay(points));
+        ImagePlus made = NewImage.createByteImage("made", 4, 4, 3, NewImage.FILL_BLACK);
+        Overlay moved = MovedOverlay.of(choice(false, false).of(image), made);
+        PointRoi kept = (PointRoi) moved.get(0);
+        assertEquals(3, kept.getNCoordinates());
+        assertEquals(3, kept.getPointPosition(0));
+        assertEquals(5, kept.getCounter(0));
+        assertEquals(0, kept.getPointPosition(1), "in every slice");
+        assertEquals(1, kept.getPointPosition(2));
+        assertEquals(1, kept.getFloatPolygon().xpoints[0]);
+        assertEquals("cells", kept.getName());
+        Overlay all = MovedOverlay.of(HyperStackSelection.everything(image), image);
+        for (int i = 0; i < 4; i++) {
+            assertEquals(points.getPointPosition(i), ((PointRoi) all.get(0)).getPointPosition(i));
+        }
+        image.setPosition(1, 1, 1);
+        points.setCounters(new int[] {here << 8, here << 8, here << 8, elsewhere << 8});
+        assertEquals(0, MovedOverlay.of(choice(false, false).of(image), made).size());
     }
 
     private static AxisChoice choice(boolean allChannels, boolean allFrames) {
