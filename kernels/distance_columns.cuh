@@ -18,7 +18,7 @@
 
 constexpr u32 DT_OCTET = 8;
 constexpr u32 DT_QUAD = 4;    // half of one
-constexpr u32 DT_FAN = 4;
+constexpr u32 DT_FAN_BITS = 2, DT_FAN = 1 << DT_FAN_BITS;
 constexpr u32 DT_WIDE = 48;    // quads that are too many for one thread
 constexpr u32 DT_LIST = 1 + DT_OCTET;
 constexpr float DT_FAR = __builtin_huge_valf();
@@ -32,7 +32,7 @@ struct isoline_dt_columns {
     double weight;                 // of the axis: the square of its spacing
     u32 width, lines;              // columns of a sheet, and sheets
     u32 length;                    // pixels of a column
-    u32 step;                      // octets from point to point: 1 but for columns in global memory
+    u32 step_bits;                 // octets from point to point, as a power of two: 1 but for columns in global memory
     float outside, inside;         // the last pass: what distances are multiplied by
     u32 last;
     u32 unused;
@@ -160,10 +160,11 @@ __device__ __forceinline__ void dt_search(const COLUMN &column, const TERMS &ter
     for (u32 octet = first;; ++octet) {
         // Each lane skips to its next octet, then all look.
         int steps = static_cast<int>(octet - home) * static_cast<int>(DT_OCTET);
+        const float limit = fminf(found.best, __uint_as_float(0x7F7FFFFF));    // never what is infinite
         for (; octet <= last; ++octet, steps += DT_OCTET) {
             const int nearest = max(steps, -steps - static_cast<int>(DT_OCTET - 1));
             const float bound = __fadd_rn(dt_worth(column.least(octet), sign), terms(nearest));
-            if (bound <= found.best && octet != middle && bound < DT_FAR) break;
+            if (bound <= limit && octet != middle) break;
         }
         if (octet > last) break;
         look(octet);
@@ -195,6 +196,16 @@ __device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &term
     }
 }
 
+// The root, rounded once, of a number of at least 1. (The library's checks for numbers that do not occur here.)
+__device__ __forceinline__ float dt_root(float square)
+{
+    float inverse;
+    asm("rsqrt.approx.f32 %0, %1;" : "=f"(inverse) : "f"(square));
+    const float root = __fmul_rn(square, inverse);
+    const float better = __fmaf_rn(__fmaf_rn(-root, root, square), __fmul_rn(0.5f, inverse), root);
+    return square == DT_FAR ? DT_FAR : better;
+}
+
 // Eight pixels of a column.
 struct Octet {
     u32 home, first, last;    // which, and the quads where its pixels' least sums are
@@ -215,7 +226,7 @@ struct Octet {
                                             u32 octets, u32 intervals, u32 pitch)
     {
         using PLACES = typename COLUMN::Places;
-        const u32 p = home * DT_OCTET, k = home / job.step;
+        const u32 p = home * DT_OCTET, k = home >> job.step_bits;
         first = PLACES::low(places[k * pitch]), last = PLACES::high(places[min(k + 1, intervals) * pitch]);
         signs = 0;
 #pragma unroll
@@ -232,33 +243,36 @@ struct Octet {
         mixed = signs != 0 && signs != (1u << DT_OCTET) - 1;
         sign = signs & 1 ? -1.0f : 1.0f;
         // A pixel more on either side unless all up to the next point are of one class; it may be in the next quad.
-        const bool same = job.step == 1 && copysignf(1.0f, column.at(min(p + DT_OCTET, job.length - 1))) == sign;
+        const bool same = job.step_bits == 0 && copysignf(1.0f, column.at(min(p + DT_OCTET, job.length - 1))) == sign;
         if (mixed || !same) first = first > 0 ? first - 1 : 0, last = min(last + 1, 2 * octets - 1);
     }
 
-    __device__ __forceinline__ void store_pixel(u32 j, float *&target, const isoline_dt_columns &job) const
+    __device__ __forceinline__ void store_pixel(u32 j, float *&target, u64 stride, u32 is_last, float outside, float inside) const
     {
         const bool is_inside = signs >> j & 1;
         float value = is_inside ? -best[j] : best[j];
-        if (job.last) {
-            const float factor = is_inside ? job.inside : job.outside;
-            value = factor == 0 ? 0.0f : __fmul_rn(__fsqrt_rn(best[j]), factor);
+        if (is_last) {
+            const float factor = is_inside ? inside : outside;
+            value = factor == 0 ? 0.0f : __fmul_rn(dt_root(best[j]), factor);
         }
         *target = value;
-        target += job.to_stride;
+        target += stride;
     }
 
     __device__ __forceinline__ void store(float *to, const isoline_dt_columns &job) const
     {
         const u32 p = home * DT_OCTET;
-        float *target = to + p * job.to_stride;
+        const u64 stride = job.to_stride;
+        const u32 is_last = job.last;
+        const float outside = job.outside, inside = job.inside;
+        float *target = to + p * stride;
         if (p + DT_OCTET <= job.length) {
 #pragma unroll
-            for (u32 j = 0; j < DT_OCTET; ++j) store_pixel(j, target, job);
+            for (u32 j = 0; j < DT_OCTET; ++j) store_pixel(j, target, stride, is_last, outside, inside);
         } else {
 #pragma unroll
             for (u32 j = 0; j < DT_OCTET; ++j)
-                if (p + j < job.length) store_pixel(j, target, job);
+                if (p + j < job.length) store_pixel(j, target, stride, is_last, outside, inside);
         }
     }
 };
@@ -271,9 +285,9 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     using PLACES = typename COLUMN::Places;
     using WORD = typename PLACES::Word;
     extern __shared__ float4 dt_shared[];
-    const u32 length = job.length, step = job.step;
+    const u32 length = job.length, step_bits = job.step_bits;
     const u32 octets = (length + DT_OCTET - 1) / DT_OCTET;
-    const u32 intervals = (octets + step - 1) / step;    // points are 0 .. intervals, the last beyond the column's end
+    const u32 intervals = (octets + (1u << step_bits) - 1) >> step_bits;    // points are 0 .. intervals, the last beyond the column's end
     const u32 c = threadIdx.x % C, r = threadIdx.x / C, threads = blockDim.x / C;
     const u32 x = blockIdx.x * C + c;
     const bool is_column = x < job.width;
@@ -341,58 +355,59 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         if constexpr (FAR) column.stride = job.from_stride, column.length = length;
         else column.leasts = leasts;
 
-        // 2. The points, level by level, `spacing` apart; first the two ends.
-        u32 spacing = 1;
-        while (spacing * DT_FAN < intervals) spacing *= DT_FAN;
+        // 2. The points, level by level, 1 << `bits` apart; first the two ends.
+        u32 bits = 0;
+        while (DT_FAN << bits < intervals) bits += DT_FAN_BITS;
         for (bool top = true;; top = false) {
-            const u32 points = top ? 2 : (intervals - 1) / spacing;
-            u32 parts = 1;    // threads that share a point
-            while (points > 0 && points * parts * 2 <= threads) parts *= 2;
-            for (u32 item = r; item < points * parts; item += threads) {
-                const u32 which = item / parts, part = item % parts;
-                const u32 k = top ? which * intervals : (which + 1) * spacing;
-                const u32 wide = spacing * DT_FAN;
-                if (!top && k % wide == 0) continue;    // of a level before
-                const u32 home = min(k * step, octets);
+            // Those that are not of a level before: of every DT_FAN one is.
+            const u32 points = top ? 2 : ((intervals - 1) >> bits) - ((intervals - 1) >> (bits + DT_FAN_BITS));
+            const auto point = [&](u32 which) {
+                return top ? which * intervals : (which / (DT_FAN - 1) * DT_FAN + which % (DT_FAN - 1) + 1) << bits;
+            };
+            u32 part_bits = 0;    // how many threads share a point, as a power of two
+            while (points > 0 && points << (part_bits + 1) <= threads) ++part_bits;
+            const u32 parts = 1 << part_bits;
+            for (u32 item = r; item < points << part_bits; item += threads) {
+                const u32 k = point(item >> part_bits), home = min(k << step_bits, octets);
                 const float own = column.at(min(home * DT_OCTET, length - 1)), sign = copysignf(1.0f, own);
                 const u32 here = min(home, octets - 1) * 2;
                 Found found = {home < octets ? fabsf(own) : DT_FAR, here, here};
                 u32 first = 0, last = octets - 1;
                 if (!top) {
                     // One pixel more on either side, which may be an octet.
-                    first = PLACES::low(places[k / wide * wide * C]);
-                    last = PLACES::high(places[min(k / wide * wide + wide, intervals) * C]);
+                    const u32 before = k >> (bits + DT_FAN_BITS) << (bits + DT_FAN_BITS);
+                    first = PLACES::low(places[before * C]);
+                    last = PLACES::high(places[min(before + (DT_FAN << bits), intervals) * C]);
                     first = (first > 0 ? first - 1 : 0) / 2, last = min((last + 1) / 2, octets - 1);
                 }
-                if (parts > 1) {
-                    const u32 share = (last - first + parts) / parts;
-                    first += part * share;
+                if (part_bits > 0) {
+                    const u32 share = (last - first + parts) >> part_bits;
+                    first += (item & (parts - 1)) * share;
                     last = min(last, first + share - 1);
                 }
                 dt_search(column, terms, home, sign, first, last, found);
-                if (parts > 1) partial[threadIdx.x] = found;
+                if (part_bits > 0) partial[threadIdx.x] = found;
                 else places[k * C] = PLACES::pack(found.low, found.high);
             }
-            if (parts > 1) {
+            if (part_bits > 0) {
                 __syncthreads();
-                const u32 k = top ? r * intervals : (r + 1) * spacing;
-                if (r < points && (top || k % (spacing * DT_FAN) != 0)) {
-                    Found found = partial[r * parts * C + c];
+                if (r < points) {
+                    Found found = partial[(r << part_bits) * C + c];
+#pragma unroll 1
                     for (u32 part = 1; part < parts; ++part) {
-                        const Found other = partial[(r * parts + part) * C + c];
+                        const Found other = partial[((r << part_bits) + part) * C + c];
                         if (other.best < found.best) found = other;
                         if (other.best == found.best)
                             found.low = min(found.low, other.low), found.high = max(found.high, other.high);
                     }
-                    places[k * C] = PLACES::pack(found.low, found.high);
+                    places[point(r) * C] = PLACES::pack(found.low, found.high);
                 }
             }
             __syncthreads();
             if (top) continue;
-            if (spacing == 1) break;
-            spacing /= DT_FAN;
+            if (bits == 0) break;
+            bits -= DT_FAN_BITS;
         }
-
         if (r == 0) list[0] = 0;
         __syncthreads();
 

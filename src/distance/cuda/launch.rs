@@ -111,7 +111,7 @@ struct ColumnsJob {
     width: u32,
     lines: u32,
     length: u32,
-    step: u32,
+    step_bits: u32,
     outside: f32,
     inside: f32,
     last: u32,
@@ -154,7 +154,7 @@ struct Geometry {
     /// Columns of a block.
     columns: usize,
     threads: usize,
-    /// Octets from point to point.
+    /// Octets from point to point, a power of two.
     step: usize,
     /// Columns stay in global memory, so the pass reads and writes different memory.
     far: bool,
@@ -394,7 +394,7 @@ impl Transform {
                 width: width as u32,
                 lines: lines as u32,
                 length: pass.length as u32,
-                step: step as u32,
+                step_bits: step.trailing_zeros(),
                 outside: self.factors[0],
                 inside: self.factors[1],
                 last: last.into(),
