@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The front of a running level set, drawn on the slice that is shown. */
 final class FrontOverlay implements AutoCloseable {
-    static final Color COLOUR = new Color(0xffe000);
+    static final Color COLOUR = new Color(0xff5a00);
 
     /** No more pictures than the eye takes, however few iterations are between them. */
     private static final long LEAST_NANOS = 40_000_000;

@@ -135,7 +135,10 @@ final class LevelSetJob extends StackJob {
         try (LevelSet surface = LevelSet.start(context, input, output, part.length, params)) {
             evolve(surface, output, part, progress);
             surface.readMask(output);
-            if (settings.phi || settings.resultsTable) {
+            if (settings.phi) {
+                takePhi(surface, part);
+            }
+            if (settings.resultsTable) {
                 measure(surface, output, part);
             }
             iterations = Math.max(iterations, surface.iterations());
@@ -168,11 +171,8 @@ final class LevelSetJob extends StackJob {
                 try {
                     surface.step(
                             wanted,
-                            (fraction, stage) ->
-                                    progress == null
-                                            || progress.step(
-                                                    (before + fraction * wanted) / most, stage));
-                    stopped = progress != null && !progress.step(done(surface, most), "evolving");
+                            (fraction, stage) -> tell(progress, before + fraction * wanted, most));
+                    stopped = !tell(progress, surface.iterations(), most);
                 } catch (IsolineException e) {
                     if (!e.isCancelled()) {
                         throw e;
@@ -184,55 +184,53 @@ final class LevelSetJob extends StackJob {
         }
     }
 
-    private static double done(LevelSet surface, long most) {
-        return (double) surface.iterations() / most;
+    /** False if it is to stop. */
+    private static boolean tell(Progress progress, double iterations, long most) {
+        return progress == null
+                || progress.step(
+                        iterations / most, "iteration " + (long) iterations + " of " + most);
     }
 
-    /** Reads φ, keeps it, and makes the rows of the table. */
+    /** Makes the rows of the table, of the mask that was read last. */
     private void measure(LevelSet surface, PixelBuffer mask, int[] part) throws IsolineException {
-        int width = image.getWidth();
-        FrontMeasure measure = new FrontMeasure(width, voxel.x, voxel.y, voxel.z);
-        String device = surface.report().device();
-        double seconds = surface.report().seconds();
-        double volume = 0;
-        double area = 0;
-        try (PixelBuffer buffer =
-                new PixelBuffer(PixelBuffer.Type.F32, width, image.getHeight(), part.length)) {
-            surface.readPhi(buffer);
-            float[] before = null;
-            for (int slot = 0; slot < part.length; slot++) {
-                float[] slice =
-                        phi == null ? new float[plane.length] : phi[planes.place(part[slot])];
-                buffer.read(slot, slice);
-                takeExtent(slice);
-                mask.read(slot, plane);
-                double inside = (double) count(plane) * voxel.x * voxel.y;
-                if (!isVolume()) {
-                    table.add(
-                            new LevelSetTable.Row(
-                                    part[slot],
-                                    inside,
-                                    measure.length(slice),
-                                    surface.iterations(),
-                                    surface.converged(),
-                                    seconds,
-                                    device));
-                }
-                volume += inside * voxel.z;
-                area += before == null ? 0 : measure.area(before, slice);
-                before = slice;
+        Report report = surface.report();
+        double voxels = 0;
+        FrontMeasure front = null;
+        for (int slot = 0; slot < part.length; slot++) {
+            // An array of its own for each: the measure looks back at the last one.
+            byte[] slice = new byte[plane.length];
+            mask.read(slot, slice);
+            if (front == null || !isVolume()) {
+                front = new FrontMeasure(image.getWidth(), isVolume(), voxel.x, voxel.y, voxel.z);
+                voxels = 0;
+            }
+            front.add(slice);
+            voxels += count(slice);
+            if (!isVolume() || slot == part.length - 1) {
+                double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
+                table.add(
+                        new LevelSetTable.Row(
+                                part[isVolume() ? 0 : slot],
+                                voxels * size,
+                                front.get(),
+                                surface.iterations(),
+                                surface.converged(),
+                                report.seconds(),
+                                report.device()));
             }
         }
-        if (isVolume()) {
-            table.add(
-                    new LevelSetTable.Row(
-                            part[0],
-                            volume,
-                            area,
-                            surface.iterations(),
-                            surface.converged(),
-                            seconds,
-                            device));
+    }
+
+    private void takePhi(LevelSet surface, int[] part) throws IsolineException {
+        try (PixelBuffer buffer =
+                new PixelBuffer(
+                        PixelBuffer.Type.F32, image.getWidth(), image.getHeight(), part.length)) {
+            surface.readPhi(buffer);
+            for (int slot = 0; slot < part.length; slot++) {
+                float[] slice = phi[planes.place(part[slot])];
+                buffer.read(slot, slice);
+                takeExtent(slice);
+            }
         }
     }
 
@@ -344,6 +342,11 @@ final class LevelSetJob extends StackJob {
         if (phiImage != null) {
             StackCommand.show(phiImage, "");
         }
+    }
+
+    @Override
+    String escapeWord() {
+        return "stops, and keeps what it has";
     }
 
     @Override

@@ -62,7 +62,7 @@ abstract class StackCommand implements PlugIn {
         ImagePlus made;
         try {
             IJ.resetEscape();
-            made = job.run(new StatusBar(job.context().device()));
+            made = job.run(new StatusBar(job.context().device(), job.escapeWord()));
         } finally {
             image.unlock();
         }

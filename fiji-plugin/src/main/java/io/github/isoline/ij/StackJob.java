@@ -97,6 +97,11 @@ abstract class StackJob {
         return "";
     }
 
+    /** What the Escape key does, in a word for the status line. */
+    String escapeWord() {
+        return "cancels";
+    }
+
     /** True if the user stopped it and it made a result of what it had until then. */
     boolean isStopped() {
         return false;

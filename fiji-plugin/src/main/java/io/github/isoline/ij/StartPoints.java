@@ -14,6 +14,8 @@ import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 
@@ -21,6 +23,9 @@ import java.util.zip.ZipInputStream;
 final class StartPoints {
     private static final int BLOCK_BYTES = 4096;
     private static final int SPHERE_NUMBERS = 4;
+
+    /** Slice, y and x; "-1" and so on behind it tells equal ones apart. */
+    private static final Pattern PLACE = Pattern.compile("(\\d{4,6})-\\d{4,6}-\\d{4,6}(-\\d+)?");
 
     /** A point of a selection; z and t from 1 on, 0 for every slice or frame. */
     static final class Point {
@@ -97,6 +102,7 @@ final class StartPoints {
             int t = 0;
             int index = roi.getPointPosition(i);
             index = index > 0 ? index : roi.getPosition();
+            index = index > 0 || roi.hasHyperStackPosition() ? index : named(roi.getName());
             if (index > 0 && index <= planes.image.getStackSize()) {
                 int[] position = planes.position(index);
                 z = position[1];
@@ -120,6 +126,12 @@ final class StartPoints {
             }
             points.add(new Point(places.xpoints[i], places.ypoints[i], z, t));
         }
+    }
+
+    /** The stack index in a name as the ROI Manager gives them, which its files rely on; else 0. */
+    private static int named(String name) {
+        Matcher place = PLACE.matcher(name == null ? "" : name);
+        return place.matches() ? Integer.parseInt(place.group(1)) : 0;
     }
 
     /**

@@ -206,7 +206,8 @@ final class StartSurface implements AutoCloseable {
     String describe() {
         if (roiPixels != null) {
             boolean own = settings.isVolume() && LevelSetSettings.OWN.equals(settings.roiSlices);
-            return own ? "the selection, on slice " + roiSlice : "the selection, on every slice";
+            String every = planes.slices() > 1 ? ", on every slice" : "";
+            return "the selection" + (own ? ", on slice " + roiSlice : every);
         }
         if (points != null) {
             return points.size() + " spheres";

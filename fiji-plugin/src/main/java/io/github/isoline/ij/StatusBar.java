@@ -4,7 +4,7 @@ import ij.IJ;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.Progress;
 
-/** Progress in ImageJ's window; Escape cancels. */
+/** Progress in ImageJ's window; Escape ends it. */
 final class StatusBar implements Progress {
     /** The progress bar need not move more often than the eye sees. */
     private static final long REPAINT_NANOS = 40_000_000;
@@ -13,10 +13,15 @@ final class StatusBar implements Progress {
     private static final double ALMOST_DONE = 0.999;
 
     private final DeviceInfo device;
+    private final String escape;
     private long last = System.nanoTime() - REPAINT_NANOS;
 
-    StatusBar(DeviceInfo device) {
+    /**
+     * @param escape what the Escape key does, in a word
+     */
+    StatusBar(DeviceInfo device, String escape) {
         this.device = device;
+        this.escape = escape;
     }
 
     @Override
@@ -25,7 +30,7 @@ final class StatusBar implements Progress {
         if (now - last >= REPAINT_NANOS) {
             last = now;
             IJ.showProgress(Math.min(fraction, ALMOST_DONE));
-            IJ.showStatus("Isoline on " + device + ": " + stage + " (Esc cancels)");
+            IJ.showStatus("Isoline on " + device + ": " + stage + " (Esc " + escape + ")");
         }
         return !IJ.escapePressed();
     }

@@ -1,0 +1,283 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.gui.Line;
+import ij.gui.NewImage;
+import ij.gui.Overlay;
+import ij.gui.Roi;
+import ij.measure.ResultsTable;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a macro can ask of a level set, and how it ends when it asks for the impossible. */
+class LevelSetMacroTest extends LevelSetTest implements CommandContract {
+    @Override
+    public String command() {
+        return LEVEL_SET;
+    }
+
+    @Override
+    public String quick() {
+        // With a time step of its own: the automatic one is that of all slices together.
+        return "start=box mode=iterations iterations=10 time_step=0.01 mask_stack"
+                + " range=values target=100 epsilon=50 alpha=0.2";
+    }
+
+    @Test
+    void outputsComeInAnyCombination() {
+        String[] outputs = {"mask_stack", "phi", "overlay", "results_table"};
+        for (int chosen = 1; chosen < 1 << outputs.length; chosen++) {
+            ImagePlus image = disc(40, 36, 10);
+            ResultsTable.getResultsTable().reset();
+            StringBuilder options = new StringBuilder("start=box" + RANGE);
+            for (int i = 0; i < outputs.length; i++) {
+                options.append((chosen >> i & 1) == 1 ? " " + outputs[i] : "");
+            }
+            Outcome outcome =
+                    macro(
+                            image,
+                            call(options.toString())
+                                    + "t = getTitle; n = nImages; return t + \"|\" + n;");
+            boolean mask = (chosen & 1) != 0;
+            boolean phi = (chosen & 2) != 0;
+            String title = mask ? "Level set of disc" : phi ? "Phi of disc" : "disc";
+            assertTrue(outcome.returned.startsWith(title + "|"), outcome.returned + outcome.log);
+            assertEquals((chosen & 4) != 0, image.getOverlay() != null);
+            assertEquals((chosen & 8) != 0, ResultsTable.getResultsTable().size() == 1);
+            assertTrue(outcome.log.contains("Level Set: cpu"), outcome.log);
+            assertTrue(outcome.log.contains(" iterations, converged"), outcome.log);
+            assertFalse(image.isLocked());
+        }
+    }
+
+    @Test
+    void resultsAreThereForTheMacro() {
+        Outcome outcome =
+                macro(
+                        disc(40, 36, 10),
+                        "makeOval(16, 14, 8, 8);"
+                                + call("range=roi k=10 alpha=0.2 results_table mask_stack")
+                                + "getStatistics(area, mean);"
+                                + "return \"\" + nResults + \"|\" + getResult(\"Iterations\", 0)"
+                                + " + \"|\" + getResult(\"Area (pixels^2)\", 0)"
+                                + " + \"|\" + area * mean / 255 + \"|\" + bitDepth"
+                                + " + \"|\" + getResultString(\"Device\", 0);");
+        String[] seen = outcome.returned.split("\\|");
+        assertEquals("1", seen[0], outcome.log);
+        assertTrue(Double.parseDouble(seen[1]) > 5, outcome.returned);
+        double area = Double.parseDouble(seen[2]);
+        assertEquals(1, area / (Math.PI * 100), 0.05);
+        assertEquals(area, Double.parseDouble(seen[3]), 1e-3 * area);
+        assertEquals("8", seen[4]);
+        assertTrue(seen[5].startsWith("cpu"), outcome.returned);
+    }
+
+    @Test
+    void rememberedDialogValuesDoNotChangeMacros() {
+        ImagePlus image = disc(40, 36, 10);
+        byte[] before = (byte[]) mask(image, "start=box").getProcessor().getPixels();
+        LevelSetSettings other = new LevelSetSettings();
+        other.start = LevelSetSettings.SPHERES;
+        other.radius = 3;
+        other.alpha = "0.9";
+        other.iterations = 3;
+        other.mode = LevelSetSettings.ITERATE;
+        other.maskStack = true;
+        other.savePrefs();
+        assertEquals(other.toString(), LevelSetSettings.fromPrefs().toString());
+        assertArrayEquals(before, (byte[]) mask(image, "start=box").getProcessor().getPixels());
+        new LevelSetSettings().savePrefs();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "start=roi stack=volume roi_slices=all range=roi k=1.5 phi",
+        "start=spheres radius=2.5 sphere_file=[/a b/c.zip] range=auto overlay all_frames",
+        "start=mask mask_image=[my mask] stack=current mode=iterations iterations=7 roi_manager",
+        "start=box box_x=1-5 box_y=auto box_z=2-2 range=values target=-3.25 epsilon=0.5 phi",
+        "start=box alpha=0.3 reinitialise=0 time_step=0.01 show_every=0 results_table mask_stack",
+        "start=box change_tolerance=0.01 rms_tolerance=0.25 roi_file=[/a b/d.zip] all_channels"
+    })
+    void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws BadInput {
+        LevelSetSettings s = LevelSetSettings.fromMacro(options + " device=cpu");
+        assertEquals(s.toString(), LevelSetSettings.fromMacro(s.toString()).toString());
+        for (String option : options.split(" (?=[a-z])")) {
+            assertTrue((s + " ").contains(option + " "), option + " in " + s);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "start=box                        | No output is chosen. Choose at least one of mask_stack",
+                "mask_stack                       | start=roi needs a selection with an area on \"disc\", but there is none",
+                "mask_stack range=roi start=box   | range=roi needs a selection with an area",
+                "mask_stack start=spheres         | radius must be a number above 0",
+                "mask_stack start=spheres radius=2| start=spheres needs points",
+                "mask_stack start=spheres radius=2 sphere_file=/no/such.zip | The file /no/such.zip of points cannot be read",
+                "mask_stack start=mask            | mask_image must be the title of an open image",
+                "mask_stack start=mask mask_image=[not there] | There is no open image \"not there\"",
+                "mask_stack start=box box_x=5     | must be \"auto\" or first-last, such as 10-50, got \"5\"",
+                "mask_stack start=box box_x=9-5   | must be \"auto\" or first-last",
+                "mask_stack start=box box_x=0-40  | box_x must lie within the image, 0-39, got \"0-40\"",
+                "mask_stack start=box box_z=0-1   | box_z must lie within the image, 1-1",
+                "mask_stack start=box target=80   | target and epsilon are used with range=values only",
+                "mask_stack start=box range=values target=80 | epsilon must be a number above 0",
+                "mask_stack start=box range=values epsilon=-1| epsilon must be a number above 0",
+                "mask_stack start=box range=roi k=0 | k must be a number above 0",
+                "mask_stack start=box alpha=1.5   | alpha must be \"auto\" or a number from 0 to 1, got \"1.5\"",
+                "mask_stack start=box alpha=high  | alpha must be \"auto\"",
+                "mask_stack start=box iterations=0| iterations must be a whole number of 1 or more",
+                "mask_stack start=box iterations=2.5 | iterations must be a whole number",
+                "mask_stack start=box reinitialise=-1| reinitialise must be a whole number of 0",
+                "mask_stack start=box show_every=0.5 | show_every must be a whole number of 0",
+                "mask_stack start=box time_step=-1| time_step must be 0",
+                "mask_stack start=box time_step=99| time_step must be at most",
+                "mask_stack start=box stack=volume| is a single image. Choose \"slices\"",
+                "mask_stack start=box stack=all   | stack must be one of slices, volume, current",
+                "mask_stack start=here            | start must be one of roi, spheres, mask, box",
+                "mask_stack start=box range=any   | range must be one of auto, values, roi",
+                "mask_stack start=box mode=fast   | mode must be one of converged, iterations",
+                "mask_stack=yes start=box         | mask_stack is a switch: write mask_stack alone",
+                "mask_stack start=box device=cuda:99 | cuda:99",
+                "mask_stack start=box epsilom=3   | There is no macro key \"epsilom\"",
+                "roi_manager start=box            | Write roi_file=FILE.zip instead of roi_manager",
+                "roi_file=/no/such/folder/a.zip start=box | /no/such/folder/a.zip for the outlines cannot be"
+            })
+    void impossibleWishesEndTheMacroWithOneSentence(String options, String sentence) {
+        ImagePlus image = disc(40, 36, 10);
+        Overlay own = new Overlay(new Roi(1, 2, 3, 4));
+        image.setOverlay(own);
+        assertRefused(image, options, sentence);
+        assertSame(own, image.getOverlay());
+        assertEquals(0, ResultsTable.getResultsTable().size());
+        // And the plugin works on.
+        assertEquals(8, mask(image, "start=box").getBitDepth());
+    }
+
+    @Test
+    void selectionsWithoutAnAreaAreToldWhatToDo() {
+        ImagePlus image = disc(40, 36, 10);
+        image.setRoi(new Line(2, 2, 20, 20));
+        assertRefused(
+                image, "mask_stack", "but there is a straight line. Draw one with the rectangle");
+    }
+
+    @Test
+    void startsWithNothingInsideAreSaid() {
+        ImagePlus image = disc(40, 36, 10);
+        ImagePlus black = NewImage.createByteImage("black", 40, 36, 1, NewImage.FILL_BLACK);
+        Outcome outcome =
+                macro(
+                        null,
+                        // Both images must be open, and the disc the current one.
+                        "setBatchMode(true); newImage(\"black\", \"8-bit black\", 40, 36, 1);"
+                                + "newImage(\"grey\", \"8-bit ramp\", 40, 36, 1);"
+                                + call("mask_stack start=mask mask_image=black"));
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertOneSentence(
+                outcome.log, "No pixel is inside the start (pixels above 0 of \"black\")");
+        assertNull(black.getOverlay());
+        assertEquals(8, mask(image, "start=box").getBitDepth());
+    }
+
+    @Test
+    void masksOfAnotherSizeAreRefused() {
+        Outcome outcome =
+                macro(
+                        null,
+                        "setBatchMode(true); newImage(\"small\", \"8-bit white\", 40, 35, 1);"
+                                + "newImage(\"grey\", \"8-bit ramp\", 40, 36, 1);"
+                                + call("mask_stack start=mask mask_image=small"));
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertOneSentence(
+                outcome.log,
+                "The mask \"small\" has 40 x 35 pixels in 1 slice, but \"grey\" has 40 x 36");
+    }
+
+    @Test
+    void framesAreNotTakenForSlices() {
+        ImagePlus film = NewImage.createByteImage("film", 8, 8, 5, NewImage.FILL_BLACK);
+        film.setDimensions(1, 1, 5);
+        assertRefused(
+                film,
+                "mask_stack start=box stack=volume",
+                "5 frame(s), which are never mixed into a volume");
+    }
+
+    @Test
+    void escapeKeepsTheStateThatWasReachedAndEndsTheMacro() {
+        // With the curvature alone and time steps far below the limit it goes on for hours.
+        ImagePlus image = ball(64, 64, 64, 20, 1, 1, 1);
+        Overlay own = new Overlay(new Roi(1, 2, 3, 4));
+        image.setOverlay(own);
+        String endless =
+                "stack=volume start=box mode=iterations iterations=100000000 time_step=1e-5"
+                        + RANGE;
+        pressEscapeAfter(1500);
+        Outcome outcome =
+                assertTimeoutPreemptively(
+                        Duration.ofSeconds(60),
+                        () ->
+                                macro(
+                                        image,
+                                        call(endless + " mask_stack phi overlay results_table")
+                                                + "print(\"went on\");"));
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertFalse(outcome.log.contains("went on"), outcome.log);
+        assertFalse(outcome.log.contains("\tat "), outcome.log);
+        assertTrue(outcome.log.contains("Level Set: stopped by Escape after "), outcome.log);
+        assertTrue(outcome.log.contains("Level Set: stopped; the outputs are"), outcome.log);
+        ResultsTable table = ResultsTable.getResultsTable();
+        assertEquals(1, table.size());
+        double iterations = table.getValue("Iterations", 0);
+        assertTrue(iterations > 0 && iterations < 1e8, "after " + iterations);
+        assertEquals(0, table.getValue("Converged", 0));
+        assertEquals(32 * 32 * 32, table.getValue("Volume (pixels^3)", 0), 3000);
+        assertSame(own.get(0), image.getOverlay().get(0));
+        assertTrue(image.getOverlay().size() > 20);
+        assertFalse(image.isLocked());
+        assertFalse(IJ.escapePressed());
+        assertEquals(8, mask(disc(40, 36, 10), "start=box").getBitDepth());
+    }
+
+    @Test
+    void fromJavaBothImagesAreInReach() throws Exception {
+        ImagePlus image = disc(40, 36, 10);
+        LevelSetPlugin plugin = new LevelSetPlugin();
+        captured(
+                () -> {
+                    ij.WindowManager.setTempCurrentImage(image);
+                    Thread thread =
+                            new Thread(
+                                    () -> {
+                                        ij.WindowManager.setTempCurrentImage(image);
+                                        ij.Macro.setOptions("start=box mask_stack phi ");
+                                        plugin.run("");
+                                    },
+                                    "Run$_Level Set...");
+                    thread.start();
+                    try {
+                        thread.join();
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                    return "";
+                });
+        assertEquals("Level set of disc", plugin.getResult().getTitle());
+        assertEquals("Phi of disc", plugin.getPhi().getTitle());
+        assertEquals(32, plugin.getPhi().getBitDepth());
+    }
+}
