@@ -562,7 +562,7 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
         int refused_times = 0, done = 0;
         small.params.variant = variant;
         small.params.iterations = 1;
-        for (size_t mebibytes = 2; mebibytes <= 2048 && !done; mebibytes = mebibytes * 5 / 4 + 2) {
+        for (size_t mebibytes = 2; mebibytes <= 4096 && !done; mebibytes = mebibytes * 3 / 2 + 2) {
             struct rlimit limit;
             getrlimit(RLIMIT_AS, &limit);
             allow_only(mebibytes << 20);
