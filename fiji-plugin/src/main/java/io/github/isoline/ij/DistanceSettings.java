@@ -87,6 +87,12 @@ final class DistanceSettings {
         s.region = macro.choice(REGION, REGIONS);
         s.stack = macro.choice(STACK, STACKS);
         s.axes = AxisChoice.fromMacro(macro);
+        if (!s.usesThreshold() && macro.has(THRESHOLD)) {
+            throw new BadInput(
+                    "threshold is used with inside=bright and inside=dark, but inside is "
+                            + s.inside
+                            + ". Leave it out, or write inside=bright.");
+        }
         String complaint = s.complaint();
         if (complaint != null) {
             throw new BadInput(complaint);

@@ -3,7 +3,6 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.process.ImageProcessor;
-import java.awt.Rectangle;
 
 /** Tells which pixels of an image are inside, as the signed distance's settings ask. */
 final class InsideTest {
@@ -13,7 +12,7 @@ final class InsideTest {
     private final double high;
     private final boolean inverse;
 
-    /** The selection, as large as the image; null where values decide. */
+    /** The selection, as large as the image, 0 outside; null where values decide. */
     private final byte[] selection;
 
     private InsideTest(double low, double high, boolean inverse, byte[] selection) {
@@ -56,35 +55,9 @@ final class InsideTest {
 
     /** By the selection, the same one in every slice. */
     static InsideTest bySelection(ImagePlus image) throws BadInput {
-        Roi roi = image.getRoi();
-        if (roi == null || !roi.isArea()) {
-            throw new BadInput(
-                    "\""
-                            + image.getTitle()
-                            + "\" has no selection of an area"
-                            + (roi == null ? "" : ", but a " + roi.getTypeAsString())
-                            + ". Draw one, or choose another \""
-                            + DistanceSettings.INSIDE
-                            + "\" than \""
-                            + DistanceSettings.SELECTION
-                            + "\".");
-        }
-        return new InsideTest(0, 0, false, mask(roi, image.getWidth(), image.getHeight()));
-    }
-
-    private static byte[] mask(Roi roi, int width, int height) {
-        byte[] mask = new byte[width * height];
-        Rectangle bounds = roi.getBounds();
-        ImageProcessor shape = roi.getMask();
-        Rectangle seen = bounds.intersection(new Rectangle(width, height));
-        for (int y = seen.y; y < seen.y + seen.height; y++) {
-            for (int x = seen.x; x < seen.x + seen.width; x++) {
-                if (shape == null || shape.get(x - bounds.x, y - bounds.y) != 0) {
-                    mask[y * width + x] = 1;
-                }
-            }
-        }
-        return mask;
+        String purpose = DistanceSettings.INSIDE + "=" + DistanceSettings.SELECTION;
+        Roi roi = StartSurface.areaSelection(image, purpose);
+        return new InsideTest(0, 0, false, StartSurface.pixels(roi, image));
     }
 
     /** True if the pixels' values do not matter. */
@@ -101,7 +74,9 @@ final class InsideTest {
      */
     int mark(Object pixels, byte[] mask) {
         if (selection != null) {
-            System.arraycopy(selection, 0, mask, 0, mask.length);
+            for (int i = 0; i < mask.length; i++) {
+                mask[i] = (byte) (selection[i] != 0 ? 1 : 0);
+            }
         } else if (pixels instanceof byte[]) {
             byte[] values = (byte[]) pixels;
             for (int i = 0; i < mask.length; i++) {

@@ -135,7 +135,8 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
                 "threshold=1e999       | threshold must be \"auto\" or a number",
                 "inside=white          | inside must be one of bright, dark, thresholded, selection",
                 "inside=thresholded    | shows no threshold. Set one with Image > Adjust > Threshold",
-                "inside=selection      | has no selection of an area",
+                "inside=selection      | inside=selection needs a selection with an area on",
+                "inside=selection threshold=9 | threshold is used with inside=bright and inside=dark",
                 "region=both           | region must be one of signed, outside, inside",
                 "threshold=9 stack=all     | stack must be one of slices, volume, current",
                 "threshold=9 stack=volume  | is a single image",
@@ -155,7 +156,7 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
     void linesEncloseNothing() {
         ImagePlus image = open("microaneurysms.png");
         image.setRoi(new Line(3, 4, 30, 40));
-        assertRefused(image, "inside=selection", "no selection of an area, but a Straight Line");
+        assertRefused(image, "inside=selection", "needs a selection with an area");
     }
 
     @Test

@@ -121,7 +121,7 @@ final class DistanceScenes {
     private void selection(ImagePlus image) throws Exception {
         Dialog dialog = open();
         choose(dialog, "selection");
-        await("a refusal", () -> preview(dialog).contains("no selection of an area"));
+        await("a refusal", () -> preview(dialog).contains("needs a selection with an area"));
         EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(100, 80, 200, 150)));
         await("a preview", () -> preview(dialog).contains(" ms on "));
         String first = preview(dialog).split("%")[0];
