@@ -28,7 +28,7 @@ SIZES = [(256, 256, 256), (512, 512, 512), (1, 4096, 4096)]
 QUICK_SIZES = [(64, 64, 64), (1, 256, 256)]
 SPACINGS = [(1, 1, 1), (1, 1.5, 2.5)]  # of x, y, z
 SECONDS, LEAST, MOST = 2.0, 3, 100  # of one measurement: enough time, and how many calls at least and at most
-SCIPY_MOST = 1 << 24  # pixels; larger ones take it a minute
+SCIPY_MOST = 1 << 24  # pixels; larger ones take it half a minute
 
 
 def mask(shape, size):
@@ -74,8 +74,8 @@ def scipy_calls(inside, spacing):
         return
     plane = inside[0] if len(inside) == 1 else inside
     along = spacing[::-1][-plane.ndim:]
-    for what, run in both(lambda pixels: scipy.ndimage.distance_transform_edt(pixels, sampling=along), plane):
-        yield f"SciPy {scipy.__version__}, {what}, 1 thread", run
+    what, run = both(lambda pixels: scipy.ndimage.distance_transform_edt(pixels, sampling=along), plane)[0]
+    yield f"SciPy {scipy.__version__}, {what}, 1 thread", run
 
 
 def opencv_calls(inside, spacing):
@@ -141,7 +141,7 @@ def print_table(title, medians, best):
     print(f"  {'':<46}{'median':>10}{'best':>10}" + "".join(f"{label:>21}" for label, _ in columns))
     for name, seconds in medians.items():
         ratios = "".join(f"{seconds / medians[peer]:>21.2f}" for _, peer in columns)
-        print(f"  {name:<46}{1e3 * seconds:>10.3f}{1e3 * best[name]:>10.3f}{ratios}")
+        print(f"  {name:<46}{1e3 * seconds:>10.3f}{1e3 * best[name]:>10.3f}{ratios}", flush=True)
 
 
 def main():
