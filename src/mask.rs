@@ -6,9 +6,9 @@
 //!
 //! let mut start = Array3::<u8>::zeros((20, 64, 64));
 //! // A ball of 12 µm in a stack whose slices are 3 µm apart.
-//! let ball = Sphere { centre: [31.5, 31.5, 10.0], radius: 12.0 };
+//! let ball = Sphere { centre: [32.0, 32.0, 10.0], radius: 12.0 };
 //! mask::fill_spheres(start.view_mut().into(), [1.0, 1.0, 3.0], &[ball], 255)?;
-//! assert_eq!((start[[14, 31, 31]], start[[15, 31, 31]]), (255, 0));
+//! assert_eq!((start[[14, 32, 32]], start[[15, 32, 32]]), (255, 0));
 //! # Ok::<(), isoline::Error>(())
 //! ```
 //!
