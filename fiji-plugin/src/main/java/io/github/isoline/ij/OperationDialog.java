@@ -29,6 +29,11 @@ abstract class OperationDialog implements DialogListener {
     final ImagePlus image;
     final boolean stack;
     final GenericDialog dialog;
+
+    /** As they were when the dialog was made, whatever happens to the image meanwhile. */
+    private final int channels;
+
+    private final int frames;
     private final List<DeviceInfo> devices;
     private MultiLineLabel hint;
 
@@ -36,6 +41,8 @@ abstract class OperationDialog implements DialogListener {
         this.image = image;
         this.dialog = dialog;
         stack = image.getStackSize() > 1;
+        channels = image.getNChannels();
+        frames = image.getNFrames();
         devices = DeviceInfo.list();
     }
 
@@ -74,23 +81,19 @@ abstract class OperationDialog implements DialogListener {
 
     /** A switch for each axis of a hyperstack that the image has. */
     final void addAxes(AxisChoice choice) {
-        if (image.getNChannels() > 1) {
-            dialog.addCheckbox("All_channels (" + image.getNChannels() + ")", choice.allChannels);
+        if (channels > 1) {
+            dialog.addCheckbox("All_channels (" + channels + ")", choice.allChannels);
         }
-        if (image.getNFrames() > 1) {
-            dialog.addCheckbox("All_frames (" + image.getNFrames() + ")", choice.allFrames);
+        if (frames > 1) {
+            dialog.addCheckbox("All_frames (" + frames + ")", choice.allFrames);
         }
     }
 
     /** What the switches say; an axis that the image has not is off. */
     final AxisChoice nextAxes() {
         AxisChoice choice = new AxisChoice();
-        if (image.getNChannels() > 1) {
-            choice.allChannels = dialog.getNextBoolean();
-        }
-        if (image.getNFrames() > 1) {
-            choice.allFrames = dialog.getNextBoolean();
-        }
+        choice.allChannels = channels > 1 && dialog.getNextBoolean();
+        choice.allFrames = frames > 1 && dialog.getNextBoolean();
         return choice;
     }
 
