@@ -250,6 +250,12 @@ pub struct isoline_level_set {
     surface: Mutex<LevelSet>,
 }
 
+// Any thread may use it, and several in turn: C has no compiler to see to that.
+const _: () = {
+    const fn any_thread<T: Send + Sync>() {}
+    any_thread::<isoline_level_set>()
+};
+
 /// This thread's turn with the level set behind a caller's pointer.
 ///
 /// # Safety
