@@ -4,6 +4,7 @@ import ij.ImagePlus;
 import ij.Prefs;
 import ij.gui.GenericDialog;
 import ij.gui.NonBlockingGenericDialog;
+import ij.util.Tools;
 import io.github.isoline.IsolineException;
 import java.awt.AWTEvent;
 import java.awt.Choice;
@@ -283,7 +284,11 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
 
     @Override
     public void range(double target, double epsilon) {
-        if (!LevelSetSettings.VALUES.equals(settings.range)) {
+        // Not over what somebody is typing, which the dialog may not have heard of yet.
+        boolean typed =
+                Tools.parseDouble(targetField.getText(), Double.NaN) != writtenTarget
+                        || Tools.parseDouble(epsilonField.getText(), Double.NaN) != writtenEpsilon;
+        if (!typed && !LevelSetSettings.VALUES.equals(settings.range)) {
             write(target, epsilon);
         }
     }

@@ -346,7 +346,7 @@ final class LevelSetJob extends StackJob {
 
     @Override
     String escapeWord() {
-        return "stops, and keeps what it has";
+        return "stops and keeps";
     }
 
     @Override

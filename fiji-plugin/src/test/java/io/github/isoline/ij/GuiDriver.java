@@ -79,7 +79,9 @@ final class GuiDriver {
                 driver.error();
                 break;
             default:
-                if (args[0].startsWith("distance")) {
+                if (args[0].startsWith("level set")) {
+                    new LevelSetScenes(driver).play(args[0], image);
+                } else if (args[0].startsWith("distance")) {
                     new DistanceScenes(driver).play(args[0], image);
                 } else {
                     new EdgeDrawingScenes(driver).play(args[0], image);

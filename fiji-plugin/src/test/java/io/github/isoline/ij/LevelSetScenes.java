@@ -1,0 +1,442 @@
+package io.github.isoline.ij;
+
+import static io.github.isoline.ij.GuiDriver.all;
+import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.button;
+import static io.github.isoline.ij.GuiDriver.checkbox;
+import static io.github.isoline.ij.GuiDriver.dialog;
+import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.press;
+import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.title;
+import static io.github.isoline.ij.GuiDriver.toggle;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.WindowManager;
+import ij.gui.OvalRoi;
+import ij.gui.Overlay;
+import ij.gui.PointRoi;
+import ij.gui.Roi;
+import ij.measure.ResultsTable;
+import ij.plugin.Duplicator;
+import ij.plugin.frame.Recorder;
+import ij.plugin.frame.RoiManager;
+import java.awt.Choice;
+import java.awt.Dialog;
+import java.awt.EventQueue;
+import java.awt.Robot;
+import java.awt.TextField;
+import java.awt.event.ItemEvent;
+import java.awt.event.ItemListener;
+import java.awt.event.KeyEvent;
+import java.io.File;
+import java.util.LinkedHashSet;
+import java.util.Set;
+
+/** A person who lets surfaces evolve; see {@link GuiDriver}. */
+final class LevelSetScenes {
+    private static final String COMMAND = "Level Set...";
+    private static final String FRONT = "Isoline front";
+    private static final String[] OUTPUTS = {
+        "Mask stack", "Phi", "Overlay", "ROI Manager", "Results table"
+    };
+
+    private final GuiDriver driver;
+
+    LevelSetScenes(GuiDriver driver) {
+        this.driver = driver;
+    }
+
+    void play(String scene, ImagePlus image) throws Exception {
+        // The cell alone, large enough to be seen.
+        image.setRoi(340, 285, 180, 180);
+        IJ.run(image, "Crop", "");
+        image.changes = false;
+        enlarge(image);
+        image.getWindow().setLocation(710, 260);
+        switch (scene) {
+            case "level set preview":
+                preview(image);
+                break;
+            case "level set outputs":
+                outputs(image);
+                break;
+            case "level set volume":
+                volume(image);
+                break;
+            case "level set escape":
+                escape(image);
+                break;
+            case "level set masks":
+                masks(image);
+                break;
+            case "level set help":
+                IJ.doCommand(COMMAND);
+                Dialog before = dialog();
+                press(button(before, "Help"));
+                await("the help", () -> dialog() != before);
+                dialog().setLocation(0, 0);
+                driver.picture("level-set-help");
+                say("help", dialog().getTitle());
+                break;
+            default:
+                throw new IllegalArgumentException(scene);
+        }
+    }
+
+    /** The shading follows the sliders, and Cancel gives the user's own overlay back. */
+    private void preview(ImagePlus image) throws Exception {
+        Overlay own = new Overlay(new Roi(5, 5, 9, 9));
+        image.setOverlay(own);
+        Dialog dialog = open();
+        await("a word", () -> status(dialog).contains("start=roi needs a selection"));
+        say("without selection", status(dialog));
+        // The selection is drawn while the dialog is open.
+        EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(60, 60, 60, 60)));
+        await("a preview", () -> status(dialog).contains("in range"));
+        driver.picture("level-set-preview");
+        say("elements", names(image));
+        say("target auto", field(dialog, "Target").getText());
+        double auto = share(dialog);
+        say("auto share", auto);
+
+        write(field(dialog, "Target"), "70");
+        write(field(dialog, "Epsilon"), "20");
+        await("other pixels in range", () -> share(dialog) != auto && share(dialog) > 0);
+        say("other share", share(dialog));
+        say("range", choice(dialog, "values").getSelectedItem());
+        driver.picture("level-set-shading");
+        choose(choice(dialog, "values"), "roi");
+        await("the first share", () -> share(dialog) == auto);
+        say("target of the selection", field(dialog, "Target").getText());
+
+        write(field(dialog, "Alpha"), "7");
+        await("a complaint", () -> !button(dialog, "OK").isEnabled());
+        say("complaint", hint(dialog).split("\n")[0]);
+        press(button(dialog, "Cancel"));
+        await("the end", () -> !dialog.isShowing() && image.getOverlay() == own);
+        IJ.wait(300);
+        say("overlay after cancel", (image.getOverlay() == own) + " " + own.size());
+        say("images", WindowManager.getImageCount());
+        say("changed", image.changes);
+    }
+
+    /** All outputs at once, as the recorder sees them, and the front while it runs. */
+    private void outputs(ImagePlus image) throws Exception {
+        Recorder recorder = new Recorder();
+        recorder.setLocation(20, 740);
+        Overlay own = new Overlay(new Roi(5, 5, 9, 9));
+        image.setOverlay(own);
+        image.setRoi(new OvalRoi(70, 70, 36, 36));
+        RoiManager manager = new RoiManager();
+        manager.setLocation(1000, 0);
+        manager.addRoi(new Roi(1, 1, 4, 4));
+        Dialog dialog = open();
+        await("a preview", () -> status(dialog).contains("in range"));
+        write(field(dialog, "Target"), "200");
+        write(field(dialog, "Epsilon"), "90");
+        write(field(dialog, "Alpha"), "0.5");
+        write(field(dialog, "Iterations"), "3000");
+        write(field(dialog, "Show every"), "5");
+        for (String output : OUTPUTS) {
+            toggle(checkbox(dialog, output), true);
+        }
+        await("a preview", () -> status(dialog).contains("in range"));
+        driver.picture("level-set-dialog");
+        press(button(dialog, "OK"));
+        int fronts = watch(image, "level-set-running");
+        await("a result", () -> title().startsWith("Level set of"));
+        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        IJ.wait(500);
+        say("different fronts", fronts);
+        ImagePlus mask = WindowManager.getCurrentImage();
+        mask.getWindow().setLocation(20, 110);
+        ImagePlus phi = WindowManager.getImage("Phi of cell.png");
+        phi.getWindow().setLocation(330, 150);
+        WindowManager.getWindow("Results").setLocation(560, 680);
+        manager.toFront();
+        WindowManager.getWindow("Results").toFront();
+        recorder.toFront();
+        driver.picture("level-set-outputs");
+        ResultsTable table = ResultsTable.getResultsTable();
+        say("title", mask.getTitle());
+        say("unit", phi.getCalibration().getUnit());
+        say("table", table.getColumnHeadings().replace('\t', ','));
+        say("area", table.getValue(table.getColumnHeading(1 + table.getColumnIndex("Slice")), 0));
+        say("pixels", mask.getProcessor().getHistogram()[255]);
+        say("iterations", table.getValue("Iterations", 0));
+        say("converged", table.getValue("Converged", 0));
+        say("overlay", names(image) + (image.getOverlay().get(0) == own.get(0)));
+        say("managed", manager.getCount() + " " + manager.getRoi(1).getName());
+        say("recorded", recorder.getText().trim().replace('\n', ' '));
+        // The same without a look at it: the pictures must not change what comes out.
+        String silent =
+                IJ.runMacro(
+                        "selectImage(1);"
+                                + recorder.getText().trim().replace("show_every=5", "show_every=0")
+                                + "return \"\" + getResult(\"Iterations\", 1);");
+        say("iterations without pictures", silent);
+        say("same mask", same(mask, WindowManager.getCurrentImage()));
+    }
+
+    /** Spheres in the ROI Manager, each on its slice; the front is drawn on the slice shown. */
+    private void volume(ImagePlus cell) throws Exception {
+        ImagePlus brain = brain(cell);
+        RoiManager manager = new RoiManager();
+        manager.setLocation(1000, 0);
+        for (int[] at : new int[][] {{25, 45, 4}, {90, 45, 7}}) {
+            brain.setSlice(at[2]);
+            manager.add(brain, new PointRoi(at[0], at[1]), -1);
+        }
+        brain.setSlice(5);
+        PointRoi both = new PointRoi();
+        both.addPoint(brain, 55, 20);
+        both.addPoint(brain, 57, 110);
+        manager.add(brain, both, -1);
+        brain.deleteRoi();
+        Dialog dialog = open();
+        choose(choice(dialog, "volume"), "volume");
+        choose(choice(dialog, "spheres"), "spheres");
+        write(field(dialog, "Radius"), "6");
+        await("spheres", () -> status(dialog).contains("4 spheres"));
+        write(field(dialog, "Target"), "200");
+        write(field(dialog, "Epsilon"), "25");
+        write(field(dialog, "Alpha"), "0.05");
+        write(field(dialog, "Iterations"), "150");
+        write(field(dialog, "Show every"), "2");
+        for (String output : OUTPUTS) {
+            toggle(checkbox(dialog, output), true);
+        }
+        await("the shading", () -> status(dialog).contains("in range"));
+        say("hint", hint(dialog).replace('\n', '/'));
+        driver.picture("level-set-volume-dialog");
+        press(button(dialog, "OK"));
+        int fronts = watch(brain, "level-set-volume-running");
+        await("a result", () -> title().startsWith("Level set of"));
+        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        IJ.wait(700);
+        say("different fronts", fronts);
+        ImagePlus mask = WindowManager.getCurrentImage();
+        mask.getWindow().setLocation(20, 150);
+        ImagePlus phi = WindowManager.getImage("Phi of brain.tif");
+        phi.getWindow().setLocation(330, 150);
+        WindowManager.getWindow("Results").setLocation(300, 560);
+        manager.toFront();
+        int wrong = 0;
+        for (int i = 3; i < manager.getCount(); i++) {
+            manager.select(brain, i);
+            wrong += brain.getCurrentSlice() == manager.getRoi(i).getPosition() ? 0 : 1;
+        }
+        brain.setSlice(5);
+        mask.setSlice(5);
+        phi.setSlice(5);
+        WindowManager.getWindow("Results").toFront();
+        driver.picture("level-set-volume-outputs");
+        say("managed", manager.getCount() >= 3 + 8);
+        say("wrong positions", wrong);
+        say("first is a point", manager.getRoi(0) instanceof PointRoi);
+        say("table", ResultsTable.getResultsTable().getColumnHeadings().replace('\t', ','));
+        say("depth", mask.getCalibration().pixelDepth + " " + mask.getStackSize());
+        say("log", IJ.getLog());
+    }
+
+    /** Escape during an endless run: what it had reached is there. */
+    private void escape(ImagePlus image) throws Exception {
+        Overlay own = new Overlay(new Roi(5, 5, 9, 9));
+        image.setOverlay(own);
+        image.setRoi(new OvalRoi(70, 70, 36, 36));
+        Dialog dialog = open();
+        await("a preview", () -> status(dialog).contains("in range"));
+        write(field(dialog, "Target"), "200");
+        write(field(dialog, "Epsilon"), "60");
+        choose(choice(dialog, "converged"), "iterations");
+        write(field(dialog, "Iterations"), "90000000");
+        write(field(dialog, "Time step"), "1e-7");
+        toggle(checkbox(dialog, "Results table"), true);
+        await("OK", () -> button(dialog, "OK").isEnabled());
+        press(button(dialog, "OK"));
+        await("the run to begin", image::isLocked);
+        await("a front", () -> names(image).contains(FRONT));
+        IJ.wait(500);
+        long asked = System.nanoTime();
+        EventQueue.invokeAndWait(() -> {});
+        say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
+        driver.picture("level-set-endless");
+        Robot robot = new Robot();
+        IJ.getInstance().toFront();
+        EventQueue.invokeAndWait(() -> IJ.getInstance().requestFocus());
+        IJ.wait(300);
+        long pressed = System.nanoTime();
+        robot.keyPress(KeyEvent.VK_ESCAPE);
+        robot.keyRelease(KeyEvent.VK_ESCAPE);
+        await("the run to end", () -> !image.isLocked());
+        say("ended after ms", (System.nanoTime() - pressed) / 1_000_000);
+        await("a result", () -> title().startsWith("Level set of"));
+        IJ.wait(300);
+        driver.picture("level-set-stopped");
+        say("overlay", (image.getOverlay() == own) + " " + own.size());
+        say("inside", WindowManager.getCurrentImage().getProcessor().getHistogram()[255] > 500);
+        ResultsTable table = ResultsTable.getResultsTable();
+        say("iterations", table.getValue("Iterations", 0) > 10);
+        say("log", IJ.getLog().trim().replace('\n', '/'));
+    }
+
+    /** A mask among the open images; a dialog for an image that is closed meanwhile. */
+    private void masks(ImagePlus image) throws Exception {
+        IJ.runMacro(
+                "newImage(\"other size\", \"8-bit black\", 20, 20, 1);"
+                        + "newImage(\"my start\", \"8-bit black\", 180, 180, 1);"
+                        + "makeOval(70, 75, 30, 30); run(\"Set...\", \"value=255\");"
+                        + "run(\"Select None\"); selectWindow(\"cell.png\");");
+        Dialog dialog = open();
+        choose(choice(dialog, "mask"), "mask");
+        await("a preview", () -> status(dialog).contains("pixels above 0 of \"my start\""));
+        Choice masks = choice(dialog, "my start");
+        say("masks", masks.getItemCount() + " " + masks.getItem(0));
+        press(button(dialog, "OK"));
+        await("a result", () -> title().startsWith("Level set of"));
+        say("inside", WindowManager.getCurrentImage().getProcessor().getHistogram()[255] > 700);
+        WindowManager.setCurrentWindow(image.getWindow());
+        Dialog again = open();
+        await("a preview", () -> status(again).length() > 15);
+        EventQueue.invokeAndWait(
+                () -> {
+                    image.changes = false;
+                    image.close();
+                });
+        await("no dialog", () -> !again.isShowing());
+        IJ.wait(300);
+        say("images", WindowManager.getImageCount());
+    }
+
+    /** Waits for the end of a run, and counts how many different fronts were seen. */
+    private int watch(ImagePlus image, String picture) throws Exception {
+        Set<String> seen = new LinkedHashSet<>();
+        boolean pictured = false;
+        await("the run to begin", () -> image.isLocked() || names(image).contains(FRONT));
+        while (image.isLocked()) {
+            Overlay overlay = image.getOverlay();
+            for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
+                if (FRONT.equals(roi.getName())) {
+                    seen.add(roi.getBounds() + " " + roi.getStatistics().area);
+                }
+            }
+            if (seen.size() == 5 && !pictured) {
+                pictured = true;
+                driver.picture(picture);
+            }
+            IJ.wait(10);
+        }
+        return seen.size();
+    }
+
+    private static ImagePlus brain(ImagePlus cell) {
+        String folder = cell.getOriginalFileInfo().directory;
+        cell.close();
+        ImagePlus brain = IJ.openImage(new File(folder, "brain.tif").getPath());
+        brain.setRoi(40, 50, 115, 130);
+        brain.setStack(new Duplicator().run(brain, 6, 15).getStack());
+        brain.deleteRoi();
+        brain.show();
+        enlarge(brain);
+        brain.getWindow().setLocation(710, 260);
+        return brain;
+    }
+
+    /** To 300 %. */
+    private static void enlarge(ImagePlus image) {
+        image.getWindow().setLocation(10, 10);
+        for (int i = 0; i < 3; i++) {
+            image.getCanvas().zoomIn(0, 0);
+        }
+    }
+
+    private static Dialog open() throws Exception {
+        IJ.doCommand(COMMAND);
+        Dialog dialog = dialog();
+        dialog.setLocation(20, 100);
+        return dialog;
+    }
+
+    private static boolean same(ImagePlus a, ImagePlus b) {
+        return java.util.Arrays.equals(
+                (byte[]) a.getProcessor().getPixels(), (byte[]) b.getProcessor().getPixels());
+    }
+
+    private static String names(ImagePlus image) {
+        StringBuilder names = new StringBuilder();
+        Overlay overlay = image.getOverlay();
+        for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
+            names.append(roi.getName()).append(' ');
+        }
+        return names.toString();
+    }
+
+    /** The text field behind a label. */
+    private static TextField field(Dialog dialog, String label) {
+        String[] order = {
+            "Radius",
+            "Box x",
+            "Box y",
+            "Box z",
+            "K",
+            "Target",
+            "Epsilon",
+            "Alpha",
+            "Iterations",
+            "Show every",
+            "Reinitialise",
+            "Time step"
+        };
+        int at = java.util.Arrays.asList(order).indexOf(label);
+        return all(dialog, TextField.class).get(at);
+    }
+
+    private static void write(TextField field, String text) throws Exception {
+        EventQueue.invokeAndWait(() -> field.setText(text));
+    }
+
+    /** The first list that has a word. */
+    private static Choice choice(Dialog dialog, String word) {
+        for (Choice choice : all(dialog, Choice.class)) {
+            for (int i = 0; i < choice.getItemCount(); i++) {
+                if (choice.getItem(i).equals(word)) {
+                    return choice;
+                }
+            }
+        }
+        throw new AssertionError("no list with " + word);
+    }
+
+    private static void choose(Choice choice, String word) throws Exception {
+        EventQueue.invokeAndWait(
+                () -> {
+                    choice.select(word);
+                    for (ItemListener listener : choice.getItemListeners()) {
+                        listener.itemStateChanged(
+                                new ItemEvent(choice, ItemEvent.ITEM_STATE_CHANGED, word, 1));
+                    }
+                });
+    }
+
+    private static String status(Dialog dialog) {
+        StringBuilder status = new StringBuilder();
+        boolean found = false;
+        for (String line : hint(dialog).split("\n")) {
+            found |= line.startsWith("Preview: ");
+            if (line.startsWith("Escape stops")) {
+                break;
+            }
+            // It may be broken into several lines.
+            status.append(found ? line : "");
+        }
+        return status.toString();
+    }
+
+    /** Of the slice, in percent; -1 if it is not said. */
+    private static double share(Dialog dialog) {
+        String[] words = status(dialog).split(" ");
+        return words.length > 2 && words[2].equals("%") ? Double.parseDouble(words[1]) : -1;
+    }
+}

@@ -1,0 +1,106 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Level sets in ImageJ's window: the dialog, its shading, the running front, Escape, outputs. */
+class LevelSetWindowTest extends WindowTest {
+    @Test
+    void shadingFollowsTheSlidersAndLeavesTheUsersOverlayAsItWas() throws Exception {
+        Map<String, String> seen = play("level set preview");
+        assertTrue(seen.get("without selection").contains("Draw one with"), seen.toString());
+        assertEquals("null Isoline range Isoline start", seen.get("elements"));
+        double target = Double.parseDouble(seen.get("target auto"));
+        assertTrue(target > 180 && target < 230, "T " + target);
+        double share = Double.parseDouble(seen.get("auto share"));
+        assertTrue(share > 15 && share < 45, "the cell takes 40 % of the image, got " + share);
+        assertTrue(Double.parseDouble(seen.get("other share")) > 0, seen.toString());
+        assertEquals("values", seen.get("range"));
+        assertEquals(seen.get("target auto"), seen.get("target of the selection"));
+        assertTrue(seen.get("complaint").startsWith("alpha must be \"auto\" or a number"));
+        assertEquals("true 1", seen.get("overlay after cancel"));
+        assertEquals("1", seen.get("images"));
+        assertEquals("false", seen.get("changed"));
+    }
+
+    @Test
+    void allOutputsAndWhatTheRecorderSays() throws Exception {
+        Map<String, String> seen = play("level set outputs");
+        assertEquals("Level set of cell.png", seen.get("title"));
+        assertEquals("\u00b5m", seen.get("unit"));
+        assertTrue(
+                seen.get("table")
+                        .endsWith(
+                                "Label,Slice,Area (\u00b5m^2),Perimeter (\u00b5m),Iterations,"
+                                        + "Converged,Seconds,Device"),
+                seen.get("table"));
+        double pixels = Double.parseDouble(seen.get("pixels"));
+        // The cell is a disc of some 128 pixels.
+        assertEquals(1, pixels / (Math.PI * 64 * 64), 0.1);
+        assertEquals(pixels * 0.107 * 0.107, Double.parseDouble(seen.get("area")), 1e-6);
+        assertEquals("1.0", seen.get("converged"));
+        assertTrue(Integer.parseInt(seen.get("different fronts")) > 3, seen.toString());
+        assertEquals("null level-set true", seen.get("overlay"));
+        assertEquals("2 level-set", seen.get("managed"));
+        assertEquals("true", seen.get("same mask"));
+        assertEquals(
+                Double.parseDouble(seen.get("iterations")),
+                Double.parseDouble(seen.get("iterations without pictures")));
+        String recorded = seen.get("recorded");
+        assertTrue(recorded.startsWith("run(\"Level Set...\", \"device=auto "), recorded);
+        for (String option :
+                new String[] {
+                    "start=roi",
+                    "range=values",
+                    "target=200",
+                    "epsilon=90",
+                    "alpha=0.5",
+                    "show_every=5",
+                    " mask_stack phi overlay roi_manager results_table"
+                }) {
+            assertTrue(recorded.contains(option), recorded);
+        }
+        // What was recorded is what a macro understands.
+        String options = recorded.split("\"")[3];
+        assertEquals(options, LevelSetSettings.fromMacro(options).toString());
+    }
+
+    @Test
+    void spheresOfTheManagerGrowInAVolume() throws Exception {
+        Map<String, String> seen = play("level set volume");
+        assertTrue(seen.get("hint").contains("One volume of 10 slices"), seen.get("hint"));
+        assertTrue(Integer.parseInt(seen.get("different fronts")) > 3, seen.toString());
+        assertEquals("true", seen.get("managed"));
+        assertEquals("0", seen.get("wrong positions"));
+        assertEquals("true", seen.get("first is a point"));
+        assertTrue(seen.get("table").contains("Label,Volume (mm^3),Surface (mm^2),Iterations"));
+    }
+
+    @Test
+    void escapeKeepsWhatWasReachedWhileTheWindowsAnswer() throws Exception {
+        Map<String, String> seen = play("level set escape");
+        long answered = Long.parseLong(seen.get("event thread answered in ms"));
+        assertTrue(answered < 1000, "the windows were frozen for " + answered + " ms");
+        assertEquals("true 1", seen.get("overlay"));
+        assertEquals("true", seen.get("inside"));
+        assertEquals("true", seen.get("iterations"));
+        assertTrue(
+                seen.get("log").startsWith("Level Set: stopped by Escape after"), seen.get("log"));
+    }
+
+    @Test
+    void masksAreOfferedByTheirSize() throws Exception {
+        Map<String, String> seen = play("level set masks");
+        assertEquals("1 my start", seen.get("masks"));
+        assertEquals("true", seen.get("inside"));
+        assertEquals("3", seen.get("images"));
+    }
+
+    @Test
+    void helpIsInThePlugin() throws Exception {
+        assertEquals("Level Set Help", play("level set help").get("help"));
+    }
+}
