@@ -60,7 +60,6 @@ fn in_cuda_memory() -> Error {
 }
 
 /// The signed distance of a mask whose inside pixels are not 0, into packed floats; for other operations.
-#[allow(dead_code, reason = "the level set starts from it")]
 pub(crate) fn signed_into(
     context: &Context,
     inside: ArrayView3<'_, u8>,
@@ -88,10 +87,10 @@ impl<T: Pixel> Call<'_, T> {
         let ticker = Ticker::new("distance");
         let (depth, height, width) = self.view.dim();
         // Without a callback nothing can cancel, and packed memory of the caller's is written to as it is computed.
-        if progress.is_none() {
-            if let Some(output) = output.as_slice_mut() {
-                return pool.install(|| self.compute(0..depth, output, &ticker));
-            }
+        if progress.is_none()
+            && let Some(output) = output.as_slice_mut()
+        {
+            return pool.install(|| self.compute(0..depth, output, &ticker));
         }
         let together = match self.params.dimensions {
             Dimensions::Volume => depth,

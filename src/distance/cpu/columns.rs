@@ -138,7 +138,7 @@ impl Work<'_, '_> {
         if simd.reduce_min_f32s(least) == simd.reduce_max_f32s(most) {
             result.copy_from_slice(columns);
         } else {
-            let slack = length >> f32::MANTISSA_DIGITS - 1;
+            let slack = length >> (f32::MANTISSA_DIGITS - 1);
             Search { simd, terms, columns, result, sources, slack }.run(self.ticker)?;
         }
         let result = self.bench.result[..count].as_chunks_mut::<LANES>().0;
@@ -193,9 +193,9 @@ impl<S: Simd, const N: usize> Best<S, N> {
     #[inline(always)]
     fn consider(&mut self, simd: S, row: &[S::f32s; N], term: f32, place: usize) {
         let (term, place, zero) = (simd.splat_f32s(term), simd.splat_f32s(place as f32), simd.splat_f32s(0.0));
-        for k in 0..N {
+        for (k, held) in row.iter().enumerate() {
             // Negative, and so 0, for a pixel of the other class.
-            let held = simd.xor_f32s(row[k], self.signs[k]);
+            let held = simd.xor_f32s(*held, self.signs[k]);
             let value = simd.add_f32s(simd.max_f32s(held, zero), term);
             let better = simd.less_than_f32s(value, self.values[k]);
             self.values[k] = simd.min_f32s(value, self.values[k]);
@@ -242,9 +242,9 @@ impl<S: Simd, const N: usize> Search<'_, S, N> {
         let simd = self.simd;
         let here = self.columns[y];
         let mut best = Best::<S, N> { values: here, sources: [simd.splat_f32s(y as f32); N], signs: here };
-        for k in 0..N {
-            best.values[k] = simd.abs_f32s(here[k]);
-            best.signs[k] = simd.and_f32s(here[k], simd.splat_f32s(-0.0));
+        for (k, own) in here.iter().enumerate() {
+            best.values[k] = simd.abs_f32s(*own);
+            best.signs[k] = simd.and_f32s(*own, simd.splat_f32s(-0.0));
         }
         if best.may_gain(simd, self.terms[1]) {
             let length = self.columns.len();
@@ -265,8 +265,8 @@ impl<S: Simd, const N: usize> Search<'_, S, N> {
         let simd = self.simd;
         let (zero, own) = (simd.splat_f32s(0.0), simd.splat_f32s(y as f32));
         let mut bound = own;
-        for k in 0..N {
-            let inside = simd.less_than_f32s(here[k], zero);
+        for (k, here) in here.iter().enumerate() {
+            let inside = simd.less_than_f32s(*here, zero);
             let there = simd.less_than_f32s(self.columns[y][k], zero);
             let differ = simd.xor_m32s(inside, there);
             let source = simd.select_f32s(differ, own, self.sources[y][k]);
