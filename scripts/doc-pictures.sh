@@ -10,6 +10,7 @@ trap 'rm -f "$program"' EXIT
 cc -std=c11 -O1 examples/edge_strength.c -Iinclude -L"$native" -lisoline "-Wl,-rpath,$native" -o "$program"
 .tools/venv/bin/python scripts/make_doc_images.py "$program" docs/images
 .tools/venv/bin/python scripts/make_edge_drawing_images.py "$native" docs/images
+.tools/venv/bin/python scripts/make_distance_images.py "$native" docs/images
 # 256 colours are enough for these, and a third of the bytes.
 .tools/venv/bin/python - << 'PYTHON'
 from PIL import Image
