@@ -247,32 +247,36 @@ struct Octet {
         if (mixed || !same) first = first > 0 ? first - 1 : 0, last = min(last + 1, 2 * octets - 1);
     }
 
-    __device__ __forceinline__ void store_pixel(u32 j, float *&target, u64 stride, u32 is_last, float outside, float inside) const
+    // Writes what `value(j, is_inside)` gives of each pixel.
+    template <typename VALUE>
+    __device__ __forceinline__ void write(float *target, u64 stride, u32 count, VALUE &&value) const
     {
-        const bool is_inside = signs >> j & 1;
-        float value = is_inside ? -best[j] : best[j];
-        if (is_last) {
-            const float factor = is_inside ? inside : outside;
-            value = factor == 0 ? 0.0f : __fmul_rn(dt_root(best[j]), factor);
+#pragma unroll
+        for (u32 j = 0; j < DT_OCTET; ++j) {
+            if (j < count) *target = value(j, signs >> j & 1);
+            target += stride;
         }
-        *target = value;
-        target += stride;
     }
 
     __device__ __forceinline__ void store(float *to, const isoline_dt_columns &job) const
     {
-        const u32 p = home * DT_OCTET;
+        const u32 p = home * DT_OCTET, count = min(job.length - p, DT_OCTET);
         const u64 stride = job.to_stride;
-        const u32 is_last = job.last;
         const float outside = job.outside, inside = job.inside;
         float *target = to + p * stride;
-        if (p + DT_OCTET <= job.length) {
-#pragma unroll
-            for (u32 j = 0; j < DT_OCTET; ++j) store_pixel(j, target, stride, is_last, outside, inside);
+        if (!job.last) {
+            write(target, stride, count, [&](u32 j, u32 is_inside) {
+                return __uint_as_float(__float_as_uint(best[j]) | is_inside << 31);
+            });
+        } else if (outside == -inside) {
+            write(target, stride, count, [&](u32 j, u32 is_inside) {
+                return __uint_as_float(__float_as_uint(__fmul_rn(dt_root(best[j]), outside)) | is_inside << 31);
+            });
         } else {
-#pragma unroll
-            for (u32 j = 0; j < DT_OCTET; ++j)
-                if (p + j < job.length) store_pixel(j, target, stride, is_last, outside, inside);
+            write(target, stride, count, [&](u32 j, u32 is_inside) {
+                const float factor = is_inside ? inside : outside;
+                return factor == 0 ? 0.0f : __fmul_rn(dt_root(best[j]), factor);
+            });
         }
     }
 };

@@ -26,9 +26,10 @@ const OCTET: usize = 8;
 const BLOCK_COLUMNS: [usize; 6] = [32, 16, 8, 4, 2, 1];
 const TABLE_COLUMNS: usize = 8;
 
-/// More than so many columns of at most so many pixels do not make a block faster.
-const WIDE_BLOCK: (usize, usize) = (16, 1024);
-const NARROW_BLOCK: usize = 8;
+/// The most columns of a block: (pixels of a column, columns), else the last. Fewer columns that are longer leave room for
+/// other blocks.
+const MOST_COLUMNS: [(usize, usize); 2] = [(512, 32), (1024, 16)];
+const FEW_COLUMNS: usize = 8;
 
 /// Of columns in global memory.
 const FAR_COLUMNS: usize = 8;
@@ -164,7 +165,7 @@ impl Geometry {
     fn new(length: usize, shared: usize) -> Self {
         let octets = length.div_ceil(OCTET);
         let rows = octets.div_ceil(OCTETS_A_THREAD).next_power_of_two();
-        let most = if length <= WIDE_BLOCK.1 { WIDE_BLOCK.0 } else { NARROW_BLOCK };
+        let most = MOST_COLUMNS.into_iter().find(|(pixels, _)| length <= *pixels).map_or(FEW_COLUMNS, |(_, most)| most);
         let with = |columns: usize| {
             let threads = (columns * rows).clamp(MIN_THREADS, MAX_THREADS);
             Self { columns, threads, step: 1, far: false }
@@ -433,7 +434,8 @@ mod tests {
                 assert!(threads % columns == 0 && (MIN_THREADS..=MAX_THREADS).contains(&threads), "{geometry:?}");
             }
         }
-        assert_eq!(Geometry::new(512, LARGE).columns, 16);
+        assert_eq!(Geometry::new(512, LARGE).columns, 32);
+        assert_eq!(Geometry::new(1024, LARGE).columns, 16);
         assert_eq!(Geometry::new(4096, LARGE).columns, 8);
         assert_eq!(Geometry::new(40_000, LARGE).columns, 1);
         assert!(Geometry::new(60_000, LARGE).far);
