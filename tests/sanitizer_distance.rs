@@ -1,0 +1,153 @@
+//! Every CUDA kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see
+//! `scripts/gpu-run.sh`). Results are compared with the CPU's: to the last bit where all spacings are equal, so that they
+//! are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA device.
+
+mod common;
+
+use common::few_sizes;
+use isoline::distance::{self, Params, Region};
+use isoline::{Context, Dimensions, Foreground, Image, PixelType};
+use ndarray::Array3;
+
+/// CUDA and CPU contexts, or `None` after saying why there is none.
+fn contexts() -> Option<(Context, Context)> {
+    match Context::new("cuda") {
+        Ok(cuda) => Some((cuda, Context::new("cpu").expect("the CPU is always there"))),
+        Err(error) => {
+            eprintln!("skipped, needs CUDA: {error}");
+            None
+        }
+    }
+}
+
+/// Depth, height, width.
+type Shape = (usize, usize, usize);
+
+/// One pixel, lines along each axis, less and more than an octet and a block of columns, several of either.
+const SHAPES: [Shape; 10] = [
+    (1, 1, 1),
+    (1, 1, 1100),
+    (1, 45, 1),
+    (33, 1, 1),
+    (1, 8, 17),
+    (7, 1, 40),
+    (2, 9, 33),
+    (9, 70, 31),
+    (17, 16, 45),
+    (66, 5, 6),
+];
+const FEW_SHAPES: [Shape; 2] = [(1, 40, 70), (9, 17, 21)];
+
+/// Columns that take 16, 8, 4, 2 and 1 a block on a card with much shared memory, and ones that are too long for it.
+const COLUMNS: [usize; 6] = [1024, 1025, 7000, 14_000, 30_000, 70_000];
+const FEW_COLUMNS: [usize; 6] = [520, 1025, 6500, 12_500, 25_000, 52_000];
+
+/// Salt on nothing, noise, pepper on everything, a ball whose middle sees its whole border at one distance, and nothing.
+fn mask(shape: Shape, kind: usize) -> Array3<u8> {
+    let mut state = 11u32;
+    Array3::from_shape_fn(shape, |(z, y, x)| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let of = |p: usize, n: usize| ((p as f64 + 0.5) / n as f64 - 0.5).powi(2);
+        let inside = match kind {
+            0 => state >> 16 < 300,
+            1 => state >> 31 == 0,
+            2 => state >> 16 > 300,
+            3 => of(x, shape.2) + of(y, shape.1) + of(z, shape.0) < 0.15,
+            _ => false,
+        };
+        u8::from(inside) * 9
+    })
+}
+const KINDS: usize = 5;
+
+fn measure(context: &Context, input: Image<'_>, params: &Params) -> Array3<f32> {
+    let [width, height, depth] = input.shape();
+    let mut output = Array3::from_elem((depth, height, width), f32::NAN);
+    let report = distance::run(context, input, params, None, output.view_mut().into()).unwrap();
+    assert_eq!(report.device.kind, context.device().kind);
+    output
+}
+
+/// Runs on both devices; the results must be the same: all bits of them for equal spacings.
+fn compare((cuda, cpu): &(Context, Context), input: Image<'_>, params: &Params) {
+    let expected = measure(cpu, input, params);
+    let got = measure(cuda, input, params);
+    let exact = params.spacing == [1.0; 3];
+    for ((place, got), expected) in got.indexed_iter().zip(&expected) {
+        let same = got.to_bits() == expected.to_bits() || (*got == 0.0 && *expected == 0.0);
+        let near = !exact && (got - expected).abs() <= 1e-6 * expected.abs();
+        assert!(same || near, "{place:?} of {:?}: {got}, not {expected}, {params:?}", input.shape());
+    }
+}
+
+#[test]
+fn sanitizer_distance() {
+    let Some(contexts) = contexts() else { return };
+    let shapes: &[Shape] = if few_sizes() { &FEW_SHAPES } else { &SHAPES };
+    for &shape in shapes {
+        for kind in 0..KINDS {
+            let mask = mask(shape, kind);
+            for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                for spacing in [[1.0; 3], [0.3, 0.7, 2.1]] {
+                    let params = Params { dimensions, spacing, ..Params::default() };
+                    compare(&contexts, mask.view().into(), &params);
+                }
+            }
+        }
+    }
+}
+
+/// All pixel types, either side of a threshold, all regions.
+#[test]
+fn sanitizer_distance_masks() {
+    let Some(contexts) = contexts() else { return };
+    let u8s = mask((3, 20, 35), 1);
+    let u16s = u8s.mapv(|v| u16::from(v) * 5000);
+    let mut f32s = u8s.mapv(|v| f32::from(v) - 4.0);
+    f32s[[0, 3, 4]] = f32::NAN;
+    let images: [(Image<'_>, f64); 3] =
+        [(u8s.view().into(), 3.5), (u16s.view().into(), 40_000.0), (f32s.view().into(), -1e-3)];
+    for (input, threshold) in images {
+        for foreground in [Foreground::Above, Foreground::Below] {
+            for region in [Region::Signed, Region::Outside, Region::Inside] {
+                for threshold in [threshold, 1e300, -1e300] {
+                    compare(&contexts, input, &Params { foreground, threshold, region, ..Params::default() });
+                }
+            }
+        }
+    }
+}
+
+/// Every number of columns a block, along y and along z.
+#[test]
+fn sanitizer_distance_long_columns() {
+    let Some(contexts) = contexts() else { return };
+    for length in if few_sizes() { FEW_COLUMNS } else { COLUMNS } {
+        for kind in [0, 3] {
+            for shape in [(1, length, 5), (length, 2, 3)] {
+                for spacing in [[1.0; 3], [0.3, 0.7, 2.1]] {
+                    compare(&contexts, mask(shape, kind).view().into(), &Params { spacing, ..Params::default() });
+                }
+            }
+        }
+    }
+}
+
+/// The kernels write to the caller's memory, which they use on the way.
+#[test]
+fn sanitizer_distance_in_device_memory() {
+    let Some(contexts) = contexts() else { return };
+    let (cuda, cpu) = &contexts;
+    let mask = mask((9, 21, 37), 1);
+    for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+        let params = Params { dimensions, ..Params::default() };
+        let expected = measure(cpu, mask.view().into(), &params);
+        let mut source = cuda.device_image(PixelType::U8, [37, 21, 9]).unwrap();
+        source.upload(mask.view().into()).unwrap();
+        let mut target = cuda.device_image(PixelType::F32, [37, 21, 9]).unwrap();
+        let report = distance::run(cuda, source.view(), &params, None, target.view_mut()).unwrap();
+        let callers = 2 * (1 << 16);
+        assert!(report.peak_device_bytes <= callers, "{} bytes beside the images'", report.peak_device_bytes);
+        assert_eq!(target.download::<f32>().unwrap(), expected.as_slice().unwrap());
+    }
+}
