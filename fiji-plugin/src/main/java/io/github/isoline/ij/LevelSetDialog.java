@@ -22,6 +22,9 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
     private static final String PREVIEW_PREFS = "isoline.level_set.preview";
     private static final int COLUMNS = 8;
 
+    /** In pixels. */
+    private static final int FIRST_RADIUS = 10;
+
     /** Stands in the list of masks where no open image fits. */
     private static final String NO_MASK = "none";
 
@@ -61,6 +64,11 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         LevelSetSettings first = LevelSetSettings.fromPrefs();
         if (image.getNSlices() == 1 && first.isVolume()) {
             first.stack = LevelSetSettings.SLICES;
+        }
+        if (first.radius == 0) {
+            // Nobody has chosen one yet: something that can be seen.
+            first.radius =
+                    Double.parseDouble(number(FIRST_RADIUS * image.getCalibration().pixelWidth));
         }
         LevelSetDialog asker = new LevelSetDialog(image, first);
         asker.build();
