@@ -1,5 +1,5 @@
 //! Every CUDA kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see
-//! `scripts/gpu-run.sh`). Results are compared with the CPU's: to the last bit where all spacings are equal, so that they
+//! `scripts/gpu-run.sh`). Results are compared with the CPU's: to the last bit where all spacings are equal and distances below 2048, so that they
 //! are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA device.
 
 mod common;
@@ -68,12 +68,13 @@ fn measure(context: &Context, input: Image<'_>, params: &Params) -> Array3<f32> 
     output
 }
 
-/// Runs on both devices; the results must be the same: all bits of them for equal spacings.
+/// Runs on both devices; the results must be the same: all bits of them for equal spacings, while a float holds the
+/// whole number that is four times the square.
 fn compare((cuda, cpu): &(Context, Context), input: Image<'_>, params: &Params) {
     let expected = measure(cpu, input, params);
     let got = measure(cuda, input, params);
-    let exact = params.spacing == [1.0; 3];
     for ((place, got), expected) in got.indexed_iter().zip(&expected) {
+        let exact = params.spacing == [1.0; 3] && (expected.abs() < 2048.0 || expected.is_infinite());
         let same = got.to_bits() == expected.to_bits() || (*got == 0.0 && *expected == 0.0);
         let near = !exact && (got - expected).abs() <= 1e-6 * expected.abs();
         assert!(same || near, "{place:?} of {:?}: {got}, not {expected}, {params:?}", input.shape());

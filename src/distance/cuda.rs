@@ -3,7 +3,7 @@
 //!
 //! Distances are computed in place: the pixels' squared distances within their rows are written to the output's memory,
 //! and the passes along y and z overwrite them. So beside the mask a pixel takes four bytes, and none where the output is
-//! in device memory and nothing can be cancelled. Columns longer than shared memory (45,000 pixels on an H100) take four
+//! in device memory and nothing can be cancelled. Columns longer than shared memory (44,000 pixels on an H100) take four
 //! more.
 
 mod launch;
