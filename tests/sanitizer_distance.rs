@@ -1,6 +1,7 @@
 //! Every CUDA kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see
-//! `scripts/gpu-run.sh`). Results are compared with the CPU's: to the last bit where all spacings are equal and distances below 2048, so that they
-//! are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA device.
+//! `scripts/gpu-run.sh`). Results are compared with the CPU's, to the last bit where all spacings are equal and distances
+//! below 2048, so that they are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA
+//! device.
 
 mod common;
 
