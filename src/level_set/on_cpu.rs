@@ -8,6 +8,7 @@
 mod kernel;
 mod plain;
 mod tiles;
+mod vector;
 
 use super::course::{Counts, Course};
 use super::plan::{Constants, Plan, REINITIALISING_STEPS};

@@ -1,11 +1,12 @@
 //! One tile: an iteration, or a step of a reinitialisation, eight or sixteen voxels at a time.
 //!
-//! The loops along x have a fixed length and no branches, so the compiler makes vector instructions of them. Every voxel
-//! gets the operations of `scalar.rs` in their order; of the normals, those towards −x, −y and −z are the neighbours'.
+//! Every voxel gets the operations of `scalar.rs` in their order; of the normals, those towards −x, −y and −z are the
+//! neighbours'.
 
 use super::tiles::{Layout, Row};
+use super::vector::Floats;
 use crate::level_set::plan::Constants;
-use crate::level_set::scalar::{FLATNESS, TINY, clamp, minmod, normal, outwards, rsqrt, upwind};
+use crate::level_set::scalar::{self, FLATNESS, TINY};
 use pulp::{Arch, Simd, WithSimd};
 
 /// The image's part of the speed, Δt included, of one row.
@@ -46,56 +47,75 @@ pub(super) struct Tally {
     pub in_band: bool,
 }
 
-/// Per column: counts of up to 255 rows in the four bytes of a word, and so on.
-struct Columns<const N: usize> {
-    counts: [u32; N],
-    low: [u32; N],
-    high: [u32; N],
-    change: [f32; N],
-    closest: [f32; N],
+/// What is being counted in a tile.
+struct Counter<'a, S: Simd> {
+    simd: S,
+    constants: &'a Constants,
+    /// Of the tile's columns, those in the image.
+    columns: usize,
+    tally: Tally,
+    change: f32,
+    closest: f32,
 }
 
-impl<const N: usize> Columns<N> {
-    const fn new() -> Self {
-        Self { counts: [0; N], low: [0; N], high: [0; N], change: [0.0; N], closest: [f32::INFINITY; N] }
+impl<'a, S: Simd> Counter<'a, S> {
+    #[inline(always)]
+    fn new(simd: S, constants: &'a Constants, columns: usize) -> Self {
+        Self { simd, constants, columns, tally: Tally::default(), change: 0.0, closest: f32::INFINITY }
+    }
+
+    /// A row, before and after.
+    #[inline(always)]
+    fn row<const N: usize>(&mut self, old: &[f32], new: &[f32; N]) {
+        let simd = self.simd;
+        if self.columns < N {
+            return self.lanes(&old[..self.columns], &new[..self.columns]);
+        }
+        let zero = Floats::splat(simd, 0.0);
+        let (near, band) = (Floats::splat(simd, self.constants.near), Floats::splat(simd, self.constants.band));
+        for i in (0..N).step_by(S::F32_LANES) {
+            let (before, after) = (Floats::load(simd, old, i), Floats::load(simd, new, i));
+            let moved = before.less_than(zero).differs(after.less_than(zero));
+            if before.abs().min(after.abs()).at_most(band).or(moved).any() {
+                let change = before.abs().at_most(band).select((after - before).abs(), zero);
+                self.change = self.change.max(change.largest());
+                self.closest = self.closest.min(after.abs().smallest());
+                if before.abs().min(after.abs()).at_most(near).or(moved).any() {
+                    self.count(&old[i..i + S::F32_LANES], &new[i..i + S::F32_LANES]);
+                }
+            }
+        }
+    }
+
+    /// As [`row`](Self::row), voxel by voxel.
+    fn lanes(&mut self, old: &[f32], new: &[f32]) {
+        for (old, new) in old.iter().zip(new) {
+            if old.abs() <= self.constants.band {
+                self.change = self.change.max((new - old).abs());
+            }
+            self.closest = self.closest.min(new.abs());
+        }
+        self.count(old, new);
     }
 
     #[inline(always)]
-    fn add(&mut self, i: usize, constants: &Constants, old: f32, new: f32) {
-        let (before, after) = (old.abs(), new.abs());
-        let near = before <= constants.near;
-        let mut word = u32::from(near);
-        word |= u32::from(after <= constants.near) << 8;
-        word |= u32::from((new < 0.0) & !(old < 0.0)) << 16;
-        word |= u32::from((old < 0.0) & !(new < 0.0)) << 24;
-        self.counts[i] += word;
-        let change = new - old;
-        let scaled = change * constants.rms_scale;
-        let square = scaled * scaled;
-        let square = if square < 64.0 { square } else { 64.0 };
-        // As scalar::square; a cast to a signed number is what vector units have.
-        let square = (if near { square * 16_777_216.0 } else { 0.0 }) as i32 as u32;
-        self.low[i] += square & 0xFFFF;
-        self.high[i] += square >> 16;
-        let change = if before <= constants.band { change.abs() } else { 0.0 };
-        self.change[i] = if change > self.change[i] { change } else { self.change[i] };
-        self.closest[i] = if after < self.closest[i] { after } else { self.closest[i] };
+    fn count(&mut self, old: &[f32], new: &[f32]) {
+        let Self { constants, tally, .. } = self;
+        for (old, new) in old.iter().zip(new) {
+            let near = old.abs() <= constants.near;
+            tally.near_before += u32::from(near);
+            tally.near_after += u32::from(new.abs() <= constants.near);
+            tally.born += u32::from((*new < 0.0) & !(*old < 0.0));
+            tally.died += u32::from((*old < 0.0) & !(*new < 0.0));
+            let square = scalar::square(constants, new - old);
+            tally.squares += u64::from(if near { square } else { 0 });
+        }
     }
 
-    /// Of the first `columns`.
-    fn tally(&self, constants: &Constants, columns: usize) -> Tally {
-        let mut tally = Tally::default();
-        for i in 0..columns {
-            let byte = |n: u32| self.counts[i] >> (8 * n) & 0xFF;
-            tally.near_before += byte(0);
-            tally.near_after += byte(1);
-            tally.born += byte(2);
-            tally.died += byte(3);
-            tally.squares += u64::from(self.low[i]) + (u64::from(self.high[i]) << 16);
-            tally.awake |= self.change[i] > constants.waking;
-            tally.in_band |= self.closest[i] <= constants.band;
-        }
-        tally
+    #[inline(always)]
+    fn tally(self) -> Tally {
+        let awake = self.change > self.constants.waking;
+        Tally { awake, in_band: self.closest <= self.constants.band, ..self.tally }
     }
 }
 
@@ -128,13 +148,13 @@ impl<T: Term + ?Sized> WithSimd for Task<'_, T> {
     type Output = Tally;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Tally {
+    fn with_simd<S: Simd>(self, simd: S) -> Tally {
         let unit = self.constants.step == [1.0; 3];
         match (self.constants.volume, unit) {
-            (true, true) => self.tile::<true, true, 8, 16, 8, 8, 100, 144>(),
-            (true, false) => self.tile::<true, false, 8, 16, 8, 8, 100, 144>(),
-            (false, true) => self.tile::<false, true, 16, 32, 16, 1, 18, 20>(),
-            (false, false) => self.tile::<false, false, 16, 32, 16, 1, 18, 20>(),
+            (true, true) => self.tile::<S, true, true, 8, 16, 8, 8, 100, 144>(simd),
+            (true, false) => self.tile::<S, true, false, 8, 16, 8, 8, 100, 144>(simd),
+            (false, true) => self.tile::<S, false, true, 16, 32, 16, 1, 18, 20>(simd),
+            (false, false) => self.tile::<S, false, false, 16, 32, 16, 1, 18, 20>(simd),
         }
     }
 }
@@ -144,6 +164,7 @@ impl<T: Term + ?Sized> Task<'_, T> {
     /// `R2` rows of `W` with one and with two more on every side.
     #[inline(always)]
     fn tile<
+        S: Simd,
         const V: bool,
         const UNIT: bool,
         const N: usize,
@@ -154,6 +175,7 @@ impl<T: Term + ?Sized> Task<'_, T> {
         const R2: usize,
     >(
         self,
+        simd: S,
     ) -> Tally {
         let Self { constants, layout, work, field, index, out } = self;
         let position = layout.position(index);
@@ -165,40 +187,45 @@ impl<T: Term + ?Sized> Task<'_, T> {
                 let mut terms = [[0.0; N]; 64];
                 let terms = &mut terms[..J * K];
                 pixels.fill(constants, index * J * K * N, terms.as_flattened_mut());
-                step::<V, UNIT, N, W, J>(constants, &rows, terms, out, valid)
+                step::<S, V, UNIT, N, W, J>(simd, constants, &rows, terms, out, valid)
             }
             Work::Restep(first) => {
                 let mut rows = [Row::<W>::ZERO; R2];
                 layout.gather::<2, N, W>(field, position, V, &mut rows);
                 if first {
-                    restep::<V, UNIT, true, N, W, J>(constants, &rows, out, valid)
+                    restep::<S, V, UNIT, true, N, W, J>(simd, constants, &rows, out, valid)
                 } else {
-                    restep::<V, UNIT, false, N, W, J>(constants, &rows, out, valid)
+                    restep::<S, V, UNIT, false, N, W, J>(simd, constants, &rows, out, valid)
                 }
             }
         }
     }
 }
 
-/// Over the spacing.
-#[inline(always)]
-fn per<const UNIT: bool>(difference: f32, step: f32) -> f32 {
-    if UNIT { difference } else { difference * step }
-}
+/// What is between two voxels, over the spacing.
+#[derive(Clone, Copy)]
+struct Scale<S: Simd, const UNIT: bool>(Floats<S>);
 
-/// As [`normal`], without the second difference of slices.
-#[inline(always)]
-fn across<const V: bool>(d: f32, a: f32, b: f32) -> f32 {
-    if V {
-        normal(d, a, b)
-    } else {
-        let d = 4.0 * d;
-        d * rsqrt(d.mul_add(d, a.mul_add(a, TINY)))
+impl<S: Simd, const UNIT: bool> Scale<S, UNIT> {
+    #[inline(always)]
+    fn of(self, difference: Floats<S>) -> Floats<S> {
+        if UNIT { difference } else { difference * self.0 }
     }
 }
 
+/// Both along one axis, twice: the sum of the wide differences on two sides of a face.
 #[inline(always)]
-fn step<const V: bool, const UNIT: bool, const N: usize, const W: usize, const J: usize>(
+fn pair<S: Simd, const UNIT: bool>(
+    scale: Scale<S, UNIT>,
+    [high, low]: [Floats<S>; 2],
+    [other_high, other_low]: [Floats<S>; 2],
+) -> Floats<S> {
+    scale.of(high - low) + scale.of(other_high - other_low)
+}
+
+#[inline(always)]
+fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize, const J: usize>(
+    simd: S,
     constants: &Constants,
     rows: &[Row<W>],
     terms: &[[f32; N]],
@@ -206,10 +233,11 @@ fn step<const V: bool, const UNIT: bool, const N: usize, const W: usize, const J
     [columns, own_rows, planes]: [usize; 3],
 ) -> Tally {
     let o = const { (W - N) / 2 };
-    let [ix, iy, iz] = constants.step;
-    let [bend, sharpest] = [constants.bend, constants.sharpest];
+    let [x, y, z] = constants.step.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
+    let [zero, tiny, bend] = [0.0, TINY, constants.bend].map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 2) + j } else { j }].0;
-    let mut tally = Columns::<N>::new();
+    let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
+    let mut counter = Counter::new(simd, constants, columns);
     // The normals of the faces below, of a plane.
     let mut low_z = [[0.0f32; N]; J];
     if V {
@@ -217,13 +245,13 @@ fn step<const V: bool, const UNIT: bool, const N: usize, const W: usize, const J
             let [lower, upper] = [row(0, j + 1), row(1, j + 1)];
             let [lower_south, lower_north] = [row(0, j), row(0, j + 2)];
             let [upper_south, upper_north] = [row(1, j), row(1, j + 2)];
-            for i in 0..N {
-                let i1 = o + i;
-                let d = per::<UNIT>(upper[i1] - lower[i1], iz);
-                let a = per::<UNIT>(lower[i1 + 1] - lower[i1 - 1], ix) + per::<UNIT>(upper[i1 + 1] - upper[i1 - 1], ix);
-                let b = per::<UNIT>(lower_north[i1] - lower_south[i1], iy)
-                    + per::<UNIT>(upper_north[i1] - upper_south[i1], iy);
-                low_z[i] = across::<V>(d, a, b);
+            for i in (0..N).step_by(S::F32_LANES) {
+                let c = o + i;
+                let d = z.of(load(upper, c) - load(lower, c));
+                let a = pair(x, [load(lower, c + 1), load(lower, c - 1)], [load(upper, c + 1), load(upper, c - 1)]);
+                let b =
+                    pair(y, [load(lower_north, c), load(lower_south, c)], [load(upper_north, c), load(upper_south, c)]);
+                d.normal::<V>(a, b).store(low_z, i);
             }
         }
     }
@@ -233,20 +261,23 @@ fn step<const V: bool, const UNIT: bool, const N: usize, const W: usize, const J
         for (j, right_x) in right_x.iter_mut().enumerate().take(own_rows) {
             let [here, south, north] = [row(k, j + 1), row(k, j), row(k, j + 2)];
             let [below, above] = if V { [row(k - 1, j + 1), row(k + 1, j + 1)] } else { [here, here] };
-            let face = |i: usize| {
-                let d = per::<UNIT>(here[i + 1] - here[i], ix);
-                let a = per::<UNIT>(north[i] - south[i], iy) + per::<UNIT>(north[i + 1] - south[i + 1], iy);
+            for i in (0..N).step_by(S::F32_LANES) {
+                let c = o + i;
+                let d = x.of(load(here, c + 1) - load(here, c));
+                let a = pair(y, [load(north, c), load(south, c)], [load(north, c + 1), load(south, c + 1)]);
                 let b = if V {
-                    per::<UNIT>(above[i] - below[i], iz) + per::<UNIT>(above[i + 1] - below[i + 1], iz)
+                    pair(z, [load(above, c), load(below, c)], [load(above, c + 1), load(below, c + 1)])
                 } else {
-                    0.0
+                    zero
                 };
-                across::<V>(d, a, b)
-            };
-            for i in 0..N {
-                right_x.0[o + i] = face(o + i);
+                d.normal::<V>(a, b).store(&mut right_x.0, c);
             }
-            right_x.0[o - 1] = face(o - 1);
+            let [ix, iy, iz] = constants.step;
+            let c = o - 1;
+            let d = (here[o] - here[c]) * ix;
+            let a = (north[c] - south[c]) * iy + (north[o] - south[o]) * iy;
+            let b = if V { (above[c] - below[c]) * iz + (above[o] - below[o]) * iz } else { 0.0 };
+            right_x.0[c] = scalar::normal(d, a, b);
         }
         // Those towards −y, of the first row.
         let mut low_y = [0.0f32; N];
@@ -254,17 +285,16 @@ fn step<const V: bool, const UNIT: bool, const N: usize, const W: usize, const J
             let [lower, upper] = [row(k, 0), row(k, 1)];
             let [lower_below, lower_above] = if V { [row(k - 1, 0), row(k + 1, 0)] } else { [lower, lower] };
             let [upper_below, upper_above] = if V { [row(k - 1, 1), row(k + 1, 1)] } else { [upper, upper] };
-            for i in 0..N {
-                let i1 = o + i;
-                let d = per::<UNIT>(upper[i1] - lower[i1], iy);
-                let a = per::<UNIT>(lower[i1 + 1] - lower[i1 - 1], ix) + per::<UNIT>(upper[i1 + 1] - upper[i1 - 1], ix);
+            for i in (0..N).step_by(S::F32_LANES) {
+                let c = o + i;
+                let d = y.of(load(upper, c) - load(lower, c));
+                let a = pair(x, [load(lower, c + 1), load(lower, c - 1)], [load(upper, c + 1), load(upper, c - 1)]);
                 let b = if V {
-                    per::<UNIT>(lower_above[i1] - lower_below[i1], iz)
-                        + per::<UNIT>(upper_above[i1] - upper_below[i1], iz)
+                    pair(z, [load(lower_above, c), load(lower_below, c)], [load(upper_above, c), load(upper_below, c)])
                 } else {
-                    0.0
+                    zero
                 };
-                low_y[i] = across::<V>(d, a, b);
+                d.normal::<V>(a, b).store(&mut low_y, i);
             }
         }
         for j in 1..=own_rows {
@@ -277,62 +307,87 @@ fn step<const V: bool, const UNIT: bool, const N: usize, const W: usize, const J
             let normals = &right_x[j - 1].0;
             let low_z = &mut low_z[j - 1];
             let at = (k - 1) * J + j - 1;
-            let terms = &terms[at];
-            let Some(out) = out.get_mut(at * N..(at + 1) * N) else { return Tally::default() };
             let mut new_values = [0.0f32; N];
-            for i in 0..N {
-                let i1 = o + i;
-                let old = here[i1];
-                let (forward_x, backward_x) = (per::<UNIT>(here[i1 + 1] - old, ix), per::<UNIT>(old - here[i1 - 1], ix));
-                let (forward_y, backward_y) = (per::<UNIT>(north[i1] - old, iy), per::<UNIT>(old - south[i1], iy));
-                let wide_x = per::<UNIT>(here[i1 + 1] - here[i1 - 1], ix);
-                let wide_x_north = per::<UNIT>(north[i1 + 1] - north[i1 - 1], ix);
-                let (mut wide_z, mut wide_z_north) = (0.0, 0.0);
+            for i in (0..N).step_by(S::F32_LANES) {
+                let c = o + i;
+                let old = load(here, c);
+                let [left, right] = [load(here, c - 1), load(here, c + 1)];
+                let [toward_south, toward_north] = [load(south, c), load(north, c)];
+                let mut forward = [x.of(right - old), y.of(toward_north - old), zero];
+                let mut backward = [x.of(old - left), y.of(old - toward_south), zero];
+                let wide_x = x.of(right - left);
+                let wide_x_north = x.of(load(north, c + 1) - load(north, c - 1));
+                let [mut wide_z, mut wide_z_north] = [zero; 2];
+                let [mut down, mut up, mut up_north] = [zero; 3];
                 if V {
-                    wide_z = per::<UNIT>(above[i1] - below[i1], iz);
-                    wide_z_north = per::<UNIT>(above_north[i1] - below_north[i1], iz);
+                    [down, up, up_north] = [load(below, c), load(above, c), load(above_north, c)];
+                    wide_z = z.of(up - down);
+                    wide_z_north = z.of(up_north - load(below_north, c));
                 }
-                let normal_y = across::<V>(forward_y, wide_x + wide_x_north, wide_z + wide_z_north);
+                let normal_y = forward[1].normal::<V>(wide_x + wide_x_north, wide_z + wide_z_north);
                 let mut divergence =
-                    per::<UNIT>(normals[i1] - normals[i1 - 1], ix) + per::<UNIT>(normal_y - low_y[i], iy);
-                low_y[i] = normal_y;
-                let (mut forward_z, mut backward_z) = (0.0, 0.0);
+                    x.of(load(normals, c) - load(normals, c - 1)) + y.of(normal_y - Floats::load(simd, &low_y, i));
+                normal_y.store(&mut low_y, i);
                 if V {
-                    (forward_z, backward_z) = (per::<UNIT>(above[i1] - old, iz), per::<UNIT>(old - below[i1], iz));
-                    let wide_x_above = per::<UNIT>(above[i1 + 1] - above[i1 - 1], ix);
-                    let wide_y = per::<UNIT>(north[i1] - south[i1], iy);
-                    let wide_y_above = per::<UNIT>(above_north[i1] - above_south[i1], iy);
-                    let normal_z = across::<V>(forward_z, wide_x + wide_x_above, wide_y + wide_y_above);
-                    divergence += per::<UNIT>(normal_z - low_z[i], iz);
-                    low_z[i] = normal_z;
+                    (forward[2], backward[2]) = (z.of(up - old), z.of(old - down));
+                    let wide_x_above = x.of(load(above, c + 1) - load(above, c - 1));
+                    let wide_y = y.of(toward_north - toward_south);
+                    let wide_y_above = y.of(up_north - load(above_south, c));
+                    let normal_z = forward[2].normal::<V>(wide_x + wide_x_above, wide_y + wide_y_above);
+                    divergence = divergence + z.of(normal_z - Floats::load(simd, low_z, i));
+                    normal_z.store(low_z, i);
                 }
-                let speed = clamp(divergence, sharpest).mul_add(bend, terms[i]);
-                let mut gradient = upwind(speed, forward_x, backward_x, TINY);
-                gradient = upwind(speed, forward_y, backward_y, gradient);
-                if V {
-                    gradient = upwind(speed, forward_z, backward_z, gradient);
+                let speed = divergence.clamp(constants.sharpest).mul_add(bend, Floats::load(simd, &terms[at], i));
+                let grows = zero.less_than(speed);
+                let mut gradient = tiny;
+                for axis in 0..if V { 3 } else { 2 } {
+                    // Where the speed is negative, the two change parts: max(a, 0) and min(b, 0) of the negatives.
+                    let a = grows.select(forward[axis], zero - forward[axis]).max(zero);
+                    let b = grows.select(backward[axis], zero - backward[axis]).min(zero);
+                    gradient = b.mul_add(b, a.mul_add(a, gradient));
                 }
-                new_values[i] = speed.mul_add(gradient * rsqrt(gradient), old);
+                speed.mul_add(gradient * gradient.rsqrt(), old).store(&mut new_values, i);
             }
-            for i in 0..N {
-                tally.add(i, constants, here[o + i], new_values[i]);
+            counter.row(&here[o..o + N], &new_values);
+            if let Some(out) = out.get_mut(at * N..(at + 1) * N) {
+                out.copy_from_slice(&new_values);
             }
-            out.copy_from_slice(&new_values);
         }
     }
-    tally.tally(constants, columns)
+    counter.tally()
+}
+
+/// As [`scalar::minmod`].
+#[inline(always)]
+fn minmod<S: Simd>(zero: Floats<S>, a: Floats<S>, b: Floats<S>) -> Floats<S> {
+    let nearer = a.abs().less_than(b.abs()).select(a, b);
+    zero.less_than(a * b).select(nearer, zero)
 }
 
 #[inline(always)]
-fn restep<const V: bool, const UNIT: bool, const FIRST: bool, const N: usize, const W: usize, const J: usize>(
+fn restep<
+    S: Simd,
+    const V: bool,
+    const UNIT: bool,
+    const FIRST: bool,
+    const N: usize,
+    const W: usize,
+    const J: usize,
+>(
+    simd: S,
     constants: &Constants,
     rows: &[Row<W>],
     out: &mut [f32],
     [columns, own_rows, planes]: [usize; 3],
 ) -> Tally {
     let o = const { (W - N) / 2 };
+    let scales = constants.step.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
+    let [zero, tiny, one, half, restep] =
+        [0.0, TINY, 1.0, 0.5, constants.restep].map(|value| Floats::splat(simd, value));
+    let [steep, flat] = FLATNESS.map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 4) + j } else { j }].0;
-    let mut tally = Columns::<N>::new();
+    let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
+    let mut counter = Counter::new(simd, constants, columns);
     for k in 0..planes {
         for j in 0..own_rows {
             let here = row(k + 2, j + 2);
@@ -340,57 +395,57 @@ fn restep<const V: bool, const UNIT: bool, const FIRST: bool, const N: usize, co
             let z: [&[f32; W]; 4] =
                 if V { std::array::from_fn(|n| row(k + [0, 1, 3, 4][n], j + 2)) } else { [here; 4] };
             let at = k * J + j;
-            let Some(out) = out.get_mut(at * N..(at + 1) * N) else { return Tally::default() };
             let mut new_values = [0.0f32; N];
-            for i in 0..N {
-                let i1 = o + i;
-                let old = here[i1];
-                let inside = old < 0.0;
-                let mut beside = false;
-                let mut gradient = TINY;
-                let mut wide_gradient = TINY;
-                let mut axis = |near: [f32; 4], step: f32| {
-                    let [before2, before1, after1, after2] = near;
-                    beside |= ((before1 < 0.0) != inside) | ((after1 < 0.0) != inside);
+            for i in (0..N).step_by(S::F32_LANES) {
+                let c = o + i;
+                let old = load(here, c);
+                let inside = old.less_than(zero);
+                let along = [
+                    [load(here, c - 2), load(here, c - 1), load(here, c + 1), load(here, c + 2)],
+                    y.map(|row| load(row, c)),
+                    z.map(|row| load(row, c)),
+                ];
+                let mut beside = inside.differs(inside);
+                let [mut gradient, mut wide_gradient] = [tiny; 2];
+                for (axis, scale) in scales.into_iter().enumerate().take(if V { 3 } else { 2 }) {
+                    let [before2, before1, after1, after2] = along[axis];
+                    beside = beside.or(before1.less_than(zero).differs(inside));
+                    beside = beside.or(after1.less_than(zero).differs(inside));
                     if FIRST {
-                        let wide = per::<UNIT>(after1 - before1, step);
+                        let wide = scale.of(after1 - before1);
                         wide_gradient = wide.mul_add(wide, wide_gradient);
                     }
-                    let forward = per::<UNIT>(after1 - old, step);
-                    let backward = per::<UNIT>(old - before1, step);
+                    let forward = scale.of(after1 - old);
+                    let backward = scale.of(old - before1);
                     let middle = forward - backward;
-                    let after = per::<UNIT>(after2 - after1, step) - forward;
-                    let before = backward - per::<UNIT>(before1 - before2, step);
-                    let forward = minmod(middle, after).mul_add(-0.5, forward);
-                    let backward = minmod(middle, before).mul_add(0.5, backward);
-                    gradient += outwards(inside, forward, backward);
-                };
-                axis([here[i1 - 2], here[i1 - 1], here[i1 + 1], here[i1 + 2]], constants.step[0]);
-                axis(y.map(|row| row[i1]), constants.step[1]);
-                if V {
-                    axis(z.map(|row| row[i1]), constants.step[2]);
+                    let after = scale.of(after2 - after1) - forward;
+                    let before = backward - scale.of(before1 - before2);
+                    let forward = minmod(zero, middle, after).mul_add(zero - half, forward);
+                    let backward = minmod(zero, middle, before).mul_add(half, backward);
+                    let forward = inside.select(zero - forward, forward).min(zero);
+                    let backward = inside.select(zero - backward, backward).max(zero);
+                    gradient = gradient + (backward * backward).max(forward * forward);
                 }
-                let slope = gradient * rsqrt(gradient);
-                let change = (1.0 - slope) * constants.restep;
-                let new = if inside { old - change } else { old + change };
-                let new = if (new < 0.0) == inside { new } else { old };
+                let slope = gradient * gradient.rsqrt();
+                let change = (one - slope) * restep;
+                let new = inside.select(old - change, old + change);
+                let new = new.less_than(zero).differs(inside).select(old, new);
                 let held = if FIRST {
-                    let flatness = 2.0 * rsqrt(wide_gradient);
-                    let steep = flatness * FLATNESS[1];
-                    let flat = flatness * FLATNESS[0];
-                    let scale = if flatness > FLATNESS[1] { flat } else { 1.0 };
-                    let scale = if flatness < FLATNESS[0] { steep } else { scale };
-                    clamp(old * scale, constants.near)
+                    let flatness = wide_gradient.rsqrt();
+                    let flatness = flatness + flatness;
+                    let scale = flat.less_than(flatness).select(flatness * steep, one);
+                    let scale = flatness.less_than(steep).select(flatness * flat, scale);
+                    (old * scale).clamp(constants.near)
                 } else {
                     old
                 };
-                new_values[i] = if beside { held } else { new };
+                beside.select(held, new).store(&mut new_values, i);
             }
-            for i in 0..N {
-                tally.add(i, constants, here[o + i], new_values[i]);
+            counter.row(&here[o..o + N], &new_values);
+            if let Some(out) = out.get_mut(at * N..(at + 1) * N) {
+                out.copy_from_slice(&new_values);
             }
-            out.copy_from_slice(&new_values);
         }
     }
-    tally.tally(constants, columns)
+    counter.tally()
 }

@@ -1,0 +1,218 @@
+//! One way of computing against another: the band against the whole, the fast paths against the plain loop, slices in a
+//! stack against slices alone, and CUDA against the CPU.
+
+use super::*;
+use common::assert_bits;
+use isoline::Dimensions;
+use isoline::level_set::TargetRange;
+
+/// A picture with soft blobs and noise, from 0 to 1.
+fn picture((depth, height, width): (usize, usize, usize)) -> Array3<f64> {
+    let mut seed = 1u64;
+    Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let noise = (seed >> 33) as f64 / f64::from(1u32 << 31) - 0.5;
+        let wave = (x as f64 * 0.31).sin() + (y as f64 * 0.23).cos() + (z as f64 * 0.37 + 1.0).sin();
+        (0.5 + 0.16 * wave + 0.08 * noise).clamp(0.0, 1.0)
+    })
+}
+
+/// A good part of the picture is in range; a ball in the middle to start from.
+fn case(dim: (usize, usize, usize), spacing: [f64; 3], dimensions: Dimensions) -> (Array3<u8>, Array3<u8>, Params) {
+    let image = picture(dim).mapv(|v| (v * 255.0) as u8);
+    let (depth, height, width) = dim;
+    let centre = [width as f64 / 2.0, height as f64 / 2.0, depth as f64 / 2.0];
+    let radius = 0.3 * width as f64 * spacing[0];
+    let mut mask = ball(dim, centre, radius, spacing);
+    if dimensions == Dimensions::Slices {
+        let slice = ball((1, height, width), [centre[0], centre[1], 0.0], radius, spacing);
+        for z in 0..depth {
+            mask.index_axis_mut(ndarray::Axis(0), z).assign(&slice.index_axis(ndarray::Axis(0), 0));
+        }
+    }
+    let range = Some(TargetRange { target: 150.0, epsilon: 40.0 });
+    (image, mask, Params { dimensions, spacing, range, alpha: Some(0.05), reinitialise_every: 7, ..unstopped() })
+}
+
+const SHAPES: [(usize, usize, usize); 6] = [(17, 19, 23), (8, 8, 8), (1, 33, 40), (9, 1, 31), (5, 16, 1), (1, 1, 9)];
+const SPACINGS: [[f64; 3]; 2] = [[1.0; 3], [0.5, 0.5, 2.0]];
+
+#[test]
+fn the_fast_path_gives_the_bits_of_the_plain_loop() {
+    let context = Context::new("cpu").unwrap();
+    for dim in SHAPES {
+        for spacing in SPACINGS {
+            for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                let what = format!("{dim:?} {spacing:?} {dimensions:?}");
+                let (image, mask, params) = case(dim, spacing, dimensions);
+                let run = |variant| {
+                    let mut surface = start(&context, image.view(), &mask, &Params { variant, ..params.clone() });
+                    surface.step(16, None).unwrap();
+                    surface
+                };
+                let [scalar, dense, band] = [Variant::Scalar, Variant::Dense, Variant::Band].map(run);
+                assert_bits(&phi_of(&dense, dim), &phi_of(&scalar, dim), &what);
+                assert_eq!(dense.statistics(), scalar.statistics(), "{what}");
+                assert_eq!(mask_of(&band, dim), mask_of(&scalar, dim), "{what}");
+                let (done, active) = (dense.state().iterations, dense.state().active_tiles);
+                assert!(done == 0 || active == dense.state().tiles, "{what}: {active} tiles");
+            }
+        }
+    }
+}
+
+#[test]
+fn pixels_of_all_types_mean_the_same() {
+    everywhere(|context, name| {
+        let dim = (17, 19, 23);
+        let (image, mask, params) = case(dim, [1.0; 3], Dimensions::Volume);
+        let mut surface = start(context, image.view(), &mask, &params);
+        surface.step(16, None).unwrap();
+        let expected = phi_of(&surface, dim);
+        let mut surface = start(context, image.mapv(u16::from).view(), &mask, &params);
+        surface.step(16, None).unwrap();
+        assert_bits(&phi_of(&surface, dim), &expected, name);
+        let mut surface = start(context, image.mapv(f32::from).view(), &mask, &params);
+        surface.step(16, None).unwrap();
+        assert_bits(&phi_of(&surface, dim), &expected, name);
+    });
+}
+
+#[test]
+fn the_band_is_the_whole() {
+    everywhere(|context, name| {
+        for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+            let dim = (48, 56, 64);
+            let (image, mask, params) = case(dim, [1.0, 1.0, 1.5], dimensions);
+            let params = Params { reinitialise_every: 50, ..params };
+            let run = |variant| {
+                let mut surface = start(context, image.view(), &mask, &Params { variant, ..params.clone() });
+                surface.step(300, None).unwrap();
+                surface
+            };
+            let [dense, band] = [Variant::Dense, Variant::Band].map(run);
+            let dice = dice(&mask_of(&band, dim), &mask_of(&dense, dim));
+            assert!(dice >= 0.999, "{name} {dimensions:?}: {dice}");
+            let moved = self::dice(&mask, &mask_of(&dense, dim));
+            assert!(moved < 0.95, "{name} {dimensions:?}: the front moved: {moved}");
+        }
+    });
+}
+
+/// Dice's share that two masks have in common.
+pub(crate) fn dice(a: &Array3<u8>, b: &Array3<u8>) -> f64 {
+    let both = a.iter().zip(b).filter(|(a, b)| **a > 0 && **b > 0).count();
+    let all = a.iter().chain(b).filter(|v| **v > 0).count();
+    2.0 * both as f64 / all as f64
+}
+
+#[test]
+fn the_bands_work_follows_the_front() {
+    everywhere(|context, name| {
+        let dim = (96, 96, 96);
+        let image = Array3::from_elem(dim, 9u8);
+        let mask = ball(dim, [48.0; 3], 12.0, [1.0; 3]);
+        let range = Some(TargetRange { target: 9.0, epsilon: 1.0 });
+        let params = Params { range, alpha: Some(1.0), ..unstopped() };
+        let mut surface = start(context, image.view(), &mask, &params);
+        surface.step(20, None).unwrap();
+        let state = surface.state();
+        // A ball of radius 22 meets about 120 tiles of 1728; with their neighbours they are some 600.
+        assert!((100..900).contains(&state.active_tiles), "{name}: {state:?}");
+        assert_eq!(state.tiles, 1728, "{name}");
+    });
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    let dim = (33, 31, 40);
+    let (image, mask, params) = case(dim, [1.0; 3], Dimensions::Volume);
+    let mut expected = None;
+    for threads in [1, 2, 5] {
+        let context = Context::with_threads("cpu", threads).unwrap();
+        let mut surface = start(&context, image.view(), &mask, &params);
+        surface.step(40, None).unwrap();
+        let got = (phi_of(&surface, dim), surface.statistics().to_vec(), surface.state());
+        let expected = expected.get_or_insert_with(|| got.clone());
+        assert_bits(&got.0, &expected.0, &format!("{threads} threads"));
+        assert_eq!((&got.1, got.2), (&expected.1, expected.2), "{threads} threads");
+    }
+}
+
+#[test]
+fn a_slice_in_a_stack_is_the_slice_alone() {
+    everywhere(|context, name| {
+        let dim = (3, 37, 45);
+        let (mut image, mut mask, params) = case(dim, [1.0, 0.7, 3.0], Dimensions::Slices);
+        image.index_axis_mut(ndarray::Axis(0), 1).mapv_inplace(|v| v / 2 + 60);
+        mask.index_axis_mut(ndarray::Axis(0), 2).fill(0);
+        for variant in variants(context) {
+            let params = Params { variant: *variant, ..params.clone() };
+            let mut stack = start(context, image.view(), &mask, &params);
+            stack.step(30, None).unwrap();
+            let together = phi_of(&stack, dim);
+            for z in 0..dim.0 {
+                // The same Δt: the range of the whole stack's pixels decides it.
+                let params = Params { time_step: Some(stack.state().time_step), ..params.clone() };
+                let alone = image.slice(ndarray::s![z..=z, .., ..]);
+                let mask = mask.slice(ndarray::s![z..=z, .., ..]).to_owned();
+                let mut surface = start(context, alone, &mask, &params);
+                surface.step(30, None).unwrap();
+                let got = phi_of(&surface, (1, dim.1, dim.2));
+                let expected = together.slice(ndarray::s![z..=z, .., ..]).to_owned();
+                if z < 2 {
+                    assert_bits(&got, &expected, &format!("{name} {variant:?} slice {z}"));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn going_on_is_going_on() {
+    everywhere(|context, name| {
+        let dim = (17, 30, 23);
+        let (image, mask, params) = case(dim, [1.0; 3], Dimensions::Volume);
+        for variant in variants(context) {
+            let params = Params { variant: *variant, ..params.clone() };
+            let mut whole = start(context, image.view(), &mask, &params);
+            assert_eq!(whole.step(33, None).unwrap().iterations, 33);
+            let mut parts = start(context, image.view(), &mask, &params);
+            for part in [1, 6, 7, 0, 19] {
+                parts.step(part, None).unwrap();
+            }
+            assert_bits(&phi_of(&parts, dim), &phi_of(&whole, dim), &format!("{name} {variant:?}"));
+            assert_eq!(parts.statistics(), whole.statistics(), "{name} {variant:?}");
+        }
+    });
+}
+
+#[test]
+fn cuda_gives_what_the_cpu_gives() {
+    let Ok(cuda) = Context::new("cuda") else { return everywhere(|_, _| {}) };
+    let cpu = Context::new("cpu").unwrap();
+    for dim in [(48, 56, 64), (17, 19, 23), (3, 70, 90), (1, 33, 40)] {
+        for spacing in SPACINGS {
+            for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                for variant in [Variant::Dense, Variant::Band] {
+                    let what = format!("{dim:?} {spacing:?} {dimensions:?} {variant:?}");
+                    let (image, mask, params) = case(dim, spacing, dimensions);
+                    let params = Params { variant, reinitialise_every: 50, ..params };
+                    let run = |context: &Context| {
+                        let mut surface = start(context, image.view(), &mask, &params);
+                        surface.step(200, None).unwrap();
+                        surface
+                    };
+                    let (expected, got) = (run(&cpu), run(&cuda));
+                    let agreement = dice(&mask_of(&got, dim), &mask_of(&expected, dim));
+                    assert!(agreement >= 0.9999, "{what}: Dice {agreement}");
+                    let h = spacing.into_iter().fold(f64::INFINITY, f64::min) as f32;
+                    for (got, expected) in phi_of(&got, dim).iter().zip(&phi_of(&expected, dim)) {
+                        let near = expected.abs() <= 2.0 * h;
+                        assert!(!near || (got - expected).abs() <= 1e-3 * h, "{what}: {got} instead of {expected}");
+                    }
+                }
+            }
+        }
+    }
+}

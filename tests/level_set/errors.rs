@@ -1,0 +1,212 @@
+//! What is refused and with what words, and the edges of what is allowed.
+
+use super::*;
+use isoline::level_set::{self, TargetRange};
+use isoline::{Continue, Dimensions, ErrorKind};
+
+fn refused(params: &Params) -> isoline::Error {
+    let context = Context::new("cpu").unwrap();
+    let image = Array3::from_shape_fn((4, 5, 6), |(z, y, x)| (x + y + z) as u8);
+    let mask = ball((4, 5, 6), [3.0, 2.0, 2.0], 1.5, [1.0; 3]);
+    LevelSet::new(&context, image.view().into(), mask.view().into(), params).expect_err("it must be refused")
+}
+
+#[test]
+fn parameters_that_are_no_numbers_are_refused_by_name() {
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let range = |target, epsilon| Some(TargetRange { target, epsilon });
+        let all = [
+            ("spacing along y", Params { spacing: [1.0, bad, 1.0], ..Params::default() }),
+            ("target", Params { range: range(bad, 1.0), ..Params::default() }),
+            ("epsilon", Params { range: range(1.0, bad), ..Params::default() }),
+            ("alpha", Params { alpha: Some(bad), ..Params::default() }),
+            ("time_step", Params { time_step: Some(bad), ..Params::default() }),
+            ("cfl", Params { cfl: bad, ..Params::default() }),
+            ("change_tolerance", Params { change_tolerance: bad, ..Params::default() }),
+            ("rms_tolerance", Params { rms_tolerance: bad, ..Params::default() }),
+        ];
+        for (name, params) in all {
+            let error = refused(&params);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().starts_with(name), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn parameters_out_of_range_are_refused() {
+    let range = |epsilon| Some(TargetRange { target: 1.0, epsilon });
+    let all = [
+        ("spacing along z", Params { spacing: [1.0, 1.0, 0.0], ..Params::default() }),
+        ("the largest spacing", Params { spacing: [1.0, 1.0, 1e6], ..Params::default() }),
+        ("epsilon", Params { range: range(0.0), ..Params::default() }),
+        ("epsilon", Params { range: range(-1.0), ..Params::default() }),
+        ("alpha", Params { alpha: Some(1.5), ..Params::default() }),
+        ("time_step", Params { time_step: Some(0.0), ..Params::default() }),
+        ("cfl", Params { cfl: 1.01, ..Params::default() }),
+        ("cfl", Params { cfl: 0.0, ..Params::default() }),
+        ("check_interval", Params { check_interval: Some(0), ..Params::default() }),
+        ("change_tolerance", Params { change_tolerance: -1.0, ..Params::default() }),
+        ("rms_tolerance", Params { rms_tolerance: -1.0, ..Params::default() }),
+    ];
+    for (name, params) in all {
+        let error = refused(&params);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().starts_with(name), "{name}: {error}");
+    }
+    // Slices do not know the spacing along z.
+    let context = Context::new("cpu").unwrap();
+    let image = Array3::from_elem((4, 5, 6), 3u8);
+    let flat = Params { dimensions: Dimensions::Slices, spacing: [1.0, 1.0, 1e6], ..Params::default() };
+    start(&context, image.view(), &ball((4, 5, 6), [3.0, 2.0, 2.0], 1.5, [1.0; 3]), &flat);
+}
+
+#[test]
+fn a_time_step_above_the_limit_is_refused_and_the_limit_named() {
+    let context = Context::new("cpu").unwrap();
+    let image = Array3::from_shape_fn((4, 5, 6), |(z, y, x)| (10 * (x + y + z)) as u8);
+    let mask = ball((4, 5, 6), [3.0, 2.0, 2.0], 1.5, [1.0; 3]);
+    let params = Params {
+        range: Some(TargetRange { target: 50.0, epsilon: 20.0 }),
+        alpha: Some(0.5),
+        spacing: [1.0, 2.0, 4.0],
+        ..Params::default()
+    };
+    // The pixels are from 0 to 120: the largest |D| is 120 - 50 - 20.
+    let squares: f64 = 1.0 + 1.0 / 4.0 + 1.0 / 16.0;
+    let limit = 1.0 / (0.5 * 50.0 * squares.sqrt() + 0.5 * squares);
+    let state = start(&context, image.view(), &mask, &params).state();
+    assert!((state.time_step_limit / limit - 1.0).abs() < 1e-12, "{state:?}");
+    assert!((state.time_step / limit - 0.9).abs() < 1e-12, "{state:?}");
+    start(&context, image.view(), &mask, &Params { time_step: Some(limit), ..params.clone() });
+    let params = Params { time_step: Some(limit * 1.001), ..params };
+    let error = LevelSet::new(&context, image.view().into(), mask.view().into(), &params).expect_err("too long");
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().contains(&format!("{:e}", state.time_step_limit)), "{error}");
+}
+
+#[test]
+fn sizes_and_types_must_fit() {
+    everywhere(|context, name| {
+        let image = Array3::from_elem((4, 5, 6), 3u8);
+        let other = Array3::from_elem((4, 5, 7), 1u8);
+        let params = Params::default();
+        let error = LevelSet::new(context, image.view().into(), other.view().into(), &params).expect_err("sizes");
+        assert_eq!(error.kind(), ErrorKind::InvalidSize);
+        assert!(error.message().contains("6 x 5 x 4") && error.message().contains("7 x 5 x 4"), "{name}: {error}");
+        let mask = ball((4, 5, 6), [3.0, 2.0, 2.0], 1.5, [1.0; 3]);
+        let mut surface = start(context, image.view(), &mask, &params);
+        let mut small = Array3::<u8>::zeros((4, 5, 7));
+        assert_eq!(surface.read_mask(small.view_mut().into()).unwrap_err().kind(), ErrorKind::InvalidSize);
+        let mut floats = Array3::<f32>::zeros((4, 5, 6));
+        assert_eq!(surface.read_mask(floats.view_mut().into()).unwrap_err().kind(), ErrorKind::InvalidType);
+        let mut bytes = Array3::<u8>::zeros((4, 5, 6));
+        assert_eq!(surface.read_phi(bytes.view_mut().into()).unwrap_err().kind(), ErrorKind::InvalidType);
+        assert_eq!(surface.write_phi(bytes.view().into()).unwrap_err().kind(), ErrorKind::InvalidType);
+        let before = phi_of(&surface, (4, 5, 6));
+        floats[[2, 3, 1]] = f32::NAN;
+        let error = surface.write_phi(floats.view().into()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{name}");
+        common::assert_bits(&phi_of(&surface, (4, 5, 6)), &before, "a phi that is refused changes nothing");
+        let mut floats = Array3::<f32>::zeros((4, 5, 6));
+        let output = floats.view_mut().into();
+        let error = level_set::run(context, image.view().into(), mask.view().into(), &params, 5, None, output);
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidType);
+    });
+}
+
+#[test]
+fn an_automatic_range_needs_a_mask() {
+    let context = Context::new("cpu").unwrap();
+    let image = Array3::from_elem((4, 5, 6), 3u8);
+    let mask = Array3::<u8>::zeros((4, 5, 6));
+    let error = LevelSet::new(&context, image.view().into(), mask.view().into(), &Params::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().contains("mask is empty"), "{error}");
+}
+
+#[test]
+fn the_automatic_range_is_mean_and_twice_the_deviation() {
+    everywhere(|context, name| {
+        let image = Array3::from_shape_fn((1, 2, 4), |(_, y, x)| (100 * y + [10, 20, 40, 50][x]) as u16);
+        let mut mask = Array3::<u8>::zeros((1, 2, 4));
+        mask.index_axis_mut(ndarray::Axis(1), 0).fill(1);
+        let state = start(context, image.view(), &mask, &Params::default()).state();
+        assert!((state.target - 30.0).abs() < 1e-9, "{name}: {state:?}");
+        assert!((state.epsilon - 2.0 * 250f64.sqrt()).abs() < 1e-9, "{name}: {state:?}");
+        assert!((state.alpha - 1.0 / (1.0 + state.epsilon)).abs() < 1e-12, "{name}: {state:?}");
+        // Equal pixels: a thousandth of the image's range.
+        let mut image = Array3::from_elem((1, 2, 4), 7u8);
+        image[[0, 1, 0]] = 207;
+        let state = start(context, image.view(), &mask, &Params::default()).state();
+        assert_eq!((state.target, state.epsilon), (7.0, 0.2), "{name}");
+    });
+}
+
+#[test]
+fn empty_and_full_masks_stand_still() {
+    everywhere(|context, name| {
+        let dim = (6, 7, 9);
+        let image = Array3::from_shape_fn(dim, |(z, y, x)| (x * y + z) as u8);
+        let range = Some(TargetRange { target: 20.0, epsilon: 10.0 });
+        for variant in variants(context) {
+            let params = Params { range, variant: *variant, ..Params::default() };
+            for (fill, inside, sign) in [(0, 0, 1.0), (1, 6 * 7 * 9, -1.0)] {
+                let mask = Array3::from_elem(dim, fill);
+                let mut surface = start(context, image.view(), &mask, &params);
+                let report = surface.step(20, None).unwrap();
+                assert!(report.converged && report.iterations == 0, "{name} {variant:?}: {report:?}");
+                assert_eq!(surface.state().inside, inside, "{name} {variant:?}");
+                assert_eq!(mask_of(&surface, dim), mask.mapv(|v| 255 * v), "{name} {variant:?}");
+                let far = sign * (36f32 + 49.0 + 81.0).sqrt();
+                assert!(phi_of(&surface, dim).iter().all(|phi| (phi - far).abs() < 1e-4), "{name} {variant:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn pixels_that_are_not_finite_are_never_in_range() {
+    everywhere(|context, name| {
+        let dim = (1, 20, 40);
+        let mut image = Array3::from_elem(dim, 5.0f32);
+        image.slice_mut(ndarray::s![.., .., 25..28]).fill(f32::NAN);
+        image[[0, 3, 3]] = f32::INFINITY;
+        image[[0, 9, 39]] = -20.0;
+        let mask = ball(dim, [10.0, 10.0, 0.0], 4.0, [1.0; 3]);
+        for variant in variants(context) {
+            let range = Some(TargetRange { target: 5.0, epsilon: 2.0 });
+            let dimensions = Dimensions::Slices;
+            let params = Params { dimensions, range, variant: *variant, alpha: Some(1.0), ..unstopped() };
+            let mut surface = start(context, image.view(), &mask, &params);
+            surface.step(600, None).unwrap();
+            let mask = mask_of(&surface, dim);
+            assert!(phi_of(&surface, dim).iter().all(|phi| phi.is_finite()), "{name} {variant:?}");
+            assert_eq!((mask[[0, 10, 20]], mask[[0, 10, 26]], mask[[0, 10, 35]]), (255, 0, 0), "{name} {variant:?}");
+        }
+    });
+}
+
+#[test]
+fn a_cancelled_step_keeps_its_last_whole_iteration() {
+    everywhere(|context, name| {
+        let dim = (96, 96, 96);
+        let image = Array3::from_shape_fn(dim, |(z, y, x)| (x * 3 + y * 5 + z * 7) as u8);
+        let mask = ball(dim, [48.0; 3], 30.0, [1.0; 3]);
+        for variant in [Variant::Band, Variant::Dense] {
+            let params = Params { variant, ..unstopped() };
+            let mut surface = start(context, image.view(), &mask, &params);
+            let mut callback = |fraction: f64, _: &str| if fraction > 0.0 { Continue::No } else { Continue::Yes };
+            let error = surface.step(1_000_000, Some(&mut callback)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Cancelled, "{name} {variant:?}");
+            let done = surface.state().iterations;
+            assert!(done > 0 && done < 1_000_000, "{name} {variant:?}: {done}");
+            assert_eq!(surface.statistics().len() as u64, done);
+            surface.step(3, None).unwrap();
+            let mut straight = start(context, image.view(), &mask, &params);
+            straight.step(done + 3, None).unwrap();
+            common::assert_bits(&phi_of(&surface, dim), &phi_of(&straight, dim), &format!("{name} {variant:?}"));
+            assert_eq!(surface.statistics(), straight.statistics(), "{name} {variant:?}");
+        }
+    });
+}

@@ -1,0 +1,160 @@
+//! Fronts that reach the border, vanish, come to rest; and what is told of them.
+
+use super::*;
+use agreement::dice;
+use isoline::level_set::{self, TargetRange};
+
+#[test]
+fn a_front_fills_the_image_and_stops() {
+    everywhere(|context, name| {
+        let dim = (13, 21, 30);
+        let image = Array3::from_elem(dim, 9u8);
+        let mask = ball(dim, [3.0, 4.0, 5.0], 3.0, [1.0; 3]);
+        for variant in variants(context) {
+            let range = Some(TargetRange { target: 9.0, epsilon: 5.0 });
+            let params = Params { range, variant: *variant, ..Params::default() };
+            let mut surface = start(context, image.view(), &mask, &params);
+            let report = surface.step(3000, None).unwrap();
+            assert!(report.converged, "{name} {variant:?}: {report:?}");
+            assert_eq!(surface.state().inside, 13 * 21 * 30, "{name} {variant:?}");
+            assert!(mask_of(&surface, dim).iter().all(|v| *v == 255), "{name} {variant:?}");
+        }
+    });
+}
+
+#[test]
+fn a_front_vanishes_and_stops() {
+    everywhere(|context, name| {
+        let dim = (24, 24, 24);
+        let image = Array3::<u8>::zeros(dim);
+        let mask = ball(dim, [12.0; 3], 5.0, [1.0; 3]);
+        for variant in variants(context) {
+            // Out of range everywhere.
+            let range = Some(TargetRange { target: 200.0, epsilon: 5.0 });
+            let params = Params { range, variant: *variant, alpha: Some(0.3), ..Params::default() };
+            let mut surface = start(context, image.view(), &mask, &params);
+            let report = surface.step(3000, None).unwrap();
+            assert!(report.converged && report.iterations < 3000, "{name} {variant:?}: {report:?}");
+            assert_eq!((surface.state().inside, last(&surface).inside), (0, 0), "{name} {variant:?}");
+            assert!(mask_of(&surface, dim).iter().all(|v| *v == 0), "{name} {variant:?}");
+            let again = surface.step(10, None).unwrap();
+            assert!(again.converged && again.iterations == 0, "{name} {variant:?}");
+        }
+    });
+}
+
+/// A bright ball with a soft rim, near the top of u16.
+fn bright_ball(dim: (usize, usize, usize), low: f64) -> Array3<u16> {
+    distance_to(dim, [18.0, 17.0, 16.0], [1.0; 3]).mapv(|d| (low + 500.0 / (1.0 + (d - 11.0).exp())) as u16)
+}
+
+#[test]
+fn a_front_comes_to_rest_at_the_edge_of_a_bright_ball() {
+    everywhere(|context, name| {
+        let dim = (33, 35, 37);
+        // Up to 65535.
+        let image = bright_ball(dim, 65035.0);
+        let seed = ball(dim, [16.0, 17.0, 15.0], 4.0, [1.0; 3]);
+        let whole = ball(dim, [18.0, 17.0, 16.0], 11.0, [1.0; 3]);
+        let range = Some(TargetRange { target: 65535.0, epsilon: 250.0 });
+        let params = Params { range, alpha: Some(0.02), ..Params::default() };
+        let mut output = Array3::from_elem(dim, 7u8);
+        let (input, mask) = (image.view().into(), seed.view().into());
+        let report = level_set::run(context, input, mask, &params, 20_000, None, output.view_mut().into()).unwrap();
+        assert!(report.converged && report.iterations < 20_000, "{name}: {report:?}");
+        let found = dice(&output, &whole);
+        assert!(found > 0.97, "{name}: {found}");
+
+        // The same, lower by 60000.
+        let image = bright_ball(dim, 5035.0);
+        let range = Some(TargetRange { target: 5535.0, epsilon: 250.0 });
+        let mut surface = start(context, image.view(), &seed, &Params { range, ..params });
+        let again = surface.step(20_000, None).unwrap();
+        assert_eq!(again.iterations, report.iterations, "{name}");
+        assert_eq!(mask_of(&surface, dim), output, "{name}");
+
+        // At rest it stays, after one more check interval.
+        let more = surface.step(20_000, None).unwrap();
+        assert!(more.converged, "{name}");
+        assert_eq!(more.iterations, u64::from(surface.state().check_interval), "{name}");
+        assert!(dice(&mask_of(&surface, dim), &output) > 0.999, "{name}");
+    });
+}
+
+#[test]
+fn statistics_are_what_the_masks_say() {
+    everywhere(|context, name| {
+        let dim = (20, 26, 35);
+        let image = Array3::from_shape_fn(dim, |(z, y, x)| (6 * x + 3 * y + z) as u8);
+        let mask = ball(dim, [17.0, 12.0, 10.0], 7.0, [1.0; 3]);
+        for variant in variants(context) {
+            let range = Some(TargetRange { target: 130.0, epsilon: 20.0 });
+            let params = Params { range, variant: *variant, alpha: Some(0.1), reinitialise_every: 5, ..unstopped() };
+            let mut surface = start(context, image.view(), &mask, &params);
+            assert_eq!(surface.state().inside, mask.iter().filter(|v| **v > 0).count() as u64);
+            for iteration in 1..=23 {
+                let what = format!("{name} {variant:?} {iteration}");
+                // With a reinitialisation in between only its end is seen from here.
+                let plain = iteration % 5 != 0;
+                let before = phi_of(&surface, dim);
+                surface.step(1, None).unwrap();
+                let after = phi_of(&surface, dim);
+                let told = last(&surface);
+                let count = |which: &dyn Fn(f32, f32) -> bool| {
+                    before.iter().zip(&after).filter(|(a, b)| which(**a, **b)).count() as u64
+                };
+                assert_eq!(told.iteration, iteration, "{what}");
+                assert_eq!(told.inside, count(&|_, b| b < 0.0), "{what}");
+                assert_eq!(surface.state().inside, told.inside, "{what}");
+                assert_eq!(told.changed, count(&|a, b| (a < 0.0) != (b < 0.0)), "{what}");
+                assert_eq!(told.near, count(&|a, _| a.abs() <= 1.0), "{what}");
+                if plain {
+                    let near = before.iter().zip(&after).filter(|(a, _)| a.abs() <= 1.0);
+                    let squares: f64 = near.map(|(a, b)| f64::from(b - a).powi(2)).sum();
+                    let rms = (squares / told.near as f64).sqrt();
+                    assert!((told.rms - rms).abs() <= 1e-4 * rms, "{what}: {} instead of {rms}", told.rms);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn phi_can_be_taken_from_one_level_set_to_another() {
+    everywhere(|context, name| {
+        let dim = (20, 26, 35);
+        let image = Array3::from_shape_fn(dim, |(z, y, x)| (6 * x + 3 * y + z) as u8);
+        let mask = ball(dim, [17.0, 12.0, 10.0], 7.0, [1.0; 3]);
+        for variant in variants(context).iter().filter(|variant| **variant != Variant::Band) {
+            let range = Some(TargetRange { target: 130.0, epsilon: 20.0 });
+            let params = Params { range, variant: *variant, reinitialise_every: 0, ..unstopped() };
+            let mut first = start(context, image.view(), &mask, &params);
+            first.step(10, None).unwrap();
+            let saved = phi_of(&first, dim);
+            first.step(10, None).unwrap();
+            let other = ball(dim, [5.0; 3], 3.0, [1.0; 3]);
+            let mut second = start(context, image.view(), &other, &params);
+            second.write_phi(saved.view().into()).unwrap();
+            common::assert_bits(&phi_of(&second, dim), &saved, name);
+            assert_eq!(second.state().inside, saved.iter().filter(|phi| **phi < 0.0).count() as u64, "{name}");
+            second.step(10, None).unwrap();
+            common::assert_bits(&phi_of(&second, dim), &phi_of(&first, dim), name);
+        }
+    });
+}
+
+#[test]
+fn a_level_set_outlives_the_handle_on_its_context() {
+    let dim = (9, 10, 11);
+    let image = Array3::from_elem(dim, 9u8);
+    let mask = ball(dim, [5.0; 3], 3.0, [1.0; 3]);
+    let mut surface = {
+        let context = Context::new("cpu").unwrap();
+        start(&context, image.view(), &mask, &Params::default())
+    };
+    let moved = std::thread::spawn(move || {
+        surface.step(5, None).unwrap();
+        surface.state().iterations
+    });
+    assert_eq!(moved.join().unwrap(), 5);
+}

@@ -1,0 +1,93 @@
+//! The level set through the public Rust API: analytic cases, the band against the whole, one variant against another,
+//! its statistics, and its errors. Everything runs on the CPU; where there is a CUDA device it runs there too.
+
+mod agreement;
+mod analytic;
+#[path = "../common/mod.rs"]
+mod common;
+mod errors;
+mod evolution;
+
+use isoline::level_set::{LevelSet, Params, Statistics, Variant};
+use isoline::{Context, Image};
+use ndarray::Array3;
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The CPU, and a CUDA device if there is one; says why not otherwise.
+fn contexts() -> Vec<Context> {
+    let mut contexts = vec![Context::new("cpu").expect("the CPU is always there")];
+    match Context::new("cuda") {
+        Ok(context) => contexts.push(context),
+        Err(error) => TOLD.with(|told| {
+            if !told.replace(true) {
+                eprintln!("skipped on CUDA: {error}");
+            }
+        }),
+    }
+    contexts
+}
+
+/// Runs `test` on every device.
+fn everywhere(mut test: impl FnMut(&Context, &str)) {
+    for context in contexts() {
+        test(&context, &context.device().id.clone());
+    }
+}
+
+/// A level set that must start.
+fn start<'a>(context: &Context, input: impl Into<Image<'a>>, mask: &Array3<u8>, params: &Params) -> LevelSet {
+    LevelSet::new(context, input.into(), mask.view().into(), params).expect("a good start")
+}
+
+fn mask_of(surface: &LevelSet, dim: (usize, usize, usize)) -> Array3<u8> {
+    let mut mask = Array3::from_elem(dim, 7);
+    surface.read_mask(mask.view_mut().into()).expect("a good read");
+    mask
+}
+
+/// φ; it starts as NaN, so that an unwritten voxel shows.
+fn phi_of(surface: &LevelSet, dim: (usize, usize, usize)) -> Array3<f32> {
+    let mut phi = Array3::from_elem(dim, f32::NAN);
+    surface.read_phi(phi.view_mut().into()).expect("a good read");
+    phi
+}
+
+/// Never stops before its iterations are done.
+fn unstopped() -> Params {
+    Params { change_tolerance: 0.0, rms_tolerance: 0.0, ..Params::default() }
+}
+
+/// The mask of the voxels whose centre lies within a ball; radius in the unit of the spacing.
+fn ball(dim: (usize, usize, usize), centre: [f64; 3], radius: f64, spacing: [f64; 3]) -> Array3<u8> {
+    distance_to(dim, centre, spacing).mapv(|d| if d <= radius { 255 } else { 0 })
+}
+
+/// From each voxel to a point (x, y, z, in pixels), in the unit of the spacing.
+fn distance_to(dim: (usize, usize, usize), [cx, cy, cz]: [f64; 3], [hx, hy, hz]: [f64; 3]) -> Array3<f64> {
+    Array3::from_shape_fn(dim, |(z, y, x)| {
+        let [x, y, z] = [(x as f64 - cx) * hx, (y as f64 - cy) * hy, (z as f64 - cz) * hz];
+        (x * x + y * y + z * z).sqrt()
+    })
+}
+
+/// The volume inside in voxels, from φ, to a part of a voxel: the front is taken to be flat within a voxel.
+fn volume_inside(phi: &Array3<f32>, h: f64) -> f64 {
+    phi.iter().map(|phi| (0.5 - f64::from(*phi) / h).clamp(0.0, 1.0)).sum()
+}
+
+fn last(surface: &LevelSet) -> Statistics {
+    *surface.statistics().last().expect("an iteration was done")
+}
+
+/// The variants of a context's device.
+fn variants(context: &Context) -> &'static [Variant] {
+    match context.device().id.as_str() {
+        "cpu" => &[Variant::Band, Variant::Dense, Variant::Scalar],
+        _ => &[Variant::Band, Variant::Dense],
+    }
+}
