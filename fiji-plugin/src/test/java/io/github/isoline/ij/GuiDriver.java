@@ -53,6 +53,8 @@ final class GuiDriver {
         image.show();
         imagej.setLocation(20, 20);
         image.getWindow().setLocation(620, 200);
+        // On a busy computer it takes a while; a command before that finds no image.
+        await("the image", () -> WindowManager.getCurrentImage() == image);
         switch (args[0]) {
             case "run":
                 driver.run();
@@ -307,10 +309,7 @@ final class GuiDriver {
                                 for (ItemListener l : choice.getItemListeners()) {
                                     l.itemStateChanged(
                                             new ItemEvent(
-                                                    choice,
-                                                    ItemEvent.ITEM_STATE_CHANGED,
-                                                    word,
-                                                    1));
+                                                    choice, ItemEvent.ITEM_STATE_CHANGED, word, 1));
                                 }
                             }
                         }
