@@ -81,6 +81,26 @@ for file in distance0.tif:3 distance1.tif:24 mask.tif-distance.tif:6; do
     cmp <(tail -c "$bytes" "$work/planes-headless/${file%:*}") <(tail -c "$bytes" "$work/planes-window/${file%:*}")
 done
 
+# The level set: the mask, the outlines and the numbers are the same with a window and without.
+for how in headless window; do
+    echo "macros: examples/level_set.ijm, $how"
+    mkdir "$work/level-set-$how"
+    cp tests/data/brain.tif "$work/level-set-$how/"
+    scripts/imagej.sh "$how" examples/level_set.ijm "$work/level-set-$how/brain.tif" | tee "$work/log"
+    grep -q "brain.tif: [1-9][0-9.]* mm^3 after 60 iterations" "$work/log"
+done
+# The outlines are those of the mask's pixels, slice by slice.
+for how in headless window; do
+    mkdir "$work/outlines-$how"
+    (cd "$work/outlines-$how" && jar xf "$work/level-set-$how/brain.tif-outlines.zip")
+    test -s "$work/level-set-$how/brain.tif-mask.tif"
+done
+diff -r "$work/outlines-headless" "$work/outlines-window"
+# All columns but the seconds.
+cmp <(cut -d, -f1-6 "$work/level-set-headless/brain.tif-level-set.csv") \
+    <(cut -d, -f1-6 "$work/level-set-window/brain.tif-level-set.csv")
+test "$(find "$work/outlines-headless" -name 'level-set s*.roi' | wc -l)" -gt 5
+
 echo "macros: a wrong option stops the macro, with words"
 cat > "$work/wrong.ijm" << 'MACRO'
 newImage("blank", "8-bit black", 32, 32, 1);
@@ -105,4 +125,13 @@ if scripts/imagej.sh headless "$work/wrong.ijm" > "$work/log" 2>&1; then
     exit 1
 fi
 grep -q "No output is chosen" "$work/log"
-echo "macros: 12 passed, 0 failed"
+cat > "$work/wrong.ijm" << 'MACRO'
+newImage("blank", "8-bit black", 32, 32, 1);
+run("Level Set...", "mask_stack");
+MACRO
+if scripts/imagej.sh headless "$work/wrong.ijm" > "$work/log" 2>&1; then
+    echo "macros: a level set without a start was accepted" >&2
+    exit 1
+fi
+grep -q "needs a selection with an area" "$work/log"
+echo "macros: 15 passed, 0 failed"
