@@ -8,8 +8,8 @@
 //! d²(p) = min over q of the other class of Σ_a (h_a · f(|p_a − q_a|))²      f(0) = 0, f(n) = n − ½
 //! ```
 //!
-//! * **Exact:** the nearest pixel is the right one. Squares are summed in single precision: with equal spacings the result
-//!   is the nearest float up to 2048 pixels; otherwise it is within a few parts in 10⁷ of the distance.
+//! * **Exact:** the nearest pixel is the right one. Squares are summed in single precision: with equal spacings they are
+//!   exact integers up to 2048 pixels, and devices agree to the bit; otherwise the result is within a few parts in 10⁷.
 //! * **Image border:** no boundary; nothing is known beyond it.
 //! * **No pixel of one class:** +∞ everywhere (no inside) or −∞ (no outside); never NaN.
 //! * **NaN** pixels are outside.
