@@ -10,81 +10,30 @@ use crate::image::{Image, PixelType, reserved};
 use crate::levels::{LARGEST, Quantise};
 use ndarray::ArrayView2;
 
-/// An image of integer levels with its sums, and what a level means.
-#[derive(Debug)]
-pub(super) struct Levels {
-    pub(super) sums: Typed,
-    pixel_type: PixelType,
-    /// One level, and level 0, in the image's own units.
+/// What levels mean in the image's own units.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meaning {
+    pub(super) pixel_type: PixelType,
+    /// One level, and level 0.
     unit: f64,
     origin: f64,
+    /// For f32.
+    pub(super) quantise: Option<Quantise>,
 }
 
-/// By the type of a level.
-#[derive(Debug)]
-pub(super) enum Typed {
-    U8(Sums<u8>),
-    U16(Sums<u16>),
-}
-
-impl Levels {
-    pub(super) fn new(context: &Context, input: &Image<'_>, params: &Params) -> Result<Self> {
-        let binary = params.noise == Noise::Bernoulli;
-        let mut meaning = (1.0, 0.0);
-        let slice = |shape| ndarray::s![shape, .., ..];
-        let sums = context.pool().install(|| match input {
-            Image::U8(view) => {
-                let view = view.slice_move(slice(0));
-                pack(view, |p: u8| if binary { u8::from(p > 0) } else { p }).map(Typed::U8)
-            }
-            Image::U16(view) if binary => pack(view.slice_move(slice(0)), |p: u16| u8::from(p > 0)).map(Typed::U8),
-            Image::U16(view) => pack(view.slice_move(slice(0)), |p: u16| p).map(Typed::U16),
-            Image::F32(view) if binary => pack(view.slice_move(slice(0)), |p: f32| u8::from(p > 0.0)).map(Typed::U8),
-            Image::F32(view) => {
-                let [low, high] = params.range.or_else(|| input.extremes()).unwrap_or([0.0, 1.0]);
-                let quantise = Quantise::new(low, high);
-                meaning = ((high - low) / LARGEST, low);
-                pack(view.slice_move(slice(0)), |p: f32| quantise.value(p)).map(Typed::U16)
-            }
-            Image::Device(_) => Err(Error::unsupported(
-                "region snakes take images in host memory, but this one is in CUDA memory; copy it to the host",
-            )),
+impl Meaning {
+    pub(super) fn new(input: &Image<'_>, params: &Params) -> Result<Self> {
+        let pixel_type = input.pixel_type();
+        if pixel_type != PixelType::F32 || params.noise == Noise::Bernoulli {
+            return Ok(Self { pixel_type, unit: 1.0, origin: 0.0, quantise: None });
+        }
+        let [low, high] = params.range.or_else(|| input.extremes()).ok_or_else(|| {
+            Error::unsupported(
+                "an f32 image in CUDA memory needs range_min and range_max; measure its smallest and largest pixel",
+            )
         })?;
-        Ok(Self { sums, pixel_type: input.pixel_type(), unit: meaning.0, origin: meaning.1 })
-    }
-
-    pub(super) fn pixel_type(&self) -> PixelType {
-        self.pixel_type
-    }
-
-    /// Width and height.
-    pub(super) fn size(&self) -> [usize; 2] {
-        match &self.sums {
-            Typed::U8(sums) => [sums.width, sums.height],
-            Typed::U16(sums) => [sums.width, sums.height],
-        }
-    }
-
-    pub(super) fn target(&self, rules: &Rules, nodes: Vec<super::Node>, bounds: super::Bounds) -> Target {
-        match &self.sums {
-            Typed::U8(sums) => Target::new(sums, rules, nodes, bounds),
-            Typed::U16(sums) => Target::new(sums, rules, nodes, bounds),
-        }
-    }
-
-    /// The sum over a polygon as [`normalise`](super::polygon::normalise) gives it.
-    pub(super) fn sum(&self, nodes: &[super::Node]) -> Sum {
-        match &self.sums {
-            Typed::U8(sums) => sums.polygon(nodes),
-            Typed::U16(sums) => sums.polygon(nodes),
-        }
-    }
-
-    pub(super) fn step(&self, rules: &Rules, target: &mut Target) {
-        match &self.sums {
-            Typed::U8(sums) => target.step(sums, rules),
-            Typed::U16(sums) => target.step(sums, rules),
-        }
+        let quantise = Some(Quantise::new(low, high));
+        Ok(Self { pixel_type, unit: (high - low) / LARGEST, origin: low, quantise })
     }
 
     pub(super) fn statistics(&self, target: &Target) -> Statistics {
@@ -105,7 +54,7 @@ impl Levels {
         }
     }
 
-    /// Mean and standard deviation in the image's own units; exact sums, so the variance does not cancel.
+    /// Mean and standard deviation; from exact sums, so that the variance does not cancel.
     fn moments(&self, region: &Sum) -> [f64; 2] {
         if region.pixels <= 0 {
             return [f64::NAN; 2];
@@ -114,6 +63,67 @@ impl Levels {
         let count = n as f64;
         let variance = (n * zz - z * z) as f64 / (count * count);
         [self.origin + self.unit * (z as f64 / count), self.unit * variance.max(0.0).sqrt()]
+    }
+}
+
+/// An image of integer levels with its sums, by the type of a level, in main memory.
+#[derive(Debug)]
+pub(super) enum Levels {
+    U8(Sums<u8>),
+    U16(Sums<u16>),
+}
+
+impl Levels {
+    pub(super) fn new(context: &Context, input: &Image<'_>, params: &Params, meaning: &Meaning) -> Result<Self> {
+        let binary = params.noise == Noise::Bernoulli;
+        let slice = ndarray::s![0, .., ..];
+        context.pool().install(|| match input {
+            Image::U8(view) => {
+                pack(view.slice_move(slice), |p: u8| if binary { u8::from(p > 0) } else { p }).map(Self::U8)
+            }
+            Image::U16(view) if binary => pack(view.slice_move(slice), |p: u16| u8::from(p > 0)).map(Self::U8),
+            Image::U16(view) => pack(view.slice_move(slice), |p: u16| p).map(Self::U16),
+            Image::F32(view) => {
+                let view = view.slice_move(slice);
+                match meaning.quantise {
+                    Some(quantise) => pack(view, |p: f32| quantise.value(p)).map(Self::U16),
+                    None => pack(view, |p: f32| u8::from(p > 0.0)).map(Self::U8),
+                }
+            }
+            Image::Device(_) => Err(Error::unsupported(
+                "the CPU takes images in host memory, but this one is in CUDA memory; copy it to the host",
+            )),
+        })
+    }
+
+    /// Width and height.
+    pub(super) fn size(&self) -> [usize; 2] {
+        match self {
+            Self::U8(sums) => [sums.width, sums.height],
+            Self::U16(sums) => [sums.width, sums.height],
+        }
+    }
+
+    pub(super) fn target(&self, rules: &Rules, nodes: Vec<super::Node>, bounds: super::Bounds) -> Target {
+        match self {
+            Self::U8(sums) => Target::new(sums, rules, nodes, bounds),
+            Self::U16(sums) => Target::new(sums, rules, nodes, bounds),
+        }
+    }
+
+    /// The sum over a polygon as [`normalise`](super::polygon::normalise) gives it.
+    pub(super) fn sum(&self, nodes: &[super::Node]) -> Sum {
+        match self {
+            Self::U8(sums) => sums.polygon(nodes),
+            Self::U16(sums) => sums.polygon(nodes),
+        }
+    }
+
+    pub(super) fn step(&self, rules: &Rules, target: &mut Target) {
+        match self {
+            Self::U8(sums) => target.step(sums, rules),
+            Self::U16(sums) => target.step(sums, rules),
+        }
     }
 }
 

@@ -14,6 +14,7 @@
 //! * **Local optimum:** a target that has converged cannot be improved by moving one node by one pixel.
 
 mod criterion;
+mod cuda;
 mod image;
 mod on_cpu;
 mod polygon;
@@ -29,7 +30,7 @@ use crate::error::{Error, Result, finite};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
 use crate::report::Report;
-use image::Levels;
+use image::{Levels, Meaning};
 use polygon::Bounds;
 use search::Rules;
 use std::time::Instant;
@@ -162,12 +163,18 @@ impl Params {
         Ok(())
     }
 
-    fn rules(&self, pixels: f64) -> Rules {
+    fn spacing_squared(&self) -> i64 {
+        (self.node_spacing * self.node_spacing).min(1e18) as i64
+    }
+
+    /// What the search of a target within `bounds` goes by.
+    fn rules(&self, bounds: &Bounds) -> Rules {
+        let pixels = f64::from(bounds.x1 - bounds.x0) * f64::from(bounds.y1 - bounds.y0);
         Rules {
             noise: self.noise,
             schedule: self.schedule,
             largest_step: self.largest_step as i32,
-            spacing_squared: (self.node_spacing * self.node_spacing).min(1e18) as i64,
+            spacing_squared: self.spacing_squared(),
             max_nodes: self.max_nodes as usize,
             max_steps: self.max_iterations,
             node_cost: self.node_cost * criterion::ln(pixels.max(1.0)),
@@ -210,9 +217,41 @@ pub const MAX_PIXELS: usize = 1 << 31;
 #[derive(Debug)]
 pub struct Snake {
     context: Context,
-    levels: Levels,
+    meaning: Meaning,
+    place: Place,
     params: Params,
     targets: Vec<search::Target>,
+}
+
+/// Where the image is and the search runs.
+#[derive(Debug)]
+enum Place {
+    Cpu(Levels),
+    Cuda(Box<cuda::Solver>),
+}
+
+impl Place {
+    fn new(context: &Context, input: &Image<'_>, params: &Params, meaning: &Meaning) -> Result<Self> {
+        let on_host = !matches!(input, Image::Device(_));
+        let automatic_cpu = params.schedule == Schedule::Sequential && context.is_automatic() && on_host;
+        if !automatic_cpu && let Some(cuda) = context.cuda_for(cuda::least_bytes(params, input))? {
+            match cuda::Solver::new(context, cuda, input, params, meaning.quantise) {
+                Ok(solver) => return Ok(Self::Cuda(Box::new(solver))),
+                Err(error) if context.may_fall_back(&error) && on_host => {
+                    log::warn!("computing on the CPU: {error}");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Self::Cpu(Levels::new(context, input, params, meaning)?))
+    }
+
+    fn size(&self) -> [usize; 2] {
+        match self {
+            Self::Cpu(levels) => levels.size(),
+            Self::Cuda(solver) => solver.size(),
+        }
+    }
 }
 
 impl Snake {
@@ -237,8 +276,9 @@ impl Snake {
             )));
         }
         let _turn = context.begin()?;
-        let levels = Levels::new(context, &input, params)?;
-        let mut snake = Self { context: context.clone(), levels, params: params.clone(), targets: Vec::new() };
+        let meaning = Meaning::new(&input, params)?;
+        let place = Place::new(context, &input, params, &meaning)?;
+        let mut snake = Self { context: context.clone(), meaning, place, params: params.clone(), targets: Vec::new() };
         snake.start(initial)?;
         Ok(snake)
     }
@@ -249,7 +289,7 @@ impl Snake {
     /// # Errors
     /// As [`new`](Self::new); the targets are as they were then.
     pub fn restart(&mut self, initial: Option<&Polygons>, params: &Params) -> Result<()> {
-        params.check(self.levels.pixel_type())?;
+        params.check(self.meaning.pixel_type)?;
         let binary = |params: &Params| params.noise == Noise::Bernoulli;
         if binary(params) != binary(&self.params) || params.range != self.params.range {
             return Err(Error::argument(
@@ -263,7 +303,7 @@ impl Snake {
     }
 
     fn start(&mut self, initial: Option<&Polygons>) -> Result<()> {
-        let [width, height] = self.levels.size();
+        let [width, height] = self.place.size();
         let bounds = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
         let mut default = Polygons::new();
         let initial = match initial {
@@ -273,7 +313,11 @@ impl Snake {
                 &default
             }
         };
-        self.targets = on_cpu::start(&self.context, &self.levels, &self.params, initial, &bounds)?;
+        let starts = on_cpu::starts(&self.context, &self.params, initial, &bounds)?;
+        self.targets = match &mut self.place {
+            Place::Cpu(levels) => on_cpu::start(&self.context, levels, &self.params, starts),
+            Place::Cuda(solver) => solver.start(&self.params, starts)?,
+        };
         Ok(())
     }
 
@@ -286,8 +330,11 @@ impl Snake {
         let mut progress = progress;
         let context = self.context.clone();
         let _turn = context.begin()?;
-        let mut report =
-            on_cpu::step(&context, &self.levels, &self.params, &mut self.targets, iterations, &mut progress)?;
+        let targets = &mut self.targets;
+        let mut report = match &mut self.place {
+            Place::Cpu(levels) => on_cpu::step(&context, levels, &self.params, targets, iterations, &mut progress)?,
+            Place::Cuda(solver) => solver.step(&context, targets, iterations, &mut progress)?,
+        };
         report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
         report.seconds_total = started.elapsed().as_secs_f64();
@@ -305,7 +352,7 @@ impl Snake {
 
     /// What is known of each target, in the order of the initial polygons.
     pub fn statistics(&self) -> Vec<Statistics> {
-        self.targets.iter().map(|target| self.levels.statistics(target)).collect()
+        self.targets.iter().map(|target| self.meaning.statistics(target)).collect()
     }
 
     /// The exact sums over the pixels of each polygon, of which none may cross itself: pixels, Σz and Σz² in levels (the
@@ -314,12 +361,25 @@ impl Snake {
     /// # Errors
     /// A polygon of less than 3 nodes, or that crosses itself, with the place.
     pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<Sum>> {
-        let [width, height] = self.levels.size();
+        let [width, height] = self.place.size();
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
-        let sum = |(index, polygon)| {
-            Ok(polygon::normalise(polygon, &image, index)?.map_or(Sum::default(), |nodes| self.levels.sum(&nodes)))
+        let mut sums = vec![Sum::default(); polygons.len()];
+        let mut inside = Vec::new();
+        for (index, polygon) in polygons.iter().enumerate() {
+            if let Some(nodes) = polygon::normalise(polygon, &image, index)? {
+                inside.push((index, nodes));
+            }
+        }
+        let _turn = self.context.begin()?;
+        let (indices, polygons): (Vec<usize>, Vec<Vec<Node>>) = inside.into_iter().unzip();
+        let found = match &self.place {
+            Place::Cpu(levels) => polygons.iter().map(|nodes| levels.sum(nodes)).collect(),
+            Place::Cuda(solver) => solver.sums(polygons, &image)?,
         };
-        polygons.iter().enumerate().map(sum).collect()
+        for (index, sum) in indices.into_iter().zip(found) {
+            sums[index] = sum;
+        }
+        Ok(sums)
     }
 
     /// Writes 255 where a pixel lies in any target, else 0 (u8).
@@ -354,7 +414,7 @@ impl Snake {
     }
 
     fn check_output(&self, name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
-        let [width, height] = self.levels.size();
+        let [width, height] = self.place.size();
         check_shapes([width, height, 1], output.shape())?;
         check_type(name, output, wanted)
     }

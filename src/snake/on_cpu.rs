@@ -13,14 +13,21 @@ use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 
-/// The targets at their starts.
-pub(super) fn start(
-    context: &Context,
-    levels: &Levels,
-    params: &Params,
-    initial: &Polygons,
-    image: &Bounds,
-) -> Result<Vec<Target>> {
+/// The targets at their starts, measured.
+pub(super) fn start(context: &Context, levels: &Levels, params: &Params, starts: Vec<Target>) -> Vec<Target> {
+    context.pool().install(|| {
+        starts
+            .into_par_iter()
+            .map(|start| match start.status {
+                Status::Running => levels.target(&params.rules(&start.bounds), start.nodes, start.bounds),
+                _ => start,
+            })
+            .collect()
+    })
+}
+
+/// The polygons as targets, not measured yet.
+pub(super) fn starts(context: &Context, params: &Params, initial: &Polygons, image: &Bounds) -> Result<Vec<Target>> {
     for (index, polygon) in initial.iter().enumerate() {
         if polygon.len() > params.max_nodes as usize {
             return Err(Error::argument(format!(
@@ -30,17 +37,18 @@ pub(super) fn start(
             )));
         }
     }
-    let starts: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
+    let polygons: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
     context.pool().install(|| {
-        starts
+        polygons
             .par_iter()
             .map(|(index, polygon)| {
-                let Some(nodes) = normalise(polygon, image, *index)? else {
-                    return Ok(Target::outside(polygon.to_vec(), *image));
-                };
-                let bounds = bounds_of(&nodes, params, image);
-                let pixels = f64::from(bounds.x1 - bounds.x0) * f64::from(bounds.y1 - bounds.y0);
-                Ok(levels.target(&params.rules(pixels), nodes, bounds))
+                Ok(match normalise(polygon, image, *index)? {
+                    Some(nodes) => {
+                        let bounds = bounds_of(&nodes, params, image);
+                        Target::unmeasured(nodes, bounds, params.largest_step as i32)
+                    }
+                    None => Target::outside(polygon.to_vec(), *image),
+                })
             })
             .collect()
     })
@@ -79,9 +87,7 @@ pub(super) fn step(
     ticker.expect(targets.len() as u64);
     progress::run(context.pool(), progress, &ticker, || {
         targets.par_iter_mut().try_for_each(|target| {
-            let bounds = &target.bounds;
-            let pixels = f64::from(bounds.x1 - bounds.x0) * f64::from(bounds.y1 - bounds.y0);
-            let rules = params.rules(pixels);
+            let rules = params.rules(&target.bounds);
             for _ in 0..iterations {
                 ticker.check()?;
                 if target.status != Status::Running {

@@ -14,7 +14,7 @@
 //! at d = 1, until neither pays.
 
 use super::criterion::Noise;
-use super::polygon::{Bounds, Node, edge_crosses, twice_area};
+use super::polygon::{Bounds, Node, edge_crosses, folds, meet, twice_area};
 use super::sums::{Level, Sum, Sums};
 use super::{Schedule, Status};
 
@@ -58,7 +58,8 @@ pub(super) struct Target {
     pub(super) inside: Sum,
     /// The criterion, without the nodes' cost.
     pub(super) cost: f64,
-    distance: i32,
+    /// d.
+    pub(super) distance: i32,
     phase: Phase,
     pub(super) steps: u64,
     pub(super) status: Status,
@@ -75,21 +76,10 @@ struct Change {
 }
 
 impl Target {
-    /// A target at its start. `nodes`: as [`normalise`](super::polygon::normalise) gives them.
+    /// A target at its start, measured. `nodes`: as [`normalise`](super::polygon::normalise) gives them.
     pub(super) fn new<T: Level>(sums: &Sums<T>, rules: &Rules, nodes: Vec<Node>, bounds: Bounds) -> Self {
-        let whole = sums.rectangle(bounds.x0, bounds.y0, bounds.x1, bounds.y1);
-        let mut target = Self {
-            nodes,
-            edges: Vec::new(),
-            bounds,
-            whole,
-            inside: Sum::default(),
-            cost: 0.0,
-            distance: rules.largest_step,
-            phase: Phase::Evolve,
-            steps: 0,
-            status: Status::Running,
-        };
+        let mut target = Self::unmeasured(nodes, bounds, rules.largest_step);
+        target.whole = sums.rectangle(bounds.x0, bounds.y0, bounds.x1, bounds.y1);
         target.measure(sums, rules);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;
@@ -97,8 +87,8 @@ impl Target {
         target
     }
 
-    /// One that lies outside the image: nothing to search.
-    pub(super) fn outside(nodes: Vec<Node>, bounds: Bounds) -> Self {
+    /// One whose sums are not known yet.
+    pub(super) fn unmeasured(nodes: Vec<Node>, bounds: Bounds, distance: i32) -> Self {
         Self {
             nodes,
             edges: Vec::new(),
@@ -106,11 +96,16 @@ impl Target {
             whole: Sum::default(),
             inside: Sum::default(),
             cost: 0.0,
-            distance: 1,
+            distance,
             phase: Phase::Evolve,
             steps: 0,
-            status: Status::LeftImage,
+            status: Status::Running,
         }
+    }
+
+    /// One that lies outside the image: nothing to search.
+    pub(super) fn outside(nodes: Vec<Node>, bounds: Bounds) -> Self {
+        Self { status: Status::LeftImage, ..Self::unmeasured(nodes, bounds, 1) }
     }
 
     fn node(&self, index: usize) -> Node {
@@ -312,33 +307,53 @@ impl Target {
             || (0..kept.len()).filter(|edge| new_edge[*edge]).any(|edge| edge_crosses(|i| kept[i], kept.len(), edge))
     }
 
-    /// Puts a node into the middle of every long edge, one after the other while there may be more; whether any. The
-    /// middle is rounded to a corner, which can make the polygon touch itself where edges are less than a pixel apart:
-    /// that edge gets none.
+    /// Puts a node into the middle of every long edge, while there may be more; whether any. The middle is rounded to a
+    /// corner, which can make the polygon touch itself where edges are less than a pixel apart: an edge that, bent, would
+    /// touch another one, straight or bent, gets none.
     fn add_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) -> bool {
         let count = self.nodes.len();
-        let mut index = 0;
-        for _ in 0..count {
-            if self.nodes.len() >= rules.max_nodes {
-                break;
+        let middles: Vec<Option<Node>> = (0..count)
+            .map(|index| {
+                let (a, b) = (self.nodes[index], self.node(index + 1));
+                let (dx, dy) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
+                let middle = Node::new((a.x + b.x).div_euclid(2), (a.y + b.y).div_euclid(2));
+                (dx * dx + dy * dy > rules.spacing_squared).then_some(middle)
+            })
+            .collect();
+        let mut room = rules.max_nodes.saturating_sub(count);
+        let mut nodes = Vec::with_capacity(2 * count);
+        for index in 0..count {
+            nodes.push(self.nodes[index]);
+            if let Some(middle) = middles[index]
+                && room > 0
+                && !self.bend_touches(&middles, index, middle)
+            {
+                nodes.push(middle);
+                room -= 1;
             }
-            let (a, b) = (self.nodes[index], self.node(index + 1));
-            let (dx, dy) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
-            if dx * dx + dy * dy > rules.spacing_squared {
-                self.nodes.insert(index + 1, Node::new((a.x + b.x).div_euclid(2), (a.y + b.y).div_euclid(2)));
-                let crosses = |edge| edge_crosses(|i| self.nodes[i], self.nodes.len(), edge);
-                if crosses(index) || crosses(index + 1) {
-                    self.nodes.remove(index + 1);
-                } else {
-                    index += 1;
-                }
-            }
-            index += 1;
         }
-        let added = self.nodes.len() > count;
+        let added = nodes.len() > count;
         if added {
+            self.nodes = nodes;
             self.measure(sums, rules);
         }
         added
+    }
+
+    fn bend_touches(&self, middles: &[Option<Node>], index: usize, m: Node) -> bool {
+        let count = self.nodes.len();
+        let (a, b) = (self.nodes[index], self.node(index + 1));
+        // The edge c to d; `follows`: c is b, `precedes`: d is a.
+        let touches = |c: Node, d: Node, follows: bool, precedes: bool| {
+            (if follows { folds(m, b, d) } else { meet(m, b, c, d) })
+                || (if precedes { folds(c, a, m) } else { meet(a, m, c, d) })
+        };
+        folds(a, m, b)
+            || (0..count).filter(|other| *other != index).any(|other| {
+                let (c, d) = (self.nodes[other], self.node(other + 1));
+                let (follows, precedes) = (other == (index + 1) % count, (other + 1) % count == index);
+                touches(c, d, follows, precedes)
+                    || middles[other].is_some_and(|n| touches(c, n, follows, false) || touches(n, d, false, precedes))
+            })
     }
 }

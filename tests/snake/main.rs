@@ -1,5 +1,6 @@
 //! Region snakes: against truths drawn with known noise, and against what the definition promises.
 
+mod cuda;
 mod promises;
 mod shapes;
 

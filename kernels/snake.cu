@@ -1,0 +1,73 @@
+// Region snakes (src/snake/cuda.rs launches these kernels).
+//
+//   levels_*     pixels as levels where they are not: f32 in 65536 steps, binary images, strided device memory
+//   cumulate_*   the sums of all before each block of 32 bytes of a row, snake_sums.cuh
+//   whole_*      the sum over each target's bounds
+//   search_*     the search, snake_search.cuh
+#include "common.cuh"
+#include "snake_search.cuh"
+
+constexpr int CUMULATE_THREADS = 256;
+
+#define ISOLINE_SNAKE(TYPE, PIXEL)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(CUMULATE_THREADS)                                                   \
+    isoline_snake_cumulate_##TYPE(const __grid_constant__ isoline_snake_image image, ulonglong2 *before)             \
+    {                                                                                                                \
+        cumulate<PIXEL>(image, before);                                                                              \
+    }                                                                                                                \
+    extern "C" __global__ void __launch_bounds__(SEARCH_THREADS)                                                     \
+    isoline_snake_whole_##TYPE(const __grid_constant__ isoline_snake_job job)                                        \
+    {                                                                                                                \
+        whole_sums<PIXEL>(job);                                                                                      \
+    }                                                                                                                \
+    extern "C" __global__ void __launch_bounds__(SEARCH_THREADS)                                                     \
+    isoline_snake_search_##TYPE(const __grid_constant__ isoline_snake_job job)                                       \
+    {                                                                                                                \
+        search<PIXEL>(job);                                                                                          \
+    }
+ISOLINE_SNAKE(u8, unsigned char)
+ISOLINE_SNAKE(u16, unsigned short)
+#undef ISOLINE_SNAKE
+
+// As `Quantise` in src/levels.rs.
+__device__ __forceinline__ u32 quantised(float pixel, float minimum, float scale)
+{
+    const float scaled = __fmul_rn(__fadd_rn(pixel, -minimum), scale);
+    const float clamped = scaled > 0.0f ? fminf(scaled, 65535.0f) : 0.0f;
+    return static_cast<u32>(__fadd_rn(clamped, 0.5f));
+}
+
+// A thread a pixel, blocks of 32 x 8. `binary`: 1 above 0, else 0.
+template <typename IN, typename OUT>
+__device__ __forceinline__ void levels(const unsigned char *pixels, u64 stride, u32 width, u32 height, u32 binary,
+                                       float minimum, float scale, unsigned char *to, u64 pitch)
+{
+    const u64 x = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (x >= width) return;
+    for (u64 y = static_cast<u64>(blockIdx.y) * blockDim.y + threadIdx.y; y < height;
+         y += static_cast<u64>(gridDim.y) * blockDim.y) {
+        const IN pixel = reinterpret_cast<const IN *>(pixels + y * stride)[x];
+        u32 level;
+        if (binary) {
+            level = pixel > IN(0);
+        } else if constexpr (sizeof(IN) == 4) {
+            level = quantised(pixel, minimum, scale);
+        } else {
+            level = pixel;
+        }
+        reinterpret_cast<OUT *>(to + y * pitch)[x] = static_cast<OUT>(level);
+    }
+}
+
+#define ISOLINE_SNAKE_LEVELS(NAME, IN, OUT)                                                                          \
+    extern "C" __global__ void NAME(const unsigned char *pixels, u64 stride, u32 width, u32 height, u32 binary,      \
+                                    float minimum, float scale, unsigned char *to, u64 pitch)                        \
+    {                                                                                                                \
+        levels<IN, OUT>(pixels, stride, width, height, binary, minimum, scale, to, pitch);                           \
+    }
+ISOLINE_SNAKE_LEVELS(isoline_snake_levels_u8_u8, unsigned char, unsigned char)
+ISOLINE_SNAKE_LEVELS(isoline_snake_levels_u16_u8, unsigned short, unsigned char)
+ISOLINE_SNAKE_LEVELS(isoline_snake_levels_u16_u16, unsigned short, unsigned short)
+ISOLINE_SNAKE_LEVELS(isoline_snake_levels_f32_u8, float, unsigned char)
+ISOLINE_SNAKE_LEVELS(isoline_snake_levels_f32_u16, float, unsigned short)
+#undef ISOLINE_SNAKE_LEVELS

@@ -1,0 +1,51 @@
+// What a split costs: src/snake/criterion.rs in CUDA, operation by operation, so that the bits are the same.
+#pragma once
+#include "snake_sums.cuh"
+
+enum { NOISE_GAUSSIAN, NOISE_POISSON, NOISE_GAMMA, NOISE_RAYLEIGH, NOISE_BERNOULLI };
+
+__device__ inline double natural_logarithm(double x)
+{
+    const u64 bits = static_cast<u64>(__double_as_longlong(x));
+    i64 exponent = static_cast<i64>((bits >> 52) & 0x7ff) - 1023;
+    double m = __longlong_as_double(static_cast<i64>((bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull));
+    if (m > 1.41421356237309504880) {
+        m = __dmul_rn(m, 0.5);
+        exponent += 1;
+    }
+    const double s = __ddiv_rn(__dadd_rn(m, -1.0), __dadd_rn(m, 1.0));
+    const double z = __dmul_rn(s, s);
+    double series = 1.0 / 23.0;
+    #pragma unroll
+    for (int odd = 21; odd >= 3; odd -= 2) series = __dadd_rn(__dmul_rn(series, z), 1.0 / odd);
+    const double small = __dmul_rn(s, __dmul_rn(z, series));
+    return __dadd_rn(__dmul_rn(2.0, __dadd_rn(small, s)),
+                     __dmul_rn(static_cast<double>(exponent), 0.69314718055994530942));
+}
+
+__device__ __forceinline__ double at_least(double value, double least) { return value > least ? value : least; }
+
+__device__ __forceinline__ double entropy_part(double p)
+{
+    return p > 0.0 ? __dmul_rn(p, natural_logarithm(p)) : 0.0;
+}
+
+__device__ inline double region_cost(u32 noise, double looks, const isoline_snake_sum &region)
+{
+    constexpr double LEAST_VARIANCE = 1.0 / 12.0, LEAST_MEAN = 1e-3;
+    if (region.pixels <= 0) return 0.0;
+    const double n = static_cast<double>(region.pixels), z = static_cast<double>(region.z);
+    const double mean = __ddiv_rn(z, n);
+    const double square = __ddiv_rn(static_cast<double>(region.zz), n);
+    switch (noise) {
+    case NOISE_GAUSSIAN: {
+        const double variance = __dadd_rn(square, -__dmul_rn(mean, mean));
+        return __dmul_rn(__dmul_rn(0.5, n), natural_logarithm(at_least(variance, LEAST_VARIANCE)));
+    }
+    case NOISE_POISSON: return __dmul_rn(-z, natural_logarithm(at_least(mean, LEAST_MEAN)));
+    case NOISE_GAMMA: return __dmul_rn(__dmul_rn(looks, n), natural_logarithm(at_least(mean, LEAST_MEAN)));
+    case NOISE_RAYLEIGH: return __dmul_rn(n, natural_logarithm(at_least(square, LEAST_MEAN)));
+    default:
+        return __dmul_rn(-n, __dadd_rn(entropy_part(mean), entropy_part(__dadd_rn(1.0, -mean))));
+    }
+}

@@ -1,0 +1,41 @@
+// Whether polygons touch themselves: src/snake/polygon.rs in CUDA. Coordinates have at most 26 bits.
+#pragma once
+#include "common.cuh"
+#include "snake_sums.cuh"
+
+__device__ __forceinline__ bool same(int2 a, int2 b) { return a.x == b.x && a.y == b.y; }
+
+__device__ __forceinline__ i64 cross_product(int2 a, int2 b)
+{
+    return static_cast<i64>(a.x) * b.y - static_cast<i64>(b.x) * a.y;
+}
+
+__device__ __forceinline__ i64 side(int2 a, int2 b, int2 c)
+{
+    return static_cast<i64>(b.x - a.x) * (c.y - a.y) - static_cast<i64>(b.y - a.y) * (c.x - a.x);
+}
+
+__device__ __forceinline__ bool between(int2 a, int2 b, int2 c)
+{
+    return min(a.x, b.x) <= c.x && c.x <= max(a.x, b.x) && min(a.y, b.y) <= c.y && c.y <= max(a.y, b.y);
+}
+
+// Whether the edges ab and cd have a point in common, ends included.
+__device__ __forceinline__ bool meet(int2 a, int2 b, int2 c, int2 d)
+{
+    if (max(a.x, b.x) < min(c.x, d.x) || max(c.x, d.x) < min(a.x, b.x) || max(a.y, b.y) < min(c.y, d.y) ||
+        max(c.y, d.y) < min(a.y, b.y))
+        return false;
+    const i64 abc = side(a, b, c), abd = side(a, b, d), cda = side(c, d, a), cdb = side(c, d, b);
+    if (((abc < 0 && abd > 0) || (abc > 0 && abd < 0)) && ((cda < 0 && cdb > 0) || (cda > 0 && cdb < 0))) return true;
+    return (abc == 0 && between(a, b, c)) || (abd == 0 && between(a, b, d)) || (cda == 0 && between(c, d, a)) ||
+           (cdb == 0 && between(c, d, b));
+}
+
+// Whether two successive edges, a to b and b to c, lie on each other or have no length.
+__device__ __forceinline__ bool folds(int2 a, int2 b, int2 c)
+{
+    if (same(a, b) || same(b, c)) return true;
+    const i64 ux = b.x - a.x, uy = b.y - a.y, vx = c.x - b.x, vy = c.y - b.y;
+    return ux * vy - uy * vx == 0 && ux * vx + uy * vy < 0;
+}

@@ -1,0 +1,400 @@
+//! Region snakes on CUDA: levels, cumulated rows and the whole search stay on the device; polygons come back. Kernels are
+//! launched in [`launch`].
+
+mod launch;
+
+use super::search::Target;
+use super::sums::Sum;
+use super::{Bounds, Node, Noise, Params, Schedule};
+use crate::device::Context;
+use crate::device::cuda::{Buffer, Cuda, Host, Side, Stream, check_device_range, needs_staging};
+use crate::error::{Error, Result};
+use crate::image::{Image, PixelType};
+use crate::levels::Quantise;
+use crate::progress::{Progress, Ticker};
+use crate::report::Report;
+use launch::{CONTROL_OFFSET, DeviceLevels, DeviceTarget, Job, Kernels, Pixels};
+use ndarray::{ArrayView2, Axis};
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bytes in a block of a row, for which sums are stored; rows begin at multiples of it.
+const BLOCK_BYTES: usize = 32;
+
+/// Bytes of Σz and Σz².
+const BEFORE_BYTES: usize = 16;
+
+/// Staged copies go in pieces of at most this size; two alternate.
+const PIECE_BYTES: usize = 32 << 20;
+
+/// A launch should take about this long, in seconds: the host looks for a cancel between two.
+const LAUNCH_SECONDS: f64 = 0.03;
+
+/// The steps of the first launch.
+const FIRST_STEPS: u64 = 16;
+
+/// Bytes of a level: 1 for 8-bit and binary images, else 2.
+fn level_bytes(input: &Image<'_>, params: &Params) -> usize {
+    if params.noise == Noise::Bernoulli || input.pixel_type() == PixelType::U8 { 1 } else { 2 }
+}
+
+/// The device memory of an image with its sums.
+fn image_bytes([width, height]: [usize; 2], level_bytes: usize) -> [usize; 2] {
+    let pitch = (width * level_bytes).next_multiple_of(BLOCK_BYTES);
+    let blocks = width / (BLOCK_BYTES / level_bytes) + 1;
+    [pitch * height, blocks * height * BEFORE_BYTES]
+}
+
+/// The least device memory that a job needs: the image with its sums, and one target.
+pub(super) fn least_bytes(params: &Params, input: &Image<'_>) -> u64 {
+    let [width, height, _] = input.shape();
+    let level = level_bytes(input, params);
+    let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
+    let raw = if direct || matches!(input, Image::Device(_)) { 0 } else { width * height * input.pixel_type().bytes() };
+    let target = params.max_nodes as usize * (size_of::<Node>() + size_of::<Sum>());
+    let scratch = launch::scratch_bytes(params.max_nodes as usize);
+    (image_bytes([width, height], level).iter().sum::<usize>() + raw + target + scratch) as u64
+}
+
+/// An image on the device with what searches on it need.
+pub(super) struct Solver {
+    cuda: Arc<Cuda>,
+    stream: Stream,
+    kernels: Kernels,
+    image: DeviceLevels,
+    /// What `image` names.
+    _levels: Buffer,
+    _before: Buffer,
+    search: Option<Search>,
+    seconds_upload: f64,
+    seconds_sums: f64,
+}
+
+impl std::fmt::Debug for Solver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Solver").field("image", &self.image).finish_non_exhaustive()
+    }
+}
+
+/// The targets on the device.
+struct Search {
+    targets: Buffer,
+    nodes: Buffer,
+    _edges: Buffer,
+    _scratch: Buffer,
+    /// The queue's number, then each group's control.
+    control: Buffer,
+    job: Job,
+}
+
+impl Solver {
+    /// Brings the image to the device and cumulates its rows. `quantise`: for f32.
+    pub(super) fn new(
+        context: &Context,
+        cuda: &Arc<Cuda>,
+        input: &Image<'_>,
+        params: &Params,
+        quantise: Option<Quantise>,
+    ) -> Result<Self> {
+        cuda.bind()?;
+        let started = Instant::now();
+        let [width, height, _] = input.shape();
+        let level_bytes = level_bytes(input, params);
+        let [levels_bytes, before_bytes] = image_bytes([width, height], level_bytes);
+        let levels = cuda.memory().device(levels_bytes)?;
+        let before = cuda.memory().device(before_bytes)?;
+        let stream = cuda.stream()?;
+        let kernels = Kernels::new(cuda, level_bytes)?;
+        let pitch = (width * level_bytes).next_multiple_of(BLOCK_BYTES);
+        let image = DeviceLevels {
+            levels: levels.address(),
+            before: before.address(),
+            pitch: pitch as u64,
+            width: width as u32,
+            height: height as u32,
+            blocks: (width / (BLOCK_BYTES / level_bytes) + 1) as u32,
+            pad: 0,
+        };
+        if pitch > width * level_bytes {
+            // Whole blocks are read, and what lies beyond the row's end left out.
+            stream.fill(&levels, 0, levels_bytes, 0)?;
+        }
+        let binary = params.noise == Noise::Bernoulli;
+        let same = !binary && input.pixel_type() != PixelType::F32;
+        let convert = |address, stride| {
+            let Quantise { minimum, scale } = quantise.unwrap_or(Quantise { minimum: 0.0, scale: 0.0 });
+            let from = Pixels { address, stride, name: input.pixel_type().name(), binary, minimum, scale };
+            launch::levels(cuda, &stream, &from, [width, height], &levels, pitch, level_bytes)
+        };
+        if let Image::Device(pixels) = input {
+            let extent = (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes();
+            check_device_range(cuda, "the input", pixels.address, extent)?;
+            convert(pixels.address, pixels.strides[0])?;
+            stream.synchronize()?;
+        } else if same {
+            upload(context, cuda, &stream, input, &levels, pitch)?;
+        } else {
+            let raw_pitch = width * input.pixel_type().bytes();
+            let raw = cuda.memory().device(raw_pitch * height)?;
+            upload(context, cuda, &stream, input, &raw, raw_pitch)?;
+            convert(raw.address(), raw_pitch)?;
+            stream.synchronize()?;
+        }
+        let seconds_upload = started.elapsed().as_secs_f64();
+        kernels.cumulate(&stream, &image)?;
+        stream.synchronize()?;
+        let seconds_sums = started.elapsed().as_secs_f64() - seconds_upload;
+        Ok(Self {
+            cuda: cuda.clone(),
+            stream,
+            kernels,
+            image,
+            _levels: levels,
+            _before: before,
+            search: None,
+            seconds_upload,
+            seconds_sums,
+        })
+    }
+
+    pub(super) fn size(&self) -> [usize; 2] {
+        [self.image.width as usize, self.image.height as usize]
+    }
+
+    /// The targets at their starts, measured; those before are as they were on an error.
+    pub(super) fn start(&mut self, params: &Params, mut targets: Vec<Target>) -> Result<Vec<Target>> {
+        if params.schedule == Schedule::Sequential {
+            return Err(Error::unsupported(
+                "the sequential schedule runs on the CPU only; use the device cpu or the parallel schedule",
+            ));
+        }
+        self.cuda.bind()?;
+        let mut search = self.make(params, &targets)?;
+        self.kernels.whole(&self.stream, &search.job)?;
+        self.launch(&mut search, 0)?;
+        self.fetch(&search, &mut targets)?;
+        self.search = Some(search);
+        Ok(targets)
+    }
+
+    fn make(&self, params: &Params, targets: &[Target]) -> Result<Search> {
+        let memory = self.cuda.memory();
+        let count = targets.len().max(1);
+        let capacity = params.max_nodes as usize;
+        let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
+        let (groups, blocks_a_group) = self.kernels.geometry(count, longest)?;
+        let scratch_bytes = launch::scratch_bytes(capacity);
+        let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
+        let nodes = memory.device(count * capacity * size_of::<Node>())?;
+        let edges = memory.device(count * capacity * size_of::<Sum>())?;
+        let scratch = memory.device(groups * scratch_bytes)?;
+        let control = memory.device(launch::control_bytes(groups))?;
+        let structs: Vec<DeviceTarget> =
+            targets.iter().map(|target| DeviceTarget::new(target, params.rules(&target.bounds).node_cost)).collect();
+        self.copy_in(bytemuck::cast_slice(&structs), &device_targets, 0)?;
+        for (index, target) in targets.iter().enumerate() {
+            if target.status != super::Status::LeftImage {
+                let pairs: Vec<[i32; 2]> = target.nodes.iter().map(|node| [node.x, node.y]).collect();
+                self.copy_in(bytemuck::cast_slice(&pairs), &nodes, index * capacity * size_of::<Node>())?;
+            }
+        }
+        let (noise, looks) = launch::number_of(params.noise);
+        let job = Job {
+            image: self.image,
+            targets: device_targets.address(),
+            nodes: nodes.address(),
+            edges: edges.address(),
+            scratch: scratch.address(),
+            scratch_bytes: scratch_bytes as u64,
+            controls: control.address() + CONTROL_OFFSET as u64,
+            queue: control.address(),
+            looks,
+            max_steps: params.max_iterations,
+            steps: 0,
+            spacing_squared: params.spacing_squared(),
+            target_count: targets.len() as u32,
+            capacity: capacity as u32,
+            max_nodes: params.max_nodes,
+            noise,
+            blocks_a_group: blocks_a_group as u32,
+            groups: groups as u32,
+        };
+        Ok(Search { targets: device_targets, nodes, _edges: edges, _scratch: scratch, control, job })
+    }
+
+    fn copy_in(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<()> {
+        let from = Side::Host { address: bytes.as_ptr() as usize, bytes: bytes.len() };
+        self.stream.copy(from, to.side(offset), bytes.len(), 1, [bytes.len(); 2])?;
+        self.stream.synchronize()
+    }
+
+    /// Queues up to `steps` steps of each running target.
+    fn launch(&self, search: &mut Search, steps: u64) -> Result<()> {
+        search.job.steps = steps;
+        self.stream.fill(&search.control, 0, launch::control_bytes(search.job.groups as usize), 0)?;
+        self.kernels.search(&self.stream, &search.job)
+    }
+
+    /// What the targets are at.
+    fn states(&self, search: &Search) -> Result<Vec<DeviceTarget>> {
+        let count = search.job.target_count as usize;
+        let mut states = vec![DeviceTarget::default(); count];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut states);
+        let to = Side::Host { address: bytes.as_mut_ptr() as usize, bytes: bytes.len() };
+        self.stream.copy(search.targets.side(0), to, bytes.len(), 1, [bytes.len(); 2])?;
+        self.stream.synchronize()?;
+        Ok(states)
+    }
+
+    /// Brings states and polygons to the host.
+    fn fetch(&self, search: &Search, targets: &mut [Target]) -> Result<()> {
+        let states = self.states(search)?;
+        let most = states.iter().map(DeviceTarget::count).max().unwrap_or(0);
+        let mut pairs = vec![[0i32; 2]; states.len() * most];
+        let row = most * size_of::<[i32; 2]>();
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut pairs);
+        let to = Side::Host { address: bytes.as_mut_ptr() as usize, bytes: bytes.len() };
+        let pitch = search.job.capacity as usize * size_of::<Node>();
+        self.stream.copy(search.nodes.side(0), to, row, states.len(), [pitch, row])?;
+        self.stream.synchronize()?;
+        for ((state, target), nodes) in states.iter().zip(targets).zip(pairs.chunks(most.max(1))) {
+            state.tell(target);
+            if target.status != super::Status::LeftImage {
+                target.nodes = nodes[..state.count()].iter().map(|[x, y]| Node::new(*x, *y)).collect();
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps every running target.
+    pub(super) fn step(
+        &mut self,
+        context: &Context,
+        targets: &mut [Target],
+        iterations: u64,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Report> {
+        self.cuda.bind()?;
+        self.cuda.memory().reset_peak();
+        let mut report = Report::new(context.device());
+        report.seconds_upload = std::mem::take(&mut self.seconds_upload);
+        report.seconds_compute = std::mem::take(&mut self.seconds_sums);
+        let Some(mut search) = self.search.take() else { return Ok(report) };
+        let ticker = Ticker::new("moving the polygons");
+        let started = Instant::now();
+        let mut left = iterations;
+        let mut batch = FIRST_STEPS;
+        let outcome = loop {
+            if let Err(error) = ticker.report(progress) {
+                break Err(error);
+            }
+            let steps = batch.min(left);
+            if steps == 0 {
+                break Ok(());
+            }
+            let launched = Instant::now();
+            let states = match self.launch(&mut search, steps).and_then(|()| self.states(&search)) {
+                Ok(states) => states,
+                Err(error) => break Err(error),
+            };
+            left -= steps;
+            let running = states.iter().filter(|state| state.running()).count();
+            ticker.set(1.0 - running as f64 / states.len().max(1) as f64);
+            if running == 0 {
+                break Ok(());
+            }
+            let seconds = launched.elapsed().as_secs_f64();
+            if seconds < LAUNCH_SECONDS / 2.0 {
+                batch = batch.saturating_mul(2);
+            } else if seconds > 2.0 * LAUNCH_SECONDS {
+                batch = (batch / 2).max(1);
+            }
+        };
+        report.seconds_compute += started.elapsed().as_secs_f64();
+        let fetched = Instant::now();
+        // After a cancel too: every target keeps its last whole step.
+        let kept = self.fetch(&search, targets);
+        report.seconds_download = fetched.elapsed().as_secs_f64();
+        report.peak_device_bytes = self.cuda.memory().peak();
+        self.search = Some(search);
+        outcome.and(kept).map(|()| report)
+    }
+
+    /// The sums over polygons as [`normalise`](super::polygon::normalise) gives them.
+    pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, image: &Bounds) -> Result<Vec<Sum>> {
+        self.cuda.bind()?;
+        let most = polygons.iter().map(Vec::len).max().unwrap_or(3);
+        let params = Params { max_nodes: most as u32, ..Params::default() };
+        let mut targets: Vec<Target> = polygons.into_iter().map(|nodes| Target::unmeasured(nodes, *image, 1)).collect();
+        let mut search = self.make(&params, &targets)?;
+        self.launch(&mut search, 0)?;
+        self.fetch(&search, &mut targets)?;
+        Ok(targets.into_iter().map(|target| target.inside).collect())
+    }
+}
+
+/// The rows that the edges of a polygon pass.
+fn rows_of(nodes: &[Node]) -> i64 {
+    nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| (i64::from(b.y) - i64::from(a.y)).abs()).sum()
+}
+
+/// Copies the pixels to rows of `pitch` bytes and waits for it.
+fn upload(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    stream: &Stream,
+    input: &Image<'_>,
+    to: &Buffer,
+    pitch: usize,
+) -> Result<()> {
+    match input {
+        Image::U8(view) => upload_rows(context, cuda, stream, input, view.index_axis(Axis(0), 0), to, pitch),
+        Image::U16(view) => upload_rows(context, cuda, stream, input, view.index_axis(Axis(0), 0), to, pitch),
+        Image::F32(view) => upload_rows(context, cuda, stream, input, view.index_axis(Axis(0), 0), to, pitch),
+        Image::Device(_) => Ok(()),
+    }
+}
+
+fn upload_rows<T: bytemuck::Pod + Send + Sync>(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    stream: &Stream,
+    input: &Image<'_>,
+    view: ArrayView2<'_, T>,
+    to: &Buffer,
+    pitch: usize,
+) -> Result<()> {
+    let (height, width) = view.dim();
+    let row = width * size_of::<T>();
+    if !needs_staging(Host::of(input)) {
+        let from_pitch = if height > 1 { view.strides()[0] as usize * size_of::<T>() } else { row };
+        let from = Side::Host { address: view.as_ptr() as usize, bytes: (height - 1) * from_pitch + row };
+        stream.copy(from, to.side(0), row, height, [from_pitch, pitch])?;
+        return stream.synchronize();
+    }
+    let rows_a_piece = (PIECE_BYTES / pitch).clamp(1, height);
+    let mut pieces = [cuda.memory().pinned(rows_a_piece * pitch)?, cuda.memory().pinned(rows_a_piece * pitch)?];
+    let free = [cuda.event()?, cuda.event()?];
+    for (index, first) in (0..height).step_by(rows_a_piece).enumerate() {
+        let which = index % 2;
+        if index > 1 {
+            free[which].synchronize()?;
+        }
+        let rows = rows_a_piece.min(height - first);
+        let packed = &mut pieces[which].as_mut_slice()[..rows * pitch];
+        context.pool().install(|| {
+            let rows = view.slice(ndarray::s![first..first + rows, ..]);
+            packed.par_chunks_mut(pitch).zip(rows.axis_iter(Axis(0)).into_par_iter()).for_each(|(to, from)| {
+                let to: &mut [T] = bytemuck::cast_slice_mut(&mut to[..row]);
+                match from.as_slice() {
+                    Some(from) => to.copy_from_slice(from),
+                    None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+                }
+            });
+        });
+        stream.copy(pieces[which].side(), to.side(first * pitch), pitch * rows, 1, [pitch * rows; 2])?;
+        stream.record(&free[which])?;
+    }
+    stream.synchronize()
+}

@@ -1,0 +1,284 @@
+//! The launches of `kernels/snake.cu`: which kernel, which geometry, which arguments. The structs repeat those of
+//! `kernels/snake_search.cuh`.
+#![allow(unsafe_code)]
+
+use super::super::search::Target;
+use super::super::sums::Sum;
+use super::super::{Noise, Status};
+use crate::device::cuda::{Buffer, Cuda, Stream, failed};
+use crate::error::{Error, Result};
+use cudarc::driver::{CudaFunction, DriverError, LaunchConfig, PushKernelArg};
+
+/// The module (kernel file) of this operation.
+const MODULE: &str = "snake";
+
+/// `SEARCH_THREADS` and `CUMULATE_THREADS`.
+const THREADS: u32 = 256;
+
+/// The block of `levels`.
+const LEVELS_BLOCK: [u32; 2] = [32, 8];
+const MAX_GRID_Y: usize = 65535;
+
+/// `sizeof(Control)`.
+const CONTROL_BYTES: usize = 248;
+
+/// Rows of a target's start for each block that works on it, and the most blocks.
+const ROWS_A_BLOCK: i64 = 96;
+const MOST_BLOCKS: usize = 128;
+
+/// `isoline_snake_image`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeviceLevels {
+    pub(super) levels: u64,
+    pub(super) before: u64,
+    pub(super) pitch: u64,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) blocks: u32,
+    pub(super) pad: u32,
+}
+
+/// `isoline_snake_target`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DeviceTarget {
+    whole: [i64; 3],
+    inside: [i64; 3],
+    cost: f64,
+    node_cost: f64,
+    steps: u64,
+    area: i64,
+    bounds: [i32; 4],
+    count: u32,
+    distance: i32,
+    phase: u32,
+    status: u32,
+}
+
+// SAFETY: repr(C) of plain numbers; 14 times 8 bytes, no padding.
+unsafe impl bytemuck::Zeroable for DeviceTarget {}
+// SAFETY: as above.
+unsafe impl bytemuck::Pod for DeviceTarget {}
+const _: () = assert!(size_of::<DeviceTarget>() == 112);
+
+const STATUSES: [Status; 5] =
+    [Status::Running, Status::Converged, Status::Vanished, Status::LeftImage, Status::IterationLimit];
+
+impl DeviceTarget {
+    pub(super) fn new(target: &Target, node_cost: f64) -> Self {
+        let bounds = &target.bounds;
+        Self {
+            bounds: [bounds.x0, bounds.y0, bounds.x1, bounds.y1],
+            node_cost,
+            count: target.nodes.len() as u32,
+            distance: target.distance,
+            status: STATUSES.iter().position(|status| *status == target.status).unwrap_or(0) as u32,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    pub(super) fn running(&self) -> bool {
+        self.status == 0
+    }
+
+    /// Tells the host's target what it is at; its nodes are copied apart.
+    pub(super) fn tell(&self, target: &mut Target) {
+        let sum = |[pixels, z, zz]: [i64; 3]| Sum { pixels, z, zz };
+        target.status = STATUSES.get(self.status as usize).copied().unwrap_or(Status::Running);
+        if target.status != Status::LeftImage {
+            target.whole = sum(self.whole);
+            target.inside = sum(self.inside);
+            target.cost = self.cost;
+        }
+        target.steps = self.steps;
+    }
+}
+
+/// `isoline_snake_job`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) image: DeviceLevels,
+    pub(super) targets: u64,
+    pub(super) nodes: u64,
+    pub(super) edges: u64,
+    pub(super) scratch: u64,
+    pub(super) scratch_bytes: u64,
+    pub(super) controls: u64,
+    pub(super) queue: u64,
+    pub(super) looks: f64,
+    pub(super) max_steps: u64,
+    pub(super) steps: u64,
+    pub(super) spacing_squared: i64,
+    pub(super) target_count: u32,
+    pub(super) capacity: u32,
+    pub(super) max_nodes: u32,
+    pub(super) noise: u32,
+    pub(super) blocks_a_group: u32,
+    pub(super) groups: u32,
+}
+
+// SAFETY: repr(C), passed by value to kernels that declare the same struct; addresses are checked where they are made.
+unsafe impl cudarc::driver::DeviceRepr for Job {}
+// SAFETY: as above.
+unsafe impl cudarc::driver::DeviceRepr for DeviceLevels {}
+
+/// `NOISE_...` and the looks.
+pub(super) fn number_of(noise: Noise) -> (u32, f64) {
+    match noise {
+        Noise::Gaussian => (0, 1.0),
+        Noise::Poisson => (1, 1.0),
+        Noise::Gamma { looks } => (2, looks),
+        Noise::Rayleigh => (3, 1.0),
+        Noise::Bernoulli => (4, 1.0),
+    }
+}
+
+/// Bytes of a group's scratch, as `scratch_of` lays it out.
+pub(super) fn scratch_bytes(capacity: usize) -> usize {
+    (capacity * (16 * size_of::<Sum>() + 3 * 8 + 8 + 4 + 4 + 3)).next_multiple_of(256)
+}
+
+/// Bytes of all groups' controls with the queue's number before them.
+pub(super) fn control_bytes(groups: usize) -> usize {
+    CONTROL_OFFSET + groups * CONTROL_BYTES
+}
+
+/// Where the controls begin, after the queue's number.
+pub(super) const CONTROL_OFFSET: usize = 256;
+
+/// The kernels for levels of one or two bytes.
+pub(super) struct Kernels {
+    cumulate: CudaFunction,
+    whole: CudaFunction,
+    search: CudaFunction,
+    multiprocessors: u32,
+}
+
+impl Kernels {
+    pub(super) fn new(cuda: &Cuda, level_bytes: usize) -> Result<Self> {
+        let function = |name| cuda.function(MODULE, &format!("isoline_snake_{name}_u{}", 8 * level_bytes));
+        Ok(Self {
+            cumulate: function("cumulate")?,
+            whole: function("whole")?,
+            search: function("search")?,
+            multiprocessors: cuda.multiprocessors(),
+        })
+    }
+
+    /// How many groups search so many targets, and of how many blocks each; all find room on the device at once.
+    pub(super) fn geometry(&self, targets: usize, longest: i64) -> Result<(usize, usize)> {
+        let room = self
+            .search
+            .occupancy_max_active_blocks_per_multiprocessor(THREADS, 0, None)
+            .map_err(|e| kernel_launch(e, "search"))?;
+        let blocks = (room * self.multiprocessors).max(1) as usize;
+        let wanted = ((longest + ROWS_A_BLOCK - 1) / ROWS_A_BLOCK).clamp(1, MOST_BLOCKS as i64) as usize;
+        let blocks_a_group = wanted.min((blocks / targets.max(1)).max(1));
+        Ok((targets.clamp(1, blocks / blocks_a_group), blocks_a_group))
+    }
+
+    /// Cumulates the rows of the levels.
+    pub(super) fn cumulate(&self, stream: &Stream, image: &DeviceLevels) -> Result<()> {
+        let rows_a_block = (THREADS / 32) as usize;
+        let config = LaunchConfig {
+            grid_dim: ((image.height as usize).div_ceil(rows_a_block) as u32, 1, 1),
+            block_dim: (THREADS, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        // SAFETY: the kernel's arguments, in its order; levels and table lie in buffers of the sizes that `image` says.
+        unsafe { stream.raw().launch_builder(&self.cumulate).arg(image).arg(&image.before).launch(config) }
+            .map(|_| ())
+            .map_err(|e| kernel_launch(e, "cumulate"))
+    }
+
+    /// Sums over each target's bounds.
+    pub(super) fn whole(&self, stream: &Stream, job: &Job) -> Result<()> {
+        let config = LaunchConfig {
+            grid_dim: (job.target_count.clamp(1, 1 << 16), 1, 1),
+            block_dim: (THREADS, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        // SAFETY: the kernel's argument; bounds lie within the image, which `Solver::start` has checked.
+        unsafe { stream.raw().launch_builder(&self.whole).arg(job).launch(config) }
+            .map(|_| ())
+            .map_err(|e| kernel_launch(e, "whole"))
+    }
+
+    /// Searches every running target by up to `job.steps`; the controls and the queue are 0.
+    pub(super) fn search(&self, stream: &Stream, job: &Job) -> Result<()> {
+        let config = LaunchConfig {
+            grid_dim: (job.groups * job.blocks_a_group, 1, 1),
+            block_dim: (THREADS, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        let mut launch = stream.raw().launch_builder(&self.search);
+        launch.arg(job);
+        // SAFETY: the kernel's argument; nodes, edges and scratch have room for `capacity` nodes of each target or group,
+        // nodes lie within the bounds, and the blocks of a group are on the device together: there are no more than fit.
+        unsafe { if job.blocks_a_group > 1 { launch.launch_cooperative(config) } else { launch.launch(config) } }
+            .map(|_| ())
+            .map_err(|e| kernel_launch(e, "search"))
+    }
+}
+
+/// Pixels that are to become levels.
+pub(super) struct Pixels {
+    pub(super) address: u64,
+    pub(super) stride: usize,
+    pub(super) name: &'static str,
+    pub(super) binary: bool,
+    pub(super) minimum: f32,
+    pub(super) scale: f32,
+}
+
+/// Makes levels of pixels in device memory.
+pub(super) fn levels(
+    cuda: &Cuda,
+    stream: &Stream,
+    from: &Pixels,
+    [width, height]: [usize; 2],
+    to: &Buffer,
+    pitch: usize,
+    level_bytes: usize,
+) -> Result<()> {
+    assert!(pitch * height <= to.bytes(), "levels must lie within their buffer");
+    let name = format!("isoline_snake_levels_{}_u{}", from.name, 8 * level_bytes);
+    let function = cuda.function(MODULE, &name)?;
+    let config = LaunchConfig {
+        grid_dim: (
+            width.div_ceil(LEVELS_BLOCK[0] as usize) as u32,
+            height.div_ceil(LEVELS_BLOCK[1] as usize).min(MAX_GRID_Y) as u32,
+            1,
+        ),
+        block_dim: (LEVELS_BLOCK[0], LEVELS_BLOCK[1], 1),
+        shared_mem_bytes: 0,
+    };
+    // SAFETY: the kernel's arguments, in its order; the pixels' range was checked by the caller, the target above.
+    unsafe {
+        stream
+            .raw()
+            .launch_builder(&function)
+            .arg(&from.address)
+            .arg(&(from.stride as u64))
+            .arg(&(width as u32))
+            .arg(&(height as u32))
+            .arg(&u32::from(from.binary))
+            .arg(&from.minimum)
+            .arg(&from.scale)
+            .arg(&to.address())
+            .arg(&(pitch as u64))
+            .launch(config)
+    }
+    .map(|_| ())
+    .map_err(|e| kernel_launch(e, &name))
+}
+
+fn kernel_launch(error: DriverError, name: &str) -> Error {
+    failed(&format!("launch the kernel {name}"), error)
+}

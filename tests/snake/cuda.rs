@@ -1,0 +1,151 @@
+//! CUDA and the CPU give the same polygons and statistics, bit for bit. Skipped, and said so, without a GPU.
+
+use super::{Random, cpu, polygon};
+use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Schedule, Snake, Statistics};
+use isoline::{Context, ErrorKind, Image};
+use ndarray::Array2;
+
+fn cuda() -> Option<Context> {
+    match Context::new("cuda") {
+        Ok(context) => Some(context),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// Bright discs in a grid on a dark ground, in noise, and a start in each.
+fn cells(width: usize, height: usize, pitch: usize, seed: u64) -> (Array2<u16>, Polygons) {
+    let mut random = Random::new(seed);
+    let radius = pitch as f64 / 3.2;
+    let image = Array2::from_shape_fn((height, width), |(y, x)| {
+        let at = |v: usize| (v % pitch) as f64 + 0.5 - pitch as f64 / 2.0;
+        let squeezed = 1.0 + 0.2 * ((x / pitch * 7 + y / pitch * 3) % 5) as f64;
+        let inside = at(x).powi(2) + squeezed * at(y).powi(2) < radius * radius;
+        (if inside { 3000.0 } else { 2000.0 } + 400.0 * random.normal()).clamp(0.0, 65535.0).round() as u16
+    });
+    let mut starts = Polygons::new();
+    for y in (0..height / pitch * pitch).step_by(pitch) {
+        for x in (0..width / pitch * pitch).step_by(pitch) {
+            let (x0, y0, x1, y1) = (x + pitch / 4, y + pitch / 3, x + 2 * pitch / 3, y + 3 * pitch / 4);
+            let node = |x: usize, y: usize| Node::new(x as i32, y as i32);
+            starts.push(&[node(x0, y0), node(x1, y0), node(x1, y1), node(x0, y1)]);
+        }
+    }
+    (image, starts)
+}
+
+fn same_bits(a: &[Statistics], b: &[Statistics]) -> bool {
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| {
+            (a.status, a.iterations, a.nodes, a.pixels, a.background_pixels)
+                == (b.status, b.iterations, b.nodes, b.pixels, b.background_pixels)
+                && [a.mean, a.deviation, a.background_mean, a.background_deviation, a.criterion].map(f64::to_bits)
+                    == [b.mean, b.deviation, b.background_mean, b.background_deviation, b.criterion].map(f64::to_bits)
+        })
+}
+
+fn compare<'a>(cuda: &Context, image: impl Into<Image<'a>>, starts: Option<&Polygons>, params: &Params, what: &str) {
+    let image = image.into();
+    let run = |context: &Context| snake::run(context, image, starts, params, None).unwrap();
+    let (ours, ours_told, _) = run(&cpu());
+    let (theirs, theirs_told, report) = run(cuda);
+    assert_eq!(report.device.kind, isoline::DeviceKind::Cuda);
+    for (index, (a, b)) in ours.iter().zip(theirs.iter()).enumerate() {
+        assert_eq!(a, b, "{what}, target {index}: {:?} {:?}", ours_told[index], theirs_told[index]);
+    }
+    assert!(same_bits(&ours_told, &theirs_told), "{what}: {ours_told:?} {theirs_told:?}");
+    assert_eq!(run(cuda).0, theirs, "{what}, again");
+}
+
+#[test]
+fn cuda_and_cpu_give_the_same_polygons() {
+    let Some(cuda) = cuda() else { return };
+    let noises = [Noise::Gaussian, Noise::Poisson, Noise::Gamma { looks: 2.5 }, Noise::Rayleigh, Noise::Bernoulli];
+    let (image, starts) = cells(403, 331, 60, 3);
+    for noise in noises {
+        for node_cost in [0.0, 0.7] {
+            for background in [Background::Image, Background::Window { margin: 0.6 }] {
+                let params = Params { noise, node_cost, background, node_spacing: 7.0, ..Params::default() };
+                let what = format!("{noise:?} {node_cost} {background:?}");
+                let threshold = if noise == Noise::Bernoulli { 2500 } else { 0 };
+                let image = image.mapv(|pixel| pixel.saturating_sub(threshold));
+                compare(&cuda, image.view(), Some(&starts), &params, &what);
+                compare(&cuda, image.view(), None, &params, &what);
+                let narrow = image.mapv(|pixel| (pixel / 16).min(255) as u8);
+                compare(&cuda, narrow.view(), Some(&starts), &params, &what);
+                let float = image.mapv(|pixel| f32::from(pixel) * 0.37 - 5.0);
+                compare(&cuda, float.view(), Some(&starts), &params, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn cuda_and_cpu_agree_on_long_edges_and_many_nodes() {
+    let Some(cuda) = cuda() else { return };
+    // Edges of more rows than a warp sums at a time, and several blocks a target.
+    let (image, _) = cells(2100, 3001, 900, 8);
+    for (node_spacing, max_nodes) in [(16.0, 1024), (3.0, 5000), (40.0, 9)] {
+        let params = Params { node_spacing, max_nodes, ..Params::default() };
+        compare(&cuda, image.view(), None, &params, "long edges");
+        let off = polygon(&[(5, 2), (2090, 10), (2000, 2900), (1100, 1500), (30, 2990)]);
+        compare(&cuda, image.view(), Some(&off), &params, "far off");
+    }
+}
+
+#[test]
+fn cuda_and_cpu_agree_on_the_smallest_images_and_odd_starts() {
+    let Some(cuda) = cuda() else { return };
+    for (width, height) in [(1usize, 1usize), (1, 40), (50, 1), (2, 2), (70_000, 3), (33, 31)] {
+        let (image, _) = cells(width, height, 12, 5);
+        let (w, h) = (width as i32, height as i32);
+        let mut starts = polygon(&[(0, 0), (w, 0), (w, h), (0, h)]);
+        starts.push(&[Node::new(-1000, -900), Node::new(3 * w, -5), Node::new(w / 2, 7 * h + 9)]);
+        starts.push(&[Node::new(-30, -30), Node::new(-10, -30), Node::new(-10, -5)]);
+        for image in [image, Array2::from_elem((height, width), 7)] {
+            compare(&cuda, image.view(), Some(&starts), &Params::default(), &format!("{width} x {height}"));
+        }
+    }
+}
+
+#[test]
+fn steps_sums_and_restarts_are_the_same_on_cuda() {
+    let Some(cuda) = cuda() else { return };
+    let (image, starts) = cells(300, 280, 50, 2);
+    let params = Params { node_spacing: 6.0, ..Params::default() };
+    let mut snakes =
+        [cpu(), cuda.clone()].map(|context| Snake::new(&context, image.view().into(), Some(&starts), &params).unwrap());
+    let start = snakes.each_ref().map(|snake| snake.statistics());
+    assert!(same_bits(&start[0], &start[1]), "at the start");
+    loop {
+        let done = snakes.each_mut().map(|snake| snake.step(3, None).unwrap().converged);
+        assert_eq!(done[0], done[1]);
+        assert_eq!(snakes[0].polygons(), snakes[1].polygons());
+        let found = snakes[0].polygons();
+        let sums = snakes.each_ref().map(|snake| snake.region_sums(&found).unwrap());
+        assert_eq!(sums[0], sums[1]);
+        if done[0] {
+            break;
+        }
+    }
+    let other = Params { noise: Noise::Poisson, node_cost: 0.3, ..Params::default() };
+    for snake in &mut snakes {
+        snake.restart(None, &other).unwrap();
+        snake.step(u64::MAX, None).unwrap();
+    }
+    assert_eq!(snakes[0].polygons(), snakes[1].polygons());
+}
+
+#[test]
+fn the_sequential_schedule_is_the_cpus() {
+    let Some(cuda) = cuda() else { return };
+    let (image, starts) = cells(100, 100, 50, 2);
+    let params = Params { schedule: Schedule::Sequential, ..Params::default() };
+    let error = Snake::new(&cuda, image.view().into(), Some(&starts), &params).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    let automatic = Context::new("auto").unwrap();
+    let (_, _, report) = snake::run(&automatic, image.view().into(), Some(&starts), &params, None).unwrap();
+    assert_eq!(report.device.kind, isoline::DeviceKind::Cpu);
+}
