@@ -258,10 +258,11 @@ impl Transform {
         let columns = passes(shape, params.dimensions).into_iter().map(|(axis, length)| {
             let geometry = Geometry::new(length, shared);
             let function = cuda.function(MODULE, &geometry.name())?;
+            // All there is, not what this pass takes: other passes share the function.
             function
                 .set_attribute(
                     CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    geometry.shared_bytes(length) as i32,
+                    shared as i32,
                 )
                 .map_err(|e| failed("set aside shared memory", e))?;
             Ok(Columns { axis, length, weight: metric.weights[axis], function, geometry })
