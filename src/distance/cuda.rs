@@ -5,6 +5,9 @@
 //! and the passes along y and z overwrite them. So beside the mask a pixel takes four bytes, and none where the output is
 //! in device memory and nothing can be cancelled. Columns longer than shared memory (44,000 pixels on an H100) take four
 //! more.
+//!
+//! The arithmetic is the CPU's: four times the squared distance in units of the smallest spacing, each axis' term rounded
+//! once from f64, their sums once each, x first; then the root and half that spacing, in f32.
 
 mod launch;
 mod transfer;
