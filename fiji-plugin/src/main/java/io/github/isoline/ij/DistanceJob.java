@@ -8,8 +8,6 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
-import java.util.ArrayList;
-import java.util.List;
 
 /** From an ImagePlus to the signed distance from the boundary of what is inside. */
 final class DistanceJob extends StackJob {
@@ -169,74 +167,32 @@ final class DistanceJob extends StackJob {
     /** What has no boundary has no distance: says where, and why. */
     @Override
     String warning() {
-        int[] empty = new int[2];
-        int[] full = new int[2];
-        int all = 0;
-        for (int[] part : isVolume() ? planes.volumes() : singles()) {
-            long inside = 0;
-            for (int index : part) {
-                inside += insideCounts[planes.place(index)];
-            }
-            count(empty, part, inside == 0);
-            count(full, part, inside == (long) part.length * mask.length);
-            all++;
-        }
-        boolean[] infinite = {
-            !DistanceSettings.INSIDE_ONLY.equals(settings.region),
-            !DistanceSettings.OUTSIDE_ONLY.equals(settings.region)
-        };
-        String said =
-                said(empty, all, "inside", infinite[0]) + said(full, all, "outside", infinite[1]);
-        if (!said.isEmpty()) {
-            said += "Look at \"inside\" and \"threshold\" if that is not meant. ";
-        }
-        said += size.warning == null ? "" : size.warning;
-        return said.isEmpty() ? null : said.trim();
-    }
-
-    private String said(int[] counted, int all, String missing, boolean infinite) {
-        if (counted[0] == 0) {
-            return "";
-        }
         String what = isVolume() ? "volume" : planes.size() > 1 ? "slice" : "image";
+        MissingBoundary missing = new MissingBoundary(what);
+        if (isVolume()) {
+            for (int[] volume : planes.volumes()) {
+                look(missing, volume);
+            }
+        } else {
+            for (int index : planes.indices()) {
+                look(missing, index);
+            }
+        }
+        String said = missing.sentence(settings.region);
+        if (said == null) {
+            return size.warning;
+        }
+        return size.warning == null ? said : said + " " + size.warning;
+    }
+
+    private void look(MissingBoundary missing, int... part) {
+        long inside = 0;
+        for (int index : part) {
+            inside += insideCounts[planes.place(index)];
+        }
+        boolean hyperstack = ResultImage.isHyperStack(image);
         String where =
-                all == 1
-                        ? "the " + what + " has"
-                        : counted[0]
-                                + " of "
-                                + all
-                                + " "
-                                + what
-                                + "s (the first at "
-                                + first(counted[1])
-                                + ") "
-                                + (counted[0] == 1 ? "has" : "have");
-        return where
-                + " no pixel "
-                + missing
-                + " and so no boundary: all distances are "
-                + (infinite ? "infinite. " : "0. ");
-    }
-
-    private List<int[]> singles() {
-        List<int[]> singles = new ArrayList<>();
-        for (int index : planes.indices()) {
-            singles.add(new int[] {index});
-        }
-        return singles;
-    }
-
-    /** Counts in the first number, and keeps the first index in the second. */
-    private static void count(int[] counted, int[] part, boolean yes) {
-        if (yes && counted[0]++ == 0) {
-            counted[1] = part[0];
-        }
-    }
-
-    /** "2", in a hyperstack "c1z2t1". */
-    private String first(int index) {
-        return ResultImage.isHyperStack(image)
-                ? SegmentRois.where(image, index).trim()
-                : Integer.toString(index);
+                hyperstack ? SegmentRois.where(image, part[0]).trim() : Integer.toString(part[0]);
+        missing.add(where, inside, (long) part.length * mask.length);
     }
 }
