@@ -119,15 +119,15 @@ impl Params {
                 )));
             }
         }
-        if let Some(alpha) = self.alpha {
-            if !(0.0..=1.0).contains(&finite("alpha", alpha)?) {
-                return Err(Error::argument(format!("alpha must be from 0 to 1, but it is {alpha}")));
-            }
+        if let Some(alpha) = self.alpha
+            && !(0.0..=1.0).contains(&finite("alpha", alpha)?)
+        {
+            return Err(Error::argument(format!("alpha must be from 0 to 1, but it is {alpha}")));
         }
-        if let Some(step) = self.time_step {
-            if finite("time_step", step)? <= 0.0 {
-                return Err(Error::argument(format!("time_step must be greater than 0, but it is {step}")));
-            }
+        if let Some(step) = self.time_step
+            && finite("time_step", step)? <= 0.0
+        {
+            return Err(Error::argument(format!("time_step must be greater than 0, but it is {step}")));
         }
         let cfl = finite("cfl", self.cfl)?;
         if cfl <= 0.0 || cfl > 1.0 {
