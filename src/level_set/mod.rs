@@ -147,6 +147,7 @@ pub struct LevelSet {
 
 /// Where φ is.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each level set")]
 enum Solver {
     Cpu(on_cpu::Solver),
     Cuda(cuda::Solver),

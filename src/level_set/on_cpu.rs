@@ -44,6 +44,7 @@ pub(super) struct Solver {
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each level set")]
 enum Field {
     Plain(Plain),
     Tiled(Tiled),

@@ -105,8 +105,8 @@ impl<'a, S: Simd> Counter<'a, S> {
             let near = old.abs() <= constants.near;
             tally.near_before += u32::from(near);
             tally.near_after += u32::from(new.abs() <= constants.near);
-            tally.born += u32::from((*new < 0.0) & !(*old < 0.0));
-            tally.died += u32::from((*old < 0.0) & !(*new < 0.0));
+            tally.born += u32::from((*new < 0.0) & (*old >= 0.0));
+            tally.died += u32::from((*old < 0.0) & (*new >= 0.0));
             let square = scalar::square(constants, new - old);
             tally.squares += u64::from(if near { square } else { 0 });
         }
