@@ -1,76 +1,510 @@
-//! The level set on CUDA.
+//! The level set on CUDA: φ, a second φ and the image stay on the device; iterations are queued in batches, and the device
+//! itself counts, keeps the list of active tiles and stops. Kernels are launched in [`launch`].
 
-use super::Params;
-use super::course::Course;
-use super::plan::{Plan, Survey};
+mod launch;
+mod transfer;
+
+use super::course::{Counts, Course};
+use super::plan::{self, Plan, Survey};
+use super::{Params, Variant};
 use crate::device::Context;
-use crate::device::cuda::Cuda;
+use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
+use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut};
-use crate::progress::Progress;
+use crate::image::{Dimensions, Image, ImageMut, PixelType, zeroed};
+use crate::progress::{Progress, Ticker};
 use crate::report::Report;
+use launch::{CONTROL_BYTES, FRONT, Fields, Launcher, Layout, ROW_BYTES, ROWS, Row, Tables};
+use ndarray::ArrayView3;
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
+
+/// Iterations of the first batch and at most of one; batches grow until one takes this long.
+const FIRST_BATCH: u64 = 16;
+const LARGEST_BATCH: u64 = 2048;
+const BATCH_SECONDS: f64 = 0.010;
+/// Batches in flight: one running, one queued behind it.
+const BATCHES: usize = 2;
+/// The mask leaves the device in pieces of about this size.
+const MASK_PIECE: usize = 64 << 20;
 
 /// The device memory that a level set needs.
-pub(super) fn bytes(_params: &Params, _input: &Image<'_>) -> u64 {
-    0
+pub(super) fn bytes(params: &Params, input: &Image<'_>) -> u64 {
+    let shape = input.shape();
+    let layout = Layout::new(shape);
+    let side: [usize; 3] = if params.dimensions == Dimensions::Volume { plan::VOLUME_TILE } else { plan::SLICE_TILE };
+    let tiles: u64 = (0..3).map(|axis| shape[axis].div_ceil(side[axis]) as u64).product();
+    let elements = layout.elements() as u64;
+    elements * (2 * size_of::<f32>() + input.pixel_type().bytes()) as u64
+        + launch::table_bytes(tiles)
+        + mask_piece_bytes(shape) as u64
+}
+
+/// Slices of a piece of the mask.
+fn mask_piece_slices([width, height, depth]: [usize; 3]) -> usize {
+    (MASK_PIECE / (width * height)).clamp(1, depth)
+}
+
+fn mask_piece_bytes(shape: [usize; 3]) -> usize {
+    shape[0] * shape[1] * mask_piece_slices(shape)
 }
 
 /// Measures images of which at least one is in device memory.
-pub(super) fn survey(_context: &Context, _cuda: &Arc<Cuda>, _input: &Image<'_>, _mask: &Image<'_>) -> Result<Survey> {
-    Err(unbuilt())
+pub(super) fn survey(context: &Context, cuda: &Arc<Cuda>, input: &Image<'_>, mask: &Image<'_>) -> Result<Survey> {
+    cuda.bind()?;
+    let stream = cuda.stream()?;
+    let input = transfer::fetch(cuda, &stream, "the input", input)?;
+    let mask = transfer::fetch(cuda, &stream, "the initial mask", mask)?;
+    Ok(context.pool().install(|| plan::survey(&input.view(), &mask.view())))
 }
 
-/// φ on the device and what it evolves with.
-#[derive(Debug)]
-pub(super) struct Solver {}
+/// φ on the device and what it evolves with. The stream comes first: it is waited for before the memory goes.
+pub(super) struct Solver {
+    stream: Stream,
+    cuda: Arc<Cuda>,
+    plan: Plan,
+    layout: Layout,
+    launcher: Launcher,
+    phi: [Buffer; 2],
+    image: Buffer,
+    /// Of a pixel of the image.
+    pixel_bytes: usize,
+    tables: Tables,
+    /// Rows of statistics on their way to the host, one piece a batch in flight.
+    rows: [Pinned; BATCHES],
+    /// Which φ is the newest.
+    current: usize,
+    inside: u64,
+    active: u64,
+    /// Of the lists: the number of the next step; they are empty before the first.
+    step: u32,
+    listed: bool,
+    /// Iterations of the check interval under way.
+    watched: u32,
+}
+
+impl std::fmt::Debug for Solver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Solver").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+/// A batch in flight.
+struct Batch {
+    first: u64,
+    count: u64,
+    slot: usize,
+    end: Event,
+}
 
 impl Solver {
     pub(super) fn new(
-        _context: &Context,
-        _cuda: &Arc<Cuda>,
-        _plan: &Plan,
-        _input: &Image<'_>,
-        _mask: &Image<'_>,
+        context: &Context,
+        cuda: &Arc<Cuda>,
+        plan: &Plan,
+        input: &Image<'_>,
+        mask: &Image<'_>,
     ) -> Result<Self> {
-        Err(unbuilt())
+        if plan.variant == Variant::Scalar {
+            return Err(Error::unsupported(
+                "the variant scalar is the CPU reference; use the device cpu or another variant",
+            ));
+        }
+        cuda.bind()?;
+        cuda.memory().reset_peak();
+        if let Image::Device(pixels) = input {
+            transfer::check(cuda, "the input", pixels)?;
+        }
+        let memory = cuda.memory();
+        let layout = Layout::new(plan.shape);
+        let pixel_type = input.pixel_type();
+        let tables = Tables::new(cuda, plan)?;
+        let phi_bytes = layout.elements() * size_of::<f32>();
+        let rows = || memory.pinned(LARGEST_BATCH as usize * ROW_BYTES);
+        let solver = Self {
+            stream: cuda.stream()?,
+            cuda: cuda.clone(),
+            plan: *plan,
+            layout,
+            launcher: Launcher::new(cuda, plan, &layout, pixel_type, &tables)?,
+            phi: [memory.device(phi_bytes)?, memory.device(phi_bytes)?],
+            image: memory.device(layout.elements() * pixel_type.bytes())?,
+            pixel_bytes: pixel_type.bytes(),
+            tables,
+            rows: [rows()?, rows()?],
+            current: 0,
+            inside: plan.inside,
+            active: 0,
+            step: 0,
+            listed: false,
+            watched: 0,
+        };
+        let stream = &solver.stream;
+        for buffer in [&solver.phi[0], &solver.image, &solver.tables.control, &solver.tables.rows] {
+            stream.fill(buffer, 0, buffer.bytes(), 0)?;
+        }
+        transfer::upload(stream, input, &solver.image, &layout)?;
+        if pixel_type == PixelType::F32 {
+            let image = solver.image.address() + (FRONT * size_of::<f32>()) as u64;
+            solver.launcher.replace_missing(cuda, stream, image, plan.constants.missing)?;
+        }
+        solver.start(context, mask)?;
+        Ok(solver)
+    }
+
+    /// φ as the signed distance to the boundary of `mask`.
+    fn start(&self, context: &Context, mask: &Image<'_>) -> Result<()> {
+        let [width, height, depth] = self.plan.shape;
+        let fetched = transfer::fetch(&self.cuda, &self.stream, "the initial mask", mask)?;
+        let mut marks: Vec<u8> = zeroed(width * height * depth)?;
+        match fetched.view() {
+            Image::U8(view) => marks.iter_mut().zip(view).for_each(|(to, from)| *to = u8::from(*from > 0)),
+            Image::U16(view) => marks.iter_mut().zip(view).for_each(|(to, from)| *to = u8::from(*from > 0)),
+            Image::F32(view) => marks.iter_mut().zip(view).for_each(|(to, from)| *to = u8::from(*from > 0.0)),
+            Image::Device(_) => unreachable!("it was fetched"),
+        }
+        let shape = (depth, height, width);
+        let marks = ArrayView3::from_shape(shape, &marks).unwrap_or_else(|_| unreachable!("its size"));
+        let mut phi: Vec<f32> = zeroed(width * height * depth)?;
+        distance::cpu::signed_into(context, marks, self.plan.spacing, self.plan.dimensions, &mut phi)?;
+        let phi = ArrayView3::from_shape(shape, &phi).unwrap_or_else(|_| unreachable!("its size"));
+        transfer::upload_pixels(&self.stream, phi, &self.phi[0], &self.layout)?;
+        self.stream.synchronize()?;
+        self.settle(0, self.plan.far).map(|_| ())
+    }
+
+    /// Completes φ `which` after it came in and makes the other one its copy; the voxels inside, or the index of a value
+    /// that is not finite.
+    fn settle(&self, which: usize, far: f32) -> Result<std::result::Result<u64, u64>> {
+        let (stream, memory) = (&self.stream, self.cuda.memory());
+        let found = memory.device(16)?;
+        let mut back = memory.pinned(16)?;
+        stream.fill(&found, 0, 16, 0)?;
+        self.launcher.settle(&self.cuda, stream, self.address(which), far, &found)?;
+        stream.copy(found.side(0), back.side(), 16, 1, [16, 16])?;
+        stream.synchronize()?;
+        let words: &[u64] = bytemuck::cast_slice(&back.as_mut_slice()[..16]);
+        if words[1] != 0 {
+            return Ok(Err(!words[1]));
+        }
+        let bytes = self.layout.elements() * size_of::<f32>();
+        stream.copy(self.phi[which].side(0), self.phi[1 - which].side(0), bytes, 1, [bytes, bytes])?;
+        stream.synchronize()?;
+        Ok(Ok(words[0]))
+    }
+
+    /// Where the first row of φ `which` begins.
+    fn address(&self, which: usize) -> u64 {
+        self.phi[which].address() + (FRONT * size_of::<f32>()) as u64
+    }
+
+    fn fields(&self) -> Fields {
+        Fields {
+            from: self.address(self.current),
+            to: self.address(1 - self.current),
+            image: self.image.address() + (FRONT * self.pixel_bytes) as u64,
+        }
     }
 
     /// Evolves by up to `iterations`, until the stop rule is met; adds its times and memory to `report`.
     pub(super) fn run(
         &mut self,
         _context: &Context,
-        _course: &mut Course,
-        _iterations: u64,
-        _progress: &mut Option<&mut Progress<'_>>,
-        _report: &mut Report,
+        course: &mut Course,
+        iterations: u64,
+        progress: &mut Option<&mut Progress<'_>>,
+        report: &mut Report,
     ) -> Result<()> {
-        Err(unbuilt())
+        self.cuda.bind()?;
+        let started = Instant::now();
+        let ticker = Ticker::new("level set");
+        ticker.report(progress)?;
+        let result = self.evolve(course, iterations, progress, &ticker);
+        report.seconds_compute = started.elapsed().as_secs_f64();
+        report.peak_device_bytes = self.cuda.memory().peak();
+        result
     }
 
-    pub(super) fn read_mask(&self, _mask: ImageMut<'_>) -> Result<()> {
-        Err(unbuilt())
+    fn vanished(&self) -> bool {
+        self.inside == 0 || self.inside == self.plan.voxels() as u64
     }
 
-    pub(super) fn read_phi(&self, _phi: ImageMut<'_>) -> Result<()> {
-        Err(unbuilt())
+    fn evolve(
+        &mut self,
+        course: &mut Course,
+        iterations: u64,
+        progress: &mut Option<&mut Progress<'_>>,
+        ticker: &Ticker,
+    ) -> Result<()> {
+        if self.vanished() {
+            course.converged = true;
+        }
+        if course.converged || iterations == 0 {
+            return Ok(());
+        }
+        ticker.expect(iterations);
+        self.begin(course.iterations)?;
+        let mut queue = Queue::new(self, course.iterations);
+        let mut flight: VecDeque<Batch> = VecDeque::new();
+        let (mut queued, mut size) = (0, FIRST_BATCH);
+        let mut cancelled = Ok(());
+        let mut last_end = Instant::now();
+        let mut alone = true;
+        loop {
+            while flight.len() < BATCHES && queued < iterations && cancelled.is_ok() && !course.converged {
+                let count = size.min(iterations - queued);
+                let slot = (0..BATCHES).find(|slot| flight.iter().all(|batch| batch.slot != *slot)).unwrap_or(0);
+                flight.push_back(self.queue(&mut queue, count, slot)?);
+                queued += count;
+            }
+            let Some(batch) = flight.pop_front() else { break };
+            self.wait(&batch, progress, ticker, &mut cancelled)?;
+            if !course.converged {
+                let done = self.take_down(&batch, course);
+                ticker.add(done);
+            }
+            // The first batch of two is measured from its beginning, the next from the end of the one ahead.
+            let seconds = last_end.elapsed().as_secs_f64();
+            last_end = Instant::now();
+            if !alone || flight.is_empty() {
+                if seconds < BATCH_SECONDS / 2.0 {
+                    size = (size * 2).min(LARGEST_BATCH);
+                } else if seconds > BATCH_SECONDS * 2.0 {
+                    size = (size / 2).max(1);
+                }
+            }
+            alone = false;
+        }
+        if self.vanished() {
+            course.converged = true;
+        }
+        if course.converged { Ok(()) } else { cancelled }
+    }
+
+    /// Waits for a batch, and hears the callback meanwhile.
+    fn wait(
+        &self,
+        batch: &Batch,
+        progress: &mut Option<&mut Progress<'_>>,
+        ticker: &Ticker,
+        cancelled: &mut Result<()>,
+    ) -> Result<()> {
+        if progress.is_some() {
+            while !batch.end.is_done()? {
+                if cancelled.is_ok() {
+                    *cancelled = ticker.report(progress);
+                }
+                std::thread::yield_now();
+            }
+        }
+        batch.end.synchronize()?;
+        if cancelled.is_ok() {
+            *cancelled = ticker.report(progress);
+        }
+        Ok(())
+    }
+
+    /// Tells the device where iterations begin.
+    fn begin(&mut self, iterations: u64) -> Result<()> {
+        // Not stopped; the voxels inside, at its parity.
+        const TOLD: usize = 24;
+        let mut control = [0u64; 3];
+        control[1 + (iterations & 1) as usize] = self.inside;
+        let staged = &mut self.rows[0];
+        staged.as_mut_slice()[..TOLD].copy_from_slice(bytemuck::cast_slice(&control));
+        let stream = &self.stream;
+        stream.copy(staged.side(), self.tables.control.side(0), TOLD, 1, [TOLD, TOLD])?;
+        // The iteration before the first adds nothing more.
+        let row = ROW_BYTES;
+        stream.fill(&self.tables.rows, (iterations % ROWS) as usize * row, row, 0)?;
+        if self.tables.has_lists() && !self.listed {
+            self.tables.clear_lists(stream)?;
+            self.step = 0;
+            self.launcher.mark(stream, self.address(self.current), iterations, 0)?;
+            self.listed = true;
+        }
+        stream.synchronize()
+    }
+
+    /// Queues iterations with their reinitialisations and looks, and the way back of their statistics.
+    fn queue(&self, queue: &mut Queue, count: u64, slot: usize) -> Result<Batch> {
+        let stream = &self.stream;
+        let row = ROW_BYTES;
+        let first = queue.iteration + 1;
+        // The rows of a batch, in up to two pieces of the ring.
+        let begin = (first % ROWS) as usize;
+        let head = (count as usize).min(ROWS as usize - begin);
+        let pieces = [(begin, 0, head), (0, head, count as usize - head)];
+        for (at, _, rows) in pieces {
+            if rows > 0 {
+                stream.fill(&self.tables.rows, at * row, rows * row, 0)?;
+            }
+        }
+        let mut unjudged = first;
+        for _ in 0..count {
+            queue.iteration += 1;
+            let iteration = queue.iteration;
+            let every = u64::from(self.plan.reinitialise_every);
+            let reinitialises = every > 0 && iteration.is_multiple_of(every);
+            self.launcher.iterate(stream, queue.fields, iteration, queue.step, !reinitialises)?;
+            queue.advance();
+            queue.watched += 1;
+            if queue.watched == self.plan.check_interval {
+                self.launcher.judge(stream, unjudged, iteration, true)?;
+                (unjudged, queue.watched) = (iteration + 1, 0);
+            }
+            if reinitialises {
+                if self.tables.has_lists() {
+                    self.launcher.mark(stream, queue.fields.from, iteration, queue.step)?;
+                }
+                self.launcher.reinitialise(stream, queue.fields, iteration, queue.step)?;
+                queue.step = queue.step.wrapping_add(1);
+            }
+        }
+        if unjudged <= queue.iteration {
+            self.launcher.judge(stream, unjudged, queue.iteration, false)?;
+        }
+        for (at, to, rows) in pieces {
+            if rows > 0 {
+                let Side::Host { address, bytes } = self.rows[slot].side() else { unreachable!("pinned memory") };
+                let back = Side::Host { address: address + to * row, bytes: bytes - to * row };
+                stream.copy(self.tables.rows.side(at * row), back, rows * row, 1, [rows * row; 2])?;
+            }
+        }
+        let end = self.cuda.event()?;
+        stream.record(&end)?;
+        Ok(Batch { first, count, slot, end })
+    }
+
+    /// Takes down what a finished batch did, up to where it stopped; how many iterations that is.
+    fn take_down(&mut self, batch: &Batch, course: &mut Course) -> u64 {
+        let bytes = &self.rows[batch.slot].as_slice()[..batch.count as usize * ROW_BYTES];
+        let words: &[u64] = bytemuck::cast_slice(bytes);
+        let mut done = 0;
+        for row in words.chunks_exact(ROW_BYTES / size_of::<u64>()).map(Row::of) {
+            if !row.done {
+                // Nothing is inside any more, or nothing outside: the device saw it before this iteration.
+                course.converged = true;
+                break;
+            }
+            self.inside = self.inside.wrapping_add_signed(row.inside);
+            self.active = u64::from(row.tiles);
+            course.record(Counts { inside: self.inside, changed: row.changed, near: row.near, squares: row.squares });
+            debug_assert_eq!(course.iterations, batch.first + done);
+            course.converged = course.stop_now();
+            self.watched = (self.watched + 1) % self.plan.check_interval;
+            self.current = 1 - self.current;
+            self.step = self.step.wrapping_add(1 + u32::from(course.reinitialise_now()));
+            done += 1;
+            if course.converged {
+                break;
+            }
+        }
+        done
+    }
+
+    pub(super) fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
+        self.cuda.bind()?;
+        let (cuda, stream) = (&self.cuda, &self.stream);
+        let [width, height, depth] = self.plan.shape;
+        let slice = |z: usize| self.address(self.current) + (z * height * self.layout.pitch * size_of::<f32>()) as u64;
+        match mask {
+            ImageMut::Device(pixels) => {
+                transfer::check(cuda, "the mask", &pixels)?;
+                self.launcher.mask(cuda, stream, slice(0), depth, (pixels.address, pixels.strides))?;
+                stream.synchronize()
+            }
+            ImageMut::U8(mut view) => {
+                let slices = mask_piece_slices(self.plan.shape);
+                let piece = cuda.memory().device(mask_piece_bytes(self.plan.shape))?;
+                let bytes = width * height;
+                transfer::download(stream, &mut view, |to, z| {
+                    if z % slices == 0 {
+                        let target = (piece.address(), [width, bytes]);
+                        self.launcher.mask(cuda, stream, slice(z), slices.min(depth - z), target)?;
+                    }
+                    stream.copy(piece.side(z % slices * bytes), to, bytes, 1, [bytes, bytes])
+                })
+            }
+            _ => unreachable!("the type was checked"),
+        }
+    }
+
+    pub(super) fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
+        self.cuda.bind()?;
+        if let ImageMut::Device(pixels) = &phi {
+            transfer::check(&self.cuda, "the output for phi", pixels)?;
+        }
+        transfer::download_phi(&self.stream, &self.phi[self.current], &self.layout, phi)
     }
 
     /// In host or device memory; refuses what is not finite.
-    pub(super) fn write_phi(&mut self, _phi: &Image<'_>) -> Result<()> {
-        Err(unbuilt())
+    pub(super) fn write_phi(&mut self, phi: &Image<'_>) -> Result<()> {
+        self.cuda.bind()?;
+        if let Image::Device(pixels) = phi {
+            transfer::check(&self.cuda, "phi", pixels)?;
+        }
+        let other = 1 - self.current;
+        transfer::upload(&self.stream, phi, &self.phi[other], &self.layout)?;
+        self.stream.synchronize()?;
+        match self.settle(other, f32::INFINITY)? {
+            Ok(inside) => {
+                self.current = other;
+                self.inside = inside;
+                self.listed = false;
+                self.watched = 0;
+                // The device's share of the check interval begins anew too.
+                self.stream.fill(&self.tables.control, 0, CONTROL_BYTES, 0)?;
+                self.stream.synchronize()
+            }
+            Err(index) => {
+                // The other φ is the newest one's copy again.
+                let bytes = self.layout.elements() * size_of::<f32>();
+                let (newest, copy) = (&self.phi[self.current], &self.phi[other]);
+                self.stream.copy(newest.side(0), copy.side(0), bytes, 1, [bytes, bytes])?;
+                self.stream.synchronize()?;
+                self.listed = false;
+                let [width, height, _] = self.plan.shape.map(|n| n as u64);
+                Err(Error::argument(format!(
+                    "phi must be finite everywhere, but at x = {}, y = {}, z = {} it is not",
+                    index % width,
+                    index / width % height,
+                    index / width / height
+                )))
+            }
+        }
     }
 
     pub(super) fn inside(&self) -> u64 {
-        0
+        self.inside
     }
 
     /// Tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
-        0
+        if self.tables.has_lists() {
+            self.active
+        } else {
+            u64::from(self.plan.tiles().iter().product::<usize>() as u32)
+        }
     }
 }
 
-fn unbuilt() -> Error {
-    Error::unsupported("the level set is not built for CUDA yet")
+/// Where queueing stands, which may be ahead of what is done.
+struct Queue {
+    iteration: u64,
+    fields: Fields,
+    step: u32,
+    watched: u32,
+}
+
+impl Queue {
+    fn new(solver: &Solver, iterations: u64) -> Self {
+        Self { iteration: iterations, fields: solver.fields(), step: solver.step, watched: solver.watched }
+    }
+
+    fn advance(&mut self) {
+        std::mem::swap(&mut self.fields.from, &mut self.fields.to);
+        self.step = self.step.wrapping_add(1);
+    }
 }

@@ -1,0 +1,134 @@
+// One step of a reinitialisation, half a tile a warp: second-order differences, so two voxels of halo.
+#pragma once
+#include "level_set_slice.cuh"
+
+// Shared rows begin five pixels before the tile, which LEAD puts on 16 bytes.
+constexpr int RESTEP_LEAD = 5, RESTEP_HALO = 2;
+
+// 1 / |grad phi| beside the front is left alone within these.
+constexpr float FLAT_LEAST = 0.95f, FLAT_MOST = 1.0526316f;
+
+// A volume: 8 x 8 x 4 voxels, two rows a lane. A slice: 16 x 8, four rows a lane.
+template <bool VOLUME>
+struct RestepShape {
+    static constexpr int SIDE = VOLUME ? TILE : TILE_SLICE;
+    static constexpr int COLUMNS = SIDE + RESTEP_LEAD + 3;              // loaded
+    static constexpr int ROW = VOLUME ? 20 : 28;                        // free of bank conflicts
+    static constexpr int OWN_ROWS = VOLUME ? TILE : SLICE_HALF;
+    static constexpr int ROWS = OWN_ROWS + 2 * RESTEP_HALO;
+    static constexpr int PLANES = VOLUME ? HALF + 2 * RESTEP_HALO : 1;
+    static constexpr int PLANE = ROWS * ROW;
+    static constexpr int SHARED = PLANES * PLANE;
+    static constexpr int LANE_ROWS = VOLUME ? 2 : SLICE_ROWS;
+};
+
+template <bool VOLUME>
+__device__ __forceinline__ void load_restep(float *shared, const float *from, const LevelSetField &field, TilePlace t,
+                                            u32 half, u32 lane)
+{
+    using S = RestepShape<VOLUME>;
+    const int z0 = VOLUME ? static_cast<int>(t.z * TILE + half * HALF) - RESTEP_HALO : static_cast<int>(t.z);
+    const int y0 = static_cast<int>(t.y * S::SIDE + (VOLUME ? 0 : half * SLICE_HALF)) - RESTEP_HALO;
+    for (u32 i = lane; i < S::PLANES * S::ROWS; i += WARP) {
+        const int z = clamp_index(z0 + static_cast<int>(i / S::ROWS), static_cast<int>(field.depth));
+        const int y = clamp_index(y0 + static_cast<int>(i % S::ROWS), static_cast<int>(field.height));
+        // Four elements before the first row there is room; what is not a pixel's is replaced below.
+        const float *line = from + (static_cast<u64>(z) * field.height + y) * field.pitch + t.x * S::SIDE;
+        float *to = shared + i * S::ROW;
+#pragma unroll
+        for (int quad = 0; quad < S::COLUMNS / 4; ++quad) copy_async<16>(to + 4 * quad, line + 4 * quad - 4);
+    }
+    copy_async_commit();
+    copy_async_wait<0>();
+    __syncwarp();
+    // Of the two columns beyond a border the copies beside it fill one.
+    const int last = static_cast<int>(field.width - t.x * S::SIDE) + RESTEP_LEAD;   // the copy of the last pixel
+    if (t.x == 0 || last + 1 < S::COLUMNS) {
+        for (u32 i = lane; i < S::PLANES * S::ROWS; i += WARP) {
+            float *row = shared + i * S::ROW;
+            if (t.x == 0) row[RESTEP_LEAD - 2] = row[RESTEP_LEAD - 1];
+            if (last + 1 < S::COLUMNS) row[last + 1] = row[last];
+        }
+        __syncwarp();
+    }
+}
+
+__device__ __forceinline__ float minmod(float a, float b)
+{
+    return __fmul_rn(a, b) > 0.0f ? (fabsf(a) < fabsf(b) ? a : b) : 0.0f;
+}
+
+// The larger square of the second-order one-sided differences towards the front along one axis: its five values.
+template <bool UNIT>
+__device__ __forceinline__ float outwards(bool inside, float b2, float b1, float here, float a1, float a2, float step)
+{
+    const float forward = per<UNIT>(__fsub_rn(a1, here), step), backward = per<UNIT>(__fsub_rn(here, b1), step);
+    const float middle = __fsub_rn(forward, backward);
+    const float after = __fsub_rn(per<UNIT>(__fsub_rn(a2, a1), step), forward);
+    const float before = __fsub_rn(backward, per<UNIT>(__fsub_rn(b1, b2), step));
+    const float f = __fmaf_rn(minmod(middle, after), -0.5f, forward);
+    const float b = __fmaf_rn(minmod(middle, before), 0.5f, backward);
+    const float back = fmaxf(inside ? -b : b, 0.0f), fore = fminf(inside ? -f : f, 0.0f);
+    return fmaxf(__fmul_rn(back, back), __fmul_rn(fore, fore));
+}
+
+// `first`: voxels beside the front are scaled to a gradient within a twentieth of 1; later they stay. Returns whether a voxel is within the band.
+template <bool VOLUME, bool UNIT>
+__device__ __forceinline__ bool restep_half(const float *shared, float *to, const LevelSetField &field, TilePlace t,
+                                            u32 half, u32 lane, bool first)
+{
+    using S = RestepShape<VOLUME>;
+    const u32 column = lane % S::SIDE, first_row = lane / S::SIDE * S::LANE_ROWS;
+    const u32 x = t.x * S::SIDE + column, z = VOLUME ? t.z * TILE + half * HALF : t.z;
+    const u32 y = t.y * S::SIDE + (VOLUME ? 0 : half * SLICE_HALF) + first_row;
+    const int rows = x < field.width ? min(max(static_cast<int>(field.height) - static_cast<int>(y), 0), S::LANE_ROWS) : 0;
+    const int planes = VOLUME ? min(static_cast<int>(field.depth) - static_cast<int>(z), HALF) : 1;
+    const float *at = shared + (VOLUME ? RESTEP_HALO * S::PLANE : 0) + (RESTEP_HALO + first_row) * S::ROW + RESTEP_LEAD + column;
+    const u64 stride = static_cast<u64>(field.height) * field.pitch;
+    float *out = to + z * stride + y * static_cast<u64>(field.pitch) + x + LEAD;
+    bool near = false;
+#pragma unroll 1
+    for (int k = 0; k < planes; ++k, at += S::PLANE, out += stride) {
+#pragma unroll
+        for (int i = 0; i < S::LANE_ROWS; ++i) {
+            if (i >= rows) break;
+            const float *p = at + i * S::ROW;
+            const float old = p[0], left = p[-1], right = p[1], up = p[-S::ROW], down = p[S::ROW];
+            const float below = VOLUME ? p[-S::PLANE] : old, above = VOLUME ? p[S::PLANE] : old;
+            const bool inside = old < 0.0f;
+            const bool beside = (left < 0.0f) != inside || (right < 0.0f) != inside || (up < 0.0f) != inside ||
+                                (down < 0.0f) != inside || (below < 0.0f) != inside || (above < 0.0f) != inside;
+            float result = old;
+            if (!beside) {
+                float square = __fadd_rn(TINY, outwards<UNIT>(inside, p[-2], left, old, right, p[2], field.step_x));
+                square = __fadd_rn(square, outwards<UNIT>(inside, p[-2 * S::ROW], up, old, down, p[2 * S::ROW], field.step_y));
+                if (VOLUME)
+                    square = __fadd_rn(square, outwards<UNIT>(inside, p[-2 * S::PLANE], below, old, above, p[2 * S::PLANE],
+                                                              field.step_z));
+                const float slope = __fmul_rn(square, inverse_root(square));
+                const float change = __fmul_rn(__fsub_rn(1.0f, slope), field.restep);
+                const float next = inside ? __fsub_rn(old, change) : __fadd_rn(old, change);
+                if ((next < 0.0f) == inside) result = next;
+            } else if (first) {
+                const float wx = per<UNIT>(__fsub_rn(right, left), field.step_x);
+                const float wy = per<UNIT>(__fsub_rn(down, up), field.step_y);
+                float square = __fmaf_rn(wy, wy, __fmaf_rn(wx, wx, TINY));
+                if (VOLUME) {
+                    const float wz = per<UNIT>(__fsub_rn(above, below), field.step_z);
+                    square = __fmaf_rn(wz, wz, square);
+                }
+                const float flatness = __fmul_rn(2.0f, inverse_root(square));
+                const float scale = flatness < FLAT_LEAST  ? __fmul_rn(flatness, FLAT_MOST)
+                                    : flatness > FLAT_MOST ? __fmul_rn(flatness, FLAT_LEAST)
+                                                           : 1.0f;
+                result = within(__fmul_rn(old, scale), field.near);
+            }
+            float *line = out + i * field.pitch;
+            line[0] = result;
+            if (x == 0) line[-1] = result;
+            if (x + 1 == field.width) line[1] = result;
+            near = near || fabsf(result) <= field.reach;
+        }
+    }
+    return near;
+}

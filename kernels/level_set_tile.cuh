@@ -1,0 +1,286 @@
+// Tiles of 8 x 8 x 8 voxels (of slices 16 x 16): the list of those to work on, made on the device, and an iteration of one.
+//
+// Step s reads one phi and writes the other. Its set is what step s - 1 pushed; a tile that fell out of the set is copied,
+// so that both phi agree wherever no step works. A tile is in a set once, by its stamp; the order of a list is chance,
+// but no result depends on it. A warp does half a tile: 8 x 8 x 4 voxels, or 16 x 8 of a slice, by itself.
+#pragma once
+#include "level_set_update.cuh"
+
+constexpr int TILE = 8, TILE_SLICE = 16;
+constexpr u32 RING = 4;              // lists: of the last step, this one, the next, and one that is emptied
+constexpr u32 HALVES = 2;
+constexpr int HALF = TILE / 2;       // planes of a warp
+constexpr u32 TILE_WARPS = 4;        // of a block
+
+// A tile's place among the tiles, 21 bits an axis.
+struct TilePlace {
+    u32 x, y, z;
+};
+__device__ __forceinline__ u64 pack_tile(TilePlace t)
+{
+    return static_cast<u64>(t.z) << 42 | static_cast<u64>(t.y) << 21 | t.x;
+}
+__device__ __forceinline__ TilePlace unpack_tile(u64 packed)
+{
+    constexpr u32 MASK = (1u << 21) - 1;
+    return {static_cast<u32>(packed) & MASK, static_cast<u32>(packed >> 21) & MASK, static_cast<u32>(packed >> 42)};
+}
+
+struct TileLists {
+    u64 *entries;        // RING lists of `tiles` entries
+    u32 *counts;         // RING
+    u32 *stamps;         // twice `tiles`, of even and odd steps: step + 1 of the last set that holds the tile
+    u32 tiles_x, tiles_y, tiles_z, tiles;
+
+    // Without lists every tile is worked on.
+    __device__ __forceinline__ bool all() const { return entries == nullptr; }
+    __device__ __forceinline__ u64 *list(u32 step) const { return entries + static_cast<u64>(step % RING) * tiles; }
+    __device__ __forceinline__ u32 count(u32 step) const { return counts[step % RING]; }
+    __device__ __forceinline__ u32 index(TilePlace t) const { return (t.z * tiles_y + t.y) * tiles_x + t.x; }
+    __device__ __forceinline__ TilePlace place(u32 i) const
+    {
+        return {i % tiles_x, i / tiles_x % tiles_y, i / tiles_x / tiles_y};
+    }
+    __device__ __forceinline__ u32 *stamp(u32 step, TilePlace t) const
+    {
+        return stamps + static_cast<u64>(step & 1) * tiles + index(t);
+    }
+
+    // Puts a tile into the set of `step`.
+    __device__ __forceinline__ void push(u32 step, TilePlace t) const
+    {
+        if (atomicExch(stamp(step, t), step + 1) == step + 1) return;
+        // One place for all lanes that are here.
+        const u32 here = __activemask(), leader = __ffs(here) - 1, lane = threadIdx.x % WARP;
+        u32 first = 0;
+        if (lane == leader) first = atomicAdd(counts + step % RING, static_cast<u32>(__popc(here)));
+        first = __shfl_sync(here, first, leader);
+        list(step)[first + __popc(here & ((1u << lane) - 1))] = pack_tile(t);
+    }
+
+    // A warp: the tile and its neighbours.
+    template <bool VOLUME>
+    __device__ __forceinline__ void push_around(u32 step, TilePlace t, u32 lane) const
+    {
+        if (lane >= (VOLUME ? 27 : 9)) return;
+        const u32 x = t.x + lane % 3 - 1, y = t.y + lane / 3 % 3 - 1, z = VOLUME ? t.z + lane / 9 - 1 : t.z;
+        if (x < tiles_x && y < tiles_y && z < tiles_z) push(step, {x, y, z});
+    }
+};
+
+// What a warp found in its half tile.
+struct TileNews {
+    bool moved = false;   // within the band phi changed
+
+    __device__ __forceinline__ void see(const LevelSetField &field, float before, float after)
+    {
+        moved = moved || ((fabsf(before) <= field.reach || fabsf(after) <= field.reach) &&
+                          fabsf(__fsub_rn(after, before)) > field.tiny);
+    }
+};
+
+// An element from one phi to the other, with the copies beside the borders.
+__device__ __forceinline__ void copy_element(const float *from, float *to, const LevelSetField &field, u32 x, u64 row)
+{
+    const u64 at = row * field.pitch + x + LEAD;
+    const float value = from[at];
+    to[at] = value;
+    if (x == 0) to[at - 1] = value;
+    if (x + 1 == field.width) to[at + 1] = value;
+}
+
+// Shared rows begin at the tile's pixel -1, which LEAD puts on 16 bytes; two planes and two rows more than the half has.
+constexpr int TILE_ROW = 12;
+constexpr int TILE_ROWS = TILE + 2;
+constexpr int TILE_PLANE = TILE_ROWS * TILE_ROW;
+constexpr int TILE_SHARED = (HALF + 2) * TILE_PLANE;   // floats of a warp
+
+__device__ __forceinline__ void load_half(float *shared, const float *from, const LevelSetField &field, TilePlace t,
+                                          u32 half, u32 lane)
+{
+    const u64 stride = static_cast<u64>(field.height) * field.pitch;
+    const int z0 = static_cast<int>(t.z * TILE + half * HALF) - 1, y0 = static_cast<int>(t.y * TILE) - 1;
+#pragma unroll
+    for (u32 pass = 0; pass < 2; ++pass) {
+        const u32 row = lane + pass * WARP;
+        if (row >= (HALF + 2) * TILE_ROWS) break;
+        const int z = clamp_index(z0 + static_cast<int>(row / TILE_ROWS), static_cast<int>(field.depth));
+        const int y = clamp_index(y0 + static_cast<int>(row % TILE_ROWS), static_cast<int>(field.height));
+        const float *line = from + z * stride + static_cast<u32>(y) * field.pitch + t.x * TILE;
+        float *to = shared + row * TILE_ROW;
+        copy_async<16>(to, line);
+        copy_async<16>(to + 4, line + 4);
+        copy_async<8>(to + 8, line + 8);
+    }
+    copy_async_commit();
+}
+
+// Differences of shared values; `at` is a voxel. Wide ones are twice the central ones.
+template <bool UNIT>
+struct Around {
+    const LevelSetField &field;
+    __device__ __forceinline__ float x(const float *at) const { return per<UNIT>(__fsub_rn(at[1], at[-1]), field.step_x); }
+    __device__ __forceinline__ float y(const float *at) const
+    {
+        return per<UNIT>(__fsub_rn(at[TILE_ROW], at[-TILE_ROW]), field.step_y);
+    }
+    __device__ __forceinline__ float z(const float *at) const
+    {
+        return per<UNIT>(__fsub_rn(at[TILE_PLANE], at[-TILE_PLANE]), field.step_z);
+    }
+};
+
+// Lane <-> column and two rows; the half's four planes one after another.
+template <typename PIXEL, bool UNIT>
+__device__ __forceinline__ void update_half(const float *shared, float *to, const PIXEL *image, const LevelSetField &field,
+                                            TilePlace t, u32 half, u32 lane, Tally &tally, TileNews &news)
+{
+    const u32 column = lane % TILE, group = lane / TILE;
+    const float *at = shared + TILE_PLANE + (group * 2 + 1) * TILE_ROW + column + 1;
+    const u32 x = t.x * TILE + column, y = t.y * TILE + group * 2, z = t.z * TILE + half * HALF;
+    const u64 stride = static_cast<u64>(field.height) * field.pitch;
+    const u64 place = z * stride + y * field.pitch + x + LEAD;
+    const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), HALF);
+    const bool own0 = x < field.width && y < field.height, own1 = x < field.width && y + 1 < field.height;
+    const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= field.width;
+    float *out = to + place;
+    const PIXEL *pixels = image + place;
+    // All pixels at once: they come from far.
+    PIXEL pixel[HALF][2];
+#pragma unroll
+    for (int k = 0; k < HALF; ++k) {
+        const bool there = k < planes;
+        pixel[k][0] = own0 && there ? pixels[k * stride] : PIXEL(0);
+        pixel[k][1] = own1 && there ? pixels[k * stride + field.pitch] : PIXEL(0);
+    }
+    copy_async_wait<0>();
+    __syncwarp();
+
+    const Around<UNIT> around{field};
+    // The faces of the half's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane).
+    float border_x, border_y;
+    {
+        const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
+        border_x = normal(four<UNIT>(p[0], __fmul_rn(4.0f, p[-1]), field.step_x), __fadd_rn(around.y(p - 1), around.y(p)),
+                          __fadd_rn(around.z(p - 1), around.z(p)));
+        const float *q = shared + TILE_PLANE * (1 + lane / TILE) + TILE_ROW + lane % TILE + 1;
+        border_y = normal(four<UNIT>(q[0], __fmul_rn(4.0f, q[-TILE_ROW]), field.step_y),
+                          __fadd_rn(around.x(q - TILE_ROW), around.x(q)), __fadd_rn(around.z(q - TILE_ROW), around.z(q)));
+    }
+    // Rows -1 .. 2 of the column and of those beside it.
+    struct Values {
+        float left[4], here[4], right[4];
+    };
+    struct Wide {
+        float x[3], y[2], y_right[2];   // x of rows 0 .. 2
+    };
+    auto load = [&](Values &v, const float *from) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if (i > 0) v.left[i] = from[(i - 1) * TILE_ROW - 1];
+            v.here[i] = from[(i - 1) * TILE_ROW], v.right[i] = from[(i - 1) * TILE_ROW + 1];
+        }
+    };
+    auto widen = [&](Wide &w, const Values &v) {
+#pragma unroll
+        for (int i = 0; i < 3; ++i) w.x[i] = per<UNIT>(__fsub_rn(v.right[i + 1], v.left[i + 1]), field.step_x);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            w.y[i] = per<UNIT>(__fsub_rn(v.here[i + 2], v.here[i]), field.step_y);
+            w.y_right[i] = per<UNIT>(__fsub_rn(v.right[i + 2], v.right[i]), field.step_y);
+        }
+    };
+    Values v[3];
+    Wide w[2];
+    float low_z[2];
+    load(v[0], at - TILE_PLANE), load(v[1], at);
+    widen(w[1], v[0]), widen(w[0], v[1]);
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+        low_z[i] = normal(four<UNIT>(v[1].here[i + 1], __fmul_rn(4.0f, v[0].here[i + 1]), field.step_z),
+                          __fadd_rn(w[1].x[i], w[0].x[i]), __fadd_rn(w[1].y[i], w[0].y[i]));
+#pragma unroll
+    for (int k = 0; k < HALF; ++k) {
+        if (k >= planes) break;
+        const Values &below = v[k % 3], &here = v[(k + 1) % 3];
+        Values &above = v[(k + 2) % 3];
+        const Wide &now = w[k % 2];
+        Wide &then = w[(k + 1) % 2];
+        load(above, at + (k + 1) * TILE_PLANE);
+        widen(then, above);
+        float wide_z[3];   // rows 0 .. 2
+#pragma unroll
+        for (int i = 0; i < 3; ++i) wide_z[i] = per<UNIT>(__fsub_rn(above.here[i + 1], below.here[i + 1]), field.step_z);
+        float nx[2], low_x[2], ny[3], four_[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const float right_z = per<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), field.step_z);
+            four_[i] = __fmul_rn(4.0f, here.here[i + 1]);
+            nx[i] = normal(four<UNIT>(here.right[i + 1], four_[i], field.step_x), __fadd_rn(now.y[i], now.y_right[i]),
+                           __fadd_rn(wide_z[i], right_z));
+            ny[i + 1] = normal(four<UNIT>(here.here[i + 2], four_[i], field.step_y), __fadd_rn(now.x[i], now.x[i + 1]),
+                               __fadd_rn(wide_z[i], wide_z[i + 1]));
+        }
+        // Normals of the faces towards -x and -y: of the lane there, or of the border.
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const float beside = __shfl_up_sync(ALL_LANES, nx[i], 1);
+            const float border = __shfl_sync(ALL_LANES, border_x, k * TILE + group * 2 + i);
+            low_x[i] = column == 0 ? border : beside;
+        }
+        {
+            const float beside = __shfl_up_sync(ALL_LANES, ny[2], TILE);
+            const float border = __shfl_sync(ALL_LANES, border_y, k * TILE + column);
+            ny[0] = group == 0 ? border : beside;
+        }
+        float result[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const float old = here.here[i + 1];
+            const float nz = normal(four<UNIT>(above.here[i + 1], four_[i], field.step_z), __fadd_rn(now.x[i], then.x[i]),
+                                    __fadd_rn(now.y[i], then.y[i]));
+            float curve = per<UNIT>(__fsub_rn(nx[i], low_x[i]), field.step_x);
+            curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny[i + 1], ny[i]), field.step_y));
+            curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(nz, low_z[i]), field.step_z));
+            low_z[i] = nz;
+            const float speed = __fmaf_rn(within(curve, field.sharpest), field.bend, image_term(field, pixel[k][i]));
+            const float sign = sign_of(speed), here_ = __fmul_rn(sign, old);
+            float square = upwind<UNIT>(sign, here_, here.left[i + 1], here.right[i + 1], field.step_x, TINY);
+            square = upwind<UNIT>(sign, here_, here.here[i], here.here[i + 2], field.step_y, square);
+            square = upwind<UNIT>(sign, here_, below.here[i + 1], above.here[i + 1], field.step_z, square);
+            result[i] = __fmaf_rn(speed, __fmul_rn(square, inverse_root(square)), old);
+        }
+        if (own0) out[0] = result[0];
+        if (own1) out[field.pitch] = result[1];
+        if (beside_x) {
+            const int copy = x == 0 ? -1 : 1;
+            if (own0 && (x == 0 || x + 1 == field.width)) out[copy] = result[0];
+            if (own1 && (x == 0 || x + 1 == field.width)) out[static_cast<int>(field.pitch) + copy] = result[1];
+            if (field.width == 1 && own0) out[1] = result[0];
+            if (field.width == 1 && own1) out[field.pitch + 1] = result[1];
+        }
+        // Far from the front nothing is counted: few voxels come further.
+        const float nearest = fminf(fminf(fabsf(here.here[1]), fabsf(here.here[2])), fminf(fabsf(result[0]), fabsf(result[1])));
+        if (nearest <= field.reach) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                if (!(i ? own1 : own0)) continue;
+                news.see(field, here.here[i + 1], result[i]);
+                tally.add(field, here.here[i + 1], result[i]);
+            }
+        }
+        out += stride;
+    }
+}
+
+// The elements of half a tile from one phi to the other.
+__device__ __forceinline__ void copy_half(const float *from, float *to, const LevelSetField &field, TilePlace t, u32 half,
+                                          u32 lane)
+{
+    const u32 x = t.x * TILE + lane % TILE;
+    if (x >= field.width) return;
+    for (u32 row = lane / TILE; row < HALF * TILE; row += WARP / TILE) {
+        const u32 z = t.z * TILE + half * HALF + row / TILE, y = t.y * TILE + row % TILE;
+        if (z < field.depth && y < field.height) copy_element(from, to, field, x, static_cast<u64>(z) * field.height + y);
+    }
+}

@@ -1,0 +1,165 @@
+// The level set's arithmetic, the same for every kernel; src/level_set/scalar.rs defines it.
+#pragma once
+#include "common.cuh"
+
+// What the kernels of one solver have in common. Sizes are 1..2^30 a side, planes at most 2^30 elements. phi: row
+// r = z*height + y at r*pitch, its pixel x at LEAD + x; the elements of pixels -1 and width repeat the pixels beside them,
+// and whoever writes those writes these. The image has the same layout in its own type.
+struct LevelSetField {
+    u32 width, height, depth;
+    u32 pitch;                      // elements, a multiple of 8
+    float target, gain, offset;     // dt * -alpha * D(I) = fma(|I - target|, gain, offset)
+    float bend;                     // dt * (1 - alpha) / 2
+    float step_x, step_y, step_z;   // 1 / spacing
+    float near;                     // the largest spacing
+    float rms_scale;                // 1 / the smallest spacing
+    float reach;                    // |phi| up to this is within the band
+    float tiny;                     // a larger change near the front keeps a tile awake
+    float restep;                   // the step of a reinitialisation
+    float sharpest;                 // the bound of the normals' divergence
+};
+
+constexpr int LEAD = 1;
+
+// 1/sqrt(x) by the hardware, within 2 ulp, where the definition has a recipe within 7 ulp that would take nine
+// instructions: results differ from the CPU's in the last bits.
+__device__ __forceinline__ float inverse_root(float x)
+{
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+// v / h, where 1/h is `step`; at unit spacing nothing is left of it.
+template <bool UNIT>
+__device__ __forceinline__ float per(float v, float step)
+{
+    return UNIT ? v : __fmul_rn(v, step);
+}
+
+// The component of the unit normal across a face: d4 is four times the first difference there, a and b the sums of both
+// sides' wide differences (twice the central ones) along the other axes. All is four times as large as in the definition.
+constexpr float TINY = 1.6e-19f;
+__device__ __forceinline__ float normal(float d4, float a, float b)
+{
+    return __fmul_rn(d4, inverse_root(__fmaf_rn(d4, d4, __fmaf_rn(a, a, __fmaf_rn(b, b, TINY)))));
+}
+__device__ __forceinline__ float normal(float d4, float a)
+{
+    return __fmul_rn(d4, inverse_root(__fmaf_rn(d4, d4, __fmaf_rn(a, a, TINY))));
+}
+
+// 4 (after - here) / h
+template <bool UNIT>
+__device__ __forceinline__ float four(float after, float here4, float step)
+{
+    return per<UNIT>(__fmaf_rn(4.0f, after, -here4), step);
+}
+
+// The upwind gradient's square gathers one axis: `sign` is +1 where the front grows, else -1; here_ = sign * here.
+template <bool UNIT>
+__device__ __forceinline__ float upwind(float sign, float here_, float before, float after, float step, float sum)
+{
+    // max(D+, 0) and min(D-, 0), or turned round; squares do not mind the sign.
+    const float f = per<UNIT>(fmaxf(__fmaf_rn(sign, after, -here_), 0.0f), step);
+    const float b = per<UNIT>(fmaxf(__fmaf_rn(sign, before, -here_), 0.0f), step);
+    return __fmaf_rn(b, b, __fmaf_rn(f, f, sum));
+}
+
+__device__ __forceinline__ float sign_of(float speed)
+{
+    return speed > 0.0f ? 1.0f : -1.0f;
+}
+
+__device__ __forceinline__ float within(float value, float limit) { return fmaxf(fminf(value, limit), -limit); }
+
+template <typename PIXEL>
+__device__ __forceinline__ float image_term(const LevelSetField &field, PIXEL pixel)
+{
+    return __fmaf_rn(fabsf(__fsub_rn(static_cast<float>(pixel), field.target)), field.gain, field.offset);
+}
+
+// What an iteration adds up.
+constexpr float SQUARE_ONE = 16777216.0f, SQUARE_MOST = 64.0f;   // fixed point
+struct Tally {
+    u32 changed = 0, near = 0;
+    int inside = 0;
+    u64 squares = 0;
+
+    __device__ __forceinline__ void add(const LevelSetField &field, float before, float after)
+    {
+        const bool was = before < 0.0f, is = after < 0.0f;
+        changed += was != is;
+        inside += static_cast<int>(is) - static_cast<int>(was);
+        if (fabsf(before) <= field.near) {
+            const float change = __fmul_rn(__fsub_rn(after, before), field.rms_scale);
+            near += 1;
+            squares += __float2uint_rz(__fmul_rn(fminf(__fmul_rn(change, change), SQUARE_MOST), SQUARE_ONE));
+        }
+    }
+};
+
+// One iteration's statistics, as the host reads them.
+struct LevelSetRow {
+    u64 changed, near, squares;
+    long long inside;   // what it added
+    u32 tiles;          // updated
+    u32 done;
+};
+
+// What decides whether iterations go on.
+struct LevelSetCourse {
+    u64 stopped;            // the first iteration that is not done; 0: none yet
+    long long inside[2];    // voxels inside before the iterations with even and odd numbers
+    u64 changed, near;      // of the check interval under way: the sum, the largest
+    double rms;             // the largest
+};
+
+// Where an iteration stands. Rows are a ring.
+struct LevelSetTurn {
+    LevelSetCourse *course;
+    LevelSetRow *rows;
+    u64 iteration;          // counted from 1
+    u64 voxels;
+    u32 ring;               // rows less one; a power of two less one
+
+    __device__ __forceinline__ LevelSetRow *row(u64 of) const { return rows + (of & ring); }
+
+    // Whether this iteration is to be done; all threads ask, after the launch ahead is over.
+    __device__ __forceinline__ bool begin() const
+    {
+        const u64 stopped = __ldcg(&course->stopped);
+        const long long inside = __ldcg(&course->inside[(iteration - 1) & 1]) + __ldcg(&row(iteration - 1)->inside);
+        const bool over = (stopped != 0 && iteration >= stopped) || inside == 0 || inside == static_cast<long long>(voxels);
+        if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y == 0) {
+            if (!over) course->inside[iteration & 1] = inside, row(iteration)->done = 1;
+            else if (stopped == 0) course->stopped = iteration;
+        }
+        return !over;
+    }
+    // Whether what follows this iteration is to be done.
+    __device__ __forceinline__ bool follows() const
+    {
+        const u64 stopped = __ldcg(&course->stopped);
+        return stopped == 0 || iteration < stopped;
+    }
+    // A warp's sums.
+    __device__ __forceinline__ void add(const Tally &tally, u32 lane) const
+    {
+        auto sum = [](auto v) {
+#pragma unroll
+            for (int d = WARP / 2; d > 0; d /= 2) v += __shfl_xor_sync(ALL_LANES, v, d);
+            return v;
+        };
+        if (!__any_sync(ALL_LANES, tally.near != 0 || tally.changed != 0)) return;
+        const u32 changed = sum(tally.changed), near = sum(tally.near);
+        const int inside = sum(tally.inside);
+        const u64 squares = sum(tally.squares);
+        if (lane != 0) return;
+        LevelSetRow *to = row(iteration);
+        if (changed) atomicAdd(&to->changed, static_cast<u64>(changed));
+        if (near) atomicAdd(&to->near, static_cast<u64>(near));
+        if (squares) atomicAdd(&to->squares, squares);
+        if (inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(static_cast<long long>(inside)));
+    }
+};

@@ -1,0 +1,471 @@
+//! The launches of `kernels/level_set.cu`: which kernel, which geometry, which arguments. The kernels' contract is in that
+//! file and in those it includes; the structures and constants here repeat it.
+#![allow(unsafe_code)]
+
+use super::super::Variant;
+use super::super::course::SQUARES_UNIT;
+use super::super::plan::{Plan, REINITIALISING_STEPS};
+use crate::device::cuda::{Buffer, Cuda, Stream, failed};
+use crate::error::{Error, Result};
+use crate::image::PixelType;
+use cudarc::driver::{CudaFunction, LaunchConfig};
+use std::ffi::c_void;
+
+/// The module (kernel file) of this operation.
+const MODULE: &str = "level_set";
+
+/// Elements before the first row, so that a tile's halo may begin before it; a multiple of 16 bytes.
+pub(super) const FRONT: usize = 8;
+/// Elements after the last row, likewise.
+const BACK: usize = 64;
+/// Elements of a row before its first pixel.
+pub(super) const LEAD: usize = 1;
+/// Rows of statistics on the device.
+pub(super) const ROWS: u64 = 8192;
+/// Lists of tiles.
+const RING: usize = 4;
+
+/// Sizes and constants, as every kernel takes them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    width: u32,
+    height: u32,
+    depth: u32,
+    pitch: u32,
+    target: f32,
+    gain: f32,
+    offset: f32,
+    bend: f32,
+    step: [f32; 3],
+    near: f32,
+    rms_scale: f32,
+    reach: f32,
+    tiny: f32,
+    restep: f32,
+    sharpest: f32,
+}
+
+/// Where an iteration stands.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    course: u64,
+    rows: u64,
+    iteration: u64,
+    voxels: u64,
+    ring: u32,
+}
+
+/// The lists of tiles; no entries: all tiles.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Lists {
+    entries: u64,
+    counts: u64,
+    stamps: u64,
+    tiles: [u32; 3],
+    count: u32,
+}
+
+/// Bytes of a row of statistics, and of what decides whether iterations go on.
+pub(super) const ROW_BYTES: usize = 40;
+pub(super) const CONTROL_BYTES: usize = 48;
+
+/// A row of statistics.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub changed: u64,
+    pub near: u64,
+    pub squares: u64,
+    /// What was added to the voxels inside.
+    pub inside: i64,
+    pub tiles: u32,
+    pub done: bool,
+}
+
+impl Row {
+    /// From five words as the kernels write them.
+    pub(super) fn of(words: &[u64]) -> Self {
+        let [changed, near, squares, inside, rest] = *words else { unreachable!("five words a row") };
+        Self { changed, near, squares, inside: inside as i64, tiles: rest as u32, done: rest >> 32 != 0 }
+    }
+}
+
+/// How φ, and the image in its own type, lie in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub shape: [usize; 3],
+    /// Elements from row to row.
+    pub pitch: usize,
+}
+
+impl Layout {
+    pub(super) fn new(shape: [usize; 3]) -> Self {
+        Self { shape, pitch: (shape[0] + 2).next_multiple_of(8) }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.shape[1] * self.shape[2]
+    }
+
+    /// Elements with the room before and after.
+    pub(super) fn elements(&self) -> usize {
+        FRONT + self.pitch * self.rows() + BACK
+    }
+}
+
+/// Bytes of the tables of a plan with so many tiles.
+pub(super) fn table_bytes(tiles: u64) -> u64 {
+    tiles * (RING as u64 * 8 + 2 * 4) + ROWS * ROW_BYTES as u64 + 4096
+}
+
+/// The tables on the device.
+pub(super) struct Tables {
+    pub control: Buffer,
+    pub rows: Buffer,
+    /// Of the band: lists, their counts, stamps.
+    lists: Option<[Buffer; 3]>,
+}
+
+impl Tables {
+    pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
+        let memory = cuda.memory();
+        let tiles: usize = plan.tiles().into_iter().product();
+        let lists = match plan.variant {
+            Variant::Band => {
+                Some([memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?])
+            }
+            _ => None,
+        };
+        Ok(Self { control: memory.device(CONTROL_BYTES)?, rows: memory.device(ROWS as usize * ROW_BYTES)?, lists })
+    }
+
+    /// Empties the lists.
+    pub(super) fn clear_lists(&self, stream: &Stream) -> Result<()> {
+        if let Some([_, counts, stamps]) = &self.lists {
+            stream.fill(counts, 0, counts.bytes(), 0)?;
+            stream.fill(stamps, 0, stamps.bytes(), 0)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn has_lists(&self) -> bool {
+        self.lists.is_some()
+    }
+}
+
+/// The kernels of one level set, with what they are always given.
+pub(super) struct Launcher {
+    field: Field,
+    lists: Lists,
+    turn: Turn,
+    iterate: CudaFunction,
+    /// Iterations march along z: the planes of a block.
+    planes: Option<u32>,
+    restep: CudaFunction,
+    mark: CudaFunction,
+    judge: CudaFunction,
+    /// Blocks that the device holds at a time, for kernels that loop.
+    blocks: u32,
+    early: bool,
+    check: (u32, f64, f64),
+}
+
+/// Block of the kernels that loop: four warps.
+const BLOCK: (u32, u32, u32) = (128, 1, 1);
+/// Blocks a multiprocessor of those.
+const BLOCKS: u32 = 5;
+
+fn pointer<T>(argument: &T) -> *mut c_void {
+    std::ptr::from_ref(argument).cast_mut().cast()
+}
+
+/// What an iteration or a step of a reinitialisation works on: from the first φ to the second.
+#[derive(Clone, Copy)]
+pub(super) struct Fields {
+    pub from: u64,
+    pub to: u64,
+    pub image: u64,
+}
+
+impl Launcher {
+    pub(super) fn new(
+        cuda: &Cuda,
+        plan: &Plan,
+        layout: &Layout,
+        pixel_type: PixelType,
+        tables: &Tables,
+    ) -> Result<Self> {
+        /// Kernels index the elements of a plane in 30 bits, tiles in 32 and a tile's place along an axis in 21.
+        const MAX_PLANE: u64 = 1 << 30;
+        let [width, height, depth] = plan.shape;
+        let tiles = plan.tiles();
+        let count: u64 = tiles.into_iter().map(|n| n as u64).product();
+        if layout.pitch as u64 * height as u64 > MAX_PLANE
+            || tiles.into_iter().any(|n| n >= 1 << 21)
+            || count >= 1 << 31
+        {
+            return Err(Error::unsupported(format!(
+                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice and 2^31 tiles, but this has \
+                 {width} x {height} x {depth}; use the device cpu"
+            )));
+        }
+        let constants = &plan.constants;
+        let axes = if constants.volume { "3d" } else { "2d" };
+        let counted = if constants.volume { 3 } else { 2 };
+        let unit = if constants.step[..counted].iter().all(|step| *step == 1.0) { "_unit" } else { "" };
+        let name = pixel_type.name();
+        let function = |name: &str| cuda.function(MODULE, name);
+        // A warp of the marching kernel has two rows.
+        let marches = plan.variant == Variant::Dense && constants.volume && height >= 2 && height <= 65535 * 8;
+        let iterate = if marches {
+            function(&format!("isoline_ls_dense_{name}{unit}"))?
+        } else {
+            function(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
+        };
+        let (entries, counts, stamps) = match &tables.lists {
+            Some([entries, counts, stamps]) => (entries.address(), counts.address(), stamps.address()),
+            None => (0, 0, 0),
+        };
+        Ok(Self {
+            field: Field {
+                width: width as u32,
+                height: height as u32,
+                depth: depth as u32,
+                pitch: layout.pitch as u32,
+                target: constants.target,
+                gain: constants.gain,
+                offset: constants.offset,
+                bend: constants.bend,
+                step: constants.step,
+                near: constants.near,
+                rms_scale: constants.rms_scale,
+                reach: constants.band,
+                tiny: constants.waking,
+                restep: constants.restep,
+                sharpest: constants.sharpest,
+            },
+            lists: Lists { entries, counts, stamps, tiles: tiles.map(|n| n as u32), count: count as u32 },
+            turn: Turn {
+                course: tables.control.address(),
+                rows: tables.rows.address(),
+                iteration: 0,
+                voxels: plan.voxels() as u64,
+                ring: ROWS as u32 - 1,
+            },
+            iterate,
+            planes: marches.then(|| planes_of_a_block(cuda, plan.shape)),
+            restep: function(&format!("isoline_ls_restep_{axes}{unit}"))?,
+            mark: function(&format!("isoline_ls_mark_{axes}"))?,
+            judge: function("isoline_ls_judge")?,
+            blocks: cuda.multiprocessors() * BLOCKS,
+            early: cuda.early_launches(),
+            check: (plan.check_interval, plan.change_tolerance, plan.rms_tolerance),
+        })
+    }
+
+    fn turn(&self, iteration: u64) -> Turn {
+        Turn { iteration, ..self.turn }
+    }
+
+    /// A grid of at most what the device holds, for kernels that loop over half tiles, tiles or rows, a warp each.
+    fn loops(&self, warps: u64) -> LaunchConfig {
+        let blocks = warps.div_ceil(4).clamp(1, u64::from(self.blocks)) as u32;
+        LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: BLOCK, shared_mem_bytes: 0 }
+    }
+
+    /// # Safety
+    /// `arguments` are the kernel's, in its order, and so are their types; the kernel waits for the launch ahead.
+    unsafe fn launch(
+        &self,
+        stream: &Stream,
+        function: &CudaFunction,
+        config: LaunchConfig,
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
+        let done = if self.early {
+            // SAFETY: as the caller vouches.
+            unsafe { stream.launch_early(function, config, arguments) }
+        } else {
+            // SAFETY: as the caller vouches.
+            unsafe { launch_plainly(stream, function, config, arguments) }
+        };
+        done.map_err(|e| failed("start a kernel of the level set", e))
+    }
+
+    /// Queues an iteration, of the tiles in the set of `step` or of all; with `wake` what moves goes into the next set.
+    pub(super) fn iterate(&self, stream: &Stream, at: Fields, iteration: u64, step: u32, wake: bool) -> Result<()> {
+        let turn = self.turn(iteration);
+        let wake = u32::from(wake);
+        if let Some(planes) = self.planes {
+            let Field { width, height, depth, .. } = self.field;
+            let config = LaunchConfig {
+                grid_dim: ((width + 1).div_ceil(62), height.div_ceil(8), depth.div_ceil(planes)),
+                block_dim: (32, 4, 1),
+                shared_mem_bytes: 0,
+            };
+            let mut arguments = [
+                pointer(&at.from),
+                pointer(&at.to),
+                pointer(&at.image),
+                pointer(&self.field),
+                pointer(&turn),
+                pointer(&planes),
+            ];
+            // SAFETY: the kernel's arguments; both φ and the image have the layout's elements, the φ are different.
+            return unsafe { self.launch(stream, &self.iterate, config, &mut arguments) };
+        }
+        let mut arguments = [
+            pointer(&at.from),
+            pointer(&at.to),
+            pointer(&at.image),
+            pointer(&self.field),
+            pointer(&turn),
+            pointer(&self.lists),
+            pointer(&step),
+            pointer(&wake),
+        ];
+        let config = self.loops(2 * u64::from(self.lists.count));
+        // SAFETY: as above; the lists have room for all tiles.
+        unsafe { self.launch(stream, &self.iterate, config, &mut arguments) }
+    }
+
+    /// Queues the reinitialisation that follows `iteration`; φ ends where it began.
+    pub(super) fn reinitialise(&self, stream: &Stream, at: Fields, iteration: u64, step: u32) -> Result<()> {
+        const { assert!(REINITIALISING_STEPS % 2 == 0, "phi ends where it began") }
+        let turn = self.turn(iteration);
+        let config = self.loops(2 * u64::from(self.lists.count));
+        let mut at = at;
+        for k in 0..REINITIALISING_STEPS {
+            let (first, last) = (u32::from(k == 0), u32::from(k + 1 == REINITIALISING_STEPS));
+            let mut arguments = [
+                pointer(&at.from),
+                pointer(&at.to),
+                pointer(&self.field),
+                pointer(&turn),
+                pointer(&self.lists),
+                pointer(&step),
+                pointer(&first),
+                pointer(&last),
+            ];
+            // SAFETY: as in `iterate`.
+            unsafe { self.launch(stream, &self.restep, config, &mut arguments) }?;
+            std::mem::swap(&mut at.from, &mut at.to);
+        }
+        Ok(())
+    }
+
+    /// Queues the putting of the tiles within the band, and of their neighbours, into the set of `step`; after `iteration`.
+    pub(super) fn mark(&self, stream: &Stream, phi: u64, iteration: u64, step: u32) -> Result<()> {
+        let turn = self.turn(iteration);
+        let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&turn), pointer(&self.lists), pointer(&step)];
+        // SAFETY: the kernel's arguments; φ has the layout's elements and there are lists.
+        unsafe { self.launch(stream, &self.mark, self.loops(u64::from(self.lists.count)), &mut arguments) }
+    }
+
+    /// Queues a look at iterations `first` to `last`, with which the check interval ends if `test`.
+    pub(super) fn judge(&self, stream: &Stream, first: u64, last: u64, test: bool) -> Result<()> {
+        let turn = self.turn(last);
+        let test = u32::from(test);
+        let (interval, change_tolerance, rms_tolerance) = self.check;
+        let unit = SQUARES_UNIT;
+        let mut arguments = [
+            pointer(&turn),
+            pointer(&first),
+            pointer(&test),
+            pointer(&unit),
+            pointer(&interval),
+            pointer(&change_tolerance),
+            pointer(&rms_tolerance),
+        ];
+        let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
+        // SAFETY: the kernel's arguments; the rows are those of at most as many iterations as there are rows.
+        unsafe { self.launch(stream, &self.judge, config, &mut arguments) }
+    }
+
+    /// Queues the completion of φ that came in from outside: values to ±`far`, copies beside the borders; `found`: see
+    /// the kernel.
+    pub(super) fn settle(&self, cuda: &Cuda, stream: &Stream, phi: u64, far: f32, found: &Buffer) -> Result<()> {
+        let found = found.address();
+        let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&far), pointer(&found)];
+        self.rows(cuda, stream, "isoline_ls_settle", self.field, &mut arguments)
+    }
+
+    /// Queues the replacing of f32 pixels that are not finite.
+    pub(super) fn replace_missing(&self, cuda: &Cuda, stream: &Stream, image: u64, missing: f32) -> Result<()> {
+        let mut arguments = [pointer(&image), pointer(&self.field), pointer(&missing)];
+        self.rows(cuda, stream, "isoline_ls_replace_missing", self.field, &mut arguments)
+    }
+
+    /// Queues the mask of `slices` slices from `phi` on.
+    pub(super) fn mask(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        phi: u64,
+        slices: usize,
+        (mask, strides): (u64, [usize; 2]),
+    ) -> Result<()> {
+        let field = Field { depth: slices as u32, ..self.field };
+        let [row, slice] = strides.map(|bytes| bytes as u64);
+        let mut arguments = [pointer(&phi), pointer(&mask), pointer(&row), pointer(&slice), pointer(&field)];
+        self.rows(cuda, stream, "isoline_ls_mask", field, &mut arguments)
+    }
+
+    fn rows(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        name: &str,
+        field: Field,
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
+        let config = self.loops(u64::from(field.height) * u64::from(field.depth));
+        // SAFETY: the caller's arguments are the kernel's, in its order, with buffers of the layout's size.
+        unsafe { launch_plainly(stream, &cuda.function(MODULE, name)?, config, arguments) }
+            .map_err(|e| failed(&format!("start the kernel {name}"), e))
+    }
+}
+
+/// # Safety
+/// `arguments` are the kernel's, in its order.
+unsafe fn launch_plainly(
+    stream: &Stream,
+    function: &CudaFunction,
+    config: LaunchConfig,
+    arguments: &mut [*mut c_void],
+) -> std::result::Result<(), cudarc::driver::DriverError> {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        cudarc::driver::result::launch_kernel(
+            function.cu_function(),
+            config.grid_dim,
+            config.block_dim,
+            config.shared_mem_bytes,
+            stream.raw().cu_stream(),
+            arguments,
+        )
+    }
+}
+
+/// Planes of a block of the marching kernel: fewer mean more blocks, which fill the device more evenly, and more planes
+/// that are read twice.
+fn planes_of_a_block(cuda: &Cuda, [width, height, depth]: [usize; 3]) -> u32 {
+    /// Blocks that a multiprocessor holds, and what beginning costs in planes.
+    const HELD: u64 = 4;
+    const BEGINNING: f64 = 1.5;
+    /// Turns of blocks from which on an uneven last one is no matter.
+    const TURNS: f64 = 12.0;
+    let columns = (width as u64 + 1).div_ceil(62) * (height as u64).div_ceil(8);
+    let held = u64::from(cuda.multiprocessors()) * HELD;
+    let cost = |planes: usize| {
+        let blocks = columns * (depth as u64).div_ceil(planes as u64);
+        let turns = blocks as f64 / held as f64;
+        let turns = if turns < TURNS { turns.ceil() } else { turns };
+        turns * (planes as f64 + BEGINNING)
+    };
+    // The grid has at most 65535 layers.
+    let fewest = depth.div_ceil(65535).max(4).min(depth);
+    (fewest..=depth.min(128).max(fewest)).min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(depth) as u32
+}

@@ -1,0 +1,163 @@
+//! Images and φ between the host, or a caller's device memory, and the rows that the kernels work on.
+
+use super::launch::{FRONT, LEAD, Layout};
+use crate::device::cuda::{Buffer, Cuda, Side, Stream, check_device_range};
+use crate::error::Result;
+use crate::image::{DevicePixels, Image, ImageMut, PixelType, zeroed};
+use ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis};
+
+/// A side that begins at a slice of `buffer` laid out as `layout`, at its first pixel.
+fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usize) -> Side {
+    buffer.side((FRONT + LEAD + z * layout.shape[1] * layout.pitch) * bytes)
+}
+
+/// The device's side of a caller's pixels.
+fn device_side(pixels: &DevicePixels<'_>, z: usize) -> Side {
+    let [width, height, depth] = pixels.shape;
+    let extent = (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes();
+    let offset = z * pixels.strides[1];
+    Side::Device { address: pixels.address + offset as u64, bytes: extent - offset }
+}
+
+/// Checks that a caller's device pixels are where they are said to be.
+pub(super) fn check(cuda: &Cuda, what: &str, pixels: &DevicePixels<'_>) -> Result<()> {
+    let Side::Device { address, bytes } = device_side(pixels, 0) else { return Ok(()) };
+    check_device_range(cuda, what, address, bytes)
+}
+
+/// Queues the copy of an image into `buffer`; done when the stream is.
+pub(super) fn upload(stream: &Stream, image: &Image<'_>, buffer: &Buffer, layout: &Layout) -> Result<()> {
+    match image {
+        Image::U8(view) => upload_pixels(stream, *view, buffer, layout),
+        Image::U16(view) => upload_pixels(stream, *view, buffer, layout),
+        Image::F32(view) => upload_pixels(stream, *view, buffer, layout),
+        Image::Device(pixels) => {
+            let bytes = pixels.pixel_type.bytes();
+            let [width, height, depth] = pixels.shape;
+            (0..depth).try_for_each(|z| {
+                let (from, to) = (device_side(pixels, z), slice_side(buffer, layout, bytes, z));
+                stream.copy(from, to, width * bytes, height, [row_pitch(pixels), layout.pitch * bytes])
+            })
+        }
+    }
+}
+
+/// The pitch of a caller's rows; that of a single row may be anything.
+fn row_pitch(pixels: &DevicePixels<'_>) -> usize {
+    pixels.strides[0].max(pixels.shape[0] * pixels.pixel_type.bytes())
+}
+
+pub(super) fn upload_pixels<T: bytemuck::Pod>(
+    stream: &Stream,
+    view: ArrayView3<'_, T>,
+    buffer: &Buffer,
+    layout: &Layout,
+) -> Result<()> {
+    let bytes = size_of::<T>();
+    let [width, height, _] = layout.shape;
+    for (z, plane) in view.outer_iter().enumerate() {
+        let packed = plane.as_standard_layout();
+        let from = Side::Host { address: packed.as_ptr() as usize, bytes: height * width * bytes };
+        let to = slice_side(buffer, layout, bytes, z);
+        stream.copy(from, to, width * bytes, height, [width * bytes, layout.pitch * bytes])?;
+        if packed.is_owned() {
+            stream.synchronize()?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies φ out.
+pub(super) fn download_phi(stream: &Stream, buffer: &Buffer, layout: &Layout, phi: ImageMut<'_>) -> Result<()> {
+    let bytes = size_of::<f32>();
+    let [width, height, depth] = layout.shape;
+    match phi {
+        ImageMut::F32(mut view) => {
+            download(stream, &mut view, |to, z| {
+                let from = slice_side(buffer, layout, bytes, z);
+                stream.copy(from, to, width * bytes, height, [layout.pitch * bytes, width * bytes])
+            })?;
+        }
+        ImageMut::Device(pixels) => {
+            for z in 0..depth {
+                let from = slice_side(buffer, layout, bytes, z);
+                stream.copy(
+                    from,
+                    device_side(&pixels, z),
+                    width * bytes,
+                    height,
+                    [layout.pitch * bytes, row_pitch(&pixels)],
+                )?;
+            }
+        }
+        _ => unreachable!("the type was checked"),
+    }
+    stream.synchronize()
+}
+
+/// Fills a host image slice by slice with `copy`, which queues the copy of a slice to packed memory.
+pub(super) fn download<T: bytemuck::Pod>(
+    stream: &Stream,
+    view: &mut ArrayViewMut3<'_, T>,
+    mut copy: impl FnMut(Side, usize) -> Result<()>,
+) -> Result<()> {
+    let bytes = size_of::<T>();
+    for (z, mut plane) in view.outer_iter_mut().enumerate() {
+        let count = plane.len();
+        if let Some(packed) = plane.as_slice_mut() {
+            copy(Side::Host { address: packed.as_mut_ptr() as usize, bytes: count * bytes }, z)?;
+            continue;
+        }
+        let mut packed: Vec<T> = zeroed(count)?;
+        copy(Side::Host { address: packed.as_mut_ptr() as usize, bytes: count * bytes }, z)?;
+        stream.synchronize()?;
+        plane.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
+    }
+    stream.synchronize()
+}
+
+/// An image as an array in host memory, whether it is there or on the device.
+pub(super) enum Fetched<'a> {
+    Here(Image<'a>),
+    U8(Array3<u8>),
+    U16(Array3<u16>),
+    F32(Array3<f32>),
+}
+
+impl Fetched<'_> {
+    pub(super) fn view(&self) -> Image<'_> {
+        match self {
+            Self::Here(Image::U8(view)) => view.view().into(),
+            Self::Here(Image::U16(view)) => view.view().into(),
+            Self::Here(Image::F32(view)) => view.view().into(),
+            Self::Here(Image::Device(_)) => unreachable!("device images are fetched"),
+            Self::U8(array) => array.view().into(),
+            Self::U16(array) => array.view().into(),
+            Self::F32(array) => array.view().into(),
+        }
+    }
+}
+
+/// Brings an image to the host, unless it is there.
+pub(super) fn fetch<'a>(cuda: &Cuda, stream: &Stream, what: &str, image: &Image<'a>) -> Result<Fetched<'a>> {
+    let Image::Device(pixels) = image else { return Ok(Fetched::Here(*image)) };
+    check(cuda, what, pixels)?;
+    Ok(match pixels.pixel_type {
+        PixelType::U8 => Fetched::U8(fetch_pixels(stream, pixels)?),
+        PixelType::U16 => Fetched::U16(fetch_pixels(stream, pixels)?),
+        PixelType::F32 => Fetched::F32(fetch_pixels(stream, pixels)?),
+    })
+}
+
+fn fetch_pixels<T: bytemuck::Pod>(stream: &Stream, pixels: &DevicePixels<'_>) -> Result<Array3<T>> {
+    let [width, height, depth] = pixels.shape;
+    let values = zeroed(width * height * depth)?;
+    let mut array = Array3::from_shape_vec((depth, height, width), values).unwrap_or_else(|_| unreachable!("its size"));
+    let row = width * size_of::<T>();
+    let mut view = array.view_mut();
+    download(stream, &mut view, |to, z| {
+        stream.copy(device_side(pixels, z), to, row, height, [row_pitch(pixels), row])
+    })?;
+    debug_assert_eq!(array.len_of(Axis(0)), depth);
+    Ok(array)
+}

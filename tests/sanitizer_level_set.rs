@@ -1,0 +1,155 @@
+//! Every CUDA kernel of the level set at least once, on images small enough for NVIDIA's compute-sanitizer (see
+//! `scripts/gpu-run.sh`). Results are compared with the CPU's, so that they are worth something without the sanitizer too.
+//! Skipped, saying why, where there is no CUDA device.
+
+mod common;
+
+use common::few_sizes;
+use isoline::level_set::{LevelSet, Params, TargetRange, Variant};
+use isoline::{Context, Dimensions, Image, PixelType};
+use ndarray::Array3;
+
+/// CUDA and CPU contexts, or `None` after saying why there is none.
+fn contexts() -> Option<(Context, Context)> {
+    match Context::new("cuda") {
+        Ok(cuda) => Some((cuda, Context::new("cpu").expect("the CPU is always there"))),
+        Err(error) => {
+            eprintln!("skipped, needs CUDA: {error}");
+            None
+        }
+    }
+}
+
+/// Depth, height, width: lines, less and more than a tile, wider than a warp's columns.
+const SHAPES: [(usize, usize, usize); 6] = [(1, 1, 1), (1, 1, 9), (9, 1, 31), (5, 9, 16), (11, 13, 70), (3, 33, 130)];
+const FEW_SHAPES: [(usize, usize, usize); 2] = [(9, 1, 17), (9, 11, 66)];
+
+fn image((depth, height, width): (usize, usize, usize)) -> Array3<u8> {
+    let mut state = 11u32;
+    Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let wave = (x as f64 * 0.4).sin() + (y as f64 * 0.3).cos() + (z as f64 * 0.5).sin();
+        (130.0 + 30.0 * wave + f64::from(state >> 28)) as u8
+    })
+}
+
+fn mask((depth, height, width): (usize, usize, usize)) -> Array3<u8> {
+    let off = |p: usize, n: usize| ((p as f64 + 0.5) / n as f64 - 0.5).powi(2);
+    Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+        u8::from(off(x, width) + off(y, height) + off(z, depth) < 0.12)
+    })
+}
+
+fn run(context: &Context, input: Image<'_>, mask: &Array3<u8>, params: &Params, iterations: u64) -> LevelSet {
+    let mut surface = LevelSet::new(context, input, mask.view().into(), params).unwrap();
+    let report = surface.step(iterations, None).unwrap();
+    assert_eq!(report.device.kind, context.device().kind);
+    surface
+}
+
+fn phi(surface: &LevelSet, dim: (usize, usize, usize)) -> Array3<f32> {
+    let mut phi = Array3::from_elem(dim, f32::NAN);
+    surface.read_phi(phi.view_mut().into()).unwrap();
+    phi
+}
+
+/// φ within 1e-3 of the smallest spacing near the front, and the masks the same but for voxels as near to it.
+fn compare((cuda, cpu): &(Context, Context), input: Image<'_>, params: &Params, iterations: u64) {
+    let [width, height, depth] = input.shape();
+    let dim = (depth, height, width);
+    let mask = mask(dim);
+    let expected = phi(&run(cpu, input, &mask, params, iterations), dim);
+    let surface = run(cuda, input, &mask, params, iterations);
+    let got = phi(&surface, dim);
+    let mut pixels = Array3::from_elem(dim, 7u8);
+    surface.read_mask(pixels.view_mut().into()).unwrap();
+    let h = params.spacing.into_iter().fold(f64::INFINITY, f64::min) as f32;
+    for ((place, got), expected) in got.indexed_iter().zip(&expected) {
+        let near = expected.abs() <= 2.0 * h;
+        assert!(got.is_finite() && (!near || (got - expected).abs() <= 1e-3 * h), "{place:?}: {got}, not {expected}, {params:?}");
+        assert_eq!(pixels[place], if *got < 0.0 { 255 } else { 0 }, "{place:?}");
+    }
+}
+
+fn params(variant: Variant, dimensions: Dimensions, spacing: [f64; 3]) -> Params {
+    Params {
+        variant,
+        dimensions,
+        spacing,
+        range: Some(TargetRange { target: 150.0, epsilon: 30.0 }),
+        alpha: Some(0.05),
+        reinitialise_every: 3,
+        check_interval: Some(4),
+        change_tolerance: 0.0,
+        rms_tolerance: 0.0,
+        ..Params::default()
+    }
+}
+
+#[test]
+fn sanitizer_level_set() {
+    let Some(contexts) = contexts() else { return };
+    let shapes: &[(usize, usize, usize)] = if few_sizes() { &FEW_SHAPES } else { &SHAPES };
+    for &shape in shapes {
+        let image = image(shape);
+        for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+            for spacing in [[1.0; 3], [0.5, 0.7, 2.0]] {
+                for variant in [Variant::Dense, Variant::Band] {
+                    compare(&contexts, image.view().into(), &params(variant, dimensions, spacing), 5);
+                }
+            }
+        }
+    }
+}
+
+/// All pixel types, pixels that are not finite among them.
+#[test]
+fn sanitizer_level_set_pixels() {
+    let Some(contexts) = contexts() else { return };
+    let shape = (9, 10, 40);
+    let u16s = image(shape).mapv(u16::from);
+    let mut f32s = image(shape).mapv(f32::from);
+    f32s[[0, 3, 4]] = f32::NAN;
+    f32s[[4, 5, 20]] = f32::INFINITY;
+    for input in [Image::from(u16s.view()), f32s.view().into()] {
+        for variant in [Variant::Dense, Variant::Band] {
+            for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                for spacing in [[1.0; 3], [0.5, 0.7, 2.0]] {
+                    compare(&contexts, input, &params(variant, dimensions, spacing), 4);
+                }
+            }
+        }
+    }
+}
+
+/// Input, mask and results in the caller's device memory; φ in from there; a stop rule that is met.
+#[test]
+fn sanitizer_level_set_in_device_memory() {
+    let Some((cuda, _)) = contexts() else { return };
+    let dim = (9, 12, 30);
+    let (image, mask) = (image(dim), mask(dim));
+    let shape = [dim.2, dim.1, dim.0];
+    let mut pixels = cuda.device_image(PixelType::U8, shape).unwrap();
+    pixels.upload(image.view().into()).unwrap();
+    let mut marks = cuda.device_image(PixelType::U8, shape).unwrap();
+    marks.upload(mask.view().into()).unwrap();
+    let params = params(Variant::Band, Dimensions::Volume, [1.0; 3]);
+    let mut surface = LevelSet::new(&cuda, pixels.view(), marks.view(), &params).unwrap();
+    surface.step(5, None).unwrap();
+    let on_host = run(&cuda, image.view().into(), &mask, &params, 5);
+    let expected = phi(&on_host, dim);
+    let mut values = cuda.device_image(PixelType::F32, shape).unwrap();
+    surface.read_phi(values.view_mut()).unwrap();
+    assert_eq!(values.download::<f32>().unwrap(), expected.iter().copied().collect::<Vec<_>>());
+    surface.write_phi(values.view()).unwrap();
+    assert_eq!(phi(&surface, dim), expected);
+    let mut written = cuda.device_image(PixelType::U8, shape).unwrap();
+    surface.read_mask(written.view_mut()).unwrap();
+    let wanted: Vec<u8> = expected.iter().map(|phi| if *phi < 0.0 { 255 } else { 0 }).collect();
+    assert_eq!(written.download::<u8>().unwrap(), wanted);
+
+    let stopping = Params { change_tolerance: 1e9, rms_tolerance: 1e9, ..params };
+    let mut surface = LevelSet::new(&cuda, pixels.view(), marks.view(), &stopping).unwrap();
+    let report = surface.step(100, None).unwrap();
+    assert!(report.converged && report.iterations == 4, "{report:?}");
+}
