@@ -8,6 +8,7 @@ import ij.util.Tools;
 import io.github.isoline.IsolineException;
 import java.awt.AWTEvent;
 import java.awt.Choice;
+import java.awt.Scrollbar;
 import java.awt.TextField;
 import java.awt.event.WindowAdapter;
 import java.awt.event.WindowEvent;
@@ -45,6 +46,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
     private Choice rangeChoice;
     private TextField targetField;
     private TextField epsilonField;
+    private double sliderStep;
     private double writtenTarget = Double.NaN;
     private double writtenEpsilon = Double.NaN;
 
@@ -153,6 +155,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         targetField = (TextField) dialog.getNumericFields().lastElement();
         dialog.addSlider("Epsilon", 0, widest, width, step);
         epsilonField = (TextField) dialog.getNumericFields().lastElement();
+        sliderStep = step;
         write(middle, width);
     }
 
@@ -301,6 +304,17 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         }
     }
 
+    /** Puts the sliders where the fields are. */
+    private void moveSliders() {
+        double[] values = {writtenTarget, writtenEpsilon};
+        for (int i = 0; i < values.length; i++) {
+            Scrollbar slider = (Scrollbar) dialog.getSliders().get(i);
+            double place = Math.rint(values[i] / sliderStep);
+            double most = slider.getMaximum() - slider.getVisibleAmount();
+            slider.setValue((int) Math.max(slider.getMinimum(), Math.min(most, place)));
+        }
+    }
+
     /** Shows a range that nobody typed. */
     private void write(double target, double epsilon) {
         for (TextField field : Arrays.asList(targetField, epsilonField)) {
@@ -315,6 +329,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
                 field.setText(text);
             }
         }
+        moveSliders();
     }
 
     @Override

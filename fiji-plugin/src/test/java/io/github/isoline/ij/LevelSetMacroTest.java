@@ -254,6 +254,39 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     }
 
     @Test
+    void volumesThatHadNotBegunStayAtTheirStart() {
+        ImagePlus ball = ball(40, 40, 20, 8, 1, 1, 1);
+        ImagePlus film = new ImagePlus("film", ball.getStack());
+        film.setDimensions(1, 10, 2);
+        film.setOpenAsHyperStack(true);
+        pressEscapeAfter(1000);
+        Outcome outcome =
+                assertTimeoutPreemptively(
+                        Duration.ofSeconds(60),
+                        () ->
+                                macro(
+                                        film,
+                                        call(
+                                                "stack=volume start=box all_frames mask_stack"
+                                                        + " results_table mode=iterations"
+                                                        + " iterations=100000000 time_step=1e-5"
+                                                        + RANGE)));
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertTrue(
+                outcome.log.contains("of 10 slices that were not begun the start itself"),
+                outcome.log);
+        ImagePlus mask = current();
+        assertEquals(2, mask.getNFrames());
+        assertEquals(1, ResultsTable.getResultsTable().size());
+        for (int z = 1; z <= 10; z++) {
+            byte[] second = (byte[]) mask.getStack().getPixels(mask.getStackIndex(1, z, 2));
+            boolean boxed = z >= 3 && z <= 7;
+            assertEquals(boxed ? -1 : 0, second[20 * 40 + 20], "slice " + z);
+            assertEquals(0, second[5 * 40 + 5]);
+        }
+    }
+
+    @Test
     void fromJavaBothImagesAreInReach() throws Exception {
         ImagePlus image = disc(40, 36, 10);
         LevelSetPlugin plugin = new LevelSetPlugin();

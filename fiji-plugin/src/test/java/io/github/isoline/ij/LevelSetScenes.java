@@ -26,7 +26,10 @@ import java.awt.Choice;
 import java.awt.Dialog;
 import java.awt.EventQueue;
 import java.awt.Robot;
+import java.awt.Scrollbar;
 import java.awt.TextField;
+import java.awt.event.AdjustmentEvent;
+import java.awt.event.AdjustmentListener;
 import java.awt.event.ItemEvent;
 import java.awt.event.ItemListener;
 import java.awt.event.KeyEvent;
@@ -70,6 +73,9 @@ final class LevelSetScenes {
                 break;
             case "level set masks":
                 masks(image);
+                break;
+            case "level set floats":
+                floats(image);
                 break;
             case "level set help":
                 IJ.doCommand(COMMAND);
@@ -280,6 +286,41 @@ final class LevelSetScenes {
         ResultsTable table = ResultsTable.getResultsTable();
         say("iterations", table.getValue("Iterations", 0) > 10);
         say("log", IJ.getLog().trim().replace('\n', '/'));
+    }
+
+    /** Pixels far below 1: the sliders have steps that fit them. */
+    private void floats(ImagePlus image) throws Exception {
+        IJ.run(image, "32-bit", "");
+        IJ.run(image, "Multiply...", "value=0.00001");
+        IJ.resetMinAndMax(image);
+        image.setRoi(new OvalRoi(60, 60, 60, 60));
+        Dialog dialog = open();
+        await("a preview", () -> status(dialog).contains("in range"));
+        say("target", field(dialog, "Target").getText());
+        say("epsilon", field(dialog, "Epsilon").getText());
+        Scrollbar slider = all(dialog, Scrollbar.class).get(0);
+        say("steps", slider.getMaximum() - slider.getMinimum());
+        say("slider", slider.getValue());
+        // A hand on the slider.
+        EventQueue.invokeAndWait(
+                () -> {
+                    slider.setValue(slider.getValue() + 40);
+                    for (AdjustmentListener listener : slider.getAdjustmentListeners()) {
+                        listener.adjustmentValueChanged(
+                                new AdjustmentEvent(
+                                        slider,
+                                        AdjustmentEvent.ADJUSTMENT_VALUE_CHANGED,
+                                        AdjustmentEvent.TRACK,
+                                        slider.getValue()));
+                    }
+                });
+        await("values", () -> choice(dialog, "values").getSelectedItem().equals("values"));
+        await("a preview", () -> share(dialog) > 0);
+        say("moved", field(dialog, "Target").getText());
+        driver.picture("level-set-floats");
+        press(button(dialog, "OK"));
+        await("a result", () -> title().startsWith("Level set of"));
+        say("inside", WindowManager.getCurrentImage().getProcessor().getHistogram()[255] > 700);
     }
 
     /** A mask among the open images; a dialog for an image that is closed meanwhile. */

@@ -92,6 +92,19 @@ class LevelSetWindowTest extends WindowTest {
     }
 
     @Test
+    void slidersHaveStepsThatFitThePixels() throws Exception {
+        Map<String, String> seen = play("level set floats");
+        double target = Double.parseDouble(seen.get("target"));
+        assertTrue(target > 1.8e-3 && target < 2.3e-3, "T " + target);
+        double epsilon = Double.parseDouble(seen.get("epsilon"));
+        assertTrue(epsilon > 1e-5 && epsilon < 1e-3, "epsilon " + epsilon);
+        assertTrue(Integer.parseInt(seen.get("steps")) > 200, seen.get("steps"));
+        double moved = Double.parseDouble(seen.get("moved"));
+        assertTrue(moved > target && moved < 1.2 * target, moved + " from " + target);
+        assertEquals("true", seen.get("inside"));
+    }
+
+    @Test
     void masksAreOfferedByTheirSize() throws Exception {
         Map<String, String> seen = play("level set masks");
         assertEquals("1 my start", seen.get("masks"));
