@@ -1,4 +1,5 @@
-// What 'make demo' runs in ImageJ: opens real images, computes their edge strength and draws their edges, saves all.
+// What 'make demo' runs in ImageJ: opens real images, computes their edge strength, draws their edges, segments a volume,
+// saves all.
 // Argument: the folder of the images | the folder for the results | the device (auto, cpu, cuda, cuda:N).
 arguments = split(getArgument(), "|");
 if (arguments.length != 3) exit("demo.ijm wants: images|results|device");
@@ -41,6 +42,11 @@ edgeDrawing("edges-cell", "cell.png", "Microscopy: a living cell, edges followed
 edgeDrawing("edges-brain", "brain.tif", "Stack: MRI of the brain, 20 slices, each by itself",
     "profile=paper gradient_threshold=60 min_length=15",
     "profile paper, gradient threshold 60, segments of 15 pixels and more");
+
+levelSet("segmentation-brain", "brain.tif", "Volume: white matter of the brain, grown from four spheres",
+    13, newArray(74, 122, 60, 136), newArray(59, 59, 138, 138),
+    "stack=volume start=spheres radius=8 range=values target=225 epsilon=30 alpha=0.2 iterations=600",
+    "T = 225, epsilon = 30, alpha = 0.2, 3D with voxels of 1 x 1 x 2 mm; at the start spheres of 8 mm");
 print("demo.ijm: done");
 
 function edgeStrength(name, file, title, options, parameters) {
@@ -95,6 +101,35 @@ function edgeDrawing(name, file, title, options, parameters) {
     saveAs("Tiff", results + name + "-edges.tif");
     close();
     selectImage(input);
+    saveAs("Tiff", results + name + "-input.tif");
+    close();
+    File.saveString("title: " + title + "\nparameters: " + parameters + "\nran: " + ran + "\n", results + name + ".txt");
+}
+
+// The mask of the volume that grows from spheres around points on one slice.
+function levelSet(name, file, title, slice, x, y, options, parameters) {
+    open(images + file);
+    input = getImageID();
+    setSlice(slice);
+    makeSelection("points", x, y);
+    run("Clear Results");
+    began = getTime();
+    run("Level Set...", "device=" + device + " " + options + " mask_stack results_table");
+    milliseconds = getTime() - began;
+    if (getImageID() == input) exit("no mask for " + file);
+
+    where = fact("Isoline device: ");
+    seconds = parseFloat(fact("Isoline seconds: "));
+    getDimensions(width, height, channels, slices, frames);
+    ran = "" + width + " x " + height + " x " + slices + " on " + where + ": " + getResult("Iterations", 0)
+        + " iterations to " + d2s(getResult("Volume (mm^3)", 0) / 1000, 1) + " cm^3, " + d2s(seconds * 1000, 1)
+        + " ms in the library, " + milliseconds + " ms in ImageJ";
+    print(name + ": " + ran);
+
+    saveAs("Tiff", results + name + "-mask.tif");
+    close();
+    selectImage(input);
+    run("Select None");
     saveAs("Tiff", results + name + "-input.tif");
     close();
     File.saveString("title: " + title + "\nparameters: " + parameters + "\nran: " + ran + "\n", results + name + ".txt");

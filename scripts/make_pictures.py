@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Turns what the demo's macro saved into pictures: the input beside its edge strength with level curves, and edges and
-segments drawn over the input.
+"""Turns what the demo's macro saved into pictures: the input beside its edge strength with level curves, edges and
+segments drawn over the input, and a volume's mask as a montage.
 
 Usage: make_pictures.py FOLDER OUT. For every FOLDER/NAME.txt, lines "key: value" with the keys title, parameters and
-ran, it reads FOLDER/NAME-input.tif (one slice, or a stack) and either FOLDER/NAME-esf.tif, or FOLDER/NAME-edges.tif and
-FOLDER/NAME-segments.zip, and writes OUT/NAME.png.
+ran, it reads FOLDER/NAME-input.tif (one slice, or a stack) and FOLDER/NAME-esf.tif, or FOLDER/NAME-edges.tif and
+FOLDER/NAME-segments.zip, or FOLDER/NAME-mask.tif, and writes OUT/NAME.png.
 """
 import pathlib
 import sys
@@ -19,6 +19,9 @@ import tifffile  # noqa: E402
 
 LEVELS = numpy.arange(0.1, 1.0, 0.1)
 MOST_SLICES = 5  # of a stack, in one picture
+MONTAGE = (4, 5)  # rows and columns
+MONTAGE_HEIGHT = 2.1
+MONTAGE_GAP = 0.04
 PANEL_HEIGHT = 4.6  # inches
 SLICE_HEIGHT = 2.9
 MARGINS = {"left": 0.65, "right": 0.95, "top": 0.95, "bottom": 0.85}  # inches
@@ -201,16 +204,51 @@ def edges_of_many(notes, pixels, edges, segments, out):
     plt.close(figure)
 
 
+def draw_outline(axes, mask, colour=EDGE_COLOUR, width=0.9):
+    """The mask's boundary, through the middle between the pixels inside and outside; a mask at the border is closed there."""
+    if mask.any():
+        around = numpy.pad(mask.astype(float), 1)
+        x, y = (numpy.arange(-1, side + 1) for side in mask.shape[::-1])
+        axes.contour(x, y, around, levels=[0.5], colors=[colour], linewidths=width)
+
+
+def montage(notes, pixels, mask, out):
+    """Slices with the mask's outline, from the bottom of the volume to its top."""
+    rows, columns = MONTAGE
+    chosen = numpy.unique(numpy.linspace(0, len(pixels) - 1, rows * columns).round().astype(int))
+    aspect = pixels.shape[2] / pixels.shape[1]
+    figure, panels, bar, size = lay_out(rows, columns, MONTAGE_HEIGHT, aspect, MONTAGE_GAP)
+    bar.remove()
+    limits = (pixels.min(), pixels.max())
+    places = [axes for row in panels for axes in row]
+    for axes, z in zip(places, chosen):
+        draw_input(axes, pixels[z], limits)
+        draw_outline(axes, mask[z] > 0)
+        axes.text(0.03, 0.97, f"slice {z + 1}", transform=axes.transAxes, verticalalignment="top", color="white",
+                  fontsize=8)
+        axes.set_xlim(-0.5, pixels.shape[2] - 0.5)
+        axes.set_ylim(pixels.shape[1] - 0.5, -0.5)
+    for axes in places:
+        axes.set_axis_off()
+    write_words(figure, size, notes)
+    figure.savefig(out)
+    plt.close(figure)
+
+
 def picture_of(path, picture):
     """The picture for one NAME.txt."""
     notes = read_notes(path)
     pixels = as_stack(path.with_name(f"{path.stem}-input.tif"))
     drawn = path.with_name(f"{path.stem}-edges.tif")
-    result = as_stack(drawn if drawn.exists() else path.with_name(f"{path.stem}-esf.tif"))
+    mask = path.with_name(f"{path.stem}-mask.tif")
+    shown = next(file for file in (drawn, mask, path.with_name(f"{path.stem}-esf.tif")) if file.exists())
+    result = as_stack(shown)
     if pixels.shape != result.shape:
         sys.exit(f"make_pictures: {path.stem}: input is {pixels.shape}, result {result.shape}")
     single = len(pixels) == 1
-    if drawn.exists():
+    if shown == mask:
+        montage(notes, pixels, result, picture)
+    elif shown == drawn:
         segments = roifile.roiread(path.with_name(f"{path.stem}-segments.zip"))
         if single:
             edges_of_one(notes, pixels[0], result[0], segments, picture)
