@@ -61,7 +61,7 @@ __device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL 
             load_slice_half(all[warp], from, field, t, half, lane);
             update_slice_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
         }
-        if (__any_sync(ALL_LANES, news.moved) && wake) lists.push_around<VOLUME>(step + 1, t, lane);
+        if (__any_sync(ALL_LANES, news.moved) && wake && !lists.all()) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
     }
     for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
