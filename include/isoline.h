@@ -585,7 +585,7 @@ typedef struct {
     // or flat where the front moves unevenly.
     uint32_t reinitialise_every;
     // Iterations that the stop rule looks at together. 0 (default): as many as a front at the speed α ε + (1 - α)/h
-    // needs for one voxel, 10 to 1000. A larger one waits longer before it says that the front stands still.
+    // needs for one voxel, 50 to 1000. A larger one waits longer before it says that the front stands still.
     uint32_t check_interval;
     // Must be 0.
     uint32_t reserved;
@@ -605,11 +605,12 @@ typedef struct {
     double time_step;
     // The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.9.
     double cfl;
-    // Stop rule: the share of the voxels near the front whose sign changed over the check interval, at least 0. Default
-    // 0.001. A larger one stops earlier; with this and `rms_tolerance` 0 it never stops before its iterations are done.
+    // Stop rule: by how much the count of voxels inside varies over the check interval, as a share of the voxels near
+    // the front and per iteration; at least 0. Default 0.001. A larger one stops earlier; with this and `rms_tolerance`
+    // 0 it never stops before its iterations are done.
     double change_tolerance;
-    // Stop rule: the change of φ near the front over the check interval, root mean square, in voxels, at least 0. Default
-    // 0.5. Both rules must be met.
+    // Stop rule: the largest change of φ near the front in an iteration of the check interval, root mean square, in
+    // voxels, at least 0. Default 0.5. Both rules must be met.
     double rms_tolerance;
     // isoline_level_set_run: the most iterations. Default 1000. Unused by isoline_level_set_new.
     uint64_t iterations;

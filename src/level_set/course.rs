@@ -29,9 +29,10 @@ pub(super) struct Course {
     pub iterations: u64,
     pub statistics: Vec<Statistics>,
     pub converged: bool,
-    /// Of the check interval that is under way.
+    /// Of the check interval that is under way: its iterations, the fewest and the most voxels inside after one, ...
     watched: u32,
-    changed: u64,
+    fewest_inside: u64,
+    most_inside: u64,
     largest_near: u64,
     largest_rms: f64,
     check_interval: u32,
@@ -47,7 +48,8 @@ impl Course {
             statistics: Vec::new(),
             converged: false,
             watched: 0,
-            changed: 0,
+            fewest_inside: u64::MAX,
+            most_inside: 0,
             largest_near: 0,
             largest_rms: 0.0,
             check_interval: plan.check_interval,
@@ -78,7 +80,8 @@ impl Course {
         }
         self.statistics.push(Statistics { iteration: self.iterations, inside, changed, near, rms });
         self.watched += 1;
-        self.changed += changed;
+        self.fewest_inside = self.fewest_inside.min(inside);
+        self.most_inside = self.most_inside.max(inside);
         self.largest_near = self.largest_near.max(near);
         self.largest_rms = self.largest_rms.max(rms);
     }
@@ -99,16 +102,19 @@ impl Course {
         if self.watched < self.check_interval {
             return false;
         }
-        let share = self.changed as f64 / self.largest_near.max(1) as f64;
-        let moved = self.largest_rms * f64::from(self.check_interval);
+        // Per iteration, of 50 where there are more: in a longer interval a slow front need not go further.
+        // Not the sum of the sign changes: on real images some voxels at the front flicker for ever.
+        let spread = (self.most_inside - self.fewest_inside) as f64;
+        let share = spread / self.largest_near.max(1) as f64 / f64::from(self.check_interval.min(50));
         let never = self.change_tolerance == 0.0 && self.rms_tolerance == 0.0;
-        let met = !never && share <= self.change_tolerance && moved <= self.rms_tolerance;
+        let met = !never && share <= self.change_tolerance && self.largest_rms <= self.rms_tolerance;
         self.begin_interval();
         met
     }
 
     /// Begins a check interval.
     pub(super) fn begin_interval(&mut self) {
-        (self.watched, self.changed, self.largest_near, self.largest_rms) = (0, 0, 0, 0.0);
+        (self.watched, self.fewest_inside, self.most_inside) = (0, u64::MAX, 0);
+        (self.largest_near, self.largest_rms) = (0, 0.0);
     }
 }

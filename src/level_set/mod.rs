@@ -64,11 +64,13 @@ pub struct Params {
     /// φ is made a distance again every so many iterations. Default 50; 0: never.
     pub reinitialise_every: u32,
     /// Iterations that the stop rule looks at together. `None` (default): as many as a front at the speed
-    /// α·ε + (1 − α)/h needs for one voxel, 10 to 1000.
+    /// α·ε + (1 − α)/h needs for one voxel, 50 to 1000.
     pub check_interval: Option<u32>,
-    /// Stop rule: the share of the voxels near the front that changed sign over the check interval. Default 1e-3.
+    /// Stop rule: by how much the count of voxels inside varies over the check interval, as a share of the voxels near
+    /// the front and per iteration. Default 1e-3.
     pub change_tolerance: f64,
-    /// Stop rule: the change of φ near the front over the check interval, root mean square, in voxels. Default 0.5.
+    /// Stop rule: the largest change of φ near the front in an iteration of the check interval, root mean square, in
+    /// voxels. Default 0.5.
     pub rms_tolerance: f64,
     /// The implementation. Default: the band.
     pub variant: Variant,

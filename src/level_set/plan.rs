@@ -20,7 +20,7 @@ pub(super) const REINITIALISING_STEPS: u32 = 10;
 /// Of f32 images; beyond it differences could overflow.
 const LARGEST_PIXEL: f64 = 1e30;
 /// The bounds of the automatic check interval.
-const CHECK_INTERVALS: [f64; 2] = [10.0, 1000.0];
+const CHECK_INTERVALS: [f64; 2] = [50.0, 1000.0];
 
 /// What is known of the pixels before anything moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
