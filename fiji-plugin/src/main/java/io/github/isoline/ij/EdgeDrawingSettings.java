@@ -266,15 +266,19 @@ final class EdgeDrawingSettings {
                     + "\".";
         }
         if (!(anchorThreshold >= 0 && anchorThreshold < Double.POSITIVE_INFINITY)) {
-            return ANCHOR_THRESHOLD + " must be a number of 0 or more" + got(anchorThreshold);
+            return ANCHOR_THRESHOLD
+                    + " must be a number of 0 or more"
+                    + OptionText.got(anchorThreshold);
         }
-        if (!isWhole(scanInterval, 1)) {
+        if (!OptionText.isWhole(scanInterval, 1)) {
             return SCAN_INTERVAL
                     + " must be a whole number of 1 or more (pixels)"
-                    + got(scanInterval);
+                    + OptionText.got(scanInterval);
         }
-        if (!isWhole(minLength, 0)) {
-            return MIN_LENGTH + " must be a whole number of 0 or more (pixels)" + got(minLength);
+        if (!OptionText.isWhole(minLength, 0)) {
+            return MIN_LENGTH
+                    + " must be a whole number of 0 or more (pixels)"
+                    + OptionText.got(minLength);
         }
         if (hasRange() && !(rangeMin < rangeMax)) {
             return RANGE_MIN
@@ -298,20 +302,14 @@ final class EdgeDrawingSettings {
                     + "=FILE.zip).";
         }
         if (!(tolerance >= 0 && tolerance < Double.POSITIVE_INFINITY)) {
-            return TOLERANCE + " must be a number of 0 or more (pixels)" + got(tolerance);
+            return TOLERANCE
+                    + " must be a number of 0 or more (pixels)"
+                    + OptionText.got(tolerance);
         }
-        if (!isWhole(mostRois, 1)) {
-            return MOST_ROIS + " must be a whole number of 1 or more" + got(mostRois);
+        if (!OptionText.isWhole(mostRois, 1)) {
+            return MOST_ROIS + " must be a whole number of 1 or more" + OptionText.got(mostRois);
         }
         return null;
-    }
-
-    private static boolean isWhole(double value, int least) {
-        return value == Math.rint(value) && value >= least && value <= Integer.MAX_VALUE;
-    }
-
-    private static String got(double value) {
-        return ", got " + OptionText.text(value) + ".";
     }
 
     /** The operation with these settings; range and automatic threshold are still the library's. */

@@ -317,7 +317,7 @@ final class LevelSetSettings {
         if (SPHERES.equals(start) && !(radius > 0 && radius < Double.POSITIVE_INFINITY)) {
             return RADIUS
                     + " must be a number above 0, in the image's unit of length"
-                    + got(radius);
+                    + OptionText.got(radius);
         }
         if (MASK.equals(start) && maskImage.isEmpty()) {
             return MASK_IMAGE
@@ -338,14 +338,16 @@ final class LevelSetSettings {
     String rangeComplaint() {
         if (VALUES.equals(range)) {
             if (!isFinite(target)) {
-                return TARGET + " must be a number" + got(target);
+                return TARGET + " must be a number" + OptionText.got(target);
             }
             if (!(isFinite(epsilon) && epsilon > 0)) {
-                return EPSILON + " must be a number above 0 (pixel values)" + got(epsilon);
+                return EPSILON
+                        + " must be a number above 0 (pixel values)"
+                        + OptionText.got(epsilon);
             }
         }
         if (ROI.equals(range) && !(isFinite(k) && k > 0)) {
-            return K + " must be a number above 0 (standard deviations)" + got(k);
+            return K + " must be a number above 0 (standard deviations)" + OptionText.got(k);
         }
         return null;
     }
@@ -355,27 +357,29 @@ final class LevelSetSettings {
         if (!isAutomaticAlpha() && !(weight >= 0 && weight <= 1)) {
             return ALPHA + " must be \"auto\" or a number from 0 to 1, got \"" + alpha + "\".";
         }
-        if (!isWhole(iterations, 1)) {
-            return ITERATIONS + " must be a whole number of 1 or more" + got(iterations);
+        if (!OptionText.isWhole(iterations, 1)) {
+            return ITERATIONS + " must be a whole number of 1 or more" + OptionText.got(iterations);
         }
-        if (!isWhole(reinitialise, 0)) {
+        if (!OptionText.isWhole(reinitialise, 0)) {
             return REINITIALISE
                     + " must be a whole number of 0 (never) or more iterations"
-                    + got(reinitialise);
+                    + OptionText.got(reinitialise);
         }
         if (!(isFinite(timeStep) && timeStep >= 0)) {
-            return TIME_STEP + " must be 0 (automatic) or more" + got(timeStep);
+            return TIME_STEP + " must be 0 (automatic) or more" + OptionText.got(timeStep);
         }
         if (!(isFinite(changeTolerance) && changeTolerance >= 0)) {
-            return CHANGE_TOLERANCE + " must be a number of 0 or more" + got(changeTolerance);
+            return CHANGE_TOLERANCE
+                    + " must be a number of 0 or more"
+                    + OptionText.got(changeTolerance);
         }
         if (!(isFinite(rmsTolerance) && rmsTolerance >= 0)) {
-            return RMS_TOLERANCE + " must be a number of 0 or more" + got(rmsTolerance);
+            return RMS_TOLERANCE + " must be a number of 0 or more" + OptionText.got(rmsTolerance);
         }
-        if (!isWhole(showEvery, 0)) {
+        if (!OptionText.isWhole(showEvery, 0)) {
             return SHOW_EVERY
                     + " must be a whole number of 0 (never) or more iterations"
-                    + got(showEvery);
+                    + OptionText.got(showEvery);
         }
         return null;
     }
@@ -411,14 +415,6 @@ final class LevelSetSettings {
 
     private static boolean isFinite(double value) {
         return !Double.isNaN(value) && !Double.isInfinite(value);
-    }
-
-    private static boolean isWhole(double value, int least) {
-        return value == Math.rint(value) && value >= least && value <= Integer.MAX_VALUE;
-    }
-
-    private static String got(double value) {
-        return ", got " + OptionText.text(value) + ".";
     }
 
     /** The library's parameters; T and ε are still automatic. */

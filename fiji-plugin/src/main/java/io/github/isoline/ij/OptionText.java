@@ -66,4 +66,14 @@ final class OptionText {
         boolean whole = value == Math.rint(value) && Math.abs(value) < Integer.MAX_VALUE;
         return whole ? Long.toString((long) value) : Double.toString(value);
     }
+
+    /** The end of a complaint about a number. */
+    static String got(double value) {
+        return ", got " + text(value) + ".";
+    }
+
+    /** True for a whole number that C can take, and not below another. */
+    static boolean isWhole(double value, int least) {
+        return value == Math.rint(value) && value >= least && value <= Integer.MAX_VALUE;
+    }
 }
