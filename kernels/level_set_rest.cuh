@@ -25,33 +25,56 @@ __device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool 
                                       double change_tolerance, double rms_tolerance, u32 lane)
 {
     if (!turn.follows()) return;
-    u64 changed = 0, near = 0;
+    LevelSetCourse &course = *turn.course;
+    auto over_lanes = [&](auto v, auto &&join) {
+#pragma unroll
+        for (int d = WARP / 2; d > 0; d /= 2) v = join(v, __shfl_xor_sync(ALL_LANES, v, d));
+        return v;
+    };
+    auto sum = [](long long a, long long b) { return a + b; };
+    auto larger = [](u64 a, u64 b) { return max(a, b); };
+    u64 near = 0;
     double rms = 0.0;
     bool done = true;
+    long long added = 0;
     for (u64 i = first + lane; i <= turn.iteration; i += WARP) {
         const LevelSetRow *row = turn.row(i);
         const u64 row_near = __ldcg(&row->near);
         done = done && __ldcg(&row->done) != 0;
-        changed += __ldcg(&row->changed), near = max(near, row_near);
+        near = max(near, row_near), added += __ldcg(&row->inside);
         if (row_near)
             rms = fmax(rms, sqrt(static_cast<double>(__ldcg(&row->squares)) * unit / static_cast<double>(row_near)));
     }
-    for (int d = WARP / 2; d > 0; d /= 2) {
-        changed += __shfl_xor_sync(ALL_LANES, changed, d);
-        near = max(near, __shfl_xor_sync(ALL_LANES, near, d));
-        rms = fmax(rms, __shfl_xor_sync(ALL_LANES, rms, d));
+    if (!__all_sync(ALL_LANES, done)) return;
+    // Voxels inside after each iteration, from what there were before the first.
+    long long inside = __ldcg(&course.inside[turn.iteration & 1]) + __ldcg(&turn.row(turn.iteration)->inside);
+    inside -= over_lanes(added, sum);
+    u64 not_fewest = 0, most = 0;
+    for (u64 base = first; base <= turn.iteration; base += WARP) {
+        const bool there = base + lane <= turn.iteration;
+        long long after = there ? __ldcg(&turn.row(base + lane)->inside) : 0;
+#pragma unroll
+        for (u32 d = 1; d < WARP; d *= 2) {
+            const long long before = __shfl_up_sync(ALL_LANES, after, d);
+            if (lane >= d) after += before;
+        }
+        after += inside;
+        if (there) not_fewest = max(not_fewest, ~static_cast<u64>(after)), most = max(most, static_cast<u64>(after));
+        inside = __shfl_sync(ALL_LANES, after, WARP - 1);
     }
-    if (!__all_sync(ALL_LANES, done) || lane != 0) return;
-    LevelSetCourse &course = *turn.course;
-    changed += course.changed, near = max(near, course.near), rms = fmax(rms, course.rms);
+    not_fewest = max(over_lanes(not_fewest, larger), course.not_fewest);
+    most = max(over_lanes(most, larger), course.most);
+    near = max(over_lanes(near, larger), course.near);
+    rms = fmax(over_lanes(rms, [](double a, double b) { return fmax(a, b); }), course.rms);
+    if (lane != 0) return;
     if (test) {
-        const double share = static_cast<double>(changed) / static_cast<double>(max(near, static_cast<u64>(1)));
+        const double spread = static_cast<double>(most - ~not_fewest);
+        const double share = spread / static_cast<double>(max(near, static_cast<u64>(1))) / static_cast<double>(min(interval, 50u));
         const bool never = change_tolerance == 0.0 && rms_tolerance == 0.0;
-        if (!never && share <= change_tolerance && rms * static_cast<double>(interval) <= rms_tolerance)
-            course.stopped = turn.iteration + 1;
-        changed = 0, near = 0, rms = 0.0;
+        if (!never && share <= change_tolerance && rms <= rms_tolerance) course.stopped = turn.iteration + 1;
+        not_fewest = 0, most = 0, near = 0, rms = 0.0;
     }
-    course.changed = changed, course.near = near, course.rms = rms;
+    course.not_fewest = not_fewest, course.most = most, course.near = near, course.rms = rms;
 }
 
 // After phi came in from outside: values beyond +-far are brought back (far = infinity: none), the copies beside the

@@ -74,8 +74,7 @@ struct TileNews {
 
     __device__ __forceinline__ void see(const LevelSetField &field, float before, float after)
     {
-        moved = moved || ((fabsf(before) <= field.reach || fabsf(after) <= field.reach) &&
-                          fabsf(__fsub_rn(after, before)) > field.tiny);
+        moved = moved || (fabsf(before) <= field.reach && fabsf(__fsub_rn(after, before)) > field.tiny);
     }
 };
 

@@ -111,8 +111,10 @@ struct LevelSetRow {
 struct LevelSetCourse {
     u64 stopped;            // the first iteration that is not done; 0: none yet
     long long inside[2];    // voxels inside before the iterations with even and odd numbers
-    u64 changed, near;      // of the check interval under way: the sum, the largest
-    double rms;             // the largest
+    // Of the check interval under way: the complement of the fewest voxels inside after an iteration, the most, the largest
+    // near and rms.
+    u64 not_fewest, most, near;
+    double rms;
 };
 
 // Where an iteration stands. Rows are a ring.

@@ -70,7 +70,7 @@ struct Lists {
 
 /// Bytes of a row of statistics, and of what decides whether iterations go on.
 pub(super) const ROW_BYTES: usize = 40;
-pub(super) const CONTROL_BYTES: usize = 48;
+pub(super) const CONTROL_BYTES: usize = 56;
 
 /// A row of statistics.
 #[derive(Clone, Copy, Debug)]
