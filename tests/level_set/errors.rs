@@ -194,7 +194,9 @@ fn a_cancelled_step_keeps_its_last_whole_iteration() {
         let image = Array3::from_shape_fn(dim, |(z, y, x)| (x * 3 + y * 5 + z * 7) as u8);
         let mask = ball(dim, [48.0; 3], 30.0, [1.0; 3]);
         for variant in [Variant::Band, Variant::Dense] {
-            let params = Params { variant, ..unstopped() };
+            // Stripes in range and out of it: the front comes to rest, but neither vanishes nor fills the image.
+            let range = Some(TargetRange { target: 128.0, epsilon: 64.0 });
+            let params = Params { variant, range, alpha: Some(1.0), ..unstopped() };
             let mut surface = start(context, image.view(), &mask, &params);
             let mut callback = |fraction: f64, _: &str| if fraction > 0.0 { Continue::No } else { Continue::Yes };
             let error = surface.step(1_000_000, Some(&mut callback)).unwrap_err();
