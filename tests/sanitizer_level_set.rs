@@ -66,7 +66,10 @@ fn compare((cuda, cpu): &(Context, Context), input: Image<'_>, params: &Params, 
     let h = params.spacing.into_iter().fold(f64::INFINITY, f64::min) as f32;
     for ((place, got), expected) in got.indexed_iter().zip(&expected) {
         let near = expected.abs() <= 2.0 * h;
-        assert!(got.is_finite() && (!near || (got - expected).abs() <= 1e-3 * h), "{place:?}: {got}, not {expected}, {params:?}");
+        assert!(
+            got.is_finite() && (!near || (got - expected).abs() <= 1e-3 * h),
+            "{place:?}: {got}, not {expected}, {params:?}"
+        );
         assert_eq!(pixels[place], if *got < 0.0 { 255 } else { 0 }, "{place:?}");
     }
 }
