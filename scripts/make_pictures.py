@@ -205,7 +205,7 @@ def edges_of_many(notes, pixels, edges, segments, out):
 
 
 def draw_outline(axes, mask, colour=EDGE_COLOUR, width=0.9):
-    """The mask's boundary, through the middle between the pixels inside and outside; a mask at the border is closed there."""
+    """The mask's boundary, between the pixels inside and outside; a mask at the border is closed there."""
     if mask.any():
         around = numpy.pad(mask.astype(float), 1)
         x, y = (numpy.arange(-1, side + 1) for side in mask.shape[::-1])
