@@ -1,0 +1,163 @@
+//! Speed of the level set on a head, on cubes and on slices, on every device here, beside the targets.
+//! `cargo bench --bench level_set -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
+//! `ISOLINE_BENCH_JSON` say the same. `ISOLINE_BENCH_BRAIN` names a file of 181 x 217 x 181 bytes (the voxels of ch2.nii,
+//! without its header); without it a made volume of that size stands in.
+//!
+//! Every number is the least of a few steps of so many iterations, reinitialisations included, with φ and the image where
+//! they are computed. Nothing stops early.
+#![allow(missing_docs)]
+
+use isoline::level_set::{LevelSet, Params, TargetRange, Variant};
+use isoline::{Context, Dimensions};
+use ndarray::Array3;
+use std::error::Error;
+use std::fmt::Write as _;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Depth, height, width.
+type Shape = (usize, usize, usize);
+const HEAD: Shape = (181, 217, 181);
+
+/// A convoluted sheet in range, on nothing: what white matter is to the front.
+fn sheet((depth, height, width): Shape) -> Array3<u8> {
+    Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+        let [a, b, c] = [x, y, z].map(|i| i as f64 * 0.16);
+        let gyroid = a.sin() * b.cos() + b.sin() * c.cos() + if depth > 1 { c.sin() * a.cos() } else { 0.0 };
+        let noise = ((x * 7919 + y * 104_729 + z * 1_299_709) % 13) as f64;
+        (60.0 + 45.0 * (gyroid + 0.3).clamp(-1.0, 1.0) + noise) as u8
+    })
+}
+
+/// The head, if there is one.
+fn head() -> Outcome<(Array3<u8>, &'static str)> {
+    match std::env::var_os("ISOLINE_BENCH_BRAIN") {
+        Some(path) => Ok((Array3::from_shape_vec(HEAD, std::fs::read(path)?)?, "head")),
+        None => Ok((sheet(HEAD), "made head")),
+    }
+}
+
+/// A ball of this radius about a place.
+fn ball((depth, height, width): Shape, centre: [usize; 3], radius: usize) -> Array3<u8> {
+    Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+        let [cx, cy, cz] = centre;
+        let off = x.abs_diff(cx).pow(2) + y.abs_diff(cy).pow(2) + z.abs_diff(cz).pow(2);
+        u8::from(off <= radius * radius)
+    })
+}
+
+struct Case {
+    name: String,
+    image: Array3<u8>,
+    mask: Array3<u8>,
+    dimensions: Dimensions,
+    /// On a GPU, and on the CPU.
+    iterations: [u64; 2],
+    /// Milliseconds of all GPU iterations: dense, band.
+    targets: [Option<f64>; 2],
+}
+
+fn cases(quick: bool) -> Outcome<Vec<Case>> {
+    let volume = |side: usize, iterations: [u64; 2], targets| {
+        let shape = (side, side, side);
+        let mask = ball(shape, [side / 2; 3], side / 5);
+        let name = format!("{side}^3");
+        Case { name, image: sheet(shape), mask, dimensions: Dimensions::Volume, iterations, targets }
+    };
+    let slice = |side: usize, iterations: [u64; 2]| {
+        let shape = (1, side, side);
+        let mask = ball(shape, [side / 2, side / 2, 0], side / 5);
+        let (image, dimensions, targets) = (sheet(shape), Dimensions::Slices, [None; 2]);
+        Case { name: format!("{side}^2"), image, mask, dimensions, iterations, targets }
+    };
+    if quick {
+        return Ok(vec![volume(32, [60, 10], [None; 2]), slice(64, [60, 10])]);
+    }
+    let (image, name) = head()?;
+    let head = Case {
+        name: name.into(),
+        image,
+        mask: ball(HEAD, [65, 110, 105], 8),
+        dimensions: Dimensions::Volume,
+        iterations: [1000, 20],
+        targets: [Some(40.0), Some(10.0)],
+    };
+    Ok(vec![
+        head,
+        volume(64, [1000, 50], [None; 2]),
+        volume(128, [1000, 20], [None; 2]),
+        volume(256, [200, 5], [None; 2]),
+        // 0.8 ms an iteration.
+        volume(512, [100, 2], [Some(80.0), None]),
+        slice(256, [5000, 500]),
+        slice(512, [5000, 200]),
+    ])
+}
+
+fn milliseconds(context: &Context, case: &Case, variant: Variant, iterations: u64, repeats: usize) -> Outcome<f64> {
+    let params = Params {
+        dimensions: case.dimensions,
+        range: Some(TargetRange { target: 113.0, epsilon: 18.0 }),
+        change_tolerance: 0.0,
+        rms_tolerance: 0.0,
+        variant,
+        ..Params::default()
+    };
+    let mut best = f64::INFINITY;
+    for _ in 0..repeats {
+        let mut surface = LevelSet::new(context, case.image.view().into(), case.mask.view().into(), &params)?;
+        let report = surface.step(iterations, None)?;
+        if report.iterations != iterations {
+            return Err(format!("{}: stopped after {} iterations", case.name, report.iterations).into());
+        }
+        best = best.min(report.seconds_compute * 1e3);
+    }
+    Ok(best)
+}
+
+fn main() -> Outcome<()> {
+    let mut quick = false;
+    let mut json = std::env::var("ISOLINE_BENCH_JSON").ok();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--quick" => quick = true,
+            "--json" => json = Some(arguments.next().ok_or("--json needs a file name")?),
+            // What cargo bench adds.
+            "--bench" => {}
+            _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
+        }
+    }
+    let device = std::env::var("ISOLINE_BENCH_DEVICE").unwrap_or_else(|_| "auto".into());
+    let mut contexts = vec![Context::new("cpu")?];
+    match device.as_str() {
+        "cpu" => {}
+        "auto" => contexts.extend(Context::new("cuda").inspect_err(|error| println!("CUDA is skipped: {error}"))),
+        named => contexts.push(Context::new(named)?),
+    }
+    let mut records = Vec::new();
+    println!("\n{:12} {:6} {:>10} {:>12} {:>14} {:>8}", "image", "", "iterations", "ms", "us/iteration", "target");
+    for case in cases(quick)? {
+        for context in &contexts {
+            let id = &context.device().id;
+            let on_cpu = id == "cpu";
+            let iterations = case.iterations[usize::from(on_cpu)];
+            for (variant, target) in [(Variant::Dense, case.targets[0]), (Variant::Band, case.targets[1])] {
+                let ms = milliseconds(context, &case, variant, iterations, if on_cpu { 1 } else { 3 })?;
+                let target = target.filter(|_| !on_cpu).map_or(String::new(), |ms| format!("{ms} ms"));
+                let each = ms * 1e3 / iterations as f64;
+                println!("{:12} {id:6} {iterations:10} {ms:12.3} {each:14.2} {target:>8}  {variant:?}", case.name);
+                let mut record = String::new();
+                write!(record, "{{\"image\": \"{}\", \"device\": \"{id}\", \"variant\": \"{variant:?}\", ", case.name)?;
+                write!(record, "\"iterations\": {iterations}, \"ms\": {ms:.4}}}")?;
+                records.push(record);
+            }
+        }
+    }
+    if let Some(path) = json {
+        let cpu = contexts[0].device();
+        let head = format!("{{\"cpu\": \"{}\", \"threads\": {}", cpu.name, cpu.multiprocessors);
+        std::fs::write(path, format!("{head}, \"results\": [\n{}\n]}}\n", records.join(",\n")))?;
+    }
+    Ok(())
+}
