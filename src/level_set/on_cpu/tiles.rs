@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn packing_can_be_undone_and_a_tile_sees_its_neighbours() {
-        for shape in [[8, 8, 8], [1, 1, 1], [9, 17, 3], [19, 7, 25], [24, 1, 10]] {
+        for shape in [[8usize, 8, 8], [1, 1, 1], [9, 17, 3], [19, 7, 25], [24, 1, 10]] {
             let [width, height, depth] = shape;
             let tile = [8; 3];
             let tiles = std::array::from_fn(|axis| shape[axis].div_ceil(tile[axis]));
@@ -210,12 +210,12 @@ mod tests {
                 let (mut wide, mut scratch) = (marks.clone(), marks.clone());
                 layout.dilate(&marks, volume, &mut wide, &mut scratch);
                 let centre = layout.position(index);
-                for other in 0..layout.count() {
+                for (other, wide) in wide.iter().enumerate() {
                     let apart: [usize; 3] =
                         std::array::from_fn(|axis| layout.position(other)[axis].abs_diff(centre[axis]));
                     let reach = [1, 1, usize::from(volume)];
                     let expected = (0..3).all(|axis| apart[axis] <= reach[axis]);
-                    assert_eq!(wide[other] == 1, expected, "{centre:?} {:?}", layout.position(other));
+                    assert_eq!(*wide == 1, expected, "{centre:?} {:?}", layout.position(other));
                 }
             }
         }
