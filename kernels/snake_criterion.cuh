@@ -30,7 +30,7 @@ __device__ __forceinline__ double entropy_part(double p)
     return p > 0.0 ? __dmul_rn(p, natural_logarithm(p)) : 0.0;
 }
 
-__device__ inline double region_cost(u32 noise, double looks, const isoline_snake_sum &region)
+__device__ __noinline__ double region_cost(u32 noise, double looks, const isoline_snake_sum &region)
 {
     constexpr double LEAST_VARIANCE = 1.0 / 12.0, LEAST_MEAN = 1e-3;
     if (region.pixels <= 0) return 0.0;

@@ -95,7 +95,7 @@ struct Totals {
     u32 count;
 };
 
-__device__ inline Totals block_total(Totals mine)
+__device__ __noinline__ Totals block_total(Totals mine)
 {
     __shared__ Totals parts[SEARCH_THREADS / WARP];
     __syncthreads();
@@ -118,7 +118,7 @@ __device__ inline Totals block_total(Totals mine)
     return all;
 }
 
-__device__ inline i64 block_largest(i64 mine)
+__device__ __noinline__ i64 block_largest(i64 mine)
 {
     __shared__ i64 parts[SEARCH_THREADS / WARP];
     __syncthreads();
@@ -202,7 +202,7 @@ struct Searcher {
 
     // Sums the edges that `edge_of(item, a, b)` names into `into(item)`. Every item's memory is written.
     template <int LANES, typename EdgeOf, typename Into>
-    __device__ void sum_edges_by(u64 items, u64 chunks, EdgeOf edge_of, Into into)
+    __device__ __noinline__ void sum_edges_by(u64 items, u64 chunks, EdgeOf edge_of, Into into)
     {
         const u64 workers = threads() / LANES, worker = thread() / LANES;
         if (chunks > 1) {
@@ -286,7 +286,7 @@ struct Searcher {
 
     // Whether the changed polygon's edge from node i touches another of its edges; the lanes of a warp share them.
     template <typename Changed>
-    __device__ bool edge_crosses(const Changed &changed, u32 i) const
+    __device__ __noinline__ bool edge_crosses(const Changed &changed, u32 i) const
     {
         const u32 j = after(changed, i);
         const int2 a = changed.at(i), b = changed.at(j);
@@ -325,7 +325,7 @@ struct Searcher {
     }
 
     // Sums of the edges that the changes of a subset would make.
-    __device__ void sum_changes(const Subset &subset, i64 longest)
+    __device__ __noinline__ void sum_changes(const Subset &subset, i64 longest)
     {
         const u32 size = subset.size();
         if (subset.removal) {
@@ -358,7 +358,7 @@ struct Searcher {
     }
 
     // The best change of each node of a subset, if one improves and crosses nothing: a warp a node.
-    __device__ void choose(const Subset &subset)
+    __device__ __noinline__ void choose(const Subset &subset)
     {
         const u32 lane = threadIdx.x % WARP;
         signed char *choice = scratch.choice + static_cast<u64>(subset.slot) * job.capacity;
@@ -418,7 +418,7 @@ struct Searcher {
     }
 
     // Makes the best changes of a subset together if they are good together, else the better half, and so on; whether any.
-    __device__ bool change(const Subset &subset, i64 longest)
+    __device__ __noinline__ bool change(const Subset &subset, i64 longest)
     {
         if (subset.size() == 0) return false;
         if (block == 0 && threadIdx.x < TRIES) scratch.control->crossing[subset.slot][threadIdx.x] = 0;
@@ -483,7 +483,7 @@ struct Searcher {
         }
     }
 
-    __device__ void make(const Winners &winners, const Totals &total, const isoline_snake_sum &inside, double cost)
+    __device__ __noinline__ void make(const Winners &winners, const Totals &total, const isoline_snake_sum &inside, double cost)
     {
         const Subset &subset = winners.subset;
         if (subset.removal) {
@@ -542,7 +542,7 @@ struct Searcher {
         measure();
     }
 
-    __device__ void measure()
+    __device__ __noinline__ void measure()
     {
         sum_edges(
             target.count, longest_edge(),
@@ -610,7 +610,7 @@ struct Searcher {
     }
 
     // Puts a node into the middle of every long edge, while there may be more; whether any.
-    __device__ bool add_nodes()
+    __device__ __noinline__ bool add_nodes()
     {
         for (u32 i = thread() / WARP; i < target.count; i += threads() / WARP) {
             const bool add = is_long(i) && !bend_touches(i);
