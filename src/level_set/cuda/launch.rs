@@ -218,7 +218,7 @@ impl Launcher {
         let name = pixel_type.name();
         let function = |name: &str| cuda.function(MODULE, name);
         // A warp of the marching kernel has two rows.
-        let marches = plan.variant == Variant::Dense && constants.volume && height >= 2 && height <= 65535 * 8;
+        let marches = plan.variant == Variant::Dense && constants.volume && (2..=65535 * 8).contains(&height);
         let iterate = if marches {
             function(&format!("isoline_ls_dense_{name}{unit}"))?
         } else {
@@ -333,7 +333,7 @@ impl Launcher {
 
     /// Queues the reinitialisation that follows `iteration`; φ ends where it began.
     pub(super) fn reinitialise(&self, stream: &Stream, at: Fields, iteration: u64, step: u32) -> Result<()> {
-        const { assert!(REINITIALISING_STEPS % 2 == 0, "phi ends where it began") }
+        const { assert!(REINITIALISING_STEPS.is_multiple_of(2), "phi ends where it began") }
         let turn = self.turn(iteration);
         let config = self.loops(2 * u64::from(self.lists.count));
         let mut at = at;
