@@ -77,11 +77,12 @@ def with_itk(context, pixels, start, spacing, target, epsilon, alpha, iterations
     return SimpleITK.GetArrayFromImage(result) <= 0, level_set.GetElapsedIterations(), seconds, processor
 
 
-def with_isoline(context, pixels, start, spacing, target, epsilon, alpha, iterations, **others):
-    """The same, of everything from image to mask."""
+def with_isoline(context, pixels, start, spacing, target, epsilon, alpha, iterations):
+    """The same, of everything from image to mask: exactly so many iterations, without the stop rule."""
     began, processor = time.perf_counter(), time.process_time()
     surface = context.level_set(pixels, start, spacing, dimensions=pixels.ndim, target=float(target),
-                                epsilon=float(epsilon), alpha=float(alpha), **others)
+                                epsilon=float(epsilon), alpha=float(alpha), change_tolerance=0.0,
+                                rms_tolerance=0.0)
     report = surface.step(iterations)
     mask = surface.mask() > 0
     return mask, report.iterations, time.perf_counter() - began, time.process_time() - processor
