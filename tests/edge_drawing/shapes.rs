@@ -211,8 +211,8 @@ fn the_outline_of_a_hard_edged_disc_is_one_closed_segment() {
                     let off = largest(segments, 0, from_outline);
                     assert!(off <= 1.6, "{what}, radius {radius}: off by {off}");
                     let length = outline.points.len() as f64 / (radius * 8.0 / 2f64.sqrt());
-                    // The corners of some steps are points, too.
-                    assert!((0.9..1.2).contains(&length), "{what}, radius {radius}: {length}");
+                    // From an outline that cuts every corner, with one point a column or row, to one that goes round all.
+                    assert!((0.9..2f64.sqrt()).contains(&length), "{what}, radius {radius}: {length}");
                 },
             );
         }
