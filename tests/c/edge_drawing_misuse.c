@@ -542,7 +542,7 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
         isoline_segments *segments = NULL;
         GOOD(isoline_edge_drawing(context, &small, &params, NULL, NULL, &segments, NULL));
         isoline_segments_free(segments);
-        for (size_t mebibytes = 2; mebibytes <= 4096 && !done; mebibytes = mebibytes * 3 / 2 + 10) {
+        for (size_t mebibytes = 2; mebibytes <= 16384 && !done; mebibytes = mebibytes * 3 / 2 + 10) {
             struct rlimit limit;
             getrlimit(RLIMIT_AS, &limit);
             allow_only(mebibytes << 20);

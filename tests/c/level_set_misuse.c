@@ -277,20 +277,22 @@ static void a_phi_that_is_none_is_refused(const char *device) {
 static void a_cancel_keeps_the_last_whole_iteration(const char *device) {
     surface_job work = new_surface_job(device);
     work.params.change_tolerance = work.params.rms_tolerance = 0;
+    /* A front at rest costs next to nothing: no fast machine must come to the end of these. */
+    const uint64_t endless = 1000000000000;
     isoline_level_set *surface = surface_of(&work);
     uint64_t done = 0;
     for (int cancel_at = 1; cancel_at <= 4 || (done == 0 && cancel_at < 200); cancel_at++) {
         watch seen = {0, cancel_at, 0, 0, 0};
         isoline_progress progress = watched_by(&seen);
         const isoline_report before = work.report;
-        REFUSED(isoline_level_set_step(surface, 1000000, &progress, &work.report), ISOLINE_CANCELLED, "cancelled");
+        REFUSED(isoline_level_set_step(surface, (size_t)endless, &progress, &work.report), ISOLINE_CANCELLED, "cancelled");
         CHECK(seen.bad == 0 && memcmp(&before, &work.report, sizeof before) == 0);
         CHECK(state_of(surface).iterations >= done);
         done = state_of(surface).iterations;
     }
     isoline_iteration_statistics last;
     size_t written = 0;
-    CHECK(done >= 1 && done < 1000000);
+    CHECK(done >= 1 && done < endless);
     GOOD(isoline_level_set_statistics(surface, done, 1, &last, &written));
     CHECK(written == 1 && last.iteration == done);
     /* It is what that many iterations give, and goes on from there. */
@@ -306,7 +308,7 @@ static void a_cancel_keeps_the_last_whole_iteration(const char *device) {
     isoline_level_set_free(surface);
     watch seen = {0, 1, 0, 0, 0};
     isoline_progress progress = watched_by(&seen);
-    work.params.iterations = 1000000;
+    work.params.iterations = endless;
     REFUSED(isoline_level_set_run(work.context, &work.input, &work.initial, &work.params, &progress, &work.mask, NULL),
             ISOLINE_CANCELLED, "cancelled");
     CHECK(holds_only(work.result, COUNT, NOT_WRITTEN));
@@ -339,7 +341,7 @@ static void a_cancel_takes_effect_within_100_ms(const char *device) {
             isoline_status status = isoline_level_set_step(surface, 1000000000, &progress, NULL);
             const double late = seconds_now() - seen.cancelled;
             if (status == ISOLINE_OK && state_of(surface).converged) {
-                CHECK(seen.calls < cancel_at); /* no front is left */
+                CHECK(seen.calls <= cancel_at); /* no front is left; a cancel at the last call comes too late */
                 break;
             }
             CHECK_NUMBER(status, ISOLINE_CANCELLED);
