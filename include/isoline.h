@@ -8,14 +8,16 @@
 //   isoline_last_error() is a sentence that says what was wanted, what was got and what to do.
 // Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
 //   Structs may grow at their end: a smaller one of an older caller is accepted, and so is a larger one of a newer
-//   caller as long as what this library does not know is zero. Only isoline_point, isoline_sphere, isoline_box and
-//   isoline_iteration_statistics, which come in arrays, are as plain as they look, for good.
+//   caller as long as what this library does not know is zero. Only isoline_point, isoline_node, isoline_sphere,
+//   isoline_box, isoline_iteration_statistics, isoline_target_statistics and isoline_region_sum, which come in arrays,
+//   are as plain as they look, for good.
 // Outputs come last and are written only on success. One exception, by design: a stack that is computed slice by
 //   slice streams its slices, so on a failure or a cancel every slice of an output image is either whole or untouched.
-// Objects. What a call hands out (isoline_context, isoline_segments, isoline_level_set) belongs to the caller until its
-//   isoline_..._free, which takes NULL. Pointers into an object are borrowed: good until it is freed, and only to be
-//   read. An object is made whole and only on success. Objects may be freed in any order. A solver (isoline_level_set)
-//   keeps its state between calls, and after a cancelled step its last whole iteration.
+// Objects. What a call hands out (isoline_context, isoline_segments, isoline_level_set, isoline_snake) belongs to the
+//   caller until its isoline_..._free, which takes NULL. Pointers into an object are borrowed: good until it is freed (a
+//   snake's polygons: until it goes on), and only to be read. An object is made whole and only on success. Objects may be
+//   freed in any order. A solver (isoline_level_set, isoline_snake) keeps its state between calls, and after a cancelled
+//   step its last whole iteration.
 // NULL is checked everywhere; a pointer may be NULL only where its description says so. Sizes are checked for zero
 //   and overflow. NaN and infinity in parameters are refused by name; NaN in images is handled as each operation says.
 // Pixels. x is fastest, then y, then z; row 0 is at the top. Images are descriptions of the caller's memory: never
@@ -367,6 +369,95 @@ typedef uint32_t isoline_level_set_variant;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// How the pixels of a region scatter round its mean: what a difference between two regions is.
+enum isoline_noise
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Each region has its own mean and variance. Camera images at good light, and the choice when in doubt; regions may
+    // differ in texture alone.
+    ISOLINE_NOISE_GAUSSIAN = 0,
+    // Counted photons: low light, where the variance follows the mean.
+    ISOLINE_NOISE_POISSON = 1,
+    // Speckle of intensities, `looks` of them averaged: radar, ultrasound, laser light.
+    ISOLINE_NOISE_GAMMA = 2,
+    // Speckle of amplitudes: ultrasound, magnitude images.
+    ISOLINE_NOISE_RAYLEIGH = 3,
+    // Pixels are above 0 or not: binary images.
+    ISOLINE_NOISE_BERNOULLI = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_noise isoline_noise;
+#else
+typedef uint32_t isoline_noise;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// In which order a snake tries places.
+enum isoline_snake_schedule
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // All even nodes at once, then all odd ones (the paper's Algorithm 3). CPU and CUDA, with the same bits.
+    ISOLINE_SNAKE_PARALLEL = 0,
+    // Node after node, each moved at once (Algorithm 2). CPU only.
+    ISOLINE_SNAKE_SEQUENTIAL = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_snake_schedule isoline_snake_schedule;
+#else
+typedef uint32_t isoline_snake_schedule;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a target is held against.
+enum isoline_snake_background
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // All of the image outside this target. For one target.
+    ISOLINE_SNAKE_BACKGROUND_IMAGE = 0,
+    // A window round its start, so that neighbours outside it do not matter. For many targets.
+    ISOLINE_SNAKE_BACKGROUND_WINDOW = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_snake_background isoline_snake_background;
+#else
+typedef uint32_t isoline_snake_background;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Where a target's search stands.
+enum isoline_target_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // It has not ended.
+    ISOLINE_TARGET_RUNNING = 0,
+    // No move of one node by one pixel improves it, and no node can be added.
+    ISOLINE_TARGET_CONVERGED = 1,
+    // No pixel is left in it.
+    ISOLINE_TARGET_VANISHED = 2,
+    // Its start lies outside the image. Its nodes are as they were.
+    ISOLINE_TARGET_LEFT_IMAGE = 3,
+    // isoline_snake_params.max_iterations was reached.
+    ISOLINE_TARGET_ITERATION_LIMIT = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_target_status isoline_target_status;
+#else
+typedef uint32_t isoline_target_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // A device in use with what belongs to it: worker threads, kernels, pooled memory. Opaque.
 typedef struct isoline_context isoline_context;
 
@@ -375,6 +466,9 @@ typedef struct isoline_level_set isoline_level_set;
 
 // Ordered chains of pixels, made by isoline_edge_drawing. Never changes once made. Opaque.
 typedef struct isoline_segments isoline_segments;
+
+// Targets that are searched for on one image, made by isoline_snake_new. Opaque.
+typedef struct isoline_snake isoline_snake;
 
 // What is known of a device.
 typedef struct {
@@ -680,6 +774,40 @@ typedef struct {
     double max[3];
 } isoline_box;
 
+// A polygon's node, on a corner of pixels: (0, 0) is the upper left corner of the image, (width, height) the lower right
+// one, and (x, y) the one that the pixels (x - 1, y - 1) and (x, y) share. Frozen: it never grows.
+typedef struct {
+    // To the right.
+    int32_t x;
+    // Downwards.
+    int32_t y;
+} isoline_node;
+
+// Closed polygons as flat arrays. Polygon i has the nodes `offsets[i]` up to, not including, `offsets[i + 1]`; its last
+// node is joined to its first.
+//
+// A pixel lies in a polygon when its centre does; a centre on an edge belongs to the side to its right.
+//
+// Handed in they are the caller's, only read, and not kept after the call. Each has 3 nodes or more at different places,
+// coordinates from -2^28 to 2^28, and runs in either direction; a node that repeats the one before counts once. A polygon
+// must not touch itself: edges have nothing in common but the nodes that join them.
+//
+// Lent out (isoline_snake_polygons) they are the library's, only to be read; each runs clockwise on the screen.
+typedef struct {
+    // Set by isoline_polygons_init.
+    uint32_t struct_size;
+    // Must be 0.
+    uint32_t reserved;
+    // How many polygons there are; may be 0.
+    uint64_t count;
+    // How many nodes they have in all.
+    uint64_t node_count;
+    // `node_count` nodes; NULL when there are none.
+    const isoline_node *nodes;
+    // `count` + 1 numbers that never fall, from 0 to `node_count`. NULL only when handed in with `count` 0.
+    const uint64_t *offsets;
+} isoline_polygons;
+
 // A pixel's place: column and row, counted from the top left pixel, which is (0, 0). Frozen: it never grows.
 typedef struct {
     // Column.
@@ -710,6 +838,85 @@ typedef struct {
     // `count` means of the gradient over each segment's points, in the image's own units; NULL when there are no segments.
     const float *mean_gradients;
 } isoline_segment_arrays;
+
+// The parameters of region snakes. Fill with isoline_snake_params_init, then change what you need.
+typedef struct {
+    // Set by isoline_snake_params_init.
+    uint32_t struct_size;
+    // An isoline_noise. Default: ISOLINE_NOISE_GAUSSIAN.
+    uint32_t noise;
+    // An isoline_snake_schedule. Default: ISOLINE_SNAKE_PARALLEL.
+    uint32_t schedule;
+    // An isoline_snake_background. Default: ISOLINE_SNAKE_BACKGROUND_IMAGE.
+    uint32_t background;
+    // How far nodes are moved at the start, in pixels: a power of two, 1 to 4096. Default 32; it is halved down to 1 as
+    // the search goes on. A larger one comes over a larger distance past noise, a smaller one keeps to what is near.
+    uint32_t largest_step;
+    // The most nodes of a target, 3 to 65536. Default 1024.
+    uint32_t max_nodes;
+    // The most steps of a target, at least 1. Default 10000.
+    uint64_t max_iterations;
+    // ISOLINE_NOISE_GAMMA only: L, how many looks were averaged, 1 to 1e6. Default 1, raw speckle. It weighs the image
+    // against `node_cost`.
+    double looks;
+    // ISOLINE_SNAKE_BACKGROUND_WINDOW only: the window is the start's bounding box, widened on each side by this times
+    // its longer side (16 pixels at least) and cut to the image; nodes stay in it. More than 0. Default 0.5.
+    double margin;
+    // Edges longer than this get another node, in pixels, at least 2. Default 16. A smaller one follows finer detail, and
+    // noise.
+    double node_spacing;
+    // What a node costs, in logarithms of the number of pixels that it is placed among (description length), 0 to 1e6.
+    // Default 0: nothing; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes.
+    double node_cost;
+    // f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
+    // range_max = 0 (default): automatic, the smallest and largest finite pixel; an image in CUDA memory is copied to the
+    // host for that. Must be 0 for 8- and 16-bit images, which are used as they are.
+    double range_min;
+    // f32 images: the pixel value of step 65535; pixels above count as it.
+    double range_max;
+} isoline_snake_params;
+
+// What is known of one target. Grey values are in the image's own units. Frozen: it never grows.
+typedef struct {
+    // An isoline_target_status.
+    uint32_t status;
+    // 0.
+    uint32_t reserved;
+    // Steps that it has done.
+    uint64_t iterations;
+    // Nodes of its polygon.
+    uint64_t nodes;
+    // Pixels in it.
+    uint64_t pixels;
+    // Pixels of its background: the image's, or its window's, outside it.
+    uint64_t background_pixels;
+    // The mean of the pixels in it; NaN where there are none, as with the next three.
+    double mean;
+    // Their standard deviation.
+    double deviation;
+    // The mean of its background.
+    double background_mean;
+    // The standard deviation of its background.
+    double background_deviation;
+    // The criterion, minus the logarithm of the likelihood up to constants, without what nodes cost; smaller is better,
+    // and comparable only on the same pixels.
+    double criterion;
+} isoline_target_statistics;
+
+// Exact sums over the pixels in one polygon. Frozen: it never grows.
+typedef struct {
+    // Pixels in it.
+    uint64_t pixels;
+    // The sum of their levels: the pixel values of 8- and 16-bit images, the steps from 0 to 65535 of f32 images, and 1 for
+    // every pixel above 0 with ISOLINE_NOISE_BERNOULLI.
+    uint64_t sum;
+    // The sum of the squares of their levels.
+    uint64_t sum_of_squares;
+    // The mean of the pixels, in the image's own units; NaN where there are none.
+    double mean;
+    // Their standard deviation.
+    double deviation;
+} isoline_region_sum;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1071,6 +1278,10 @@ isoline_status isoline_mask_fill_polygon(const isoline_image *mask,
                                          uint64_t slice_count,
                                          uint8_t value);
 
+// Fills `polygons` with none. `struct_size`: sizeof(isoline_polygons).
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_polygons_init(isoline_polygons *polygons, size_t struct_size);
+
 // Fills `progress` with defaults (no callback). `struct_size`: sizeof(isoline_progress).
 // Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 isoline_status isoline_progress_init(isoline_progress *progress, size_t struct_size);
@@ -1135,6 +1346,161 @@ isoline_status isoline_segments_all(const isoline_segments *segments,
 // Frees segments; every pointer into them is then dangling. `segments`: may be NULL. They must not be used again. Any
 // thread; the context that made them may be gone.
 void isoline_segments_free(isoline_segments *segments);
+
+// Fills `params` with the defaults. `struct_size`: sizeof(isoline_snake_params).
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_snake_params_init(isoline_snake_params *params, size_t struct_size);
+
+// Region snakes: polygons that split a noisy image into target and background by maximum likelihood (Chesnaud, Réfrégier
+// and Boulet 1999; Perrot et al. 2011), one or thousands, each by itself. No edge is needed: a polygon moves, and gains
+// nodes, while that makes the image more likely, with a distribution of grey values of its own inside and outside.
+// docs/snake.md has the method.
+//
+// All sums are integers, so that results do not depend on device, threads or the number of targets. The image is copied
+// to where it is computed, with cumulated rows (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the caller's is not
+// needed after the call. NaN pixels of an f32 image count as the smallest. Distances are in pixels: the image's spacing is
+// not used.
+//
+// `context`: not NULL. The snake keeps the device alive: the two may be freed in either order.
+// `input`: not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
+// `initial`: a target for each of these polygons; NULL for one, a rectangle that leaves a quarter of each side free
+// around it. Nodes outside the image are moved to the nearest place on its border; a polygon of which nothing is left then
+// is ISOLINE_TARGET_LEFT_IMAGE and stays as it was given.
+// `params`: NULL for the defaults.
+// `out`: receives the snake; free it with isoline_snake_free. Not written on failure.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon and
+// edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for the
+// sequential schedule on CUDA ("auto" takes the CPU for it), or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+// _DEVICE_FAILED; _BUSY. Any thread; calls on one context take turns.
+isoline_status isoline_snake_new(isoline_context *context,
+                                 const isoline_image *input,
+                                 const isoline_polygons *initial,
+                                 const isoline_snake_params *params,
+                                 isoline_snake **out);
+
+// Starts again on the same image with other polygons or parameters; what was computed of the image is used again.
+//
+// `snake`: not NULL. Polygons that it has lent out end, unless the call fails.
+// `initial`, `params`: as for isoline_snake_new; NULL stands for the defaults, not for those of before. The noise must not
+// change from or to ISOLINE_NOISE_BERNOULLI, nor the range change: the image is kept as these made it.
+// Errors and threads: as for isoline_snake_new. On an error the snake is as it was.
+isoline_status isoline_snake_restart(isoline_snake *snake,
+                                     const isoline_polygons *initial,
+                                     const isoline_snake_params *params);
+
+// Goes on with every target that has not ended.
+//
+// `snake`: not NULL. Polygons that it has lent out end.
+// `iterations`: the most steps of each target; UINT64_MAX until all have ended, 0 does nothing. Steps of 20 and of 30 give
+// what 50 give.
+// `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last whole step: the
+// snake can be read, and goes on with the next step.
+// `report`: NULL for none; else after isoline_report_init. `converged` is 1 when all targets have ended, whichever way;
+// `iterations` is the largest number of steps that any target has done since its start.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY from a progress
+// callback of the snake's context. After ISOLINE_DEVICE_FAILED free it. Any thread; calls on one snake take turns, as do
+// those on its context.
+isoline_status isoline_snake_step(isoline_snake *snake,
+                                  uint64_t iterations,
+                                  const isoline_progress *progress,
+                                  isoline_report *report);
+
+// How many targets a snake has: the initial polygons, ended or not. `snake`: NULL counts as none. Never fails. Any thread,
+// also from a progress callback.
+size_t isoline_snake_count(const isoline_snake *snake);
+
+// Frees a snake; every pointer into it is then dangling. `snake`: may be NULL. No call may be running on it, and it must
+// not be used again. Any thread, but not from within a callback of its own step. Its context may be freed before or after
+// it.
+void isoline_snake_free(isoline_snake *snake);
+
+// Region snakes in one call: starts, goes on until every target has ended, and gives labels, the snake, or both.
+//
+// `context`, `input`, `initial`, `params`: as for isoline_snake_new.
+// `progress`: NULL for none.
+// `labels`: NULL when they are not wanted; else as for isoline_snake_draw_labels, the input's size, memory of its own.
+// `out`: NULL when it is not wanted; else receives the snake, to be read or restarted; free it with isoline_snake_free. One
+// of `labels` and `out` must be asked for.
+// `report`: NULL for none; else after isoline_report_init.
+// Errors: as for isoline_snake_new and isoline_snake_draw_labels; _OVERLAP; _CANCELLED. On an error neither `labels` nor
+// `out` is written. Any thread; calls on one context take turns.
+isoline_status isoline_snake_run(isoline_context *context,
+                                 const isoline_image *input,
+                                 const isoline_polygons *initial,
+                                 const isoline_snake_params *params,
+                                 const isoline_progress *progress,
+                                 const isoline_image *labels,
+                                 isoline_snake **out,
+                                 isoline_report *report);
+
+// Lends out the polygons as they are: one for each target, in the order of the initial ones, clockwise on the screen
+// (those of ISOLINE_TARGET_LEFT_IMAGE as they were given).
+//
+// `snake`: not NULL.
+// `out`: not NULL; after isoline_polygons_init; written on success. Its pointers are borrowed: good until the next
+// isoline_snake_step, _restart or _free of this snake, and only to be read.
+// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Any thread; as
+// isoline_snake_step.
+isoline_status isoline_snake_polygons(isoline_snake *snake,
+                                      isoline_polygons *out);
+
+// Lends out the polygon of one target.
+//
+// `snake`: not NULL. `index`: less than isoline_snake_count().
+// `nodes`: receives the first node's address, borrowed as those of isoline_snake_polygons.
+// `count`: receives how many there are, at least 3.
+// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; _BUSY; then neither is written. Any
+// thread; as isoline_snake_step.
+isoline_status isoline_snake_polygon(isoline_snake *snake,
+                                     size_t index,
+                                     const isoline_node **nodes,
+                                     size_t *count);
+
+// Tells what is known of each target, in the order of the initial polygons.
+//
+// `snake`: not NULL.
+// `first`: the first target of interest, counted from 0.
+// `count`: for how many `out` has room.
+// `out`: receives those of the targets from `first` on, at most `count`; the rest of it stays as it is. May be NULL when
+// `count` is 0.
+// `written`: not NULL; receives how many were written.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that no memory has room for; _BUSY. Any thread; as
+// isoline_snake_step.
+isoline_status isoline_snake_statistics(isoline_snake *snake,
+                                        size_t first,
+                                        size_t count,
+                                        isoline_target_statistics *out,
+                                        size_t *written);
+
+// Sums over the pixels in any polygons, on the snake's image. The sums of the image are used again: this takes time with
+// the polygons' heights, not with their areas. What lies outside the image is cut off.
+//
+// `snake`: not NULL. Its targets do not matter.
+// `polygons`: not NULL; of up to 65536 nodes each.
+// `out`: room for polygons->count sums. May be NULL when there are no polygons. Not written on failure.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon and
+// edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; as isoline_snake_step.
+isoline_status isoline_snake_region_sums(isoline_snake *snake,
+                                         const isoline_polygons *polygons,
+                                         isoline_region_sum *out);
+
+// Draws the targets as they are as a mask: 255 where a pixel lies in any of them, 0 elsewhere.
+//
+// `snake`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the snake's input, host memory.
+// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
+// other; _UNSUPPORTED for CUDA memory; _BUSY. On an error the mask is untouched. Any thread; as isoline_snake_step.
+isoline_status isoline_snake_draw_mask(isoline_snake *snake,
+                                       const isoline_image *mask);
+
+// Draws the targets as they are as labels: the number of the target that a pixel lies in, counted from 1, 0 elsewhere.
+// Where targets overlap the smallest number stands.
+//
+// `snake`: not NULL. `labels`: not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of
+// the snake's input, host memory.
+// Errors: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and threads, as for
+// isoline_snake_draw_mask. On an error the labels are untouched.
+isoline_status isoline_snake_draw_labels(isoline_snake *snake,
+                                         const isoline_image *labels);
 
 // The version of the library that is loaded: major << 16 | minor << 8 | patch. The same major means a compatible C
 // API (while the major is 0: the same major and minor). Never fails. Any thread.

@@ -17,10 +17,13 @@ mod image;
 mod level_set;
 mod log;
 mod mask;
+mod polygons;
 mod progress;
 mod report;
 mod segments;
 mod sized;
+mod snake;
+mod snake_results;
 mod status;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -33,9 +36,12 @@ pub use image::{isoline_image, isoline_image_init, isoline_memory, isoline_type}
 pub use level_set::*;
 pub use log::{isoline_log_fn, isoline_log_level, isoline_set_logger};
 pub use mask::*;
+pub use polygons::{isoline_node, isoline_polygons, isoline_polygons_init};
 pub use progress::{isoline_progress, isoline_progress_fn, isoline_progress_init};
 pub use report::*;
 pub use segments::*;
+pub use snake::*;
+pub use snake_results::*;
 pub use status::*;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

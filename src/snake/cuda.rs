@@ -9,7 +9,7 @@ use super::{Bounds, Node, Noise, Params, Schedule};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Host, Side, Stream, check_device_range, needs_staging};
 use crate::error::{Error, Result};
-use crate::image::{Image, PixelType};
+use crate::image::{DevicePixels, Image, PixelType, zeroed};
 use crate::levels::Quantise;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
@@ -190,6 +190,8 @@ impl Solver {
         let edges = memory.device(count * capacity * size_of::<Sum>())?;
         let scratch = memory.device(groups * scratch_bytes)?;
         let control = memory.device(launch::control_bytes(groups))?;
+        // What lies beyond a target's nodes comes back with them.
+        self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
         let structs: Vec<DeviceTarget> =
             targets.iter().map(|target| DeviceTarget::new(target, params.rules(&target.bounds).node_cost)).collect();
         self.copy_in(bytemuck::cast_slice(&structs), &device_targets, 0)?;
@@ -332,6 +334,35 @@ impl Solver {
         self.fetch(&search, &mut targets)?;
         Ok(targets.into_iter().map(|target| target.inside).collect())
     }
+}
+
+/// The smallest and the largest finite pixel of an f32 image in device memory; `[0, 0]` when there is none. Its pixels
+/// are copied to the host, piece by piece.
+pub(super) fn extremes(context: &Context, cuda: &Arc<Cuda>, pixels: &DevicePixels<'_>) -> Result<[f64; 2]> {
+    cuda.bind()?;
+    let ([width, height, _], stride) = (pixels.shape, pixels.strides[0]);
+    let row = width * size_of::<f32>();
+    check_device_range(cuda, "the input", pixels.address, (height - 1) * stride + row)?;
+    let stream = cuda.stream()?;
+    let rows_a_piece = (PIECE_BYTES / row).clamp(1, height);
+    let mut piece = zeroed::<f32>(rows_a_piece * width)?;
+    let none = [f32::INFINITY, f32::NEG_INFINITY];
+    let merge = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    let mut found = none;
+    for first in (0..height).step_by(rows_a_piece) {
+        let rows = rows_a_piece.min(height - first);
+        let address = pixels.address + (first * stride) as u64;
+        let from = Side::Device { address, bytes: (rows - 1) * stride + row };
+        let to = Side::Host { address: piece.as_mut_ptr() as usize, bytes: size_of_val(&*piece) };
+        stream.copy(from, to, row, rows, [stride, row])?;
+        stream.synchronize()?;
+        let of_piece = context.pool().install(|| {
+            let finite = piece[..rows * width].par_iter().filter(|pixel| pixel.is_finite());
+            finite.map(|pixel| [*pixel; 2]).reduce(|| none, merge)
+        });
+        found = merge(found, of_piece);
+    }
+    Ok(if found[0] <= found[1] { found.map(f64::from) } else { [0.0; 2] })
 }
 
 /// The rows that the edges of a polygon pass.

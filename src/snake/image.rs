@@ -22,16 +22,19 @@ pub(super) struct Meaning {
 }
 
 impl Meaning {
-    pub(super) fn new(input: &Image<'_>, params: &Params) -> Result<Self> {
+    pub(super) fn new(context: &Context, input: &Image<'_>, params: &Params) -> Result<Self> {
         let pixel_type = input.pixel_type();
         if pixel_type != PixelType::F32 || params.noise == Noise::Bernoulli {
             return Ok(Self { pixel_type, unit: 1.0, origin: 0.0, quantise: None });
         }
-        let [low, high] = params.range.or_else(|| input.extremes()).ok_or_else(|| {
-            Error::unsupported(
-                "an f32 image in CUDA memory needs range_min and range_max; measure its smallest and largest pixel",
-            )
-        })?;
+        let [low, high] = match (params.range, input) {
+            (Some(range), _) => range,
+            (None, Image::Device(pixels)) => {
+                let cuda = context.cuda_for(0)?.ok_or_else(in_cuda_memory)?;
+                super::cuda::extremes(context, cuda, pixels)?
+            }
+            (None, _) => context.pool().install(|| input.extremes()).unwrap_or_default(),
+        };
         let quantise = Some(Quantise::new(low, high));
         Ok(Self { pixel_type, unit: (high - low) / LARGEST, origin: low, quantise })
     }
@@ -55,7 +58,7 @@ impl Meaning {
     }
 
     /// Mean and standard deviation; from exact sums, so that the variance does not cancel.
-    fn moments(&self, region: &Sum) -> [f64; 2] {
+    pub(super) fn moments(&self, region: &Sum) -> [f64; 2] {
         if region.pixels <= 0 {
             return [f64::NAN; 2];
         }
@@ -64,6 +67,10 @@ impl Meaning {
         let variance = (n * zz - z * z) as f64 / (count * count);
         [self.origin + self.unit * (z as f64 / count), self.unit * variance.max(0.0).sqrt()]
     }
+}
+
+fn in_cuda_memory() -> Error {
+    Error::unsupported("the CPU takes images in host memory, but this one is in CUDA memory; copy it to the host")
 }
 
 /// An image of integer levels with its sums, by the type of a level, in main memory.
@@ -90,9 +97,7 @@ impl Levels {
                     None => pack(view, |p: f32| u8::from(p > 0.0)).map(Self::U8),
                 }
             }
-            Image::Device(_) => Err(Error::unsupported(
-                "the CPU takes images in host memory, but this one is in CUDA memory; copy it to the host",
-            )),
+            Image::Device(_) => Err(in_cuda_memory()),
         })
     }
 

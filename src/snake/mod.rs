@@ -22,17 +22,17 @@ mod search;
 mod sums;
 
 pub use criterion::Noise;
-pub use polygon::{Node, Polygons};
+pub use polygon::{MAX_COORDINATE, Node, Polygons};
 pub use sums::Sum;
 
-use crate::device::Context;
+use crate::device::{Context, DeviceKind};
 use crate::error::{Error, Result, finite};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
 use crate::report::Report;
 use image::{Levels, Meaning};
 use polygon::Bounds;
-use search::Rules;
+use search::{Rules, Target};
 use std::time::Instant;
 
 /// In which order places are tried.
@@ -88,10 +88,10 @@ pub struct Params {
     pub node_spacing: f64,
     /// The most nodes of a target, 3 to 65536. Default 1024.
     pub max_nodes: u32,
-    /// The most steps of a target. Default 10000.
+    /// The most steps of a target, at least 1. Default 10000.
     pub max_iterations: u64,
-    /// What a node costs, in logarithms of the number of pixels it is placed among (description length). Default 0: nothing;
-    /// 1 is what it takes to write the node down. At the end nodes are taken out where that pays, so that noise buys none.
+    /// What a node costs, in logarithms of the number of pixels it is placed among (description length), 0 to 1e6. Default
+    /// 0: nothing; 1 is what it takes to write the node down. At the end nodes are taken out where that pays, so that noise buys none.
     pub node_cost: f64,
     /// f32 images only: the pixel values of step 0 and of step 65535. `None` (default): the smallest and the largest finite
     /// pixel.
@@ -120,9 +120,9 @@ pub const DEFAULT_MARGIN: f64 = 0.5;
 impl Params {
     fn check(&self, pixel_type: PixelType) -> Result<()> {
         if let Noise::Gamma { looks } = self.noise
-            && finite("looks", looks)? < 1.0
+            && !(1.0..=1e6).contains(&finite("looks", looks)?)
         {
-            return Err(Error::argument(format!("looks must be at least 1, but it is {looks}")));
+            return Err(Error::argument(format!("looks must be from 1 to 1e6, but it is {looks}")));
         }
         if let Background::Window { margin } = self.background
             && finite("margin", margin)? <= 0.0
@@ -141,11 +141,17 @@ impl Params {
                 self.node_spacing
             )));
         }
-        if !(3..=65536).contains(&self.max_nodes) {
-            return Err(Error::argument(format!("max_nodes must be from 3 to 65536, but it is {}", self.max_nodes)));
+        if !(3..=MAX_NODES).contains(&self.max_nodes) {
+            return Err(Error::argument(format!(
+                "max_nodes must be from 3 to {MAX_NODES}, but it is {}",
+                self.max_nodes
+            )));
         }
-        if finite("node_cost", self.node_cost)? < 0.0 {
-            return Err(Error::argument(format!("node_cost must be at least 0, but it is {}", self.node_cost)));
+        if self.max_iterations == 0 {
+            return Err(Error::argument("max_iterations must be at least 1, but it is 0"));
+        }
+        if !(0.0..=1e6).contains(&finite("node_cost", self.node_cost)?) {
+            return Err(Error::argument(format!("node_cost must be from 0 to 1e6, but it is {}", self.node_cost)));
         }
         if let Some([low, high]) = self.range {
             finite("range_min", low)?;
@@ -210,6 +216,9 @@ pub struct Statistics {
 /// The largest side of an image, in pixels: the search's integers are made for it.
 pub const MAX_SIDE: usize = 1 << 25;
 
+/// The most nodes of a polygon.
+pub const MAX_NODES: u32 = 65536;
+
 /// The most pixels of an image: Σz² of 16-bit pixels must fit 63 bits.
 pub const MAX_PIXELS: usize = 1 << 31;
 
@@ -220,7 +229,7 @@ pub struct Snake {
     meaning: Meaning,
     place: Place,
     params: Params,
-    targets: Vec<search::Target>,
+    targets: Vec<Target>,
 }
 
 /// Where the image is and the search runs.
@@ -231,19 +240,44 @@ enum Place {
 }
 
 impl Place {
-    fn new(context: &Context, input: &Image<'_>, params: &Params, meaning: &Meaning) -> Result<Self> {
+    /// The image where it is searched, with the targets at their starts.
+    fn new(
+        context: &Context,
+        input: &Image<'_>,
+        params: &Params,
+        meaning: &Meaning,
+        starts: Vec<Target>,
+    ) -> Result<(Self, Vec<Target>)> {
         let on_host = !matches!(input, Image::Device(_));
-        let automatic_cpu = params.schedule == Schedule::Sequential && context.is_automatic() && on_host;
-        if !automatic_cpu && let Some(cuda) = context.cuda_for(cuda::least_bytes(params, input))? {
-            match cuda::Solver::new(context, cuda, input, params, meaning.quantise) {
-                Ok(solver) => return Ok(Self::Cuda(Box::new(solver))),
+        let cpus = params.schedule == Schedule::Sequential && context.is_automatic() && on_host;
+        if cpus && context.device().kind == DeviceKind::Cuda {
+            log::info!("computing on the CPU: the sequential schedule runs there only");
+        }
+        if !cpus && let Some(cuda) = context.cuda_for(cuda::least_bytes(params, input))? {
+            let begun = cuda::Solver::new(context, cuda, input, params, meaning.quantise).and_then(|solver| {
+                let mut place = Self::Cuda(Box::new(solver));
+                let targets = place.start(context, params, starts.clone())?;
+                Ok((place, targets))
+            });
+            match begun {
                 Err(error) if context.may_fall_back(&error) && on_host => {
                     log::warn!("computing on the CPU: {error}");
                 }
-                Err(error) => return Err(error),
+                begun => return begun,
             }
         }
-        Ok(Self::Cpu(Levels::new(context, input, params, meaning)?))
+        let mut place = Self::Cpu(Levels::new(context, input, params, meaning)?);
+        let targets = place.start(context, params, starts)?;
+        Ok((place, targets))
+    }
+
+    /// The targets measured; on an error those before can still be searched.
+    fn start(&mut self, context: &Context, params: &Params, starts: Vec<Target>) -> Result<Vec<Target>> {
+        match self {
+            Self::Cpu(levels) => Ok(on_cpu::start(context, levels, params, starts)),
+            Self::Cuda(_) if starts.is_empty() => Ok(starts),
+            Self::Cuda(solver) => solver.start(params, starts),
+        }
     }
 
     fn size(&self) -> [usize; 2] {
@@ -275,12 +309,12 @@ impl Snake {
                  is {width} x {height}; cut it into parts"
             )));
         }
+        check_shapes(input.shape(), input.shape())?;
         let _turn = context.begin()?;
-        let meaning = Meaning::new(&input, params)?;
-        let place = Place::new(context, &input, params, &meaning)?;
-        let mut snake = Self { context: context.clone(), meaning, place, params: params.clone(), targets: Vec::new() };
-        snake.start(initial)?;
-        Ok(snake)
+        let starts = starts(context, params, initial, [width, height])?;
+        let meaning = Meaning::new(context, &input, params)?;
+        let (place, targets) = Place::new(context, &input, params, &meaning, starts)?;
+        Ok(Self { context: context.clone(), meaning, place, params: params.clone(), targets })
     }
 
     /// Starts again on the same image, with other polygons or parameters. The noise model may change, except from or to
@@ -298,26 +332,9 @@ impl Snake {
         }
         let context = self.context.clone();
         let _turn = context.begin()?;
-        let before = std::mem::replace(&mut self.params, params.clone());
-        self.start(initial).inspect_err(|_| self.params = before)
-    }
-
-    fn start(&mut self, initial: Option<&Polygons>) -> Result<()> {
-        let [width, height] = self.place.size();
-        let bounds = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
-        let mut default = Polygons::new();
-        let initial = match initial {
-            Some(polygons) => polygons,
-            None => {
-                default.push(&bounds.default_rectangle());
-                &default
-            }
-        };
-        let starts = on_cpu::starts(&self.context, &self.params, initial, &bounds)?;
-        self.targets = match &mut self.place {
-            Place::Cpu(levels) => on_cpu::start(&self.context, levels, &self.params, starts),
-            Place::Cuda(solver) => solver.start(&self.params, starts)?,
-        };
+        let starts = starts(&context, params, initial, self.place.size())?;
+        self.targets = self.place.start(&context, params, starts)?;
+        self.params = params.clone();
         Ok(())
     }
 
@@ -333,12 +350,23 @@ impl Snake {
         let targets = &mut self.targets;
         let mut report = match &mut self.place {
             Place::Cpu(levels) => on_cpu::step(&context, levels, &self.params, targets, iterations, &mut progress)?,
+            Place::Cuda(_) if targets.is_empty() => Report::new(context.device()),
             Place::Cuda(solver) => solver.step(&context, targets, iterations, &mut progress)?,
         };
         report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
         report.seconds_total = started.elapsed().as_secs_f64();
         Ok(report)
+    }
+
+    /// How many targets there are.
+    pub fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty()
     }
 
     /// The polygons as they are, in the order of the initial ones: clockwise on the screen, none touches itself.
@@ -359,16 +387,25 @@ impl Snake {
     /// pixel values of 8- and 16-bit images). What lies outside the image is cut off.
     ///
     /// # Errors
-    /// A polygon of less than 3 nodes, or that crosses itself, with the place.
+    /// A polygon of less than 3 or more than 65536 nodes, or that crosses itself, with the place; a device failure.
     pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<Sum>> {
         let [width, height] = self.place.size();
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
         let mut sums = vec![Sum::default(); polygons.len()];
         let mut inside = Vec::new();
         for (index, polygon) in polygons.iter().enumerate() {
+            if polygon.len() > MAX_NODES as usize {
+                return Err(Error::argument(format!(
+                    "polygon {index} has {} nodes, but sums are made over polygons of up to {MAX_NODES}; leave out nodes",
+                    polygon.len()
+                )));
+            }
             if let Some(nodes) = polygon::normalise(polygon, &image, index)? {
                 inside.push((index, nodes));
             }
+        }
+        if inside.is_empty() {
+            return Ok(sums);
         }
         let _turn = self.context.begin()?;
         let (indices, polygons): (Vec<usize>, Vec<Vec<Node>>) = inside.into_iter().unzip();
@@ -380,6 +417,12 @@ impl Snake {
             sums[index] = sum;
         }
         Ok(sums)
+    }
+
+    /// Mean and standard deviation of the pixels in one of the [`region_sums`](Self::region_sums), in the image's own units;
+    /// NaN without pixels.
+    pub fn moments(&self, sum: &Sum) -> [f64; 2] {
+        self.meaning.moments(sum)
     }
 
     /// Writes 255 where a pixel lies in any target, else 0 (u8).
@@ -397,26 +440,57 @@ impl Snake {
     /// # Errors
     /// As [`draw_mask`](Self::draw_mask); more targets than the type can count.
     pub fn draw_labels(&self, output: ImageMut<'_>) -> Result<()> {
-        let most = match output.pixel_type() {
-            PixelType::U16 => 65535,
-            PixelType::F32 => 1 << 24,
-            PixelType::U8 => return self.check_output("label image", &output, PixelType::U16),
-        };
-        if self.targets.len() > most {
-            return Err(Error::argument(format!(
-                "a {} label image counts to {most}, but there are {} targets; use f32",
-                output.pixel_type().name(),
-                self.targets.len()
-            )));
-        }
-        self.check_output("label image", &output, output.pixel_type())?;
+        self.check_labels(&output)?;
         on_cpu::draw(&self.targets, output, |index| index as u32 + 1)
+    }
+
+    /// What [`draw_labels`](Self::draw_labels) asks of its output.
+    pub(crate) fn check_labels(&self, output: &ImageMut<'_>) -> Result<()> {
+        let (wanted, most) = match output.pixel_type() {
+            PixelType::F32 => (PixelType::F32, 1 << 24),
+            PixelType::U16 | PixelType::U8 => (PixelType::U16, 65535),
+        };
+        self.check_output("label image", output, wanted)?;
+        if self.targets.len() > most {
+            let count = self.targets.len();
+            return Err(Error::argument(match wanted {
+                PixelType::F32 => {
+                    format!("an f32 label image counts to {most}, but there are {count} targets; take fewer")
+                }
+                _ => format!("a u16 label image counts to {most}, but there are {count} targets; use f32"),
+            }));
+        }
+        Ok(())
     }
 
     fn check_output(&self, name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
         let [width, height] = self.place.size();
         check_shapes([width, height, 1], output.shape())?;
-        check_type(name, output, wanted)
+        check_type(name, output, wanted)?;
+        if matches!(output, ImageMut::Device(_)) {
+            return Err(Error::unsupported(format!(
+                "the {name} is drawn into host memory, but this one is in CUDA memory; give host memory"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The targets of the initial polygons, or of the default one, not measured yet.
+fn starts(
+    context: &Context,
+    params: &Params,
+    initial: Option<&Polygons>,
+    [width, height]: [usize; 2],
+) -> Result<Vec<Target>> {
+    let bounds = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
+    match initial {
+        Some(polygons) => on_cpu::starts(context, params, polygons, &bounds),
+        None => {
+            let mut default = Polygons::new();
+            default.push(&bounds.default_rectangle());
+            on_cpu::starts(context, params, &default, &bounds)
+        }
     }
 }
 

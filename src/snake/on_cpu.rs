@@ -109,11 +109,7 @@ pub(super) fn draw(targets: &[Target], output: ImageMut<'_>, value: impl Fn(usiz
         ImageMut::U8(view) => draw_into(targets, view, |index| value(index) as u8),
         ImageMut::U16(view) => draw_into(targets, view, |index| value(index) as u16),
         ImageMut::F32(view) => draw_into(targets, view, |index| value(index) as f32),
-        ImageMut::Device(_) => {
-            return Err(Error::unsupported(
-                "masks are drawn into host memory, but this image is in CUDA memory; give host memory",
-            ));
-        }
+        ImageMut::Device(_) => return Err(Error::unsupported("targets are drawn into host memory")),
     }
     Ok(())
 }

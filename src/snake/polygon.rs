@@ -5,6 +5,10 @@
 //! belongs to the polygon on its right.
 
 use crate::error::{Error, Result};
+use crate::image::reserved;
+
+/// The largest coordinate of a caller's node, both ways: products of differences must fit 63 bits.
+pub const MAX_COORDINATE: i32 = 1 << 28;
 
 /// A corner of a polygon, in pixel corners: column and row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,38 @@ impl Polygons {
     pub fn push(&mut self, nodes: &[Node]) {
         self.nodes.extend_from_slice(nodes);
         self.offsets.push(self.nodes.len() as u64);
+    }
+
+    /// Copies of flat arrays: polygon i has the nodes from `offsets[i]` up to, not including, `offsets[i + 1]`.
+    ///
+    /// # Errors
+    /// Offsets that do not begin at 0, fall, or do not end at the number of nodes; no memory.
+    pub fn from_flat(nodes: &[Node], offsets: &[u64]) -> Result<Self> {
+        if offsets.first() != Some(&0) {
+            return Err(Error::argument(match offsets.first() {
+                None => "the offsets must have one more than there are polygons, but there is none".to_owned(),
+                Some(first) => format!("the first of the polygons' offsets must be 0, but it is {first}"),
+            }));
+        }
+        if let Some(index) = offsets.windows(2).position(|pair| pair[1] < pair[0]) {
+            return Err(Error::argument(format!(
+                "the polygons' offsets must not fall, but offset {} is {} after {}",
+                index + 1,
+                offsets[index + 1],
+                offsets[index]
+            )));
+        }
+        let last = offsets[offsets.len() - 1];
+        if last != nodes.len() as u64 {
+            return Err(Error::argument(format!(
+                "the last of the polygons' offsets must be the number of nodes, {}, but it is {last}",
+                nodes.len()
+            )));
+        }
+        let mut copy = Self { nodes: reserved(nodes.len())?, offsets: reserved(offsets.len())? };
+        copy.nodes.extend_from_slice(nodes);
+        copy.offsets.extend_from_slice(offsets);
+        Ok(copy)
     }
 
     /// How many there are.
@@ -109,7 +145,7 @@ impl Bounds {
 }
 
 /// Twice the area of the triangle a, b, c: positive when c lies to the right of the way from a to b, as seen on the
-/// screen. Exact: coordinates have at most 26 bits.
+/// screen. Exact up to [`MAX_COORDINATE`].
 fn side(a: Node, b: Node, c: Node) -> i64 {
     let (abx, aby) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
     let (acx, acy) = (i64::from(c.x) - i64::from(a.x), i64::from(c.y) - i64::from(a.y));
@@ -187,6 +223,14 @@ pub(super) fn twice_area(nodes: &[Node]) -> i128 {
 /// A caller's polygon as the search takes it: simple, clockwise, inside `bounds`, no node twice in a row. `None` when
 /// nothing of it lies inside.
 pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Result<Option<Vec<Node>>> {
+    if let Some(node) =
+        polygon.iter().find(|node| node.x.unsigned_abs().max(node.y.unsigned_abs()) > MAX_COORDINATE as u32)
+    {
+        return Err(Error::argument(format!(
+            "polygon {index} has the node ({}, {}), but coordinates must be from -{MAX_COORDINATE} to {MAX_COORDINATE}",
+            node.x, node.y
+        )));
+    }
     let mut nodes = distinct(polygon.iter().copied());
     if nodes.len() < 3 {
         return Err(Error::argument(format!(
