@@ -3,9 +3,11 @@
 
 Every picture is written twice with the same pixels: PNG to look at and for ImageJ, PGM for programs that have no
 decoder. The stack is one uncompressed ImageJ TIFF. Run: .tools/venv/bin/python scripts/make_data.py
-The MRI volume comes from the nilearn wheel, which this script fetches with pip (only one file of it is read).
+The MRI volume and the nuclei come from the nilearn and stardist wheels, which this script fetches with pip (only one and
+two files of them are read).
 """
 import gzip
+import io
 import pathlib
 import subprocess
 import sys
@@ -28,6 +30,9 @@ MRI_SHAPE = (189, 233, 197)  # z, y, x; 1 mm voxels, 8 bits
 MRI_OFFSET = 352  # bytes of NIfTI header before the voxels
 MRI_SLICES = slice(56, 96, 2)  # 20 slices from the brain stem to above the ventricles, 2 mm apart
 
+STARDIST = "stardist==0.9.2"
+NUCLEI_MEMBERS = {"nuclei": "stardist/data/images/img2d.tif", "nuclei_labels": "stardist/data/images/mask2d.tif"}
+
 
 def write(name, pixels):
     picture = Image.fromarray(numpy.ascontiguousarray(pixels, dtype=numpy.uint8))
@@ -44,13 +49,17 @@ def scikit_image(name):
     return numpy.array(picture.convert("L"))
 
 
-def mri():
+def members(package, *names):
+    """Files of a wheel, which is fetched and not installed."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-                        "--dest", folder, NILEARN], check=True)
-        wheel = next(pathlib.Path(folder).glob("nilearn-*.whl"))
-        with zipfile.ZipFile(wheel) as archive:
-            raw = gzip.decompress(archive.read(MRI_MEMBER))
+                        "--dest", folder, package], check=True)
+        with zipfile.ZipFile(next(pathlib.Path(folder).glob("*.whl"))) as archive:
+            return [archive.read(name) for name in names]
+
+
+def mri():
+    raw = gzip.decompress(members(NILEARN, MRI_MEMBER)[0])
     volume = numpy.frombuffer(raw, numpy.uint8, offset=MRI_OFFSET).reshape(MRI_SHAPE)
     return volume[MRI_SLICES, ::-1, :]  # NIfTI's rows run from back to front; pictures' run from top to bottom
 
@@ -62,6 +71,10 @@ def main():
     for name in ("camera", "coins", "cell", "page", "microaneurysms"):
         write(name, scikit_image(name))
     write("pattern", numpy.array(draw_pattern.draw(512, 512, 128)))
+
+    # 16 bits in their source, but no value is above 255.
+    for name, raw in zip(NUCLEI_MEMBERS, members(STARDIST, *NUCLEI_MEMBERS.values())):
+        write(name, tifffile.imread(io.BytesIO(raw)))
 
     stack = numpy.ascontiguousarray(mri())
     tifffile.imwrite(OUT / "brain.tif", stack, imagej=True, resolution=(1.0, 1.0),
