@@ -1,10 +1,11 @@
 //! The converged mode against a sparse direct solve in float64 on real images (tests/data/edge_strength_reference), on
 //! the CPU and, where there is one, on a CUDA device.
 
+mod common;
+
 use isoline::edge_strength::{self, Dimensions, Mode, Params};
 use isoline::{Context, Report};
 use ndarray::{Array2, Array3, s};
-use std::path::PathBuf;
 
 /// The reference holds every STEP-th pixel of every STEP-th row, from OFFSET on.
 const STEP: usize = 5;
@@ -16,7 +17,7 @@ const LARGEST_ERROR: f32 = 1e-4;
 const IMAGES: [&str; 5] = ["horse", "camera_edges", "coins", "page", "text"];
 
 fn file(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/edge_strength_reference").join(name);
+    let path = common::data_folder().join("edge_strength_reference").join(name);
     std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 

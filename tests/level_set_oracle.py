@@ -15,8 +15,8 @@ import time
 import numpy
 import SimpleITK
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "scripts")]  # what it imports is beside this file or among the scripts
 import fetch_brain  # noqa: E402
 from libisoline import Library  # noqa: E402
 
@@ -40,7 +40,7 @@ def dice(a, b):
 
 
 def stack():
-    pixels = numpy.fromfile(ROOT / "tests" / "data" / "brain.tif", numpy.uint8, numpy.prod(STACK), offset=STACK_START)
+    pixels = numpy.fromfile(HERE / "data" / "brain.tif", numpy.uint8, numpy.prod(STACK), offset=STACK_START)
     return pixels.reshape(STACK)
 
 

@@ -1,7 +1,29 @@
 //! What the tests of all operations share.
 #![allow(dead_code, reason = "each test program takes a part of it")]
 
-use ndarray::Array3;
+use ndarray::{Array2, Array3};
+use std::path::PathBuf;
+
+/// The folder of the test images: the one that `ISOLINE_TEST_DATA` names, for programs that run elsewhere than where they
+/// were built, else `tests/data`.
+pub fn data_folder() -> PathBuf {
+    std::env::var_os("ISOLINE_TEST_DATA")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")), PathBuf::from)
+}
+
+/// The 8-bit picture `name.pgm` of the test images.
+pub fn photograph(name: &str) -> Array2<u8> {
+    let path = data_folder().join(format!("{name}.pgm"));
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    // "P5\nwidth height\n255\n" and the pixels.
+    let mut lines = bytes.splitn(4, |byte| *byte == b'\n');
+    let mut text = || std::str::from_utf8(lines.next().expect("a header")).expect("ASCII").to_owned();
+    let (magic, size, most) = (text(), text(), text());
+    assert!(magic == "P5" && most == "255", "{}", path.display());
+    let size: Vec<usize> = size.split(' ').map(|number| number.parse().expect("a size")).collect();
+    let pixels = lines.next().expect("pixels").to_vec();
+    Array2::from_shape_vec((size[1], size[0]), pixels).expect("as many pixels as the header says")
+}
 
 /// Whether a `sanitizer_` test should take the fewest and smallest images that still reach every kernel: the slowest
 /// tool of NVIDIA's compute-sanitizer (racecheck) takes a thousand times as long. `scripts/gpu-run.sh` sets it.

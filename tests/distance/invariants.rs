@@ -1,8 +1,9 @@
 //! What the distance must not depend on, or only in one way.
 
+use super::common::photograph;
 use super::*;
 use isoline::{Continue, ImageMut};
-use ndarray::{Array2, Axis, ShapeBuilder, s};
+use ndarray::{Axis, ShapeBuilder, s};
 
 fn masks() -> [Array3<u8>; 4] {
     [blobs((17, 40, 51), 1), blobs((1, 133, 97), 2), blobs((70, 5, 19), 3), blobs((2, 3, 300), 4)]
@@ -139,7 +140,7 @@ fn images_of_any_layout_are_read_and_written() {
 /// A drawing of the tests' data: every distance is within a pixel of those of its neighbours.
 #[test]
 fn the_distance_of_a_silhouette_changes_by_a_pixel_a_pixel() {
-    let horse = silhouette("horse");
+    let horse = photograph("horse");
     everywhere(|context, device| {
         // Dark on white.
         let params = Params { foreground: isoline::Foreground::Below, threshold: 127.0, ..Params::default() };
@@ -151,22 +152,4 @@ fn the_distance_of_a_silhouette_changes_by_a_pixel_a_pixel() {
         }
         assert!(got.iter().any(|value| *value < -20.0) && got.iter().any(|value| *value > 20.0), "{device}");
     });
-}
-
-/// A drawing of `tests/data`.
-fn silhouette(name: &str) -> Array2<u8> {
-    let folder = std::env::var_os("ISOLINE_TEST_DATA").map_or_else(
-        || std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")),
-        std::path::PathBuf::from,
-    );
-    let path = folder.join(format!("{name}.pgm"));
-    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    // "P5\nwidth height\n255\n" and the pixels.
-    let mut lines = bytes.splitn(4, |byte| *byte == b'\n');
-    let mut text = || std::str::from_utf8(lines.next().expect("a header")).expect("ASCII").to_owned();
-    let (magic, size, most) = (text(), text(), text());
-    assert!(magic == "P5" && most == "255", "{}", path.display());
-    let size: Vec<usize> = size.split(' ').map(|number| number.parse().expect("a size")).collect();
-    let pixels = lines.next().expect("pixels").to_vec();
-    Array2::from_shape_vec((size[1], size[0]), pixels).expect("as many pixels as the header says")
 }

@@ -1,6 +1,8 @@
 //! The distance through the public Rust API: against the definition, analytic cases, invariants, and its errors.
 //! Everything runs on the CPU; where there is a CUDA device it runs there too.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod cuda;
 mod definition;
 mod errors;

@@ -2,17 +2,19 @@
 //! Everything runs on the CPU; where there is a CUDA device it runs there too, and must give the same bits.
 
 mod chains;
+#[path = "../common/mod.rs"]
+mod common;
 mod cuda;
 mod errors;
 mod invariants;
 mod reference;
 mod shapes;
 
+use common::photograph;
 use isoline::edge_drawing::{self, Maps, Operator, Params, Point, Profile, Segments, Variant};
 use isoline::{Context, Image, ImageMut};
-use ndarray::{Array2, Array3, ArrayView3};
+use ndarray::{Array3, ArrayView3};
 use std::cell::Cell;
-use std::path::PathBuf;
 
 thread_local! {
     /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
@@ -114,22 +116,6 @@ fn picture(depth: usize, height: usize, width: usize) -> Array3<u8> {
         let noise = f64::from(state >> 24) / 8.0;
         (90.0 + waves + line + noise).clamp(0.0, 255.0) as u8
     })
-}
-
-/// A photograph of `tests/data`.
-fn photograph(name: &str) -> Array2<u8> {
-    let folder = std::env::var_os("ISOLINE_TEST_DATA")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")), PathBuf::from);
-    let path = folder.join(format!("{name}.pgm"));
-    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    // "P5\nwidth height\n255\n" and the pixels.
-    let mut lines = bytes.splitn(4, |byte| *byte == b'\n');
-    let mut text = || std::str::from_utf8(lines.next().expect("a header")).expect("ASCII").to_owned();
-    let (magic, size, most) = (text(), text(), text());
-    assert!(magic == "P5" && most == "255", "{}", path.display());
-    let size: Vec<usize> = size.split(' ').map(|number| number.parse().expect("a size")).collect();
-    let pixels = lines.next().expect("pixels").to_vec();
-    Array2::from_shape_vec((size[1], size[0]), pixels).expect("as many pixels as the header says")
 }
 
 /// The points of one segment.
