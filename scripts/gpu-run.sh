@@ -9,9 +9,11 @@
 #   sanitizer  memcheck, racecheck and initcheck: the sanitizer_ tests under NVIDIA's compute-sanitizer
 # Parts may run apart, each with a RESULTS of its own; merge_gpu_records.py makes one record of theirs.
 #
-# Writes RESULTS/gpu-validation.json, the logs in RESULTS/logs.txt and the benches' tables.
-# Needs bash, coreutils, tar and xz (or python3); nvidia-smi and compute-sanitizer are used where they are.
-# Exit status: 0 if everything that ran passed.
+# Writes two files: RESULTS/gpu-validation.json, written again after every program, so that a run that is cut off leaves
+# what it had (its outcome is then "incomplete"); and RESULTS/logs.txt, all that the programs said, tables included.
+# Needs bash, coreutils, tar and xz (or python3), and 128 MiB of memory to unpack; nvidia-smi and compute-sanitizer are
+# used where they are. Without a GPU everything runs that can, and the outcome is FAIL.
+# Exit status: 0 if everything that ran passed, on a GPU.
 set -uo pipefail
 
 usage='usage: run.sh RESULTS [tests] [rust] [c] [macro] [oracle] [bench] [sanitizer] [memcheck] [racecheck] [initcheck]'
@@ -85,16 +87,43 @@ while IFS='=' read -r key value; do
     esac
 done < "$here/bundle.txt"
 field ran "$(json_string "$(date -u +%Y-%m-%dT%H:%M:%SZ)")"
+if ! nvidia-smi -L 2> /dev/null | grep '^GPU ' > /dev/null; then
+    overall=FAIL
+    field device_note '"no NVIDIA GPU was found, so this record validates nothing"'
+    echo "run: there is no NVIDIA GPU here (nvidia-smi lists none): what needs one is skipped or fails, and this run" \
+        "validates nothing" | tee -a "$log" >&2
+fi
 smi() { nvidia-smi --query-gpu="$1" --format=csv,noheader -i 0 2> /dev/null | head -1; }
-field device "$(json_string "$(smi name)")"
+device=$(smi name)
+field device "$(json_string "${device:-none}")"
 field driver "$(json_string "$(smi driver_version)")"
 field device_memory "$(json_string "$(smi memory.total)")"
 field compute_capability "$(json_string "$(smi compute_cap)")"
 field cuda "$(json_string "$(nvidia-smi 2> /dev/null | sed -nE 's/.*CUDA Version: *([0-9.]+).*/\1/p' | head -1)")"
 
-# ----------------------------------------------------------------------------------------------------------- tests
+field parts "$(json_string "$parts")"
+
+# ---------------------------------------------------------------------------------------------------------- record
 
 suites=()
+checks=()
+benches=()
+write_record() { # write_record OUTCOME: of what ran until now
+    {
+        echo '{'
+        printf '%s,\n' "${fields[@]}"
+        printf '  "outcome": "%s",\n' "$1"
+        printf '  "suites": %s,\n' "$(list "${suites[@]}")"
+        printf '  "sanitizer": %s,\n' "$(list "${checks[@]}")"
+        printf '  "benches": %s\n' "$(list "${benches[@]}")"
+        echo '}'
+    } > "$work/record.json"
+    mv "$work/record.json" "$results/gpu-validation.json"
+}
+write_record incomplete
+
+# ----------------------------------------------------------------------------------------------------------- tests
+
 suite() { # suite NAME PASSED FAILED SKIPPED SECONDS STATUS
     local outcome=pass
     if [ "$6" != 0 ] || [ "$3" != 0 ]; then
@@ -103,6 +132,7 @@ suite() { # suite NAME PASSED FAILED SKIPPED SECONDS STATUS
     fi
     suites+=("{\"name\": $(json_string "$1"), \"passed\": $2, \"failed\": $3, \"skipped\": $4, \"seconds\": $5, \"outcome\": \"$outcome\"}")
     printf '%-4s %-40s %s passed, %s failed, %s skipped, %s s\n' "$outcome" "$1" "$2" "$3" "$4" "$5"
+    write_record incomplete
 }
 logged() { # logged NAME COMMAND...: output to the log and to $work/out, exit status in $status, seconds in $took
     local name=$1 began=$SECONDS
@@ -201,30 +231,28 @@ fi
 
 # ----------------------------------------------------------------------------------------------------------- bench
 
-benches=()
 if wanted bench; then
     for program in "$work"/bench/*; do
         [ -e "$program" ] || continue
         name=$(basename "$program")
-        json=$results/bench-$name.json
+        json=$work/bench.json
         rm -f "$json"
         logged "bench $name" env ISOLINE_BENCH_DEVICE=cuda ISOLINE_BENCH_JSON="$json" "$program" --bench
-        cp "$work/out" "$results/bench-$name.txt"
         cat "$work/out"
         if [ "$status" != 0 ]; then
             overall=FAIL
         fi
         numbers=null
         if [ -s "$json" ]; then
-            numbers=$(cat "$json")
+            numbers=$(tr '\n' ' ' < "$json") # an entry of a list is one line
         fi
         benches+=("{\"name\": $(json_string "$name"), \"outcome\": \"$([ "$status" = 0 ] && echo pass || echo FAIL)\", \"seconds\": $took, \"numbers\": $numbers}")
+        write_record incomplete
     done
 fi
 
 # ------------------------------------------------------------------------------------------------------- sanitizer
 
-checks=()
 if wanted sanitizer memcheck racecheck initcheck; then
     sanitizer=$(command -v compute-sanitizer)
     for candidate in /usr/local/cuda*/bin/compute-sanitizer; do
@@ -253,6 +281,7 @@ if wanted sanitizer memcheck racecheck initcheck; then
                 fi
                 printf '%-5s %s: %s found, %s s\n' "$outcome" "$name" "$found" "$took"
                 checks+=("{\"tool\": \"$tool\", \"program\": $(json_string "$(basename "$program")"), \"tests\": $(number 'passed;'), \"found\": $found, \"seconds\": $took, \"outcome\": \"$outcome\"}")
+                write_record incomplete
             done
         done
         if [ ${#checks[@]} -eq 0 ]; then
@@ -262,21 +291,6 @@ if wanted sanitizer memcheck racecheck initcheck; then
     fi
 fi
 
-# ---------------------------------------------------------------------------------------------------------- record
-
-field parts "$(json_string "$parts")"
-field outcome "$(json_string "$overall")"
-field suites "$(list "${suites[@]}")"
-field sanitizer "$(list "${checks[@]}")"
-field benches "$(list "${benches[@]}")"
-{
-    echo '{'
-    for i in "${!fields[@]}"; do
-        printf '%s' "${fields[$i]}"
-        [ "$i" = $((${#fields[@]} - 1)) ] || printf ','
-        printf '\n'
-    done
-    echo '}'
-} > "$results/gpu-validation.json"
+write_record "$overall"
 echo "run: $overall; the record is $results/gpu-validation.json"
 [ "$overall" = pass ]
