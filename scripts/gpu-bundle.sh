@@ -41,7 +41,18 @@ objcopy --strip-debug "$release/libisoline.so" "$stage/lib/libisoline.so"
 tests/c/run.sh --build-only "$stage/c" "$release"
 
 echo "gpu-bundle: ImageJ, plugin, Java runtime"
-cp fiji-plugin/target/lib/{ij,jna}.jar fiji-plugin/target/Isoline_-*.jar "$stage/imagej/"
+cp fiji-plugin/target/lib/{ij,jna}.jar "$stage/imagej/"
+# The plugin's files as they are: its library is the same as in lib, and the payload then holds it once.
+for jar in fiji-plugin/target/Isoline_-*.jar; do
+    python3 - "$jar" "$stage/imagej/$(basename "$jar")" << 'PYTHON'
+import sys
+import zipfile
+
+with zipfile.ZipFile(sys.argv[1]) as source, zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_STORED) as target:
+    for entry in source.infolist():
+        target.writestr(entry, source.read(entry), zipfile.ZIP_STORED)
+PYTHON
+done
 cp examples/*.ijm scripts/same-pixels.ijm "$stage/macros/"
 # Not compressed here: the payload is, as a whole and better.
 jlink --add-modules java.base,java.desktop,java.logging,jdk.unsupported --strip-debug --no-header-files --no-man-pages \
@@ -69,7 +80,11 @@ for program in tests/*_oracle.py; do
 done
 
 echo "gpu-bundle: packing"
-tar -C "$stage" -c . | xz -T0 -3 --lzma2=preset=3,dict=64MiB > "$bundle/payload.tar.xz"
+# Every program embeds the same kernels. In one stream (-T1), side by side, and with a dictionary that spans several of
+# them they are packed once. Unpacking takes as much memory as the dictionary.
+alike=(lib imagej rust bench)
+mapfile -t others < <(cd "$stage" && printf '%s\n' * | grep -vxF "$(printf '%s\n' "${alike[@]}")")
+tar -C "$stage" -c "${alike[@]}" "${others[@]}" | xz -T1 --lzma2=preset=3,dict=128MiB > "$bundle/payload.tar.xz"
 cp scripts/gpu-run.sh "$bundle/run.sh"
 cp scripts/merge_gpu_records.py "$bundle/"
 dirty=false

@@ -4,6 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-native=$(realpath "$1")
+# Line numbers for debuggers are half of the library, and ImageJ unpacks all of it at every start.
+native=$PWD/fiji-plugin/target/native
+mkdir -p "$native"
+objcopy --strip-debug "$1/libisoline.so" "$native/libisoline.so"
 mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml package -DskipTests -Disoline.native.dir="$native"
 ls -l fiji-plugin/target/Isoline_-*.jar
