@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::{contexts, data_folder};
 use isoline::edge_strength::{self, Dimensions, Mode, Params};
 use isoline::{Context, Report};
 use ndarray::{Array2, Array3, s};
@@ -17,7 +18,7 @@ const LARGEST_ERROR: f32 = 1e-4;
 const IMAGES: [&str; 5] = ["horse", "camera_edges", "coins", "page", "text"];
 
 fn file(name: &str) -> Vec<u8> {
-    let path = common::data_folder().join("edge_strength_reference").join(name);
+    let path = data_folder().join("edge_strength_reference").join(name);
     std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
@@ -48,23 +49,13 @@ fn params(rho: f64) -> Params {
     Params { rho, mode: Mode::Converged { tolerance: 1e-5, max_cycles: 100 }, ..Params::default() }
 }
 
-/// "cpu", and "cuda" where it can be used; says why where it cannot.
-fn devices() -> Vec<Context> {
-    let mut devices = vec![Context::new("cpu").unwrap()];
-    match Context::new("cuda") {
-        Ok(cuda) => devices.push(cuda),
-        Err(error) => eprintln!("skipped on CUDA: {error}"),
-    }
-    devices
-}
-
 fn largest_difference<'a>(a: impl IntoIterator<Item = &'a f32>, b: impl IntoIterator<Item = &'a f32>) -> f32 {
     a.into_iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
 #[test]
 fn real_images_agree_with_a_direct_solve() {
-    for context in devices() {
+    for context in contexts() {
         for name in IMAGES {
             let image = mask(name);
             let (height, width) = image.dim();
@@ -96,7 +87,7 @@ fn drawing(shape: (usize, usize, usize)) -> Array3<u8> {
 
 #[test]
 fn devices_agree_and_repeat_bit_for_bit() {
-    let all = devices();
+    let all = contexts();
     for (shape, dimensions) in [
         ((1, 1, 1), Dimensions::Slices),
         ((1, 1, 300), Dimensions::Slices),
@@ -126,7 +117,7 @@ fn devices_agree_and_repeat_bit_for_bit() {
 #[test]
 fn every_slice_is_solved_by_itself() {
     let stack = drawing((3, 130, 200));
-    for context in devices() {
+    for context in contexts() {
         let (together, _) = converged(&context, &stack, &params(16.0));
         for z in 0..3 {
             let (alone, _) = converged(&context, &stack.slice(s![z..z + 1, .., ..]).to_owned(), &params(16.0));
@@ -137,7 +128,7 @@ fn every_slice_is_solved_by_itself() {
 
 #[test]
 fn no_shape_all_shape_and_one_pixel() {
-    for context in devices() {
+    for context in contexts() {
         for (value, expected) in [(0, 0.0), (1, 1.0)] {
             let (strength, report) = converged(&context, &Array3::from_elem((1, 150, 131), value), &params(64.0));
             assert!(report.converged && strength.iter().all(|&v| v == expected));

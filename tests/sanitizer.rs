@@ -5,21 +5,10 @@
 
 mod common;
 
-use common::{assert_close, assert_same, few_sizes};
+use common::{assert_close, assert_same, cuda_and_cpu, few_sizes};
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
 use isoline::{Context, DeviceKind, Image, PixelType};
 use ndarray::Array3;
-
-/// CUDA and CPU contexts, or `None` after saying why there is none.
-fn contexts() -> Option<(Context, Context)> {
-    match Context::new("cuda") {
-        Ok(cuda) => Some((cuda, Context::new("cpu").expect("the CPU is always there"))),
-        Err(error) => {
-            eprintln!("skipped, needs CUDA: {error}");
-            None
-        }
-    }
-}
 
 /// Depth, height, width: one pixel, thin ones, less and more than a tile, odd ones, one that is several tiles each way.
 const SLICES: [[usize; 3]; 6] = [[1, 1, 1], [1, 1, 40], [1, 33, 31], [2, 70, 129], [1, 131, 67], [3, 260, 517]];
@@ -53,7 +42,7 @@ fn run(context: &Context, input: Image<'_>, shape: [usize; 3], params: &Params) 
 
 /// Iterates on both devices with every variant, pixel type and start.
 fn compare(dimensions: Dimensions, shapes: &[[usize; 3]]) {
-    let Some((cuda, cpu)) = contexts() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     assert_eq!(cuda.device().kind, DeviceKind::Cuda);
     let iterations = if few_sizes() { FEW_ITERATIONS } else { ITERATIONS };
     for &shape in shapes {
@@ -85,7 +74,7 @@ fn sanitizer_slices() {
 /// end within the image, wide and tall ones; iterations that it does by itself (16) and with a rest for tiles (3).
 #[test]
 fn sanitizer_large_slices() {
-    let Some((cuda, cpu)) = contexts() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     for &shape in sizes(
         &[[1, 2048, 2048], [2, 2049, 2051], [1, 1030, 4102], [1, 4301, 1029]],
         &[[1, 2048, 2048], [1, 2049, 2051]],
@@ -109,7 +98,7 @@ fn sanitizer_volumes() {
 /// The kernels that measure the range of an image in device memory.
 #[test]
 fn sanitizer_range() {
-    let Some((cuda, cpu)) = contexts() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let shape = [2, 45, 77];
     let mode = Mode::Iterate { iterations: 3 };
     let params = Params { start: Start::Input(None), threshold: 150.0, mode, ..Params::default() };
@@ -130,7 +119,7 @@ fn sanitizer_range() {
 
 /// Solves on both devices.
 fn compare_converged(cases: &[(Dimensions, &[[usize; 3]])], max_cycles: u64) {
-    let Some((cuda, cpu)) = contexts() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     for &(dimensions, shapes) in cases {
         for &shape in shapes {
             let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));

@@ -5,21 +5,10 @@
 
 mod common;
 
-use common::few_sizes;
+use common::{cuda_and_cpu, few_sizes};
 use isoline::distance::{self, Params, Region};
 use isoline::{Context, Dimensions, Foreground, Image, PixelType};
 use ndarray::Array3;
-
-/// CUDA and CPU contexts, or `None` after saying why there is none.
-fn contexts() -> Option<(Context, Context)> {
-    match Context::new("cuda") {
-        Ok(cuda) => Some((cuda, Context::new("cpu").expect("the CPU is always there"))),
-        Err(error) => {
-            eprintln!("skipped, needs CUDA: {error}");
-            None
-        }
-    }
-}
 
 /// Depth, height, width.
 type Shape = (usize, usize, usize);
@@ -71,7 +60,7 @@ fn measure(context: &Context, input: Image<'_>, params: &Params) -> Array3<f32> 
 
 /// Runs on both devices; the results must be the same: all bits of them for equal spacings, while a float holds the
 /// whole number that is four times the square.
-fn compare((cuda, cpu): &(Context, Context), input: Image<'_>, params: &Params) {
+fn compare([cuda, cpu]: &[Context; 2], input: Image<'_>, params: &Params) {
     let expected = measure(cpu, input, params);
     let got = measure(cuda, input, params);
     for ((place, got), expected) in got.indexed_iter().zip(&expected) {
@@ -84,7 +73,7 @@ fn compare((cuda, cpu): &(Context, Context), input: Image<'_>, params: &Params) 
 
 #[test]
 fn sanitizer_distance() {
-    let Some(contexts) = contexts() else { return };
+    let Some(contexts) = cuda_and_cpu() else { return };
     let shapes: &[Shape] = if few_sizes() { &FEW_SHAPES } else { &SHAPES };
     for &shape in shapes {
         for kind in 0..KINDS {
@@ -102,7 +91,7 @@ fn sanitizer_distance() {
 /// All pixel types, either side of a threshold, all regions.
 #[test]
 fn sanitizer_distance_masks() {
-    let Some(contexts) = contexts() else { return };
+    let Some(contexts) = cuda_and_cpu() else { return };
     let u8s = mask((3, 20, 35), 1);
     let u16s = u8s.mapv(|v| u16::from(v) * 5000);
     let mut f32s = u8s.mapv(|v| f32::from(v) - 4.0);
@@ -123,7 +112,7 @@ fn sanitizer_distance_masks() {
 /// Every number of columns a block, along y and along z.
 #[test]
 fn sanitizer_distance_long_columns() {
-    let Some(contexts) = contexts() else { return };
+    let Some(contexts) = cuda_and_cpu() else { return };
     for length in if few_sizes() { FEW_COLUMNS } else { COLUMNS } {
         for kind in [0, 3] {
             for shape in [(1, length, 5), (length, 2, 3)] {
@@ -138,8 +127,8 @@ fn sanitizer_distance_long_columns() {
 /// The kernels write to the caller's memory, which they use on the way.
 #[test]
 fn sanitizer_distance_in_device_memory() {
-    let Some(contexts) = contexts() else { return };
-    let (cuda, cpu) = &contexts;
+    let Some(contexts) = cuda_and_cpu() else { return };
+    let [cuda, cpu] = &contexts;
     let mask = mask((9, 21, 37), 1);
     for dimensions in [Dimensions::Volume, Dimensions::Slices] {
         let params = Params { dimensions, ..Params::default() };

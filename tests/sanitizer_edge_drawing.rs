@@ -4,21 +4,10 @@
 
 mod common;
 
-use common::{assert_bits, few_sizes};
+use common::{assert_bits, cuda_and_cpu, few_sizes};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Profile, Segments};
 use isoline::{Context, Image, ImageMut, PixelType};
 use ndarray::{Array3, ShapeBuilder, s};
-
-/// CUDA and CPU contexts, or `None` after saying why there is none.
-fn contexts() -> Option<(Context, Context)> {
-    match Context::new("cuda") {
-        Ok(cuda) => Some((cuda, Context::new("cpu").expect("the CPU is always there"))),
-        Err(error) => {
-            eprintln!("skipped, needs CUDA: {error}");
-            None
-        }
-    }
-}
 
 type Shape = (usize, usize, usize);
 
@@ -89,8 +78,8 @@ fn draw(context: &Context, input: Image<'_>, params: &Params) -> (Array3<u8>, Se
 }
 
 /// Runs on both devices; edges and segments must be the same.
-fn compare(contexts: &(Context, Context), input: Image<'_>, params: &Params) -> usize {
-    let (cuda, cpu) = contexts;
+fn compare(contexts: &[Context; 2], input: Image<'_>, params: &Params) -> usize {
+    let [cuda, cpu] = contexts;
     let (expected, expected_segments) = draw(cpu, input, params);
     let (edges, segments) = draw(cuda, input, params);
     let what = format!("{:?} {:?}, {params:?}", input.pixel_type(), input.shape());
@@ -103,7 +92,7 @@ fn compare(contexts: &(Context, Context), input: Image<'_>, params: &Params) -> 
 /// The kernels `tile`, `rest`, `count`, `offsets` and `gather` of every type, with every operator.
 #[test]
 fn sanitizer_edge_drawing() {
-    let Some(contexts) = contexts() else { return };
+    let Some(contexts) = cuda_and_cpu() else { return };
     let mut found = 0;
     for &shape in shapes() {
         let pictures = Pictures::new(shape);
@@ -128,7 +117,7 @@ fn sanitizer_edge_drawing() {
 /// Few anchors, so that walks are long and cross tiles, with and without turns.
 #[test]
 fn sanitizer_edge_drawing_long_walks() {
-    let Some(contexts) = contexts() else { return };
+    let Some(contexts) = cuda_and_cpu() else { return };
     for &shape in shapes() {
         let pictures = Pictures::new(shape);
         for (input, grey) in pictures.all() {
@@ -152,7 +141,7 @@ fn sanitizer_edge_drawing_long_walks() {
 /// The working map of the reference profile, whose walks are the host's.
 #[test]
 fn sanitizer_edge_drawing_reference() {
-    let Some(contexts) = contexts() else { return };
+    let Some(contexts) = cuda_and_cpu() else { return };
     for &shape in shapes() {
         let pictures = Pictures::new(shape);
         for (input, grey) in pictures.all() {
@@ -176,7 +165,7 @@ fn sanitizer_edge_drawing_reference() {
 /// The automatic threshold and range, and thresholds above every gradient.
 #[test]
 fn sanitizer_edge_drawing_thresholds() {
-    let Some(contexts) = contexts() else { return };
+    let Some(contexts) = cuda_and_cpu() else { return };
     let pictures = Pictures::new(shapes()[shapes().len() - 1]);
     for (input, _) in pictures.all() {
         for profile in [Profile::Paper, Profile::Reference] {
@@ -197,7 +186,7 @@ fn sanitizer_edge_drawing_thresholds() {
 
 #[test]
 fn sanitizer_edge_drawing_maps() {
-    let Some((cuda, cpu)) = contexts() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     for &shape in shapes() {
         let pictures = Pictures::new(shape);
         for (input, grey) in pictures.all() {
@@ -267,7 +256,7 @@ impl Made {
 /// Packed rows of a device image begin anywhere; the range of u16 and f32 is measured on the device.
 #[test]
 fn sanitizer_edge_drawing_device_memory() {
-    let Some((cuda, cpu)) = contexts() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     for &(depth, height, width) in shapes() {
         let pictures = Pictures::new((depth, height, width));
         for (input, _) in pictures.all() {
@@ -306,7 +295,7 @@ fn sanitizer_edge_drawing_device_memory() {
 /// Host memory of other layouts: rows with gaps, columns first, reversed; inputs and outputs.
 #[test]
 fn sanitizer_edge_drawing_strides() {
-    let Some((cuda, cpu)) = contexts() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let (depth, height, width) = shapes()[shapes().len() - 1];
     let whole = picture((depth, height, width));
     let columns_first = Array3::from_shape_fn((depth, height, width).f(), |index| whole[index]);

@@ -4,21 +4,10 @@
 
 mod common;
 
-use common::few_sizes;
+use common::{cuda_and_cpu, few_sizes};
 use isoline::level_set::{LevelSet, Params, TargetRange, Variant};
 use isoline::{Context, Dimensions, Image, PixelType};
 use ndarray::Array3;
-
-/// CUDA and CPU contexts, or `None` after saying why there is none.
-fn contexts() -> Option<(Context, Context)> {
-    match Context::new("cuda") {
-        Ok(cuda) => Some((cuda, Context::new("cpu").expect("the CPU is always there"))),
-        Err(error) => {
-            eprintln!("skipped, needs CUDA: {error}");
-            None
-        }
-    }
-}
 
 /// Depth, height, width: lines, less and more than a tile, wider than a warp's columns.
 const SHAPES: [(usize, usize, usize); 6] = [(1, 1, 1), (1, 1, 9), (9, 1, 31), (5, 9, 16), (11, 13, 70), (3, 33, 130)];
@@ -54,7 +43,7 @@ fn phi(surface: &LevelSet, dim: (usize, usize, usize)) -> Array3<f32> {
 }
 
 /// φ within 1e-3 of the smallest spacing near the front, and the masks the same but for voxels as near to it.
-fn compare((cuda, cpu): &(Context, Context), input: Image<'_>, params: &Params, iterations: u64) {
+fn compare([cuda, cpu]: &[Context; 2], input: Image<'_>, params: &Params, iterations: u64) {
     let [width, height, depth] = input.shape();
     let dim = (depth, height, width);
     let mask = mask(dim);
@@ -91,7 +80,7 @@ fn params(variant: Variant, dimensions: Dimensions, spacing: [f64; 3]) -> Params
 
 #[test]
 fn sanitizer_level_set() {
-    let Some(contexts) = contexts() else { return };
+    let Some(contexts) = cuda_and_cpu() else { return };
     let shapes: &[(usize, usize, usize)] = if few_sizes() { &FEW_SHAPES } else { &SHAPES };
     for &shape in shapes {
         let image = image(shape);
@@ -108,7 +97,7 @@ fn sanitizer_level_set() {
 /// All pixel types, pixels that are not finite among them.
 #[test]
 fn sanitizer_level_set_pixels() {
-    let Some(contexts) = contexts() else { return };
+    let Some(contexts) = cuda_and_cpu() else { return };
     let shape = (9, 10, 40);
     let u16s = image(shape).mapv(u16::from);
     let mut f32s = image(shape).mapv(f32::from);
@@ -128,7 +117,7 @@ fn sanitizer_level_set_pixels() {
 /// Input, mask and results in the caller's device memory; φ in from there; a stop rule that is met.
 #[test]
 fn sanitizer_level_set_in_device_memory() {
-    let Some((cuda, _)) = contexts() else { return };
+    let Some([cuda, _]) = cuda_and_cpu() else { return };
     let dim = (9, 12, 30);
     let (image, mask) = (image(dim), mask(dim));
     let shape = [dim.2, dim.1, dim.0];

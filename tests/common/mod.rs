@@ -1,8 +1,47 @@
 //! What the tests of all operations share.
 #![allow(dead_code, reason = "each test program takes a part of it")]
 
+use isoline::Context;
 use ndarray::{Array2, Array3};
+use std::cell::Cell;
 use std::path::PathBuf;
+
+thread_local! {
+    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The CPU, and a CUDA device if there is one; says why not otherwise.
+pub fn contexts() -> Vec<Context> {
+    let mut contexts = vec![Context::new("cpu").expect("the CPU is always there")];
+    match Context::new("cuda") {
+        Ok(context) => contexts.push(context),
+        Err(error) => TOLD.with(|told| {
+            if !told.replace(true) {
+                eprintln!("skipped on CUDA: {error}");
+            }
+        }),
+    }
+    contexts
+}
+
+/// CUDA and CPU contexts, or `None` after saying why there is none.
+pub fn cuda_and_cpu() -> Option<[Context; 2]> {
+    match Context::new("cuda") {
+        Ok(cuda) => Some([cuda, Context::new("cpu").expect("the CPU is always there")]),
+        Err(error) => {
+            eprintln!("skipped, needs CUDA: {error}");
+            None
+        }
+    }
+}
+
+/// Runs `test` on every device.
+pub fn everywhere(mut test: impl FnMut(&Context, &str)) {
+    for context in contexts() {
+        test(&context, &context.device().id.clone());
+    }
+}
 
 /// The folder of the test images: the one that `ISOLINE_TEST_DATA` names, for programs that run elsewhere than where they
 /// were built, else `tests/data`.

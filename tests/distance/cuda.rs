@@ -1,18 +1,8 @@
 //! CUDA beside the CPU, from host memory and from the device's own.
 
+use super::common::cuda_and_cpu;
 use super::*;
 use isoline::{Continue, DeviceKind, ErrorKind, PixelType};
-
-/// CUDA and CPU contexts, or `None` after saying why there is none.
-fn devices() -> Option<[Context; 2]> {
-    match Context::new("cuda") {
-        Ok(cuda) => Some([cuda, Context::new("cpu").expect("the CPU is always there")]),
-        Err(error) => {
-            eprintln!("skipped, needs CUDA: {error}");
-            None
-        }
-    }
-}
 
 /// With equal spacings, the same bits while 4 d² is an integer that a float holds; else within a few parts in 10⁷.
 fn assert_same(got: &Array3<f32>, expected: &Array3<f32>, params: &Params, what: &str) {
@@ -39,7 +29,7 @@ fn all_params() -> Vec<Params> {
 
 #[test]
 fn cuda_gives_what_the_cpu_gives() {
-    let Some([cuda, cpu]) = devices() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let mut numbers = Numbers(5);
     let mut masks: Vec<Array3<u8>> =
         [(1, 1, 1), (1, 300, 411), (65, 33, 129), (130, 64, 128), (5, 1027, 3), (3, 2, 2051), (1, 2100, 2300)]
@@ -66,7 +56,7 @@ fn cuda_gives_what_the_cpu_gives() {
 
 #[test]
 fn masks_and_results_may_stay_on_the_device() {
-    let Some([cuda, cpu]) = devices() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let mask = blobs((37, 101, 203), 4);
     for params in all_params() {
         let expected = measure(&cpu, mask.view(), &params);
@@ -87,7 +77,7 @@ fn masks_and_results_may_stay_on_the_device() {
 
 #[test]
 fn a_cancelled_call_leaves_device_memory_whole() {
-    let Some([cuda, _]) = devices() else { return };
+    let Some([cuda, _]) = cuda_and_cpu() else { return };
     let mask = blobs((1, 2048, 2048), 4);
     let mut source = cuda.device_image(PixelType::U8, [2048, 2048, 1]).unwrap();
     source.upload(mask.view().into()).unwrap();

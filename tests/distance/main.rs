@@ -9,36 +9,10 @@ mod errors;
 mod invariants;
 mod shapes;
 
+use common::everywhere;
 use isoline::distance::{self, Params, Region};
 use isoline::{Context, Dimensions, Image};
 use ndarray::{Array3, ArrayView3};
-use std::cell::Cell;
-
-thread_local! {
-    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
-    static TOLD: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The CPU, and a CUDA device if there is one; says why not otherwise.
-fn contexts() -> Vec<Context> {
-    let mut contexts = vec![Context::new("cpu").expect("the CPU is always there")];
-    match Context::new("cuda") {
-        Ok(context) => contexts.push(context),
-        Err(error) => TOLD.with(|told| {
-            if !told.replace(true) {
-                eprintln!("skipped on CUDA: {error}");
-            }
-        }),
-    }
-    contexts
-}
-
-/// Runs `test` on every device.
-fn everywhere(mut test: impl FnMut(&Context, &str)) {
-    for context in contexts() {
-        test(&context, &context.device().id.clone());
-    }
-}
 
 /// A call that must succeed. The output starts as NaN, so that an unwritten pixel shows.
 fn measure<'a>(context: &Context, mask: impl Into<Image<'a>>, params: &Params) -> Array3<f32> {

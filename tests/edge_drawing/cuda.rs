@@ -1,20 +1,10 @@
 //! What only CUDA has: slices in flight, tiles, walks that cross them. Whatever it draws must be the CPU's, bit for bit.
 
+use super::common::cuda_and_cpu;
 use super::{Drawn, draw, photograph};
 use isoline::edge_drawing::{self, Params, Profile, Segments};
 use isoline::{Context, Continue, DeviceKind, ErrorKind, PixelType};
 use ndarray::{Array2, Array3, ArrayView3, s};
-
-/// CUDA and CPU contexts, or `None` after saying why there is none.
-fn devices() -> Option<[Context; 2]> {
-    match Context::new("cuda") {
-        Ok(cuda) => Some([cuda, Context::new("cpu").expect("the CPU is always there")]),
-        Err(error) => {
-            eprintln!("skipped, needs CUDA: {error}");
-            None
-        }
-    }
-}
 
 fn assert_equal(got: &Drawn, expected: &Drawn, what: &str) {
     let wrong = got.edges.indexed_iter().zip(&expected.edges).find(|((_, got), expected)| *got != *expected);
@@ -41,7 +31,7 @@ fn noise(height: usize, width: usize) -> Array3<u8> {
 /// ground; sides that are no multiple of anything.
 #[test]
 fn large_images_are_drawn_as_on_the_cpu() {
-    let Some([cuda, cpu]) = devices() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let images = [
         ("spiral", shape_of(|x, y| (x.hypot(y) + 8.0 * y.atan2(x)).rem_euclid(50.0) < 25.0, 2101, 2050)),
         ("circle", shape_of(|x, y| x.hypot(y) < 1900.0, 4096, 4096)),
@@ -65,7 +55,7 @@ fn large_images_are_drawn_as_on_the_cpu() {
 /// Slopes without noise have plateaus of equal gradients, where every pixel is an anchor or none is.
 #[test]
 fn plateaus_are_drawn_as_on_the_cpu() {
-    let Some([cuda, cpu]) = devices() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let ramps: [fn(usize, usize) -> usize; 4] = [|x, y| x + y, |x, _| 2 * x, |_, y| 3 * y, |x, y| x * y / 64];
     for ramp in ramps {
         let image = Array3::from_shape_fn((1, 401, 777), |(_, y, x)| (ramp(x, y) * 40 % 60_000) as u16);
@@ -85,7 +75,7 @@ fn stack(depth: usize, height: usize, width: usize) -> Array3<u8> {
 /// More slices than are in flight, from and to host and device memory.
 #[test]
 fn a_stack_is_its_slices() {
-    let Some([cuda, cpu]) = devices() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let (depth, height, width) = (21, 150, 261);
     let stack = stack(depth, height, width);
     for profile in [Profile::Paper, Profile::Reference] {
@@ -113,7 +103,7 @@ fn a_stack_is_its_slices() {
 /// A slice is either whole or as it was; a single image and segments are as they were.
 #[test]
 fn a_cancel_leaves_whole_slices() {
-    let Some([cuda, cpu]) = devices() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let stack = stack(60, 300, 400);
     for profile in [Profile::Paper, Profile::Reference] {
         let params = Params { profile, ..Params::default() };
@@ -149,7 +139,7 @@ fn a_cancel_leaves_whole_slices() {
 /// However late a single image's cancel comes, its map in device memory is as it was.
 #[test]
 fn a_cancel_leaves_device_memory() {
-    let Some([cuda, _]) = devices() else { return };
+    let Some([cuda, _]) = cuda_and_cpu() else { return };
     let image = noise(2048, 2048);
     let mut source = cuda.device_image(PixelType::U8, [2048, 2048, 1]).unwrap();
     source.upload(image.view().into()).unwrap();
@@ -180,7 +170,7 @@ fn a_cancel_leaves_device_memory() {
 
 #[test]
 fn what_does_not_fit_is_refused_or_goes_to_the_cpu() {
-    let Some([cuda, cpu]) = devices() else { return };
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let image = stack(1, 512, 512);
     let params = Params::default();
     cuda.set_memory_limit(100_000);

@@ -10,39 +10,12 @@ mod invariants;
 mod reference;
 mod shapes;
 
-use common::photograph;
+use common::{contexts, everywhere, photograph};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Point, Profile, Segments, Variant};
 use isoline::{Context, Image, ImageMut};
 use ndarray::{Array3, ArrayView3};
-use std::cell::Cell;
-
-thread_local! {
-    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
-    static TOLD: Cell<bool> = const { Cell::new(false) };
-}
 
 const PROFILES: [Profile; 2] = [Profile::Paper, Profile::Reference];
-
-/// The CPU, and a CUDA device if there is one; says why not otherwise.
-fn contexts() -> Vec<Context> {
-    let mut contexts = vec![Context::new("cpu").expect("the CPU is always there")];
-    match Context::new("cuda") {
-        Ok(context) => contexts.push(context),
-        Err(error) => TOLD.with(|told| {
-            if !told.replace(true) {
-                eprintln!("skipped on CUDA: {error}");
-            }
-        }),
-    }
-    contexts
-}
-
-/// Runs `test` on every device.
-fn everywhere(mut test: impl FnMut(&Context, &str)) {
-    for context in contexts() {
-        test(&context, &context.device().id.clone());
-    }
-}
 
 /// What a call gave.
 #[derive(Clone, Debug, PartialEq)]

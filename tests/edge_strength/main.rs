@@ -8,16 +8,10 @@ mod errors;
 mod invariants;
 mod reference;
 
-use common::{assert_bits, assert_close};
+use common::{assert_bits, assert_close, contexts};
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Variant};
 use isoline::{Context, Image, Report};
 use ndarray::Array3;
-use std::cell::Cell;
-
-thread_local! {
-    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
-    static TOLD: Cell<bool> = const { Cell::new(false) };
-}
 
 /// A device, and the variants that it has.
 struct Machine {
@@ -27,19 +21,11 @@ struct Machine {
 
 /// The CPU, and a CUDA device if there is one; says why not otherwise.
 fn machines() -> Vec<Machine> {
-    let cpu = Context::new("cpu").expect("the CPU is always there");
-    let mut machines = vec![Machine { context: cpu, variants: &[Variant::Fused, Variant::Scalar] }];
-    match Context::new("cuda") {
-        Ok(context) => {
-            machines.push(Machine { context, variants: &[Variant::Fused, Variant::Shared, Variant::Texture] });
-        }
-        Err(error) => TOLD.with(|told| {
-            if !told.replace(true) {
-                eprintln!("skipped on CUDA: {error}");
-            }
-        }),
-    }
-    machines
+    let variants = |context: &Context| match context.device().id.as_str() {
+        "cpu" => [Variant::Fused, Variant::Scalar].as_slice(),
+        _ => &[Variant::Fused, Variant::Shared, Variant::Texture],
+    };
+    contexts().into_iter().map(|context| Machine { variants: variants(&context), context }).collect()
 }
 
 /// Runs `test` with every variant of every device.

@@ -8,36 +8,10 @@ mod common;
 mod errors;
 mod evolution;
 
+use common::everywhere;
 use isoline::level_set::{LevelSet, Params, Statistics, Variant};
 use isoline::{Context, Image};
 use ndarray::Array3;
-use std::cell::Cell;
-
-thread_local! {
-    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
-    static TOLD: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The CPU, and a CUDA device if there is one; says why not otherwise.
-fn contexts() -> Vec<Context> {
-    let mut contexts = vec![Context::new("cpu").expect("the CPU is always there")];
-    match Context::new("cuda") {
-        Ok(context) => contexts.push(context),
-        Err(error) => TOLD.with(|told| {
-            if !told.replace(true) {
-                eprintln!("skipped on CUDA: {error}");
-            }
-        }),
-    }
-    contexts
-}
-
-/// Runs `test` on every device.
-fn everywhere(mut test: impl FnMut(&Context, &str)) {
-    for context in contexts() {
-        test(&context, &context.device().id.clone());
-    }
-}
 
 /// A level set that must start.
 fn start<'a>(context: &Context, input: impl Into<Image<'a>>, mask: &Array3<u8>, params: &Params) -> LevelSet {
