@@ -1439,8 +1439,8 @@ isoline_status isoline_snake_run(isoline_context *context,
 // `snake`: not NULL.
 // `out`: not NULL; after isoline_polygons_init; written on success. Its pointers are borrowed: good until the next
 // isoline_snake_step, _restart or _free of this snake, and only to be read.
-// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Any thread; as
-// isoline_snake_step.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a struct_size that is too small; _OUT_OF_MEMORY; _BUSY. Any thread;
+// as isoline_snake_step.
 isoline_status isoline_snake_polygons(isoline_snake *snake,
                                       isoline_polygons *out);
 
@@ -1449,8 +1449,8 @@ isoline_status isoline_snake_polygons(isoline_snake *snake,
 // `snake`: not NULL. `index`: less than isoline_snake_count().
 // `nodes`: receives the first node's address, borrowed as those of isoline_snake_polygons.
 // `count`: receives how many there are, at least 3.
-// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; _BUSY; then neither is written. Any
-// thread; as isoline_snake_step.
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for an index out of range; _OUT_OF_MEMORY; _BUSY; then neither is written.
+// Any thread; as isoline_snake_step.
 isoline_status isoline_snake_polygon(isoline_snake *snake,
                                      size_t index,
                                      const isoline_node **nodes,
@@ -1472,8 +1472,8 @@ isoline_status isoline_snake_statistics(isoline_snake *snake,
                                         isoline_target_statistics *out,
                                         size_t *written);
 
-// Sums over the pixels in any polygons, on the snake's image. The sums of the image are used again: this takes time with
-// the polygons' heights, not with their areas. What lies outside the image is cut off.
+// Sums over the pixels in any polygons, as far as they lie in the snake's image. What was computed of the image is used
+// again: this takes time with the polygons' heights, not with their areas.
 //
 // `snake`: not NULL. Its targets do not matter.
 // `polygons`: not NULL; of up to 65536 nodes each.

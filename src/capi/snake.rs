@@ -189,9 +189,12 @@ pub(super) struct Held {
 
 impl Held {
     /// The polygons as they are, where they stay until [`changing`](Self::changing).
-    pub(super) fn polygons(&mut self) -> &Polygons {
+    pub(super) fn polygons(&mut self) -> Result<&Polygons> {
         let Self { snake, lent } = self;
-        lent.get_or_insert_with(|| snake.polygons())
+        Ok(match lent {
+            Some(lent) => lent,
+            None => lent.insert(snake.try_polygons()?),
+        })
     }
 
     /// The snake, to be changed: what was lent out ends.

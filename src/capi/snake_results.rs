@@ -119,15 +119,15 @@ pub(super) unsafe fn labels_of<'a>(labels: &Checked) -> Result<ImageMut<'a>> {
 /// `snake`: not NULL.
 /// `out`: not NULL; after isoline_polygons_init; written on success. Its pointers are borrowed: good until the next
 /// isoline_snake_step, _restart or _free of this snake, and only to be read.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Any thread; as
-/// isoline_snake_step.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a struct_size that is too small; _OUT_OF_MEMORY; _BUSY. Any thread;
+/// as isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_polygons(
     snake: *mut isoline_snake,
     out: *mut isoline_polygons,
 ) -> isoline_status {
     // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
-    guard(|| unsafe { sized::write(out, &isoline_polygons::lend(turn(snake)?.polygons()), "out") })
+    guard(|| unsafe { sized::write(out, &isoline_polygons::lend(turn(snake)?.polygons()?), "out") })
 }
 
 /// Lends out the polygon of one target.
@@ -135,8 +135,8 @@ pub unsafe extern "C" fn isoline_snake_polygons(
 /// `snake`: not NULL. `index`: less than isoline_snake_count().
 /// `nodes`: receives the first node's address, borrowed as those of isoline_snake_polygons.
 /// `count`: receives how many there are, at least 3.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; _BUSY; then neither is written. Any
-/// thread; as isoline_snake_step.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for an index out of range; _OUT_OF_MEMORY; _BUSY; then neither is written.
+/// Any thread; as isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_polygon(
     snake: *mut isoline_snake,
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn isoline_snake_polygon(
         if count.is_null() {
             return Err(null("count"));
         }
-        let polygons = held.polygons();
+        let polygons = held.polygons()?;
         let Some(found) = polygons.get(index) else {
             return Err(Error::argument(match polygons.len() {
                 0 => format!("there are no targets, so no index is valid, but it is {index}"),
@@ -194,21 +194,20 @@ pub unsafe extern "C" fn isoline_snake_statistics(
         if written.is_null() {
             return Err(null("written"));
         }
-        let all = held.snake.statistics();
-        let of_interest = &all[first.min(all.len())..];
-        let given = &of_interest[..count.min(of_interest.len())];
-        for (index, statistics) in given.iter().enumerate() {
+        let mut given = 0;
+        for statistics in held.snake.statistics_from(first).take(count) {
             // SAFETY: not NULL, with room for `count`, as the caller vouches.
-            unsafe { out.add(index).write(statistics.into()) };
+            unsafe { out.add(given).write((&statistics).into()) };
+            given += 1;
         }
         // SAFETY: not NULL; writable, as the caller vouches.
-        unsafe { written.write(given.len()) };
+        unsafe { written.write(given) };
         Ok(())
     })
 }
 
-/// Sums over the pixels in any polygons, on the snake's image. The sums of the image are used again: this takes time with
-/// the polygons' heights, not with their areas. What lies outside the image is cut off.
+/// Sums over the pixels in any polygons, as far as they lie in the snake's image. What was computed of the image is used
+/// again: this takes time with the polygons' heights, not with their areas.
 ///
 /// `snake`: not NULL. Its targets do not matter.
 /// `polygons`: not NULL; of up to 65536 nodes each.

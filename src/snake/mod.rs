@@ -15,8 +15,10 @@
 
 mod criterion;
 mod cuda;
+mod cut;
 mod image;
 mod on_cpu;
+mod place;
 mod polygon;
 mod search;
 mod sums;
@@ -25,12 +27,13 @@ pub use criterion::Noise;
 pub use polygon::{MAX_COORDINATE, Node, Polygons};
 pub use sums::Sum;
 
-use crate::device::{Context, DeviceKind};
+use crate::device::Context;
 use crate::error::{Error, Result, finite};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
 use crate::report::Report;
-use image::{Levels, Meaning};
+use image::Meaning;
+use place::Place;
 use polygon::Bounds;
 use search::{Rules, Target};
 use std::time::Instant;
@@ -232,62 +235,6 @@ pub struct Snake {
     targets: Vec<Target>,
 }
 
-/// Where the image is and the search runs.
-#[derive(Debug)]
-enum Place {
-    Cpu(Levels),
-    Cuda(Box<cuda::Solver>),
-}
-
-impl Place {
-    /// The image where it is searched, with the targets at their starts.
-    fn new(
-        context: &Context,
-        input: &Image<'_>,
-        params: &Params,
-        meaning: &Meaning,
-        starts: Vec<Target>,
-    ) -> Result<(Self, Vec<Target>)> {
-        let on_host = !matches!(input, Image::Device(_));
-        let cpus = params.schedule == Schedule::Sequential && context.is_automatic() && on_host;
-        if cpus && context.device().kind == DeviceKind::Cuda {
-            log::info!("computing on the CPU: the sequential schedule runs there only");
-        }
-        if !cpus && let Some(cuda) = context.cuda_for(cuda::least_bytes(params, input))? {
-            let begun = cuda::Solver::new(context, cuda, input, params, meaning.quantise).and_then(|solver| {
-                let mut place = Self::Cuda(Box::new(solver));
-                let targets = place.start(context, params, starts.clone())?;
-                Ok((place, targets))
-            });
-            match begun {
-                Err(error) if context.may_fall_back(&error) && on_host => {
-                    log::warn!("computing on the CPU: {error}");
-                }
-                begun => return begun,
-            }
-        }
-        let mut place = Self::Cpu(Levels::new(context, input, params, meaning)?);
-        let targets = place.start(context, params, starts)?;
-        Ok((place, targets))
-    }
-
-    /// The targets measured; on an error those before can still be searched.
-    fn start(&mut self, context: &Context, params: &Params, starts: Vec<Target>) -> Result<Vec<Target>> {
-        match self {
-            Self::Cpu(levels) => Ok(on_cpu::start(context, levels, params, starts)),
-            Self::Cuda(_) if starts.is_empty() => Ok(starts),
-            Self::Cuda(solver) => solver.start(params, starts),
-        }
-    }
-
-    fn size(&self) -> [usize; 2] {
-        match self {
-            Self::Cpu(levels) => levels.size(),
-            Self::Cuda(solver) => solver.size(),
-        }
-    }
-}
-
 impl Snake {
     /// Starts on `input` (u8, u16 or f32; one slice) with a target for each of the `initial` polygons, or for the default
     /// one (`None`): a rectangle that leaves a quarter of each side free around it.
@@ -348,11 +295,7 @@ impl Snake {
         let context = self.context.clone();
         let _turn = context.begin()?;
         let targets = &mut self.targets;
-        let mut report = match &mut self.place {
-            Place::Cpu(levels) => on_cpu::step(&context, levels, &self.params, targets, iterations, &mut progress)?,
-            Place::Cuda(_) if targets.is_empty() => Report::new(context.device()),
-            Place::Cuda(solver) => solver.step(&context, targets, iterations, &mut progress)?,
-        };
+        let mut report = self.place.step(&context, &self.params, targets, iterations, &mut progress)?;
         report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
         report.seconds_total = started.elapsed().as_secs_f64();
@@ -378,13 +321,26 @@ impl Snake {
         polygons
     }
 
-    /// What is known of each target, in the order of the initial polygons.
-    pub fn statistics(&self) -> Vec<Statistics> {
-        self.targets.iter().map(|target| self.meaning.statistics(target)).collect()
+    /// As [`polygons`](Self::polygons), with an error for want of memory.
+    pub(crate) fn try_polygons(&self) -> Result<Polygons> {
+        let nodes = self.targets.iter().map(|target| target.nodes.len()).sum();
+        let mut polygons = Polygons::with_room(self.targets.len(), nodes)?;
+        self.targets.iter().for_each(|target| polygons.push(&target.nodes));
+        Ok(polygons)
     }
 
-    /// The exact sums over the pixels of each polygon, of which none may cross itself: pixels, Σz and Σz² in levels (the
-    /// pixel values of 8- and 16-bit images). What lies outside the image is cut off.
+    /// What is known of each target, in the order of the initial polygons.
+    pub fn statistics(&self) -> Vec<Statistics> {
+        self.statistics_from(0).collect()
+    }
+
+    /// What is known of the targets from `first` on.
+    pub(crate) fn statistics_from(&self, first: usize) -> impl Iterator<Item = Statistics> {
+        self.targets.iter().skip(first).map(|target| self.meaning.statistics(target))
+    }
+
+    /// The exact sums over the pixels of each polygon that lie in the image: pixels, Σz and Σz² in levels (the pixel values of
+    /// 8- and 16-bit images). No polygon may cross itself.
     ///
     /// # Errors
     /// A polygon of less than 3 or more than 65536 nodes, or that crosses itself, with the place; a device failure.
@@ -400,7 +356,8 @@ impl Snake {
                     polygon.len()
                 )));
             }
-            if let Some(nodes) = polygon::normalise(polygon, &image, index)? {
+            let nodes = cut::cut(&polygon::simple(polygon, index)?, &image);
+            if !nodes.is_empty() {
                 inside.push((index, nodes));
             }
         }
@@ -409,11 +366,7 @@ impl Snake {
         }
         let _turn = self.context.begin()?;
         let (indices, polygons): (Vec<usize>, Vec<Vec<Node>>) = inside.into_iter().unzip();
-        let found = match &self.place {
-            Place::Cpu(levels) => polygons.iter().map(|nodes| levels.sum(nodes)).collect(),
-            Place::Cuda(solver) => solver.sums(polygons, &image)?,
-        };
-        for (index, sum) in indices.into_iter().zip(found) {
+        for (index, sum) in indices.into_iter().zip(self.place.sums(polygons, &image)?) {
             sums[index] = sum;
         }
         Ok(sums)

@@ -4,10 +4,10 @@ use super::image::Levels;
 use super::polygon::{Bounds, normalise};
 use super::search::Target;
 use super::sums::Rows;
-use super::{Background, Node, Params, Polygons, Status};
+use super::{Background, Node, Params, Polygons, Status, Sum};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::ImageMut;
+use crate::image::{ImageMut, reserved};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
@@ -37,6 +37,10 @@ pub(super) fn starts(context: &Context, params: &Params, initial: &Polygons, ima
             )));
         }
     }
+    // A want of memory must be an error; lists of nodes, made one by one, would end the program.
+    let room =
+        initial.len() * (size_of::<Target>() + 64) + initial.nodes().len() * 2 * (size_of::<Node>() + size_of::<Sum>());
+    drop(std::hint::black_box(reserved::<u8>(room)?));
     let polygons: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
     context.pool().install(|| {
         polygons

@@ -79,10 +79,17 @@ impl Polygons {
                 nodes.len()
             )));
         }
-        let mut copy = Self { nodes: reserved(nodes.len())?, offsets: reserved(offsets.len())? };
+        let mut copy = Self::with_room(offsets.len() - 1, nodes.len())?;
         copy.nodes.extend_from_slice(nodes);
-        copy.offsets.extend_from_slice(offsets);
+        copy.offsets.extend_from_slice(&offsets[1..]);
         Ok(copy)
+    }
+
+    /// None, with room for so many polygons and nodes.
+    pub(super) fn with_room(polygons: usize, nodes: usize) -> Result<Self> {
+        let mut empty = Self { nodes: reserved(nodes)?, offsets: reserved(polygons + 1)? };
+        empty.offsets.push(0);
+        Ok(empty)
     }
 
     /// How many there are.
@@ -220,18 +227,16 @@ pub(super) fn twice_area(nodes: &[Node]) -> i128 {
     nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| i128::from(side(origin, *a, *b))).sum()
 }
 
-/// A caller's polygon as the search takes it: simple, clockwise, inside `bounds`, no node twice in a row. `None` when
-/// nothing of it lies inside.
-pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Result<Option<Vec<Node>>> {
-    if let Some(node) =
-        polygon.iter().find(|node| node.x.unsigned_abs().max(node.y.unsigned_abs()) > MAX_COORDINATE as u32)
-    {
+/// A caller's polygon as sums take it: no node twice in a row, no crossing, clockwise.
+pub(super) fn simple(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
+    let too_far = |node: &&Node| node.x.unsigned_abs().max(node.y.unsigned_abs()) > MAX_COORDINATE as u32;
+    if let Some(node) = polygon.iter().find(too_far) {
         return Err(Error::argument(format!(
             "polygon {index} has the node ({}, {}), but coordinates must be from -{MAX_COORDINATE} to {MAX_COORDINATE}",
             node.x, node.y
         )));
     }
-    let mut nodes = distinct(polygon.iter().copied());
+    let nodes = distinct(polygon.iter().copied());
     if nodes.len() < 3 {
         return Err(Error::argument(format!(
             "polygon {index} must have at least 3 nodes at different places, but it has {}",
@@ -239,26 +244,36 @@ pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Resu
         )));
     }
     if let Some(place) = crossing(&nodes) {
-        return Err(Error::argument(format!("polygon {index} crosses itself: {}", name_place(&nodes, place))));
+        return Err(Error::argument(format!("polygon {index} crosses itself: {}", name_place(polygon, &nodes, place))));
     }
-    if nodes.iter().any(|node| !bounds.contain(*node)) {
-        nodes = distinct(nodes.iter().map(|node| bounds.clamp(*node)));
-        drop_folds(&mut nodes);
-        if nodes.len() < 3 {
-            return Ok(None);
-        }
-        if let Some(place) = crossing(&nodes) {
-            return Err(Error::argument(format!(
-                "polygon {index}, cut to the image, crosses itself: {}; cut it to the image yourself",
-                name_place(&nodes, place)
-            )));
-        }
-    }
-    let area = twice_area(&nodes);
-    if area < 0 {
+    Ok(clockwise(nodes))
+}
+
+fn clockwise(mut nodes: Vec<Node>) -> Vec<Node> {
+    if twice_area(&nodes) < 0 {
         nodes[1..].reverse();
     }
-    Ok((area != 0).then_some(nodes))
+    nodes
+}
+
+/// A caller's polygon as the search takes it: [`simple`] and inside `bounds`. `None` when nothing of it lies inside.
+pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Result<Option<Vec<Node>>> {
+    let nodes = simple(polygon, index)?;
+    if nodes.iter().all(|node| bounds.contain(*node)) {
+        return Ok(Some(nodes));
+    }
+    let mut nodes = distinct(nodes.iter().map(|node| bounds.clamp(*node)));
+    drop_folds(&mut nodes);
+    if nodes.len() < 3 {
+        return Ok(None);
+    }
+    if let Some(place) = crossing(&nodes) {
+        return Err(Error::argument(format!(
+            "polygon {index}, cut to the image, crosses itself: {}; cut it to the image yourself",
+            name_place(&nodes, &nodes, place)
+        )));
+    }
+    Ok((twice_area(&nodes) != 0).then(|| clockwise(nodes)))
 }
 
 /// Without nodes that repeat the one before.
@@ -285,10 +300,13 @@ fn drop_folds(nodes: &mut Vec<Node>) {
     }
 }
 
-fn name_place(nodes: &[Node], (first, second): (usize, usize)) -> String {
+/// Names two edges of a polygon by their numbers in `polygon`, of which `nodes` are the distinct ones, and their ends.
+fn name_place(polygon: &[Node], nodes: &[Node], (first, second): (usize, usize)) -> String {
+    let numbers: Vec<usize> =
+        (0..polygon.len()).filter(|index| polygon.get(index + 1) != Some(&polygon[*index])).collect();
     let edge = |index: usize| {
         let (a, b) = (nodes[index], nodes[(index + 1) % nodes.len()]);
-        format!("({}, {})-({}, {})", a.x, a.y, b.x, b.y)
+        format!("{} ({}, {})-({}, {})", numbers[index], a.x, a.y, b.x, b.y)
     };
     format!("its edges {} and {} meet", edge(first), edge(second))
 }
@@ -309,9 +327,13 @@ mod tests {
         let error = normalise(&bow, &IMAGE, 3).unwrap_err();
         assert!(error.message().contains("polygon 3 crosses itself"), "{error}");
         assert!(
-            error.message().contains("(10, 10)-(30, 30)") && error.message().contains("(30, 10)-(10, 30)"),
+            error.message().contains("0 (10, 10)-(30, 30)") && error.message().contains("2 (30, 10)-(10, 30)"),
             "{error}"
         );
+        // Edges are numbered as the caller does it.
+        let again = nodes(&[(10, 10), (10, 10), (30, 30), (30, 30), (30, 10), (10, 30), (10, 10)]);
+        let error = normalise(&again, &IMAGE, 0).unwrap_err();
+        assert!(error.message().contains("1 (10, 10)-(30, 30) and 4 (30, 10)-(10, 30)"), "{error}");
     }
 
     #[test]
