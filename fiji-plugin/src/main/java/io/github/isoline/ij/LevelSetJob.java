@@ -126,7 +126,7 @@ final class LevelSetJob extends StackJob {
         if (stopped) {
             // What was not begun stays at its start.
             unstarted += part.length;
-            return report();
+            return null;
         }
         if (inside == 0) {
             empty += part.length;

@@ -33,7 +33,7 @@ import javax.imageio.ImageIO;
  * Prints what it saw as lines "key: value", and keeps screenshots in the folder it is given.
  */
 final class GuiDriver {
-    private static final int PATIENCE_MS = 20_000;
+    private static final int PATIENCE_MS = 60_000;
     private static final int GLANCE_MS = 20;
 
     private final File pictures;
@@ -83,6 +83,8 @@ final class GuiDriver {
             default:
                 if (args[0].startsWith("level set")) {
                     new LevelSetScenes(driver).play(args[0], image);
+                } else if (args[0].startsWith("region snake")) {
+                    new SnakeScenes(driver).play(args[0], image);
                 } else if (args[0].startsWith("distance")) {
                     new DistanceScenes(driver).play(args[0], image);
                 } else {
