@@ -1,5 +1,7 @@
 package io.github.isoline.ij;
 
+import java.awt.Rectangle;
+
 /**
  * Polygons of pixel corners, as the library takes them: none may touch itself. Nodes are x and y in
  * turn; after the last comes the first.
@@ -88,6 +90,15 @@ final class SimplePolygon {
             sum += distance(nodes, i, (i + 1) % count, width, height);
         }
         return sum;
+    }
+
+    /** The smallest rectangle around it. */
+    static Rectangle bounds(int[] nodes) {
+        Rectangle bounds = new Rectangle(nodes[0], nodes[1], 0, 0);
+        for (int i = 2; i < nodes.length; i += 2) {
+            bounds.add(nodes[i], nodes[i + 1]);
+        }
+        return bounds;
     }
 
     static double distance(int[] nodes, int a, int b, double width, double height) {

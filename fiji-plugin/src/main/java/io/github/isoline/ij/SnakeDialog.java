@@ -180,11 +180,9 @@ final class SnakeDialog extends OperationDialog implements LivePreview.Listener 
         SnakeSettings s = settings;
         boolean floats = image.getBitDepth() == Float.SIZE;
         GenericDialog more = new GenericDialog(SnakePlugin.COMMAND + ": more settings");
-        more.addStringField("Largest_step", s.largestStep, 8);
-        more.addToSameRow();
-        more.addMessage("pixels (a power of two), or auto");
+        more.addStringField("Largest_step (1, 2, 4, ... or auto)", s.largestStep, 8);
         more.addNumericField("Node_spacing", s.nodeSpacing, 1, 8, "pixels");
-        more.addNumericField("Node_cost", s.nodeCost, 2, 8, "0: none, 1: what a node takes");
+        more.addNumericField("Node_cost", s.nodeCost, 2, 8, "more: fewer nodes, smoother");
         more.addNumericField("Max_nodes", s.maxNodes, 0, 8, "of a target");
         more.addNumericField("Max_iterations", s.maxIterations, 0, 8, "of a target");
         more.addChoice("Schedule", SnakeSettings.SCHEDULES, s.schedule);

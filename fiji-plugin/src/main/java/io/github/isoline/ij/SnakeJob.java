@@ -14,6 +14,7 @@ import io.github.isoline.Report;
 import io.github.isoline.Snake;
 import io.github.isoline.SnakeParams;
 import io.github.isoline.TargetStatistics;
+import java.awt.Rectangle;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -25,6 +26,9 @@ import java.util.TreeMap;
 final class SnakeJob extends StackJob {
     /** Edges of a tracked polygon that are this much shorter than new ones lose a node. */
     private static final double SHORT = 1.0 / 4;
+
+    /** The library's windows are at least so many pixels wider than their start on each side. */
+    private static final int LEAST_ROOM = 16;
 
     private final SnakeSettings settings;
     private final SnakeStart start;
@@ -49,6 +53,9 @@ final class SnakeJob extends StackJob {
 
     private boolean stopped;
     private int unstarted;
+
+    /** How many targets ended at the border of their window. */
+    private int held;
 
     /** How many targets ended in which way. */
     private final Map<String, Integer> ends = new TreeMap<>();
@@ -237,6 +244,9 @@ final class SnakeJob extends StackJob {
                     new SnakeTable.Row(index, target.id, name, statistics[i], perimeter);
             table.add(row);
             ends.merge(row.status(), 1, Integer::sum);
+            if (there && settings.isWindow() && isHeld(target.nodes, nodes)) {
+                held++;
+            }
             if (there) {
                 on.add(target.at(loosened(nodes)));
                 if (settings.wantsRois()) {
@@ -250,6 +260,23 @@ final class SnakeJob extends StackJob {
                 lostAfter = index;
             }
         }
+    }
+
+    /** True if a target came to where its window ends and the image does not. */
+    private boolean isHeld(int[] from, int[] to) {
+        Rectangle start = SimplePolygon.bounds(from);
+        Rectangle end = SimplePolygon.bounds(to);
+        // The library's window round a start that was cut to the image.
+        start = start.intersection(new Rectangle(image.getWidth(), image.getHeight()));
+        int longer = Math.max(start.width, start.height);
+        int room = (int) Math.max(LEAST_ROOM, Math.ceil(settings.margin * longer));
+        start.grow(room, room);
+        return end.x == start.x && start.x > 0
+                || end.y == start.y && start.y > 0
+                || end.x + end.width == start.x + start.width
+                        && end.x + end.width < image.getWidth()
+                || end.y + end.height == start.y + start.height
+                        && end.y + end.height < image.getHeight();
     }
 
     /** For the next slice: without nodes that came close to others on this one. */
@@ -369,6 +396,13 @@ final class SnakeJob extends StackJob {
                             + " targets were still moving after "
                             + OptionText.text(settings.maxIterations)
                             + " iterations. Raise max_iterations.");
+        }
+        if (held > 0) {
+            said.add(
+                    held
+                            + " targets reached the border of their window, so they may be larger"
+                            + " than it, or nothing held them back. Draw starts that cover more of"
+                            + " them, or raise margin.");
         }
         int first = table.rows().get(0).index;
         if (start.isTrack() && first != planes.indices()[0]) {

@@ -151,7 +151,13 @@ final class SnakeSettings {
     String largestStep = AUTO;
 
     double nodeSpacing = new SnakeParams().nodeSpacing;
-    double nodeCost = new SnakeParams().nodeCost;
+
+    /**
+     * The library's own is 0; but people look at these outlines and measure their length, and nodes
+     * that cost nothing leave thin spikes.
+     */
+    double nodeCost = 0.5;
+
     double maxNodes = new SnakeParams().maxNodes;
     double maxIterations = new SnakeParams().maxIterations;
 

@@ -43,7 +43,18 @@ final class GuiDriver {
     }
 
     /** Arguments: the scene, the image to open, the folder for screenshots. */
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] args) {
+        try {
+            play(args);
+            System.exit(0);
+        } catch (Throwable e) {
+            // Its windows would keep it alive.
+            e.printStackTrace();
+            System.exit(1);
+        }
+    }
+
+    private static void play(String... args) throws Exception {
         ImageJ imagej = new ImageJ(ImageJ.STANDALONE);
         GuiDriver driver = new GuiDriver(new File(args[2]));
         ImagePlus image = IJ.openImage(args[1]);
@@ -92,7 +103,6 @@ final class GuiDriver {
                 }
                 break;
         }
-        System.exit(0);
     }
 
     /** The dialog with its complaint, then OK, the result and what the recorder wrote. */

@@ -25,12 +25,14 @@ class SnakeCApiTest extends SnakeTest {
 
     @ParameterizedTest
     @CsvSource({
-        // Image, bits, noise, schedule, background, margin, spacing, cost, corners of the start.
-        "cell.png,   8, 0, 0, 0, 0.5, 16, 0,   '380 320 480 320 480 430 380 430'",
-        "cell.png,  16, 1, 0, 1, 0.75, 8, 1,   '370 300 500 310 490 440 400 450'",
-        "coins.png,  8, 2, 1, 1, 0.5, 12, 0,   '300 10 370 20 350 80'",
-        "coins.png, 32, 3, 0, 1, 1,   16, 0.5, '20 30 70 30 70 75 20 75'",
-        "horse.png,  8, 4, 0, 0, 0.5, 10, 0,   '-20 20 330 20 330 290 -20 290'"
+        // Image, bits, noise, schedule, background, margin, step, spacing, cost, corners of the
+        // start. A step
+        // of 0: automatic, which of a start of 100 x 110 pixels is 8.
+        "cell.png,   8, 0, 0, 0, 0.5,  0, 16, 0,   '380 320 480 320 480 430 380 430'",
+        "cell.png,  16, 1, 0, 1, 0.75, 32, 8, 1,   '370 300 500 310 490 440 400 450'",
+        "coins.png,  8, 2, 1, 1, 0.5,  4, 12, 0,   '300 10 370 20 350 80'",
+        "coins.png, 32, 3, 0, 1, 1,    2, 16, 0.5, '20 30 70 30 70 75 20 75'",
+        "horse.png,  8, 4, 0, 0, 0.5, 32, 10, 0,   '-20 20 330 20 330 290 -20 290'"
     })
     void macroGivesWhatTheCApiGives(
             String name,
@@ -39,6 +41,7 @@ class SnakeCApiTest extends SnakeTest {
             int schedule,
             int background,
             double margin,
+            int step,
             double spacing,
             double cost,
             String corners)
@@ -56,6 +59,7 @@ class SnakeCApiTest extends SnakeTest {
         params.setInt(4, noise);
         params.setInt(8, schedule);
         params.setInt(12, background);
+        params.setInt(16, step == 0 ? 8 : step);
         params.setDouble(32, noise == 2 ? 2.5 : 1);
         params.setDouble(40, margin);
         params.setDouble(48, spacing);
@@ -79,6 +83,8 @@ class SnakeCApiTest extends SnakeTest {
                         + SnakeSettings.BACKGROUNDS[background + 1]
                         + " margin="
                         + margin
+                        + " largest_step="
+                        + (step == 0 ? "auto" : Integer.toString(step))
                         + " node_spacing="
                         + spacing
                         + " node_cost="

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
-import ij.ImageStack;
 import ij.gui.OvalRoi;
 import ij.gui.Overlay;
 import ij.gui.PolygonRoi;
@@ -326,28 +325,29 @@ class SnakeImagesTest extends SnakeTest {
 
     @Test
     void targetsThatVanishAreNotTrackedOn() {
-        // In the third slice the inside is as the outside: no polygon pays.
-        ImageStack stack = new ImageStack(120, 80);
-        stack.addSlice(plane(120, 80, 30, 40, 12, 1));
-        stack.addSlice(plane(120, 80, 30, 40, 12, 2));
-        byte[] flat = new byte[120 * 80];
-        for (int x = 0; x < 3; x++) {
-            flat[40 * 120 + 70 + x] = (byte) 200;
+        ImagePlus image = moving(4, 0);
+        // No pixel's centre lies in this sliver.
+        Roi sliver = new PolygonRoi(new int[] {90, 91, 94}, new int[] {20, 20, 21}, 3, Roi.POLYGON);
+        sliver.setName("sliver");
+        Overlay starts = new Overlay(sliver);
+        starts.add(new OvalRoi(24, 32, 16, 16));
+        String track = "stack=track label_image overlay results_table start=manager start_file=[";
+        Outcome outcome = macro(image, call(track + file(starts) + "]"));
+        assertTrue(outcome.log.contains("1 targets vanished"), outcome.log);
+        assertTrue(outcome.log.contains("and they were not tracked on"), outcome.log);
+        assertFalse(outcome.log.contains("nothing was left to track"), outcome.log);
+        assertEquals(5, table().size());
+        assertEquals("vanished", table().getStringValue("Status", 0));
+        assertEquals("sliver s1", table().getStringValue("Name", 0));
+        assertEquals(0, table().getValue("Area (pixels^2)", 0));
+        assertEquals(4, image.getOverlay().size());
+        for (int z = 1; z <= 4; z++) {
+            assertTrue(overlap(current().getStack().getProcessor(z), 2, 30, 40, 12) > 0.9);
         }
-        stack.addSlice(new ByteProcessor(120, 80, flat));
-        stack.addSlice(plane(120, 80, 30, 40, 12, 4));
-        ImagePlus image = new ImagePlus("gone", stack);
-        image.setRoi(new OvalRoi(24, 32, 16, 16));
-        Outcome outcome = macro(image, call("stack=track label_image results_table"));
-        int rows = table().size();
-        if (rows == 3) {
-            assertEquals("vanished", table().getStringValue("Status", 2));
-            assertTrue(outcome.log.contains("they were not tracked on"), outcome.log);
-            assertTrue(outcome.log.contains("after slice 3 nothing was left"), outcome.log);
-            assertEquals(0, count(current().getStack().getProcessor(4), 1));
-        } else {
-            assertEquals(4, rows, outcome.log);
-        }
+        table().reset();
+        outcome = macro(image, call(track + file(new Overlay(sliver)) + "]"));
+        assertTrue(outcome.log.contains("after slice 1 nothing was left to track"), outcome.log);
+        assertEquals(1, table().size());
     }
 
     @ParameterizedTest
@@ -393,6 +393,21 @@ class SnakeImagesTest extends SnakeTest {
         }
         for (String same : new String[] {"SD inside", "SD outside", "Area (pixels^2)"}) {
             assertEquals(table().getValue(same, 0), table().getValue(same, 1), 1e-6);
+        }
+    }
+
+    @Test
+    void targetsThatReachTheirWindowsBorderAreSaid() {
+        // The disc reaches farther to the right than the window of this start.
+        ImagePlus image = disc(200, 180, 100, 90, 60);
+        Roi start = new OvalRoi(60, 65, 50, 50);
+        image.setRoi(start);
+        Outcome outcome = macro(image, call("results_table"));
+        assertTrue(outcome.log.contains("1 targets reached the border of their window"));
+        for (String enough : new String[] {"margin=2", "background=image"}) {
+            image.setRoi(start);
+            outcome = macro(image, call("results_table " + enough));
+            assertFalse(outcome.log.contains("reached the border"), outcome.log);
         }
     }
 
