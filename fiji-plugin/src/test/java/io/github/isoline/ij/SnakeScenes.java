@@ -178,7 +178,7 @@ final class SnakeScenes {
                 "run(\"Duplicate...\", \"title=mask\"); run(\"Gaussian Blur...\", \"sigma=2\");"
                         + " setThreshold(36, 255); setOption(\"BlackBackground\", true);"
                         + " run(\"Convert to Mask\"); run(\"Watershed\");"
-                        + " run(\"Analyze Particles...\", \"size=60-600 circularity=0.80-1.00 exclude add\"); close();");
+                        + " run(\"Analyze Particles...\", \"size=60-1000 circularity=0.75-1.00 exclude add\"); close();");
         IJ.run("Clear Results");
         await("nuclei", () -> manager.getCount() > 40);
         int starts = manager.getCount();
