@@ -12,6 +12,24 @@
 //! * **Same results everywhere:** each target is searched by itself, so that order and number of threads do not matter, and
 //!   every run gives the same bits.
 //! * **Local optimum:** a target that has converged cannot be improved by moving one node by one pixel.
+//!
+//! ```
+//! use isoline::Context;
+//! use isoline::snake::{self, Node, Params, Polygons, Status};
+//! use ndarray::Array2;
+//!
+//! // A bright square of 30 by 30 pixels, and a start that has more of it than of the ground.
+//! let bright = |x: usize, y: usize| (20..50).contains(&x) && (10..40).contains(&y);
+//! let image = Array2::from_shape_fn((60, 80), |(y, x)| if bright(x, y) { 200u8 } else { 50 });
+//! let mut start = Polygons::new();
+//! start.push(&[Node::new(25, 15), Node::new(60, 15), Node::new(60, 50), Node::new(25, 50)]);
+//! let context = Context::new("auto")?;
+//! let (found, told, _) = snake::run(&context, image.view().into(), Some(&start), &Params::default(), None)?;
+//! assert_eq!(told[0].status, Status::Converged);
+//! assert!(told[0].pixels.abs_diff(900) < 50);
+//! println!("{:?}", found.get(0));
+//! # Ok::<(), isoline::Error>(())
+//! ```
 
 mod criterion;
 mod cuda;
