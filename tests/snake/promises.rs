@@ -232,6 +232,24 @@ fn float_images_count_in_their_own_units() {
 }
 
 #[test]
+fn models_that_measure_from_zero_do_so_on_float_images() {
+    // No pixel near 0: an automatic range from the smallest pixel on would make its distance to the others of it.
+    let image = blob(90, 90, 6);
+    let largest = f64::from(*image.iter().max().unwrap());
+    let float = image.mapv(|pixel| f32::from(pixel) * 0.25);
+    let start = polygon(&[(20, 20), (70, 20), (70, 70), (20, 70)]);
+    // A level is this part of a grey value.
+    let steps = 65535.0 / largest;
+    for (noise, added) in [(Noise::Gamma { looks: 1.0 }, steps.ln()), (Noise::Rayleigh, 2.0 * steps.ln())] {
+        let params = Params { noise, ..Params::default() };
+        let cost =
+            |image: Image<'_>| Snake::new(&cpu(), image, Some(&start), &params).unwrap().statistics()[0].criterion;
+        let (whole, scaled) = (cost(image.view().into()), cost(float.view().into()));
+        assert!((scaled - whole - 8100.0 * added).abs() < 1e-5 * scaled.abs(), "{noise:?}: {whole} {scaled} {added}");
+    }
+}
+
+#[test]
 fn labels_are_the_targets_numbers() {
     let image = blob(64, 64, 1);
     let mut starts = polygon(&[(4, 4), (20, 4), (20, 20), (4, 20)]);
