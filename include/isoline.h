@@ -1379,7 +1379,8 @@ isoline_status isoline_snake_new(isoline_context *context,
                                  const isoline_snake_params *params,
                                  isoline_snake **out);
 
-// Starts again on the same image with other polygons or parameters; what was computed of the image is used again.
+// Starts again on the same image and device with other polygons or parameters; what was computed of the image is used
+// again.
 //
 // `snake`: not NULL. Polygons that it has lent out end, unless the call fails.
 // `initial`, `params`: as for isoline_snake_new; NULL stands for the defaults, not for those of before. The noise must not

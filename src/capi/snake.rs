@@ -296,7 +296,8 @@ pub unsafe extern "C" fn isoline_snake_new(
     })
 }
 
-/// Starts again on the same image with other polygons or parameters; what was computed of the image is used again.
+/// Starts again on the same image and device with other polygons or parameters; what was computed of the image is used
+/// again.
 ///
 /// `snake`: not NULL. Polygons that it has lent out end, unless the call fails.
 /// `initial`, `params`: as for isoline_snake_new; NULL stands for the defaults, not for those of before. The noise must not

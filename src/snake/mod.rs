@@ -284,7 +284,7 @@ impl Snake {
         Ok(Self { context: context.clone(), meaning, place, params: params.clone(), targets })
     }
 
-    /// Starts again on the same image, with other polygons or parameters. The noise model may change, except from or to
+    /// Starts again on the same image and device, with other polygons or parameters. The noise model may change, except from or to
     /// [`Noise::Bernoulli`], and the range may not: the image is kept as these made it. With an automatic range of an f32
     /// image [`Noise::Gaussian`] does not change either: the other models' range begins at 0.
     ///
