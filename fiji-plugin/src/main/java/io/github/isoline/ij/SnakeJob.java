@@ -68,7 +68,9 @@ final class SnakeJob extends StackJob {
         super(planes(image, settings), settings.device, 1);
         this.settings = settings;
         size = new VoxelSize(image, false);
-        table = new SnakeTable(planes, size);
+        // A binary image's levels are 0 and 1, whatever its pixels are.
+        boolean binary = SnakeSettings.BERNOULLI.equals(settings.noise);
+        table = new SnakeTable(planes, size, binary ? 0 : rawThreshold(image, 0));
         // Fixed here: somebody may draw another selection while the job waits or runs.
         start = new SnakeStart(planes, settings);
     }
@@ -374,35 +376,38 @@ final class SnakeJob extends StackJob {
             said.add(
                     "stopped by Escape; the outputs are those of the state it had reached"
                             + (unstarted > 0
-                                    ? ", and " + unstarted + " slices were not begun."
+                                    ? ", and of "
+                                            + count(unstarted, "slice")
+                                            + " nothing was begun."
                                     : "."));
         }
         int vanished = ends.getOrDefault(TargetStatistics.State.VANISHED.toString(), 0);
         if (vanished > 0) {
             said.add(
-                    vanished
-                            + " targets vanished: nothing stood out where they started"
-                            + (start.isTrack() ? ", and they were not tracked on." : ".")
-                            + " Their rows say \"vanished\"; they have no outline.");
+                    count(vanished, "target")
+                            + " vanished: nothing was found at the start"
+                            + (start.isTrack() ? ", and nothing tracked on." : ".")
+                            + " The table says \"vanished\"; there is no outline.");
         }
         int outside = ends.getOrDefault(TargetStatistics.State.LEFT_IMAGE.toString(), 0);
         if (outside > 0) {
-            said.add(outside + " starts lie outside the image; they have no outline.");
+            said.add("outside the image: " + count(outside, "start") + "; there is no outline.");
         }
         int limit = ends.getOrDefault(TargetStatistics.State.ITERATION_LIMIT.toString(), 0);
         if (limit > 0) {
             said.add(
-                    limit
-                            + " targets were still moving after "
+                    "still moving after "
                             + OptionText.text(settings.maxIterations)
-                            + " iterations. Raise max_iterations.");
+                            + " iterations: "
+                            + count(limit, "target")
+                            + ". Raise max_iterations.");
         }
         if (held > 0) {
             said.add(
-                    held
-                            + " targets reached the border of their window, so they may be larger"
-                            + " than it, or nothing held them back. Draw starts that cover more of"
-                            + " them, or raise margin.");
+                    count(held, "target")
+                            + " reached the border of the window: what is there may be larger, or"
+                            + " nothing stood out. Draw starts that cover more of it, or raise"
+                            + " margin.");
         }
         int first = table.rows().get(0).index;
         if (start.isTrack() && first != planes.indices()[0]) {
@@ -423,11 +428,15 @@ final class SnakeJob extends StackJob {
         return said.isEmpty() ? null : String.join(" Also: ", said);
     }
 
+    private static String count(int number, String what) {
+        return number + " " + what + (number == 1 ? "" : "s");
+    }
+
     @Override
     String outcome() {
         StringBuilder text = new StringBuilder();
         int all = table.rows().size();
-        text.append(all).append(all == 1 ? " target" : " targets");
+        text.append(count(all, "target"));
         ends.forEach(
                 (status, count) ->
                         text.append(", ").append(count == all ? "" : count + " ").append(status));

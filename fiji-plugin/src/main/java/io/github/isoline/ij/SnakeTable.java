@@ -48,10 +48,15 @@ final class SnakeTable {
 
     private final HyperStackSelection planes;
     private final VoxelSize size;
+    private final double offset;
     private final List<Row> rows = new ArrayList<>();
 
-    SnakeTable(HyperStackSelection planes, VoxelSize size) {
+    /**
+     * @param offset of pixel values as they are stored, from those that ImageJ shows
+     */
+    SnakeTable(HyperStackSelection planes, VoxelSize size, double offset) {
         this.planes = planes;
+        this.offset = offset;
         this.size = size;
     }
 
@@ -78,8 +83,6 @@ final class SnakeTable {
         ResultsTable table = ResultsTable.getResultsTable();
         ImagePlus image = planes.image;
         boolean hyperstack = ResultImage.isHyperStack(image);
-        // Signed 16-bit pixels as ImageJ shows them.
-        double offset = StackJob.rawThreshold(image, 0);
         for (Row row : rows) {
             TargetStatistics s = row.statistics;
             // addRow() came only with ImageJ 1.53d.

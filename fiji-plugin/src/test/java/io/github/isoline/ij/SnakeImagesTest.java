@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
+import ij.ImageStack;
 import ij.gui.OvalRoi;
 import ij.gui.Overlay;
 import ij.gui.PolygonRoi;
@@ -246,7 +247,7 @@ class SnakeImagesTest extends SnakeTest {
                                         + "] label_image overlay results_table roi_file=["
                                         + out
                                         + "]"));
-        assertTrue(outcome.log.contains("1 starts lie outside the image"), outcome.log);
+        assertTrue(outcome.log.contains("outside the image: 1 start"), outcome.log);
         ImagePlus labels = current();
         assertTrue(overlap(labels.getStack().getProcessor(1), 1, 30, 40, 12) > 0.93);
         assertEquals(0, count(labels.getStack().getProcessor(2), 1));
@@ -281,6 +282,34 @@ class SnakeImagesTest extends SnakeTest {
         ImagePlus one =
                 labels(image, "start=manager stack=current start_file=[" + file(starts) + "]");
         assertEquals(1, one.getStackSize());
+    }
+
+    @Test
+    void outlinesOfOneNameAreAllInTheFile() throws BadInput {
+        ImagePlus image = disc(90, 80, 45, 40, 14);
+        Overlay starts = new Overlay();
+        for (int z = 1; z <= 2; z++) {
+            Roi roi = new OvalRoi(34, 30, 24, 24);
+            roi.setName("cell");
+            roi.setPosition(z);
+            starts.add(roi);
+        }
+        ImageStack stack = new ImageStack(90, 80);
+        stack.addSlice(image.getProcessor());
+        stack.addSlice(image.getProcessor());
+        String out = folder.resolve("same.zip").toString();
+        Outcome outcome =
+                macro(
+                        new ImagePlus("two", stack),
+                        call(
+                                "start=manager start_file=["
+                                        + file(starts)
+                                        + "] roi_file=["
+                                        + out
+                                        + "]"));
+        List<Roi> saved = RoiFile.read(out, "areas");
+        assertEquals(2, saved.size(), outcome.log);
+        assertEquals(2, saved.get(1).getPosition());
     }
 
     @Test
@@ -333,8 +362,8 @@ class SnakeImagesTest extends SnakeTest {
         starts.add(new OvalRoi(24, 32, 16, 16));
         String track = "stack=track label_image overlay results_table start=manager start_file=[";
         Outcome outcome = macro(image, call(track + file(starts) + "]"));
-        assertTrue(outcome.log.contains("1 targets vanished"), outcome.log);
-        assertTrue(outcome.log.contains("and they were not tracked on"), outcome.log);
+        assertTrue(outcome.log.contains("1 target vanished"), outcome.log);
+        assertTrue(outcome.log.contains("and nothing tracked on"), outcome.log);
         assertFalse(outcome.log.contains("nothing was left to track"), outcome.log);
         assertEquals(5, table().size());
         assertEquals("vanished", table().getStringValue("Status", 0));
@@ -403,7 +432,7 @@ class SnakeImagesTest extends SnakeTest {
         Roi start = new OvalRoi(60, 65, 50, 50);
         image.setRoi(start);
         Outcome outcome = macro(image, call("results_table"));
-        assertTrue(outcome.log.contains("1 targets reached the border of their window"));
+        assertTrue(outcome.log.contains("1 target reached the border of the window"));
         for (String enough : new String[] {"margin=2", "background=image"}) {
             image.setRoi(start);
             outcome = macro(image, call("results_table " + enough));
@@ -448,8 +477,8 @@ class SnakeImagesTest extends SnakeTest {
                 DataOutputStream out = new DataOutputStream(zip)) {
             int number = 0;
             for (Roi roi : rois.toArray()) {
-                String name = roi.getName() == null ? "roi" + ++number : roi.getName();
-                zip.putNextEntry(new ZipEntry(name + ".roi"));
+                // The name of a selection is in itself, that of an entry only for the archive.
+                zip.putNextEntry(new ZipEntry("roi" + ++number + ".roi"));
                 new RoiEncoder(out).write(roi);
                 out.flush();
             }
