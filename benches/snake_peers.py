@@ -24,7 +24,7 @@ from libisoline import Library  # noqa: E402
 
 NOISE = "Gaussian, SNR 1"
 SIDES, QUICK_SIDES = [256, 512, 1024, 2048], [256]
-LARGEST = {"active_contour": 512, "chan_vese": 1024, "morphological_chan_vese": 1024}  # sides; larger ones take minutes
+LARGEST = {"active_contour": 512, "chan_vese": 1024, "morphological_chan_vese": 512}  # sides; larger ones take minutes
 ROUNDS = 5
 
 
