@@ -411,6 +411,10 @@ static void what_the_image_is_kept_as_cannot_change(const char *device) {
     isoline_snake *snake = snake_of(&work);
     work.params.range_max = 5;
     REFUSED(isoline_snake_restart(snake, NULL, &work.params), ISOLINE_INVALID_ARGUMENT, "range");
+    /* The automatic range of a model that counts from 0 is another one. */
+    work.params.range_max = 0;
+    work.params.noise = ISOLINE_NOISE_POISSON;
+    REFUSED(isoline_snake_restart(snake, NULL, &work.params), ISOLINE_INVALID_ARGUMENT, "gaussian");
     isoline_snake_free(snake);
     free(real);
     end_snake_job(&work);
