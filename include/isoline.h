@@ -748,7 +748,7 @@ typedef struct {
     uint64_t inside;
     // Voxels whose sign it changed.
     uint64_t changed;
-    // Voxels near the front before it: |φ| at most the largest spacing.
+    // Voxels near the front before it: |φ| at most the largest spacing, in the tiles that it updated.
     uint64_t near_front;
     // The root mean square of its change of φ over those, in units of the smallest spacing.
     double rms;

@@ -227,7 +227,7 @@ pub struct isoline_iteration_statistics {
     pub inside: u64,
     /// Voxels whose sign it changed.
     pub changed: u64,
-    /// Voxels near the front before it: |φ| at most the largest spacing.
+    /// Voxels near the front before it: |φ| at most the largest spacing, in the tiles that it updated.
     pub near_front: u64,
     /// The root mean square of its change of φ over those, in units of the smallest spacing.
     pub rms: f64,

@@ -17,7 +17,7 @@ pub(super) struct Counts {
     pub inside: u64,
     /// Voxels whose sign changed.
     pub changed: u64,
-    /// Voxels with |φ| ≤ the largest spacing before it.
+    /// Voxels with |φ| ≤ the largest spacing before it, in the tiles that it updated.
     pub near: u64,
     /// The sum of `scalar::square` over the latter.
     pub squares: u64,

@@ -37,9 +37,8 @@ pub(super) struct Tally {
     /// Voxels that came inside, and that went outside.
     pub born: u32,
     pub died: u32,
-    /// Voxels near the front, before and after.
-    pub near_before: u32,
-    pub near_after: u32,
+    /// Voxels near the front, before.
+    pub near: u32,
     pub squares: u64,
     /// Something changed within the band.
     pub awake: bool,
@@ -80,7 +79,7 @@ impl<'a, S: Simd> Counter<'a, S> {
                 let change = before.abs().at_most(band).select((after - before).abs(), zero);
                 self.change = self.change.max(change.largest());
                 self.closest = self.closest.min(after.abs().smallest());
-                if before.abs().min(after.abs()).at_most(near).or(moved).any() {
+                if before.abs().at_most(near).or(moved).any() {
                     self.count(&old[i..i + S::F32_LANES], &new[i..i + S::F32_LANES]);
                 }
             }
@@ -103,8 +102,7 @@ impl<'a, S: Simd> Counter<'a, S> {
         let Self { constants, tally, .. } = self;
         for (old, new) in old.iter().zip(new) {
             let near = old.abs() <= constants.near;
-            tally.near_before += u32::from(near);
-            tally.near_after += u32::from(new.abs() <= constants.near);
+            tally.near += u32::from(near);
             tally.born += u32::from((*new < 0.0) & (*old >= 0.0));
             tally.died += u32::from((*old < 0.0) & (*new >= 0.0));
             let square = scalar::square(constants, new - old);
