@@ -244,7 +244,7 @@ fn main() -> Outcome<()> {
     for (index, side) in sides.iter().enumerate() {
         let image = one(*side);
         let case = Case {
-            name: format!("one target, {:.0} Mpixel", (side * side) as f64 / 1e6),
+            name: format!("one target, {:.1} Mpixel", (side * side) as f64 / 1e6),
             image: &image,
             starts: None,
             params: Params::default(),
