@@ -35,6 +35,7 @@ abstract class OperationDialog implements DialogListener {
 
     private final int frames;
     private final List<DeviceInfo> devices;
+    private final Object hintLock = new Object();
     private MultiLineLabel hint;
 
     OperationDialog(ImagePlus image, GenericDialog dialog) throws IsolineException {
@@ -131,12 +132,15 @@ abstract class OperationDialog implements DialogListener {
         dialog.addDialogListener(this);
     }
 
-    /** Writes the hint anew. On the event thread. */
+    /** Writes the hint anew. On the event thread, or on the one that opens the dialog. */
     final void refreshHint() {
-        String text = hintText();
-        hint.setText(text);
-        // The label paints its text: nothing else could read it.
-        hint.getAccessibleContext().setAccessibleDescription(text);
+        // Of these two none may write an older text over a newer one.
+        synchronized (hintLock) {
+            String text = hintText();
+            hint.setText(text);
+            // The label paints its text: nothing else could read it.
+            hint.getAccessibleContext().setAccessibleDescription(text);
+        }
         boolean tooSmall =
                 hint.getPreferredSize().width > hint.getWidth()
                         || hint.getPreferredSize().height > hint.getHeight();
