@@ -151,11 +151,10 @@ ISOLINE_LS_MARK(isoline_ls_mark_2d, false)
 
 // One warp.
 extern "C" __global__ void __launch_bounds__(WARP) isoline_ls_judge(LevelSetTurn turn, u64 first, u32 test, double unit,
-                                                                    u32 interval, double change_tolerance,
-                                                                    double rms_tolerance)
+                                                                    double change_tolerance, double rms_tolerance)
 {
     wait_for_previous_launch();
-    judge(turn, first, test != 0, unit, interval, change_tolerance, rms_tolerance, threadIdx.x);
+    judge(turn, first, test != 0, unit, change_tolerance, rms_tolerance, threadIdx.x);
 }
 
 // Block 128, any grid: a warp a row. Not launched early.

@@ -113,13 +113,11 @@ struct Dense {
                 curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny, low_y[c]), field.step_y));
                 curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(nz, low_z[i][c]), field.step_z));
                 low_y[c] = ny, low_z[i][c] = nz;
-                const float speed = __fmaf_rn(within(curve, field.sharpest), field.bend, image_term(field, c ? pixel[i].y : pixel[i].x));
-                const float sign = sign_of(speed), here_ = __fmul_rn(sign, old);
-                float square = upwind<UNIT>(sign, here_, c ? here.v[i + 1][0] : w.left[i], c ? w.right[i] : here.v[i + 1][1],
-                                            field.step_x, TINY);
-                square = upwind<UNIT>(sign, here_, here.v[i][c], here.v[i + 2][c], field.step_y, square);
-                square = upwind<UNIT>(sign, here_, below.v[i + 1][c], above.v[i + 1][c], field.step_z, square);
-                result[i][c] = __fmaf_rn(speed, __fmul_rn(square, inverse_root(square)), old);
+                Motion<UNIT> motion(field, old, curve, image_term(field, c ? pixel[i].y : pixel[i].x));
+                motion.axis(c ? here.v[i + 1][0] : w.left[i], c ? w.right[i] : here.v[i + 1][1], field.step_x);
+                motion.axis(here.v[i][c], here.v[i + 2][c], field.step_y);
+                motion.axis(below.v[i + 1][c], above.v[i + 1][c], field.step_z);
+                result[i][c] = motion.result();
                 near = near || fabsf(old) <= field.near;
                 turned |= __float_as_uint(old) ^ __float_as_uint(result[i][c]);
             }

@@ -242,12 +242,11 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
             curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny[i + 1], ny[i]), field.step_y));
             curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(nz, low_z[i]), field.step_z));
             low_z[i] = nz;
-            const float speed = __fmaf_rn(within(curve, field.sharpest), field.bend, image_term(field, pixel[k][i]));
-            const float sign = sign_of(speed), here_ = __fmul_rn(sign, old);
-            float square = upwind<UNIT>(sign, here_, here.left[i + 1], here.right[i + 1], field.step_x, TINY);
-            square = upwind<UNIT>(sign, here_, here.here[i], here.here[i + 2], field.step_y, square);
-            square = upwind<UNIT>(sign, here_, below.here[i + 1], above.here[i + 1], field.step_z, square);
-            result[i] = __fmaf_rn(speed, __fmul_rn(square, inverse_root(square)), old);
+            Motion<UNIT> motion(field, old, curve, image_term(field, pixel[k][i]));
+            motion.axis(here.left[i + 1], here.right[i + 1], field.step_x);
+            motion.axis(here.here[i], here.here[i + 2], field.step_y);
+            motion.axis(below.here[i + 1], above.here[i + 1], field.step_z);
+            result[i] = motion.result();
         }
         if (own0) out[0] = result[0];
         if (own1) out[field.pitch] = result[1];

@@ -56,21 +56,6 @@ __device__ __forceinline__ float four(float after, float here4, float step)
     return per<UNIT>(__fmaf_rn(4.0f, after, -here4), step);
 }
 
-// The upwind gradient's square gathers one axis: `sign` is +1 where the front grows, else -1; here_ = sign * here.
-template <bool UNIT>
-__device__ __forceinline__ float upwind(float sign, float here_, float before, float after, float step, float sum)
-{
-    // max(D+, 0) and min(D-, 0), or turned round; squares do not mind the sign.
-    const float f = per<UNIT>(fmaxf(__fmaf_rn(sign, after, -here_), 0.0f), step);
-    const float b = per<UNIT>(fmaxf(__fmaf_rn(sign, before, -here_), 0.0f), step);
-    return __fmaf_rn(b, b, __fmaf_rn(f, f, sum));
-}
-
-__device__ __forceinline__ float sign_of(float speed)
-{
-    return speed > 0.0f ? 1.0f : -1.0f;
-}
-
 __device__ __forceinline__ float within(float value, float limit) { return fmaxf(fminf(value, limit), -limit); }
 
 template <typename PIXEL>
@@ -79,8 +64,39 @@ __device__ __forceinline__ float image_term(const LevelSetField &field, PIXEL pi
     return __fmaf_rn(fabsf(__fsub_rn(static_cast<float>(pixel), field.target)), field.gain, field.offset);
 }
 
+// A voxel's step: the speed, and the square of the gradient as it gathers axis after axis.
+template <bool UNIT>
+struct Motion {
+    float old, speed, sign, here;            // sign: +1 where phi grows, else -1; here = sign * old
+    bool curves;                             // curvature's part of the speed is the larger one
+    float one_sided = TINY, both = TINY;     // upwind; of the differences on both sides
+
+    __device__ __forceinline__ Motion(const LevelSetField &field, float old, float curve, float of_image) : old(old)
+    {
+        curve = within(curve, field.sharpest);
+        speed = __fmaf_rn(curve, field.bend, of_image);
+        curves = fabsf(__fmul_rn(curve, field.bend)) > fabsf(of_image);
+        sign = speed > 0.0f ? 1.0f : -1.0f;
+        here = __fmul_rn(sign, old);
+    }
+    __device__ __forceinline__ void axis(float before, float after, float step)
+    {
+        // D+ and -D-, or turned round; squares do not mind the sign.
+        const float f = per<UNIT>(__fmaf_rn(sign, after, -here), step), b = per<UNIT>(__fmaf_rn(sign, before, -here), step);
+        const float f_up = fmaxf(f, 0.0f), b_up = fmaxf(b, 0.0f);
+        one_sided = __fmaf_rn(b_up, b_up, __fmaf_rn(f_up, f_up, one_sided));
+        both = __fmaf_rn(b, b, __fmaf_rn(f, f, both));
+    }
+    __device__ __forceinline__ float result() const
+    {
+        const float square = curves ? __fmul_rn(0.5f, both) : one_sided;
+        return __fmaf_rn(speed, __fmul_rn(square, inverse_root(square)), old);
+    }
+};
+
 // What an iteration adds up.
 constexpr float SQUARE_ONE = 16777216.0f, SQUARE_MOST = 64.0f;   // fixed point
+constexpr int SQUARES_SHIFT = 10;
 struct Tally {
     u32 changed = 0, near = 0;
     int inside = 0;
@@ -111,10 +127,9 @@ struct LevelSetRow {
 struct LevelSetCourse {
     u64 stopped;            // the first iteration that is not done; 0: none yet
     long long inside[2];    // voxels inside before the iterations with even and odd numbers
-    // Of the check interval under way: the complement of the fewest voxels inside after an iteration, the most, the largest
-    // near and rms.
-    u64 not_fewest, most, near;
-    double rms;
+    // Of the check interval under way, sums over its iterations: of the voxels inside after each, near the front, and of
+    // the squares >> SQUARES_SHIFT; of the interval before: the first of these, or 0 where there is none.
+    u64 inside_sum, near_sum, squares_sum, inside_before;
 };
 
 // Where an iteration stands. Rows are a ring.

@@ -59,18 +59,19 @@ pub struct Params {
     pub alpha: Option<f64>,
     /// Δt. `None` (default): `cfl` times the largest stable step.
     pub time_step: Option<f64>,
-    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.9.
+    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.5: with steps nearly
+    /// as long as is stable a front that should rest goes to and fro, or creeps.
     pub cfl: f64,
     /// φ is made a distance again every so many iterations. Default 50; 0: never.
     pub reinitialise_every: u32,
     /// Iterations that the stop rule looks at together. `None` (default): as many as a front at the speed
-    /// α·ε + (1 − α)/h needs for one voxel, 50 to 1000.
+    /// α·ε + (1 − α)/h needs for one voxel, 200 to 1000, made up to a multiple of `reinitialise_every`.
     pub check_interval: Option<u32>,
-    /// Stop rule: by how much the count of voxels inside varies over the check interval, as a share of the voxels near
-    /// the front and per iteration. Default 1e-3.
+    /// Stop rule: by how much the mean count of voxels inside differs between a check interval and the one before, as a
+    /// share of the voxels near the front: about the way of the front in voxels. Default 2e-3.
     pub change_tolerance: f64,
-    /// Stop rule: the largest change of φ near the front in an iteration of the check interval, root mean square, in
-    /// voxels. Default 0.5.
+    /// Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels.
+    /// Default 0.5.
     pub rms_tolerance: f64,
     /// The implementation. Default: the band.
     pub variant: Variant,
@@ -84,10 +85,10 @@ impl Default for Params {
             range: None,
             alpha: None,
             time_step: None,
-            cfl: 0.9,
+            cfl: 0.5,
             reinitialise_every: 50,
             check_interval: None,
-            change_tolerance: 1e-3,
+            change_tolerance: 2e-3,
             rms_tolerance: 0.5,
             variant: Variant::Default,
         }
@@ -103,7 +104,7 @@ pub struct Statistics {
     pub inside: u64,
     /// Voxels whose sign it changed.
     pub changed: u64,
-    /// Voxels near the front before it: |φ| at most the largest spacing.
+    /// Voxels near the front before it: |φ| at most the largest spacing, in the tiles that it updated.
     pub near: u64,
     /// The root mean square of its change of φ over those, in units of the smallest spacing.
     pub rms: f64,

@@ -196,8 +196,6 @@ struct Tiled {
     pixels: Pixels,
     phi: Vec<f32>,
     next: Vec<f32>,
-    /// Voxels with |φ| at most the largest spacing.
-    near: u64,
     /// Of each tile, whether something in it changed within the band in the last iteration.
     awake: Vec<u8>,
     /// Of each tile, whether it holds something within the band.
@@ -234,7 +232,6 @@ impl Tiled {
             pixels,
             phi,
             next,
-            near: 0,
             awake: zeroed(layout.count())?,
             in_band: zeroed(layout.count())?,
             listed: false,
@@ -253,19 +250,17 @@ impl Tiled {
         let [width, height, _] = layout.tile;
         let counts = phi.par_chunks(layout.room()).zip(in_band).enumerate().map(|(index, (tile, in_band))| {
             let [columns, rows, planes] = layout.valid(layout.position(index));
-            let (mut inside, mut near, mut closest) = (0u64, 0u64, f32::INFINITY);
+            let (mut inside, mut closest) = (0u64, f32::INFINITY);
             for row in (0..planes).flat_map(|k| (0..rows).map(move |j| k * height + j)) {
                 for phi in &tile[row * width..][..columns] {
                     inside += u64::from(*phi < 0.0);
-                    near += u64::from(phi.abs() <= constants.near);
                     closest = closest.min(phi.abs());
                 }
             }
             *in_band = u8::from(closest <= constants.band);
-            (inside, near)
+            inside
         });
-        let (inside, near) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        self.near = near;
+        let inside = counts.sum();
         self.awake.copy_from_slice(&self.in_band);
         self.listed = false;
         self.written = (0..self.layout.count() as u32).collect();
@@ -290,13 +285,13 @@ impl Tiled {
         if !self.listed {
             self.list_around(true);
         }
-        let (near, active) = (self.near, self.list.len() as u64);
+        let active = self.list.len() as u64;
         let total = self.pass(constants, None, ticker)?;
         self.active = active;
         Ok(Counts {
             inside: inside + total.born - total.died,
             changed: total.born + total.died,
-            near,
+            near: total.near,
             squares: total.squares,
         })
     }
@@ -371,7 +366,6 @@ impl Tiled {
             let Some(tally) = tally else { continue };
             let index = *index as usize;
             total.add(tally);
-            self.near = self.near + u64::from(tally.near_after) - u64::from(tally.near_before);
             self.in_band[index] = u8::from(tally.in_band);
             if restep.is_none() {
                 let awake = u8::from(tally.awake);
@@ -390,6 +384,7 @@ impl Tiled {
 struct Total {
     born: u64,
     died: u64,
+    near: u64,
     squares: u64,
 }
 
@@ -397,6 +392,7 @@ impl Total {
     fn add(&mut self, tally: &Tally) {
         self.born += u64::from(tally.born);
         self.died += u64::from(tally.died);
+        self.near += u64::from(tally.near);
         self.squares += tally.squares;
     }
 }

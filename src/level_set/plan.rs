@@ -20,7 +20,7 @@ pub(super) const REINITIALISING_STEPS: u32 = 10;
 /// Of f32 images; beyond it differences could overflow.
 const LARGEST_PIXEL: f64 = 1e30;
 /// The bounds of the automatic check interval.
-const CHECK_INTERVALS: [f64; 2] = [50.0, 1000.0];
+const CHECK_INTERVALS: [f64; 2] = [200.0, 1000.0];
 
 /// What is known of the pixels before anything moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -179,7 +179,9 @@ impl Params {
         };
         let check_interval = self.check_interval.unwrap_or_else(|| {
             let speed = alpha * epsilon + (1.0 - alpha) / h_min;
-            (h_min / (speed * time_step)).ceil().clamp(CHECK_INTERVALS[0], CHECK_INTERVALS[1]) as u32
+            let interval = (h_min / (speed * time_step)).ceil().clamp(CHECK_INTERVALS[0], CHECK_INTERVALS[1]) as u32;
+            // Whole periods of the reinitialisation, with which φ and the front go to and fro.
+            interval.checked_next_multiple_of(self.reinitialise_every.clamp(1, 1000)).unwrap_or(interval)
         });
         let diagonal = shape
             .iter()

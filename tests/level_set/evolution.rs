@@ -2,6 +2,7 @@
 
 use super::*;
 use agreement::dice;
+use isoline::Dimensions;
 use isoline::level_set::{self, TargetRange};
 
 #[test]
@@ -78,6 +79,35 @@ fn a_front_comes_to_rest_at_the_edge_of_a_bright_ball() {
         assert!(more.converged, "{name}");
         assert_eq!(more.iterations, u64::from(surface.state().check_interval), "{name}");
         assert!(dice(&mask_of(&surface, dim), &output) > 0.999, "{name}");
+    });
+}
+
+#[test]
+fn a_front_that_has_converged_stays() {
+    everywhere(|context, name| {
+        // A disc with a soft rim and noise, from a small disc.
+        let dim = (1, 72, 80);
+        let mut seed = 7u64;
+        let image = distance_to(dim, [40.3, 35.6, 0.0], [1.0; 3]).mapv(|d| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let noise = (seed >> 33) as f64 / f64::from(1u32 << 31) - 0.5;
+            (100.0 + 60.0 / (1.0 + ((d - 24.0) / 1.5).exp()) + 24.0 * noise) as u8
+        });
+        let mask = ball(dim, [44.0, 33.0, 0.0], 6.0, [1.0; 3]);
+        for alpha in [None, Some(0.2), Some(0.05)] {
+            let range = Some(TargetRange { target: 160.0, epsilon: 30.0 });
+            let params = Params { dimensions: Dimensions::Slices, range, alpha, ..Params::default() };
+            let mut surface = start(context, image.view(), &mask, &params);
+            let report = surface.step(20_000, None).unwrap();
+            assert!(report.converged, "{name} {alpha:?}: {report:?}");
+            let at_rest = mask_of(&surface, dim);
+            assert!(dice(&at_rest, &mask) < 0.5, "{name} {alpha:?}: it moved");
+            let never = Params { change_tolerance: 0.0, rms_tolerance: 0.0, ..params };
+            let mut surface = start(context, image.view(), &mask, &never);
+            surface.step(4 * report.iterations, None).unwrap();
+            let found = dice(&mask_of(&surface, dim), &at_rest);
+            assert!(found >= 0.99, "{name} {alpha:?}: {found} after {} iterations", report.iterations);
+        }
     });
 }
 

@@ -169,7 +169,7 @@ pub(super) struct Launcher {
     /// Blocks that the device holds at a time, for kernels that loop.
     blocks: u32,
     early: bool,
-    check: (u32, f64, f64),
+    check: (f64, f64),
 }
 
 /// Block of the kernels that loop: four warps.
@@ -261,7 +261,7 @@ impl Launcher {
             judge: function("isoline_ls_judge")?,
             blocks: cuda.multiprocessors() * BLOCKS,
             early: cuda.early_launches(),
-            check: (plan.check_interval, plan.change_tolerance, plan.rms_tolerance),
+            check: (plan.change_tolerance, plan.rms_tolerance),
         })
     }
 
@@ -368,14 +368,13 @@ impl Launcher {
     pub(super) fn judge(&self, stream: &Stream, first: u64, last: u64, test: bool) -> Result<()> {
         let turn = self.turn(last);
         let test = u32::from(test);
-        let (interval, change_tolerance, rms_tolerance) = self.check;
+        let (change_tolerance, rms_tolerance) = self.check;
         let unit = SQUARES_UNIT;
         let mut arguments = [
             pointer(&turn),
             pointer(&first),
             pointer(&test),
             pointer(&unit),
-            pointer(&interval),
             pointer(&change_tolerance),
             pointer(&rms_tolerance),
         ];

@@ -37,9 +37,8 @@ pub(super) struct Tally {
     /// Voxels that came inside, and that went outside.
     pub born: u32,
     pub died: u32,
-    /// Voxels near the front, before and after.
-    pub near_before: u32,
-    pub near_after: u32,
+    /// Voxels near the front, before.
+    pub near: u32,
     pub squares: u64,
     /// Something changed within the band.
     pub awake: bool,
@@ -80,7 +79,7 @@ impl<'a, S: Simd> Counter<'a, S> {
                 let change = before.abs().at_most(band).select((after - before).abs(), zero);
                 self.change = self.change.max(change.largest());
                 self.closest = self.closest.min(after.abs().smallest());
-                if before.abs().min(after.abs()).at_most(near).or(moved).any() {
+                if before.abs().at_most(near).or(moved).any() {
                     self.count(&old[i..i + S::F32_LANES], &new[i..i + S::F32_LANES]);
                 }
             }
@@ -103,8 +102,7 @@ impl<'a, S: Simd> Counter<'a, S> {
         let Self { constants, tally, .. } = self;
         for (old, new) in old.iter().zip(new) {
             let near = old.abs() <= constants.near;
-            tally.near_before += u32::from(near);
-            tally.near_after += u32::from(new.abs() <= constants.near);
+            tally.near += u32::from(near);
             tally.born += u32::from((*new < 0.0) & (*old >= 0.0));
             tally.died += u32::from((*old < 0.0) & (*new >= 0.0));
             let square = scalar::square(constants, new - old);
@@ -234,7 +232,7 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
 ) -> Tally {
     let o = const { (W - N) / 2 };
     let [x, y, z] = constants.step.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
-    let [zero, tiny, bend] = [0.0, TINY, constants.bend].map(|value| Floats::splat(simd, value));
+    let [zero, tiny, half, bend] = [0.0, TINY, 0.5, constants.bend].map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 2) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
     let mut counter = Counter::new(simd, constants, columns);
@@ -337,15 +335,21 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                     divergence = divergence + z.of(normal_z - Floats::load(simd, low_z, i));
                     normal_z.store(low_z, i);
                 }
-                let speed = divergence.clamp(constants.sharpest).mul_add(bend, Floats::load(simd, &terms[at], i));
+                let divergence = divergence.clamp(constants.sharpest);
+                let of_image = Floats::load(simd, &terms[at], i);
+                let speed = divergence.mul_add(bend, of_image);
                 let grows = zero.less_than(speed);
-                let mut gradient = tiny;
+                let [mut one_sided, mut both] = [tiny; 2];
                 for axis in 0..if V { 3 } else { 2 } {
                     // Where the speed is negative, the two change parts: max(a, 0) and min(b, 0) of the negatives.
                     let a = grows.select(forward[axis], zero - forward[axis]).max(zero);
                     let b = grows.select(backward[axis], zero - backward[axis]).min(zero);
-                    gradient = b.mul_add(b, a.mul_add(a, gradient));
+                    one_sided = b.mul_add(b, a.mul_add(a, one_sided));
+                    let [forward, backward] = [forward[axis], backward[axis]];
+                    both = backward.mul_add(backward, forward.mul_add(forward, both));
                 }
+                let curves = of_image.abs().less_than((divergence * bend).abs());
+                let gradient = curves.select(both * half, one_sided);
                 speed.mul_add(gradient * gradient.rsqrt(), old).store(&mut new_values, i);
             }
             counter.row(&here[o..o + N], &new_values);
