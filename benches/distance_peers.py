@@ -9,25 +9,16 @@ Isoline's distance is signed: of both classes, to the boundary between pixels. T
 centres of the other's pixels; what a signed map takes of them is two calls, one of the mask and one of its inverse, and
 is listed as such. Masks are ready in memory (cuCIM's on the GPU), and of one byte a pixel.
 """
-import importlib
 import importlib.metadata
-import json
 import os
-import pathlib
-import statistics
-import sys
-import time
 
 import numpy
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-from libisoline import Library  # noqa: E402
+import peers
 
 SIZES = [(256, 256, 256), (512, 512, 512), (1, 4096, 4096)]
 QUICK_SIZES = [(64, 64, 64), (1, 256, 256)]
 SPACINGS = [(1, 1, 1), (1, 1.5, 2.5)]  # of x, y, z
-SECONDS, LEAST, MOST = 2.0, 3, 100  # of one measurement: enough time, and how many calls at least and at most
 SCIPY_MOST = 1 << 24  # pixels; larger ones take it half a minute
 
 
@@ -103,85 +94,32 @@ def cucim_calls(inside, spacing):
         yield f"cuCIM {cucim.__version__}, {what}, resident", run
 
 
-def installed():
-    """The peers that are here; says which are not."""
-    found = []
-    for name, module, calls in (("edt", "edt", edt_calls), ("SciPy", "scipy", scipy_calls), ("OpenCV", "cv2", opencv_calls),
-                                ("cuCIM with CuPy", "cucim", cucim_calls)):
-        try:
-            importlib.import_module(module)
-            found.append(calls)
-        except ImportError as error:
-            print(f"left out: {name} ({error})")
-    return found
-
-
-def measure(calls, seconds):
-    """Median and best of each, taken in turns, so that what else the machine does meets all alike."""
-    times = {name: [] for name, _ in calls}
-    for _, run in calls:
-        run()
-    started = time.perf_counter()
-    while True:
-        for name, run in calls:
-            began = time.perf_counter()
-            run()
-            times[name].append(time.perf_counter() - began)
-        rounds = len(times[calls[0][0]])
-        spent = time.perf_counter() - started
-        if rounds >= MOST or (rounds >= LEAST and spent > seconds * len(calls)):
-            return [{name: pick(values) for name, values in times.items()} for pick in (statistics.median, min)]
-
-
-def print_table(title, medians, best):
-    columns = [(f"x edt, {what}", [name for name in medians if name.startswith("edt") and f", {what}," in name])
-               for what in ("one class", "both classes")]
-    columns = [(label, found[0]) for label, found in columns if found]
-    print(f"\n{title}: ms, and the median as a multiple of a peer's")
-    print(f"  {'':<46}{'median':>10}{'best':>10}" + "".join(f"{label:>21}" for label, _ in columns))
-    for name, seconds in medians.items():
-        ratios = "".join(f"{seconds / medians[peer]:>21.2f}" for _, peer in columns)
-        print(f"  {name:<46}{1e3 * seconds:>10.3f}{1e3 * best[name]:>10.3f}{ratios}", flush=True)
+def ratios(medians):
+    """The columns of the table: edt's call for one class, and its two for both."""
+    found = [(f"x edt, {what}", [name for name in medians if name.startswith("edt") and f", {what}," in name])
+             for what in ("one class", "both classes")]
+    return [(label, names[0]) for label, names in found if names]
 
 
 def main():
-    arguments = sys.argv[1:]
-    quick = "--quick" in arguments
-    if quick:
-        arguments.remove("--quick")
-    out = None
-    if "--json" in arguments:
-        at = arguments.index("--json")
-        out = arguments[at + 1]
-        del arguments[at:at + 2]
-    if len(arguments) != 1:
-        sys.exit(__doc__)
-    library = Library(arguments[0])
-    devices = ["cpu"]
-    wanted = os.environ.get("ISOLINE_BENCH_DEVICE", "auto")
-    if wanted != "cpu":
-        try:
-            library.context("cuda" if wanted == "auto" else wanted)
-            devices.append("cuda" if wanted == "auto" else wanted)
-        except RuntimeError as error:
-            if wanted != "auto":
-                raise
-            print(f"CUDA is skipped: {error}")
+    options = peers.parse(__doc__)
+    devices = peers.devices(options.library)
+    others = peers.installed((("edt", "edt", edt_calls), ("SciPy", "scipy", scipy_calls), ("OpenCV", "cv2", opencv_calls),
+                              ("cuCIM with CuPy", "cucim", cucim_calls)))
     records = []
-    peers = installed()
-    for size in QUICK_SIZES if quick else SIZES:
+    for size in QUICK_SIZES if options.quick else SIZES:
         for shape in ("gyroid", "ball", "specks"):
             inside = mask(shape, size)
             for spacing in SPACINGS:
-                calls = [call for device in devices for call in isoline_calls(library, device, inside, spacing)]
-                calls += [call for peer in peers for call in peer(inside, spacing)]
-                medians, best = measure(calls, 0.02 if quick else SECONDS)
+                calls = [call for device in devices for call in isoline_calls(options.library, device, inside, spacing)]
+                calls += [call for other in others for call in other(inside, spacing)]
+                medians, best = peers.measure(calls, options.quick)
                 name = "x".join(map(str, reversed(size)))
-                print_table(f"{shape} {name}, spacing {' '.join(map(str, spacing))}", medians, best)
+                title = f"{shape} {name}, spacing {' '.join(map(str, spacing))}"
+                peers.print_table(title, medians, best, ratios(medians))
                 records += [{"mask": shape, "size": size[::-1], "spacing": spacing, "what": what, "seconds": medians[what],
                              "seconds_best": best[what]} for what in medians]
-    if out is not None:
-        pathlib.Path(out).write_text(json.dumps({"results": records}, indent=1) + "\n", encoding="utf-8")
+    peers.write(options.json, records)
 
 
 if __name__ == "__main__":

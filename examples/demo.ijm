@@ -1,5 +1,5 @@
 // What 'make demo' runs in ImageJ: opens real images, computes their edge strength, draws their edges, segments a volume,
-// saves all.
+// outlines nuclei, saves all.
 // Argument: the folder of the images | the folder for the results | the device (auto, cpu, cuda, cuda:N).
 arguments = split(getArgument(), "|");
 if (arguments.length != 3) exit("demo.ijm wants: images|results|device");
@@ -47,6 +47,15 @@ levelSet("segmentation-brain", "brain.tif", "Volume: white matter of the brain, 
     13, newArray(74, 122, 60, 136), newArray(59, 59, 138, 138),
     "stack=volume start=spheres radius=8 range=values target=225 epsilon=30 alpha=0.2 iterations=600",
     "T = 225, epsilon = 30, alpha = 0.2, 3D with voxels of 1 x 1 x 2 mm; at the start spheres of 8 mm");
+snake("outlines-nuclei", "nuclei.png", "Microscopy: fluorescent nuclei, each outlined from a rough circle",
+    newArray(426, 296, 62, 318, 166, 317, 265, 133, 375, 215, 29, 314, 276, 249, 110, 437, 41, 315, 77, 263, 398,
+        112, 464, 229, 382, 410, 418, 193, 134, 396, 488, 276, 44, 234, 282, 50, 178, 14, 57, 166, 464, 306, 464,
+        455, 133, 199, 485, 166, 194, 373, 113, 290),
+    newArray(455, 433, 39, 396, 141, 329, 171, 400, 162, 353, 54, 57, 295, 112, 480, 18, 117, 286, 19, 331, 408,
+        19, 363, 207, 138, 497, 276, 226, 306, 328, 445, 65, 381, 62, 198, 459, 97, 141, 215, 496, 312, 248, 196,
+        44, 63, 150, 165, 337, 463, 446, 100, 378),
+    6, "node_spacing=10 node_cost=0.5",
+    "52 targets from circles of radius 6 (blue), gaussian noise, node spacing 10, node cost 0.5");
 print("demo.ijm: done");
 
 function edgeStrength(name, file, title, options, parameters) {
@@ -130,6 +139,42 @@ function levelSet(name, file, title, slice, x, y, options, parameters) {
     close();
     selectImage(input);
     run("Select None");
+    saveAs("Tiff", results + name + "-input.tif");
+    close();
+    File.saveString("title: " + title + "\nparameters: " + parameters + "\nran: " + ran + "\n", results + name + ".txt");
+}
+
+// Labels and outlines of things from a circle in each of them.
+function snake(name, file, title, x, y, radius, options, parameters) {
+    open(images + file);
+    input = getImageID();
+    newImage("starts", "8-bit black", getWidth(), getHeight(), 1);
+    for (i = 0; i < x.length; i++) {
+        setColor(i + 1);
+        fillOval(x[i] - radius, y[i] - radius, 2 * radius, 2 * radius);
+    }
+    starts = getImageID();
+    selectImage(input);
+    run("Clear Results");
+    began = getTime();
+    run("Region Snake...", "device=" + device + " start=labels start_image=starts " + options
+        + " label_image results_table roi_file=[" + results + name + "-outlines.zip]");
+    milliseconds = getTime() - began;
+    if (getImageID() == input) exit("no labels for " + file);
+
+    where = fact("Isoline device: ");
+    seconds = parseFloat(fact("Isoline seconds: "));
+    ran = "" + getWidth() + " x " + getHeight() + " on " + where + ": " + nResults + " targets, " + d2s(seconds * 1000, 1)
+        + " ms in the library, " + milliseconds + " ms in ImageJ";
+    print(name + ": " + ran);
+
+    saveAs("Results", results + name + ".csv");
+    saveAs("Tiff", results + name + "-labels.tif");
+    close();
+    selectImage(starts);
+    saveAs("Tiff", results + name + "-starts.tif");
+    close();
+    selectImage(input);
     saveAs("Tiff", results + name + "-input.tif");
     close();
     File.saveString("title: " + title + "\nparameters: " + parameters + "\nran: " + ran + "\n", results + name + ".txt");

@@ -149,7 +149,7 @@ struct Dense {
     }
 };
 
-// Block (32, 4), grid (ceil((width + 1) / 62), ceil(height / (4 ROWS)), chunks of `planes` planes); height >= ROWS.
+// Block (32, 4), grid (ceil(width / 62), ceil(height / (4 ROWS)), chunks of `planes` planes); height >= ROWS.
 template <typename PIXEL, int ROWS, bool UNIT>
 __device__ __forceinline__ void dense(const float *__restrict__ from, float *__restrict__ to,
                                       const PIXEL *__restrict__ image, const LevelSetField &field, u32 planes,
@@ -169,7 +169,7 @@ __device__ __forceinline__ void dense(const float *__restrict__ from, float *__r
     for (int i = 0; i < ROWS + 2; ++i)
         job.row[i] = static_cast<u32>(clamp_index(y + i - 1, height)) * field.pitch + static_cast<u32>(min(x, (width - 1) | 1) + LEAD);
     // Elements -1 .. width are written, those of pixels counted.
-    const bool write0 = x <= width && (lane > 0 || x < 0), write1 = x + 1 <= width && lane < 31;
+    const bool write0 = x <= width && (lane > 0 || x < 0), write1 = x + 1 <= width && (lane < 31 || x + 1 == width);
     job.own0 = lane > 0 && x < width, job.own1 = lane < 31 && x + 1 < width;
     job.pair = write0 && write1, job.first = write0 && !write1, job.second = write1 && !write0;
     job.last_x = width - static_cast<int>(blockIdx.x) * DENSE_COLUMNS <= 62;

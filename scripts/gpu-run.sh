@@ -216,7 +216,7 @@ if wanted oracle; then
         [ -e "$program" ] || continue
         name=$(basename "$program" .py)
         logged "$name" timeout 300 python3 "$program" "$work/lib" --device cuda
-        passed=$(sed -nE 's/^oracle: ([0-9]+) .* identical to .*/\1/p' "$work/out" | tail -1)
+        passed=$(sed -nE 's/^oracle: ([0-9]+) .* (identical to|ahead of) .*/\1/p' "$work/out" | tail -1)
         # Without Python, the other library, or a part of it.
         missing=$(grep -E "^(ModuleNotFoundError|AttributeError: module '.*' has no attribute|.*python3: command not found)|python3.: No such file" "$work/out" | tail -1)
         if [ "$status" != 0 ] && [ -n "$missing" ]; then

@@ -7,6 +7,9 @@
     surface = context.level_set(volume, start, spacing=(1, 1, 3), target=120, epsilon=30)
     surface.step(500)
     inside, phi, curve = surface.mask(), surface.phi(), surface.statistics()
+    snake = context.snake(image, [[(10, 10), (90, 10), (90, 60), (10, 60)]], noise="poisson")
+    snake.step()
+    outlines, labels, told = snake.polygons(), snake.labels(), snake.statistics()
 
 Arrays are packed, indexed [z, y, x] or [y, x]; spacing is that of x, y, z.
 """
@@ -23,6 +26,9 @@ PROFILES = {"paper": 0, "reference": 1}
 OPERATORS = {"sobel": 0, "prewitt": 1, "scharr": 2}
 FOREGROUNDS = {"above": 0, "below": 1}
 REGIONS = {"signed": 0, "outside": 1, "inside": 2}
+NOISES = {"gaussian": 0, "poisson": 1, "gamma": 2, "rayleigh": 3, "bernoulli": 4}
+SCHEDULES = {"parallel": 0, "sequential": 1}
+BACKGROUNDS = {"image": 0, "window": 1}
 LEVEL_SET_VARIANTS = {"default": 0, "band": 1, "dense": 2, "scalar": 3}
 
 
@@ -72,6 +78,24 @@ STATISTICS = numpy.dtype([("iteration", "u8"), ("inside", "u8"), ("changed", "u8
                           ("rms", "f8")])
 
 
+class SnakeParams(Structure):
+    _fields_ = [("struct_size", c_uint32), ("noise", c_uint32), ("schedule", c_uint32), ("background", c_uint32),
+                ("largest_step", c_uint32), ("max_nodes", c_uint32), ("max_iterations", c_uint64), ("looks", c_double),
+                ("margin", c_double), ("node_spacing", c_double), ("node_cost", c_double), ("range_min", c_double),
+                ("range_max", c_double)]
+
+
+class PolygonArrays(Structure):
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("node_count", c_uint64),
+                ("nodes", c_void_p), ("offsets", c_void_p)]
+
+
+# What isoline_snake_statistics writes; status: 0 running, 1 converged, 2 vanished, 3 left the image, 4 iteration limit.
+TARGET_STATISTICS = numpy.dtype([("status", "u4"), ("reserved", "u4"), ("iterations", "u8"), ("nodes", "u8"),
+                                 ("pixels", "u8"), ("background_pixels", "u8"), ("mean", "f8"), ("deviation", "f8"),
+                                 ("background_mean", "f8"), ("background_deviation", "f8"), ("criterion", "f8")])
+
+
 class SegmentArrays(Structure):
     _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("point_count", c_uint64),
                 ("points", POINTER(c_uint32)), ("offsets", POINTER(c_uint64)), ("flags", POINTER(c_uint32)),
@@ -106,6 +130,9 @@ class Library:
         self.library.isoline_segments_free.argtypes = [c_void_p]
         self.library.isoline_context_free.argtypes = [c_void_p]
         self.library.isoline_level_set_free.argtypes = [c_void_p]
+        self.library.isoline_snake_free.argtypes = [c_void_p]
+        self.library.isoline_snake_count.argtypes = [c_void_p]
+        self.library.isoline_snake_count.restype = c_size_t
 
     def call(self, name, *arguments):
         if getattr(self.library, f"isoline_{name}")(*arguments) != 0:
@@ -225,6 +252,10 @@ class Context:
         """A LevelSet on `image` from the boundary of the mask `start`; parameters as in LevelSet."""
         return LevelSet(self, image, start, spacing, **parameters)
 
+    def snake(self, image, starts=None, **parameters):
+        """A Snake on `image` from polygons, each a sequence of (x, y) pixel corners, or from the default rectangle."""
+        return Snake(self, image, starts, **parameters)
+
 
 class LevelSet:
     """An evolving surface; the fields of LevelSetParams are its parameters, `variant` by name."""
@@ -277,3 +308,68 @@ class LevelSet:
         self.library.call("level_set_statistics", self.handle, c_uint64(first), c_size_t(len(entries)),
                           c_void_p(entries.ctypes.data), byref(written))
         return entries[:written.value]
+
+
+class Snake:
+    """Region snakes; the fields of SnakeParams are its parameters, `noise`, `schedule` and `background` by name."""
+
+    def __init__(self, context, image, starts=None, noise="gaussian", schedule="parallel", background="image", **others):
+        self.context, self.library, self.handle = context, context.library, c_void_p()
+        image = numpy.ascontiguousarray(image)
+        self.shape = image.shape
+        params = self.library.made(SnakeParams, "snake_params")
+        params.noise, params.schedule = NOISES[noise], SCHEDULES[schedule]
+        params.background = BACKGROUNDS[background]
+        initial = None
+        if starts is not None:
+            nodes = numpy.array([node for polygon in starts for node in polygon], numpy.int32).reshape(-1, 2)
+            offsets = numpy.cumsum([0, *(len(polygon) for polygon in starts)]).astype(numpy.uint64)
+            initial = self.library.made(PolygonArrays, "polygons")
+            initial.count, initial.node_count = len(starts), len(nodes)
+            initial.nodes, initial.offsets = nodes.ctypes.data, offsets.ctypes.data
+        self.library.call("snake_new", context.handle, byref(context.describe(image)), initial and byref(initial),
+                          byref(assigned(params, others)), byref(self.handle))
+
+    def __del__(self):
+        self.library.library.isoline_snake_free(self.handle)
+
+    def __len__(self):
+        return self.library.library.isoline_snake_count(self.handle)
+
+    def step(self, iterations=2 ** 64 - 1):
+        """Goes on, without a number until every target has ended; returns the Report."""
+        report = self.library.made(Report, "report")
+        self.library.call("snake_step", self.handle, c_uint64(iterations), None, byref(report))
+        return report
+
+    def polygons(self):
+        """An (n, 2) array of x and y for each target."""
+        arrays = self.library.made(PolygonArrays, "polygons")
+        self.library.call("snake_polygons", self.handle, byref(arrays))
+
+        def copied(address, kind, count):
+            return numpy.frombuffer(ctypes.string_at(address, count * numpy.dtype(kind).itemsize), kind)
+
+        nodes = copied(arrays.nodes, numpy.int32, 2 * arrays.node_count).reshape(-1, 2)
+        offsets = copied(arrays.offsets, numpy.uint64, arrays.count + 1).astype(int)
+        return [nodes[first:end] for first, end in zip(offsets, offsets[1:])]
+
+    def statistics(self):
+        """A structured array (TARGET_STATISTICS), an entry a target."""
+        entries, written = numpy.empty(len(self), TARGET_STATISTICS), c_size_t()
+        self.library.call("snake_statistics", self.handle, c_size_t(0), c_size_t(len(entries)),
+                          c_void_p(entries.ctypes.data), byref(written))
+        return entries[:written.value]
+
+    def mask(self):
+        """255 in any target, 0 elsewhere."""
+        return self.draw("mask", numpy.uint8)
+
+    def labels(self):
+        """The number of the target that a pixel lies in, from 1 on, or 0 (uint16)."""
+        return self.draw("labels", numpy.uint16)
+
+    def draw(self, what, kind):
+        output = numpy.empty(self.shape, kind)
+        self.library.call(f"snake_draw_{what}", self.handle, byref(self.context.describe(output)))
+        return output

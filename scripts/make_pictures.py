@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Turns what the demo's macro saved into pictures: the input beside its edge strength with level curves, edges and
-segments drawn over the input, and a volume's mask as a montage.
+segments drawn over the input, a volume's mask as a montage, and outlines with what they started from.
 
 Usage: make_pictures.py FOLDER OUT. For every FOLDER/NAME.txt, lines "key: value" with the keys title, parameters and
 ran, it reads FOLDER/NAME-input.tif (one slice, or a stack) and FOLDER/NAME-esf.tif, or FOLDER/NAME-edges.tif and
-FOLDER/NAME-segments.zip, or FOLDER/NAME-mask.tif, and writes OUT/NAME.png.
+FOLDER/NAME-segments.zip, or FOLDER/NAME-mask.tif, or FOLDER/NAME-labels.tif, FOLDER/NAME-starts.tif and
+FOLDER/NAME-outlines.zip, and writes OUT/NAME.png.
 """
 import pathlib
 import sys
@@ -30,6 +31,9 @@ SLICE_GAP = 0.12
 INK = "#222222"
 COLOURS = "viridis"
 EDGE_COLOUR = (0.9, 0.1, 0.1)
+OUTLINE_COLOUR = (1.0, 0.85, 0.0)
+START_COLOUR = (0.15, 0.6, 1.0)
+OUTLINES_HEIGHT = 7.5
 PALE = 0.45  # how much of the image stays below edges, towards white
 AREAS = (roifile.ROI_TYPE.FREEHAND, roifile.ROI_TYPE.POLYGON)
 
@@ -235,18 +239,52 @@ def montage(notes, pixels, mask, out):
     plt.close(figure)
 
 
+def outlines(notes, pixels, starts, found, out):
+    """The input, and the polygons over it with what they started from."""
+    aspect = pixels.shape[1] / pixels.shape[0]
+    figure, panels, bar, size = lay_out(1, 2, OUTLINES_HEIGHT, aspect, SLICE_GAP)
+    bar.remove()
+    # A few very bright cells would leave the others in the dark.
+    limits = (pixels.min(), numpy.percentile(pixels, 99.3))
+    for axes, title in zip(panels[0], ("input", f"{len(found)} outlines")):
+        draw_input(axes, pixels, limits)
+        axes.set_title(title, loc="left")
+        axes.set_xlabel("x (pixels)")
+        axes.locator_params(nbins=6)
+    right = panels[0][1]
+    draw_outline(right, starts > 0, START_COLOUR, 0.7)
+    for polygon in found:
+        # Corners of pixels, of which the picture's coordinates are the centres.
+        points = polygon.coordinates().astype(float) - 0.5
+        points = numpy.vstack([points, points[:1]])
+        right.plot(points[:, 0], points[:, 1], color=OUTLINE_COLOUR, linewidth=1.3, solid_joinstyle="round")
+    panels[0][0].set_ylabel("y (pixels)")
+    right.set_yticklabels([])
+    for axes in panels[0]:
+        axes.set_xlim(-0.5, pixels.shape[1] - 0.5)
+        axes.set_ylim(pixels.shape[0] - 0.5, -0.5)
+    write_words(figure, size, notes)
+    figure.savefig(out)
+    plt.close(figure)
+
+
 def picture_of(path, picture):
     """The picture for one NAME.txt."""
     notes = read_notes(path)
     pixels = as_stack(path.with_name(f"{path.stem}-input.tif"))
     drawn = path.with_name(f"{path.stem}-edges.tif")
     mask = path.with_name(f"{path.stem}-mask.tif")
-    shown = next(file for file in (drawn, mask, path.with_name(f"{path.stem}-esf.tif")) if file.exists())
+    labels = path.with_name(f"{path.stem}-labels.tif")
+    shown = next(file for file in (drawn, mask, labels, path.with_name(f"{path.stem}-esf.tif")) if file.exists())
     result = as_stack(shown)
     if pixels.shape != result.shape:
         sys.exit(f"make_pictures: {path.stem}: input is {pixels.shape}, result {result.shape}")
     single = len(pixels) == 1
-    if shown == mask:
+    if shown == labels:
+        starts = as_stack(path.with_name(f"{path.stem}-starts.tif"))
+        found = roifile.roiread(path.with_name(f"{path.stem}-outlines.zip"))
+        outlines(notes, pixels[0], starts[0], found, picture)
+    elif shown == mask:
         montage(notes, pixels, result, picture)
     elif shown == drawn:
         segments = roifile.roiread(path.with_name(f"{path.stem}-segments.zip"))

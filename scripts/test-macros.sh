@@ -101,6 +101,20 @@ cmp <(cut -d, -f1-6 "$work/level-set-headless/brain.tif-level-set.csv") \
     <(cut -d, -f1-6 "$work/level-set-window/brain.tif-level-set.csv")
 test "$(find "$work/outlines-headless" -name 'level-set s*.roi' | wc -l)" -gt 5
 
+# Region snakes: labels, outlines and numbers are the same with a window and without.
+for how in headless window; do
+    echo "macros: examples/region_snake.ijm, $how"
+    mkdir "$work/snake-$how" "$work/snakes-$how"
+    cp tests/data/nuclei.png "$work/snake-$how/"
+    scripts/imagej.sh "$how" examples/region_snake.ijm "$work/snake-$how/nuclei.png" | tee "$work/log"
+    grep -q "nuclei.png: [1-9][0-9]* of [1-9][0-9]* outlined" "$work/log"
+    (cd "$work/snakes-$how" && jar xf "$work/snake-$how/nuclei.png-outlines.zip")
+done
+diff -r "$work/snakes-headless" "$work/snakes-window"
+cmp "$work/snake-headless/nuclei.png-outlines.csv" "$work/snake-window/nuclei.png-outlines.csv"
+cmp <(tail -c $((512 * 512 * 2)) "$work/snake-headless/nuclei.png-labels.tif") \
+    <(tail -c $((512 * 512 * 2)) "$work/snake-window/nuclei.png-labels.tif")
+
 echo "macros: a wrong option stops the macro, with words"
 cat > "$work/wrong.ijm" << 'MACRO'
 newImage("blank", "8-bit black", 32, 32, 1);
@@ -134,4 +148,13 @@ if scripts/imagej.sh headless "$work/wrong.ijm" > "$work/log" 2>&1; then
     exit 1
 fi
 grep -q "needs a selection with an area" "$work/log"
-echo "macros: 15 passed, 0 failed"
+cat > "$work/wrong.ijm" << 'MACRO'
+newImage("blank", "8-bit black", 32, 32, 1);
+run("Region Snake...", "start=rectangle noise=none overlay");
+MACRO
+if scripts/imagej.sh headless "$work/wrong.ijm" > "$work/log" 2>&1; then
+    echo "macros: region snakes with an unknown noise were accepted" >&2
+    exit 1
+fi
+grep -q "noise must be one of" "$work/log"
+echo "macros: 18 passed, 0 failed"

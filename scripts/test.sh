@@ -11,6 +11,12 @@ rm -f "$logs"/*
 started=$SECONDS
 times=()
 
+# To note what a later compilation could use again takes time that a first one does not get back. It is done where
+# 'cargo build' or 'cargo test' by hand have begun to.
+if [ ! -d "$target/debug/incremental" ]; then
+    export CARGO_INCREMENTAL=0
+fi
+
 step() { # step NAME COMMAND...
     local name=$1 began=$SECONDS
     shift

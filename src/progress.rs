@@ -107,9 +107,11 @@ impl Ticker {
         (start + span * within).clamp(0.0, 1.0)
     }
 
-    /// Calls `progress` with the state now, unless it was called just before; remembers and reports a cancel. For code
-    /// that runs on the calling thread.
+    /// Calls `progress` with the state now, unless it was called just before or has asked to stop; remembers and reports
+    /// a cancel. For code that runs on the calling thread.
     pub fn report(&self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
+        // Workers may take a while to see a cancel; who has cancelled is not asked again.
+        self.check()?;
         if let Some(callback) = progress {
             {
                 let mut last = self.last.lock().unwrap_or_else(|e| e.into_inner());
@@ -178,6 +180,24 @@ mod tests {
         assert!((ticker.fraction() - 0.375).abs() < 1e-12);
         ticker.set(1.0);
         assert!((ticker.fraction() - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn who_has_cancelled_is_not_asked_again() {
+        let ticker = Ticker::new("test");
+        let mut calls = 0;
+        let mut callback = |_: f64, _: &str| {
+            calls += 1;
+            if calls > 1 { Continue::No } else { Continue::Yes }
+        };
+        let slow = || {
+            // A worker that notices long after the next calls of the callback were due.
+            std::thread::sleep(4 * POLL);
+            ticker.check()
+        };
+        let error = run(&pool(), &mut Some(&mut callback), &ticker, slow).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert_eq!(calls, 2);
     }
 
     #[test]

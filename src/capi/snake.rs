@@ -85,8 +85,9 @@ pub struct isoline_snake_params {
     /// Default 0: nothing; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes.
     pub node_cost: f64,
     /// f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
-    /// range_max = 0 (default): automatic, the smallest and largest finite pixel; an image in CUDA memory is copied to the
-    /// host for that. Must be 0 for 8- and 16-bit images, which are used as they are.
+    /// range_max = 0 (default): automatic, the smallest and largest finite pixel, or, for ISOLINE_NOISE_POISSON, _GAMMA and
+    /// _RAYLEIGH, which count from 0, 0 and the largest; an image in CUDA memory is copied to the host for that. Must be 0
+    /// for 8- and 16-bit images, which are used as they are.
     pub range_min: f64,
     /// f32 images: the pixel value of step 65535; pixels above count as it.
     pub range_max: f64,
@@ -295,11 +296,13 @@ pub unsafe extern "C" fn isoline_snake_new(
     })
 }
 
-/// Starts again on the same image with other polygons or parameters; what was computed of the image is used again.
+/// Starts again on the same image and device with other polygons or parameters; what was computed of the image is used
+/// again.
 ///
 /// `snake`: not NULL. Polygons that it has lent out end, unless the call fails.
 /// `initial`, `params`: as for isoline_snake_new; NULL stands for the defaults, not for those of before. The noise must not
-/// change from or to ISOLINE_NOISE_BERNOULLI, nor the range change: the image is kept as these made it.
+/// change from or to ISOLINE_NOISE_BERNOULLI, nor the range change: the image is kept as these made it; with an automatic
+/// range of f32 the noise must not change from or to ISOLINE_NOISE_GAUSSIAN either.
 /// Errors and threads: as for isoline_snake_new. On an error the snake is as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_restart(

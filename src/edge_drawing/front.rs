@@ -278,11 +278,7 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> WithSimd for Band<'_, P, S, K> {
 
     #[inline(always)]
     fn with_simd<V: Simd>(self, _: V) -> Result<K> {
-        match self.rule.operator {
-            Operator::Sobel => self.run::<1, 2>(),
-            Operator::Prewitt => self.run::<1, 1>(),
-            Operator::Scharr => self.run::<3, 10>(),
-        }
+        self.run()
     }
 }
 
@@ -315,7 +311,7 @@ impl<T, const N: usize> Ring<T, N> {
 
 impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
     #[inline(always)]
-    fn run<const SIDE: u8, const CENTRE: u8>(mut self) -> Result<K> {
+    fn run(mut self) -> Result<K> {
         let [width, height] = self.source.size();
         let threshold = P::threshold(self.rule.threshold);
         let floor = if self.rule.clear_below { threshold } else { P::Gradient::default() };
@@ -355,7 +351,12 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
             while graded < gradients.end && (graded < y || y + 1 == height) {
                 let rows = [mirror(graded as isize - 1, height), graded, mirror(graded as isize + 1, height)];
                 let out = &mut gradient.at_mut(graded)[1..=width];
-                P::gradient::<SIDE, CENTRE>(rows.map(|y| smoothed.at(y)), floor, out, vertical.at_mut(graded));
+                let (rows, directions) = (rows.map(|y| smoothed.at(y)), vertical.at_mut(graded));
+                match self.rule.operator {
+                    Operator::Sobel => P::gradient::<1, 2>(rows, floor, out, directions),
+                    Operator::Prewitt => P::gradient::<1, 1>(rows, floor, out, directions),
+                    Operator::Scharr => P::gradient::<3, 10>(rows, floor, out, directions),
+                }
                 if self.rule.border == Border::BelowThreshold {
                     let border = if self.rule.clear_below { P::Gradient::default() } else { border };
                     if graded == 0 || graded + 1 == height {

@@ -50,6 +50,11 @@ pub(super) fn ln(x: f64) -> f64 {
 }
 
 impl Noise {
+    /// Whether a region's cost changes when the same is added to all pixels.
+    pub(super) fn is_from_zero(&self) -> bool {
+        matches!(self, Self::Poisson | Self::Gamma { .. } | Self::Rayleigh)
+    }
+
     /// What one region costs. An empty one costs nothing.
     pub(super) fn cost(&self, region: &Sum) -> f64 {
         if region.pixels <= 0 {

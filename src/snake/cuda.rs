@@ -46,6 +46,16 @@ fn image_bytes([width, height]: [usize; 2], level_bytes: usize) -> [usize; 2] {
     [pitch * height, blocks * height * BEFORE_BYTES]
 }
 
+/// Refuses the schedule that needs one node's move before the next one's sums.
+pub(super) fn check_schedule(params: &Params) -> Result<()> {
+    if params.schedule == Schedule::Sequential {
+        return Err(Error::unsupported(
+            "the sequential schedule runs on the CPU only; use the device cpu or the parallel schedule",
+        ));
+    }
+    Ok(())
+}
+
 /// The least device memory that a job needs: the image with its sums, and one target.
 pub(super) fn least_bytes(params: &Params, input: &Image<'_>) -> u64 {
     let [width, height, _] = input.shape();
@@ -164,11 +174,7 @@ impl Solver {
 
     /// The targets at their starts, measured; those before are as they were on an error.
     pub(super) fn start(&mut self, params: &Params, mut targets: Vec<Target>) -> Result<Vec<Target>> {
-        if params.schedule == Schedule::Sequential {
-            return Err(Error::unsupported(
-                "the sequential schedule runs on the CPU only; use the device cpu or the parallel schedule",
-            ));
-        }
+        check_schedule(params)?;
         self.cuda.bind()?;
         let mut search = self.make(params, &targets)?;
         self.kernels.whole(&self.stream, &search.job)?;

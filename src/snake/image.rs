@@ -35,6 +35,7 @@ impl Meaning {
             }
             (None, _) => context.pool().install(|| input.extremes()).unwrap_or_default(),
         };
+        let low = if params.range.is_none() && params.noise.is_from_zero() && high > 0.0 { 0.0 } else { low };
         let quantise = Some(Quantise::new(low, high));
         Ok(Self { pixel_type, unit: (high - low) / LARGEST, origin: low, quantise })
     }

@@ -12,6 +12,24 @@
 //! * **Same results everywhere:** each target is searched by itself, so that order and number of threads do not matter, and
 //!   every run gives the same bits.
 //! * **Local optimum:** a target that has converged cannot be improved by moving one node by one pixel.
+//!
+//! ```
+//! use isoline::Context;
+//! use isoline::snake::{self, Node, Params, Polygons, Status};
+//! use ndarray::Array2;
+//!
+//! // A bright square of 30 by 30 pixels, and a start that has more of it than of the ground.
+//! let bright = |x: usize, y: usize| (20..50).contains(&x) && (10..40).contains(&y);
+//! let image = Array2::from_shape_fn((60, 80), |(y, x)| if bright(x, y) { 200u8 } else { 50 });
+//! let mut start = Polygons::new();
+//! start.push(&[Node::new(25, 15), Node::new(60, 15), Node::new(60, 50), Node::new(25, 50)]);
+//! let context = Context::new("auto")?;
+//! let (found, told, _) = snake::run(&context, image.view().into(), Some(&start), &Params::default(), None)?;
+//! assert_eq!(told[0].status, Status::Converged);
+//! assert!(told[0].pixels.abs_diff(900) < 50);
+//! println!("{:?}", found.get(0));
+//! # Ok::<(), isoline::Error>(())
+//! ```
 
 mod criterion;
 mod cuda;
@@ -97,7 +115,8 @@ pub struct Params {
     /// 0: nothing; 1 is what it takes to write the node down. At the end nodes are taken out where that pays, so that noise buys none.
     pub node_cost: f64,
     /// f32 images only: the pixel values of step 0 and of step 65535. `None` (default): the smallest and the largest finite
-    /// pixel.
+    /// pixel; for Poisson, Gamma and Rayleigh noise 0 and the largest one. For these models step 0 should be 0: their costs
+    /// are of the steps.
     pub range: Option<[f64; 2]>,
 }
 
@@ -261,11 +280,13 @@ impl Snake {
         let starts = starts(context, params, initial, [width, height])?;
         let meaning = Meaning::new(context, &input, params)?;
         let (place, targets) = Place::new(context, &input, params, &meaning, starts)?;
+        log::debug!("region snakes: {} targets on {width} x {height} pixels: {params:?}", targets.len());
         Ok(Self { context: context.clone(), meaning, place, params: params.clone(), targets })
     }
 
-    /// Starts again on the same image, with other polygons or parameters. The noise model may change, except from or to
-    /// [`Noise::Bernoulli`], and the range may not: the image is kept as these made it.
+    /// Starts again on the same image and device, with other polygons or parameters. The noise model may change, except from or to
+    /// [`Noise::Bernoulli`], and the range may not: the image is kept as these made it. With an automatic range of an f32
+    /// image [`Noise::Gaussian`] does not change either: the other models' range begins at 0.
     ///
     /// # Errors
     /// As [`new`](Self::new); the targets are as they were then.
@@ -275,6 +296,13 @@ impl Snake {
         if binary(params) != binary(&self.params) || params.range != self.params.range {
             return Err(Error::argument(
                 "the noise model cannot change from or to bernoulli, nor the range change, on the same image; make a new snake",
+            ));
+        }
+        let automatic = self.meaning.quantise.is_some() && params.range.is_none();
+        if automatic && params.noise.is_from_zero() != self.params.noise.is_from_zero() {
+            return Err(Error::argument(
+                "the noise model of an f32 image with an automatic range cannot change from or to gaussian: the other \
+                 models' range begins at 0; give range_min and range_max, or make a new snake",
             ));
         }
         let context = self.context.clone();
@@ -299,6 +327,13 @@ impl Snake {
         report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
         report.seconds_total = started.elapsed().as_secs_f64();
+        log::debug!(
+            "region snakes: {} targets at up to {} steps in {:.4} s on {}",
+            self.targets.len(),
+            report.iterations,
+            report.seconds_total,
+            report.device.name
+        );
         Ok(report)
     }
 

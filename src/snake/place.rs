@@ -32,6 +32,7 @@ impl Place {
             log::info!("computing on the CPU: the sequential schedule runs there only");
         }
         if !cpus && let Some(cuda) = context.cuda_for(cuda::least_bytes(params, input))? {
+            cuda::check_schedule(params)?;
             let begun = cuda::Solver::new(context, cuda, input, params, meaning.quantise).and_then(|solver| {
                 let mut place = Self::Cuda(Box::new(solver));
                 let targets = place.start(context, params, starts.clone())?;

@@ -104,7 +104,7 @@ impl Polygons {
 
     /// The nodes of polygon `index`.
     pub fn get(&self, index: usize) -> Option<&[Node]> {
-        let end = *self.offsets.get(index + 1)?;
+        let end = *self.offsets.get(index.checked_add(1)?)?;
         self.nodes.get(self.offsets[index] as usize..end as usize)
     }
 

@@ -51,6 +51,9 @@ pub(super) struct Target {
     pub(super) nodes: Vec<Node>,
     /// The part of the edge from node i to the next in the sum.
     edges: Vec<Sum>,
+    /// What each node would add to the sum at its eight places: known from when it is first tried until it or a neighbour
+    /// moves. Most nodes stand still in most steps.
+    looked: Vec<Option<[Sum; PLACES.len()]>>,
     /// Where nodes may go, which with a window is the window.
     pub(super) bounds: Bounds,
     /// The sum over the bounds: target and background.
@@ -92,6 +95,7 @@ impl Target {
         Self {
             nodes,
             edges: Vec::new(),
+            looked: Vec::new(),
             bounds,
             whole: Sum::default(),
             inside: Sum::default(),
@@ -115,8 +119,15 @@ impl Target {
     /// All sums anew.
     fn measure<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) {
         self.edges = (0..self.nodes.len()).map(|i| sums.edge(self.nodes[i], self.node(i + 1))).collect();
+        self.forget();
         self.inside = self.edges.iter().copied().sum();
         self.cost = self.cost_of(rules, self.inside);
+    }
+
+    /// Nothing has been looked at.
+    fn forget(&mut self) {
+        self.looked.clear();
+        self.looked.resize(self.nodes.len(), None);
     }
 
     fn cost_of(&self, rules: &Rules, inside: Sum) -> f64 {
@@ -139,7 +150,10 @@ impl Target {
                 Phase::Evolve => {
                     let added = self.add_nodes(sums, rules);
                     let halved = self.distance > 1;
-                    self.distance = (self.distance / 2).max(1);
+                    if halved {
+                        self.distance /= 2;
+                        self.forget();
+                    }
                     if !added && !halved && rules.node_cost > 0.0 {
                         self.phase = Phase::Prune;
                         self.take_out_nodes(sums, rules)
@@ -154,6 +168,9 @@ impl Target {
             self.status = Status::Converged;
         } else if self.steps >= rules.max_steps {
             self.status = Status::IterationLimit;
+        }
+        if self.status != Status::Running {
+            self.looked = Vec::new();
         }
     }
 
@@ -199,22 +216,37 @@ impl Target {
         }
     }
 
-    /// The best place of one node, if one improves and crosses nothing.
-    fn best_move<T: Level>(&self, sums: &Sums<T>, rules: &Rules, node: usize) -> Option<Change> {
+    /// The eight places of a node; `None` outside the bounds.
+    fn places(&self, node: usize) -> [Option<Node>; PLACES.len()] {
+        let here = self.nodes[node];
+        PLACES.map(|(dx, dy)| {
+            let to = Node::new(here.x + dx * self.distance, here.y + dy * self.distance);
+            self.bounds.contain(to).then_some(to)
+        })
+    }
+
+    /// What a node would add to the sum at each of its places.
+    fn look<T: Level>(&self, sums: &Sums<T>, node: usize) -> [Sum; PLACES.len()] {
         let count = self.nodes.len();
-        let (previous, here, next) = (self.node(node + count - 1), self.nodes[node], self.node(node + 1));
+        let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
         let without = Sum::default() - self.edges[(node + count - 1) % count] - self.edges[node];
-        let mut better: Vec<(usize, Change)> = PLACES
-            .iter()
-            .enumerate()
-            .filter_map(|(place, (dx, dy))| {
-                let to = Node::new(here.x + dx * self.distance, here.y + dy * self.distance);
-                if !self.bounds.contain(to) {
-                    return None;
-                }
-                let difference = without + sums.edge(previous, to) + sums.edge(to, next);
+        // A place outside stands for here; nobody asks.
+        let places = self.places(node).map(|to| to.unwrap_or(self.nodes[node]));
+        let (arrivals, departures) =
+            (sums.edges(places.map(|to| (previous, to))), sums.edges(places.map(|to| (to, next))));
+        std::array::from_fn(|place| without + arrivals[place] + departures[place])
+    }
+
+    /// The best place of one node, if one improves and crosses nothing.
+    fn best_move<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, node: usize) -> Option<Change> {
+        if self.looked[node].is_none() {
+            self.looked[node] = Some(self.look(sums, node));
+        }
+        let differences = self.looked[node]?;
+        let mut better: Vec<(usize, Change)> = (self.places(node).into_iter().zip(differences).enumerate())
+            .filter_map(|(place, (to, difference))| {
                 let cost = self.cost_of(rules, self.inside + difference);
-                (cost < self.cost).then_some((place, Change { node, to: Some(to), difference, cost }))
+                (to.is_some() && cost < self.cost).then_some((place, Change { node, to, difference, cost }))
             })
             .collect();
         better.sort_by(|(a, x), (b, y)| x.cost.total_cmp(&y.cost).then(a.cmp(b)));
@@ -266,8 +298,12 @@ impl Target {
         }
         let count = self.nodes.len();
         for change in changes.iter().filter(|change| change.to.is_some()) {
-            for edge in [(change.node + count - 1) % count, change.node] {
+            let (before, after) = ((change.node + count - 1) % count, (change.node + 1) % count);
+            for edge in [before, change.node] {
                 self.edges[edge] = sums.edge(self.nodes[edge], self.node(edge + 1));
+            }
+            for neighbour in [before, change.node, after] {
+                self.looked[neighbour] = None;
             }
         }
         if !gone.is_empty() {
@@ -276,6 +312,7 @@ impl Target {
                 self.nodes.remove(node);
             }
             self.edges = (0..self.nodes.len()).map(|i| sums.edge(self.nodes[i], self.node(i + 1))).collect();
+            self.forget();
         }
     }
 

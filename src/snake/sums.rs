@@ -59,6 +59,9 @@ pub(super) trait Level: Copy + Default + Into<u32> + Send + Sync + bytemuck::Pod
 impl Level for u8 {}
 impl Level for u16 {}
 
+/// Rows that edges side by side pass together. Few enough for what lies round them to stay in a core's first cache.
+const BAND_ROWS: i64 = 32;
+
 /// Σ z and Σ z² of all pixels of the row before a block.
 pub(super) type Before = [u64; 2];
 
@@ -103,26 +106,53 @@ impl<T: Level> Sums<T> {
     /// Σ over the pixels left of corner `x` in row `y`.
     pub(super) fn left_of(&self, x: i64, y: i64) -> Sum {
         let (x, y) = (x as usize, y as usize);
-        let block = x / T::BLOCK;
-        let before = self.before[y * Self::blocks(self.width) + block];
-        let [mut z, mut zz] = before;
+        let (block, inside) = (x / T::BLOCK, x % T::BLOCK);
+        let before = y * Self::blocks(self.width) + block;
         let row = y * self.width;
-        for pixel in &self.pixels[row + block * T::BLOCK..row + x] {
-            let value: u32 = (*pixel).into();
-            z += u64::from(value);
-            zz += u64::from(value) * u64::from(value);
-        }
+        let sum_of = |pixels: &[T]| {
+            pixels.iter().fold([0u64; 2], |[z, zz], pixel| {
+                let value = u64::from((*pixel).into());
+                [z + value, zz + value * value]
+            })
+        };
+        // From the nearer end of the block, if it ends within the row.
+        let end = (block + 1) * T::BLOCK;
+        let [z, zz] = if 2 * inside <= T::BLOCK || end > self.width {
+            let ([z, zz], part) = (self.before[before], sum_of(&self.pixels[row + x - inside..row + x]));
+            [z + part[0], zz + part[1]]
+        } else {
+            let ([z, zz], part) = (self.before[before + 1], sum_of(&self.pixels[row + x..row + end]));
+            [z - part[0], zz - part[1]]
+        };
         Sum { pixels: x as i64, z: z as i64, zz: zz as i64 }
     }
 
     /// The part of the edge from `a` to `b` in the sum over a polygon that runs clockwise on the screen.
     pub(super) fn edge(&self, a: Node, b: Node) -> Sum {
-        let mut sum = Sum::default();
-        let (upper, lower, down) = if a.y <= b.y { (a, b, true) } else { (b, a, false) };
-        for (x, y) in Rows::new(upper, lower) {
-            sum = sum + self.left_of(x, y);
+        self.edges([(a, b)])[0]
+    }
+
+    /// The parts of edges that lie side by side, by bands of rows: what one brings into the caches, the others find there.
+    pub(super) fn edges<const N: usize>(&self, ends: [(Node, Node); N]) -> [Sum; N] {
+        let mut walks = ends.map(|(a, b)| if a.y <= b.y { Rows::new(a, b) } else { Rows::new(b, a) });
+        let mut sums = [Sum::default(); N];
+        let (mut band, end) =
+            walks.iter().fold((i64::MAX, 0), |(first, end), walk| (first.min(walk.y), end.max(walk.end)));
+        while band < end {
+            band += BAND_ROWS;
+            for (walk, sum) in walks.iter_mut().zip(&mut sums) {
+                let rows = walk.end.min(band) - walk.y;
+                for (x, y) in walk.take(rows.max(0) as usize) {
+                    *sum = *sum + self.left_of(x, y);
+                }
+            }
         }
-        if down { sum } else { Sum::default() - sum }
+        for ((a, b), sum) in ends.iter().zip(&mut sums) {
+            if a.y > b.y {
+                *sum = Sum::default() - *sum;
+            }
+        }
+        sums
     }
 
     /// The sum over a polygon that runs clockwise on the screen.

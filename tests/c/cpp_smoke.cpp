@@ -42,6 +42,11 @@ struct free_level_set {
 };
 using level_set_pointer = std::unique_ptr<isoline_level_set, free_level_set>;
 
+struct free_snake {
+    void operator()(isoline_snake *snake) const { isoline_snake_free(snake); }
+};
+using snake_pointer = std::unique_ptr<isoline_snake, free_snake>;
+
 context_pointer make_context(const std::string &device) { return context_pointer(open_context(device.c_str())); }
 
 std::vector<float> strength_of(isoline_context *context, std::vector<uint8_t> &pixels, uint64_t width, uint64_t height,
@@ -196,6 +201,43 @@ void a_unique_pointer_owns_a_level_set(const char *device) {
     CHECK(inside >= bright * 97 / 100 && inside <= bright * 103 / 100);
 }
 
+void a_unique_pointer_owns_a_snake(const char *device) {
+    // A bright disc on black, outlined from a square in it. The snake outlives its context.
+    constexpr size_t side = 60;
+    std::vector<uint8_t> pixels(side * side, 20);
+    std::vector<uint16_t> labels(side * side, 9);
+    const isoline_image input = describe(ISOLINE_U8, side, side, 1, pixels.data());
+    const isoline_image drawn = describe(ISOLINE_U16, side, side, 1, labels.data());
+    const isoline_sphere ball = {{30, 29, 0}, 17.3};
+    GOOD(isoline_mask_fill_spheres(&input, &ball, 1, 200));
+    const std::vector<isoline_node> nodes = {{22, 22}, {38, 22}, {38, 37}, {22, 37}};
+    const std::vector<uint64_t> offsets = {0, nodes.size()};
+    isoline_polygons start;
+    GOOD(isoline_polygons_init(&start, sizeof start));
+    start.count = offsets.size() - 1;
+    start.node_count = nodes.size();
+    start.nodes = nodes.data();
+    start.offsets = offsets.data();
+    isoline_snake *made = nullptr;
+    {
+        context_pointer context = make_context(device);
+        isoline_snake_params params;
+        GOOD(isoline_snake_params_init(&params, sizeof params));
+        params.node_spacing = 6;
+        GOOD(isoline_snake_new(context.get(), &input, &start, &params, &made));
+    }
+    snake_pointer snake(made);
+    std::vector<isoline_target_statistics> told(2);
+    size_t written = 0;
+    GOOD(isoline_snake_step(snake.get(), UINT64_MAX, nullptr, nullptr));
+    GOOD(isoline_snake_statistics(snake.get(), 0, told.size(), told.data(), &written));
+    GOOD(isoline_snake_draw_labels(snake.get(), &drawn));
+    const auto bright = static_cast<size_t>(std::count(pixels.begin(), pixels.end(), 200));
+    const auto inside = static_cast<size_t>(std::count(labels.begin(), labels.end(), 1));
+    CHECK(written == 1 && told[0].status == ISOLINE_TARGET_CONVERGED && told[0].pixels == inside);
+    CHECK(inside >= bright * 9 / 10 && inside <= bright * 11 / 10);
+}
+
 void errors_do_not_throw(const char *device) {
     context_pointer context = make_context(device);
     bool thrown = false;
@@ -222,6 +264,7 @@ int main() {
     RUN_ON_EACH(threads_work_side_by_side);
     RUN_ON_EACH(a_unique_pointer_owns_segments);
     RUN_ON_EACH(a_unique_pointer_owns_a_level_set);
+    RUN_ON_EACH(a_unique_pointer_owns_a_snake);
     RUN_ON_EACH(errors_do_not_throw);
     return summary();
 }

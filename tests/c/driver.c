@@ -1,6 +1,6 @@
 /* What the library makes of CUDA drivers: whole, old, broken and lacking ones. They are fakes (drivers/cuda.c), so that any
  * machine can test them; what a real one computes is tested where there is a GPU. */
-#include "images.h"
+#include "surfaces.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -216,6 +216,45 @@ static void kernels_that_cannot_be_loaded_are_told(const char *device) {
     isoline_context_free(context);
 }
 
+static void keep_warnings(void *user, uint32_t level, const char *message) {
+    if (level == ISOLINE_LOG_WARN) {
+        snprintf((char *)user, 512, "%s", message);
+    }
+}
+
+/* By name the GPU refuses what it has no room for, with what is needed and what there is; auto takes the CPU, and says so. */
+static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char *device) {
+    (void)device;
+    setenv("FAKE_FREE", "64", 1);
+    if (!with_driver("whole")) {
+        return;
+    }
+    char warned[512] = "";
+    GOOD(isoline_set_logger(keep_warnings, warned, ISOLINE_LOG_WARN));
+    surface_job work = new_surface_job("cuda:0");
+    isoline_level_set *surface = NULL;
+    REFUSED(isoline_level_set_new(work.context, &work.input, &work.initial, &work.params, &surface),
+            ISOLINE_OUT_OF_MEMORY, "the job needs ");
+    CHECK(surface == NULL);
+    /* 9 bytes for each of 7920 voxels are more than nine tenths of 65536 bytes. */
+    const char *needs = strchr(isoline_last_error(), '('), *free_now = strrchr(isoline_last_error(), '(');
+    CHECK(needs != NULL && strtoull(needs + 1, NULL, 10) >= 9 * (unsigned long long)COUNT);
+    CHECK(free_now != NULL && free_now != needs && strtoull(free_now + 1, NULL, 10) <= 65536);
+    CHECK_HAS(isoline_last_error(), "cuda:0");
+    CHECK_TEXT(warned, "");
+    end_surface_job(&work);
+
+    work = new_surface_job("auto");
+    isoline_device entry = told(0);
+    GOOD(isoline_context_device(work.context, &entry));
+    CHECK_TEXT(entry.id, "cuda:0");
+    GOOD(isoline_level_set_run(work.context, &work.input, &work.initial, &work.params, NULL, &work.mask, &work.report));
+    CHECK_NUMBER(work.report.device_kind, ISOLINE_DEVICE_CPU);
+    CHECK_HAS(warned, "computing on the CPU: the job needs ");
+    end_surface_job(&work);
+    GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
+}
+
 int main(void) {
     if (in_child(probe_build, "cuda") == EXIT_SKIPPED) {
         /* One test that is always there: a build without CUDA has none of the others. */
@@ -232,5 +271,6 @@ int main(void) {
     RUN_ON(a_card_without_kernels_is_not_opened, "fake");
     RUN_ON(a_device_that_cannot_be_opened_says_why, "fake");
     RUN_ON(kernels_that_cannot_be_loaded_are_told, "fake");
+    RUN_ON(a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu, "fake");
     return summary();
 }

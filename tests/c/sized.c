@@ -23,6 +23,8 @@ INIT(segment_arrays, "arrays")
 INIT(distance_params, "params")
 INIT(level_set_params, "params")
 INIT(level_set_state, "state")
+INIT(snake_params, "params")
+INIT(polygons, "polygons")
 
 typedef struct {
     const char *name;
@@ -42,6 +44,8 @@ static const kind KINDS[] = {
     {"isoline_distance_params", "params", sizeof(isoline_distance_params), init_distance_params},
     {"isoline_level_set_params", "params", sizeof(isoline_level_set_params), init_level_set_params},
     {"isoline_level_set_state", "state", sizeof(isoline_level_set_state), init_level_set_state},
+    {"isoline_snake_params", "params", sizeof(isoline_snake_params), init_snake_params},
+    {"isoline_polygons", "polygons", sizeof(isoline_polygons), init_polygons},
 };
 enum { COUNT = sizeof KINDS / sizeof KINDS[0], GUARD = 64, FILL = 0xA5 };
 
@@ -218,6 +222,22 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK_NUMBER(surface.change_tolerance, 2e-3);
     CHECK_NUMBER(surface.rms_tolerance, 0.5);
     CHECK_NUMBER(surface.iterations, 1000);
+
+    isoline_snake_params snake;
+    GOOD(isoline_snake_params_init(&snake, sizeof snake));
+    CHECK_NUMBER(snake.noise, ISOLINE_NOISE_GAUSSIAN);
+    CHECK_NUMBER(snake.schedule, ISOLINE_SNAKE_PARALLEL);
+    CHECK_NUMBER(snake.background, ISOLINE_SNAKE_BACKGROUND_IMAGE);
+    CHECK_NUMBER(snake.largest_step, 32);
+    CHECK_NUMBER(snake.max_nodes, 1024);
+    CHECK_NUMBER(snake.max_iterations, 10000);
+    CHECK(snake.looks == 1 && snake.margin == 0.5 && snake.node_spacing == 16 && snake.node_cost == 0);
+    CHECK(snake.range_min == 0 && snake.range_max == 0);
+
+    isoline_polygons polygons;
+    GOOD(isoline_polygons_init(&polygons, sizeof polygons));
+    CHECK(polygons.reserved == 0 && polygons.count == 0 && polygons.node_count == 0);
+    CHECK(polygons.nodes == NULL && polygons.offsets == NULL);
 
     const unsigned char zeros[sizeof(isoline_device)] = {0};
     isoline_level_set_state state;

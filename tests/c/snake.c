@@ -117,7 +117,7 @@ static size_t random_star(isoline_node *nodes, uint32_t *seed, int x, int y, int
 
 static void sums_are_exact(const char *device) {
     snake_job work = new_snake_job(device);
-    const size_t rounds = scaled(1500, 60);
+    const size_t rounds = scaled(500, 20);
     uint8_t *bytes = (uint8_t *)allocate(COUNT);
     float *real = (float *)allocate(COUNT * sizeof(float));
     for (int i = 0; i < COUNT; i++) {

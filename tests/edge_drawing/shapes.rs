@@ -322,6 +322,59 @@ fn three_hard_edged_regions_meet_in_a_junction_of_three_segments() {
 }
 
 #[test]
+fn the_stem_of_a_t_in_any_orientation_ends_at_the_bar() {
+    // Three regions of these grey values: on the bar's outer side, and right and left of the stem.
+    const GREYS: [[f64; 3]; 3] = [[40.0, 120.0, 230.0], [120.0, 230.0, 40.0], [230.0, 40.0, 120.0]];
+    let (cx, cy) = (64.3, 62.6);
+    for soft in [false, true] {
+        let side = |distance: f64| if soft { inside(distance) } else { f64::from(u8::from(distance > 0.0)) };
+        let (mut drawn, mut joined) = (0, [0; 2]);
+        for degrees in (4..360).step_by(20) {
+            for between in [60.0, 90.0, 115.0] {
+                let off = |degrees: f64, x: f64, y: f64| {
+                    let (sin, cos) = degrees.to_radians().sin_cos();
+                    (y - cy) * cos - (x - cx) * sin
+                };
+                let [outer, right, left] = GREYS[drawn % GREYS.len()];
+                drawn += 1;
+                let t = scene(|x, y| {
+                    let (below, stem) =
+                        (side(off(f64::from(degrees), x, y)), side(off(f64::from(degrees) + between, x, y)));
+                    (1.0 - below) * outer + below * ((1.0 - stem) * right + stem * left)
+                });
+                everywhere(|context, name| {
+                    for follow_turns in [false, true] {
+                        let what = format!("{name}, {degrees}°, {between}°, soft {soft}, follow_turns {follow_turns}");
+                        let params = Params { follow_turns, ..Params::default() };
+                        let segments = draw(context, t.view(), &params).segments;
+                        assert!((2..=3).contains(&segments.len()), "{what}: {} segments", segments.len());
+                        let all: Vec<Vec<(u32, u32)>> = (0..segments.len()).map(|i| points_of(&segments, i)).collect();
+                        // The nearest that an end of a segment comes to another one, of all ends near the meeting point.
+                        let nearest = (0..all.len())
+                            .flat_map(|i| [(i, all[i][0]), (i, all[i][all[i].len() - 1])])
+                            .filter(|(_, (x, y))| (f64::from(*x) - cx).hypot(f64::from(*y) - cy) < 8.0)
+                            .flat_map(|(i, end)| {
+                                let others = all.iter().enumerate().filter(move |(j, _)| *j != i);
+                                others
+                                    .flat_map(|(_, points)| points)
+                                    .map(move |point| point.0.abs_diff(end.0).max(point.1.abs_diff(end.1)))
+                            })
+                            .min();
+                        assert!(nearest.is_some_and(|gap| gap <= 3), "{what}: a gap of {nearest:?}");
+                        if context.device().id == "cpu" {
+                            joined[usize::from(follow_turns)] += u32::from(segments.len() == 3 && nearest == Some(0));
+                        }
+                    }
+                });
+            }
+        }
+        // docs/edge_drawing.md tells the shares of many more.
+        let shares = joined.map(|joined| f64::from(joined) / drawn as f64);
+        assert!(shares[0] >= 0.4 && shares[1] >= 0.75, "joined, soft {soft}: {shares:?}");
+    }
+}
+
+#[test]
 fn the_outline_of_a_hard_edged_t_is_one_closed_segment() {
     hard_edged(
         |x, y| {

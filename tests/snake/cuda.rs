@@ -2,7 +2,7 @@
 
 use super::{Random, cpu, polygon};
 use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Schedule, Snake, Statistics};
-use isoline::{Context, ErrorKind, Image};
+use isoline::{Context, ErrorKind, Image, PixelType};
 use ndarray::Array2;
 
 fn cuda() -> Option<Context> {
@@ -148,4 +148,18 @@ fn the_sequential_schedule_is_the_cpus() {
     let automatic = Context::new("auto").unwrap();
     let (_, _, report) = snake::run(&automatic, image.view().into(), Some(&starts), &params, None).unwrap();
     assert_eq!(report.device.kind, isoline::DeviceKind::Cpu);
+}
+
+#[test]
+fn an_f32_image_in_device_memory_gets_the_range_of_its_pixels() {
+    let Some(cuda) = cuda() else { return };
+    let (image, starts) = cells(300, 280, 50, 2);
+    let mut float = image.mapv(|pixel| f32::from(pixel) * 0.37 - 5.0);
+    (float[[0, 0]], float[[3, 1]]) = (f32::NAN, f32::INFINITY);
+    let mut on_device = cuda.device_image(PixelType::F32, [300, 280, 1]).unwrap();
+    on_device.upload(float.view().into()).unwrap();
+    let params = Params { node_spacing: 6.0, ..Params::default() };
+    let run = |image: Image<'_>| snake::run(&cuda, image, Some(&starts), &params, None).unwrap();
+    let (there, here) = (run(on_device.view()), run(float.view().into()));
+    assert!(there.0 == here.0 && same_bits(&there.1, &here.1));
 }

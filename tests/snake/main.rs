@@ -1,10 +1,13 @@
 //! Region snakes: against truths drawn with known noise, and against what the definition promises.
 
 mod cuda;
+mod limits;
+mod optimum;
 mod promises;
 mod shapes;
+mod starts;
 
-use isoline::snake::{self, Node, Params, Polygons};
+use isoline::snake::{Node, Params, Polygons, Snake};
 use isoline::{Context, Image};
 use ndarray::Array2;
 
@@ -41,12 +44,21 @@ pub(crate) fn polygon(points: &[(i32, i32)]) -> Polygons {
     polygons
 }
 
+/// The snakes at their ends, which have been checked to be local optima.
+pub(crate) fn converged<'a>(image: impl Into<Image<'a>>, initial: Option<&Polygons>, params: &Params) -> Snake {
+    let image = image.into();
+    let [width, height, _] = image.shape();
+    let mut snake = Snake::new(&cpu(), image, initial, params).unwrap();
+    snake.step(u64::MAX, None).unwrap();
+    optimum::check(&snake, initial, params, [width as i32, height as i32]);
+    snake
+}
+
 /// The pixels of the result.
 pub(crate) fn mask_of<'a>(image: impl Into<Image<'a>>, initial: Option<&Polygons>, params: &Params) -> Array2<bool> {
     let image = image.into();
     let [width, height, _] = image.shape();
-    let mut snake = snake::Snake::new(&cpu(), image, initial, params).unwrap();
-    snake.step(u64::MAX, None).unwrap();
+    let snake = converged(image, initial, params);
     let mut mask = Array2::<u8>::zeros((height, width));
     snake.draw_mask(mask.view_mut().into()).unwrap();
     mask.mapv(|pixel| pixel == 255)

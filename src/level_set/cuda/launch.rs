@@ -301,7 +301,7 @@ impl Launcher {
         if let Some(planes) = self.planes {
             let Field { width, height, depth, .. } = self.field;
             let config = LaunchConfig {
-                grid_dim: ((width + 1).div_ceil(62), height.div_ceil(8), depth.div_ceil(planes)),
+                grid_dim: (width.div_ceil(62), height.div_ceil(8), depth.div_ceil(planes)),
                 block_dim: (32, 4, 1),
                 shared_mem_bytes: 0,
             };
@@ -456,7 +456,7 @@ fn planes_of_a_block(cuda: &Cuda, [width, height, depth]: [usize; 3]) -> u32 {
     const BEGINNING: f64 = 1.5;
     /// Turns of blocks from which on an uneven last one is no matter.
     const TURNS: f64 = 12.0;
-    let columns = (width as u64 + 1).div_ceil(62) * (height as u64).div_ceil(8);
+    let columns = (width as u64).div_ceil(62) * (height as u64).div_ceil(8);
     let held = u64::from(cuda.multiprocessors()) * HELD;
     let cost = |planes: usize| {
         let blocks = columns * (depth as u64).div_ceil(planes as u64);

@@ -1,5 +1,5 @@
 //! The launches of `kernels/snake.cu`: which kernel, which geometry, which arguments. The structs repeat those of
-//! `kernels/snake_search.cuh`.
+//! `kernels/snake_group.cuh`.
 #![allow(unsafe_code)]
 
 use super::super::search::Target;

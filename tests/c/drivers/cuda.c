@@ -5,6 +5,7 @@
  * FAKE_VERSION  the CUDA version that it supports (default 13000)     FAKE_INIT    what cuInit returns (default 0)
  * FAKE_COUNT    devices (default 2)                                   FAKE_MAJOR   compute capability FAKE_MAJOR.0 (9)
  * FAKE_RETAIN   what opening a device returns (default 0)             FAKE_LOAD    what loading kernels returns (0)
+ * FAKE_FREE     KiB of a device that are free (default 5 Gi)
  *
  * With -DLACKING it has nothing but its version.
  */
@@ -114,7 +115,7 @@ int cuCtxGetCurrent(void **context) {
 }
 
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
-    *free_bytes = (size_t)5 << 30;
+    *free_bytes = (size_t)number("FAKE_FREE", 5 << 20) << 10;
     *total_bytes = (size_t)7 << 30;
     return 0;
 }

@@ -1,6 +1,7 @@
 package io.github.isoline;
 
 import com.sun.jna.Pointer;
+import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
@@ -99,6 +100,31 @@ final class IsolineLibrary {
     static native int isoline_level_set_info(Pointer levelSet, LevelSetStateStruct out);
 
     static native void isoline_level_set_free(Pointer levelSet);
+
+    static native int isoline_polygons_init(PolygonsStruct out, long structSize);
+
+    static native int isoline_snake_params_init(SnakeParamsStruct out, long structSize);
+
+    static native int isoline_snake_new(
+            Pointer context,
+            ImageStruct input,
+            PolygonsStruct initial,
+            SnakeParamsStruct params,
+            PointerByReference out);
+
+    static native int isoline_snake_step(
+            Pointer snake, long iterations, ProgressStruct progress, ReportStruct report);
+
+    static native long isoline_snake_count(Pointer snake);
+
+    static native int isoline_snake_polygons(Pointer snake, PolygonsStruct out);
+
+    static native int isoline_snake_statistics(
+            Pointer snake, long first, long count, Pointer out, LongByReference written);
+
+    static native int isoline_snake_draw_labels(Pointer snake, ImageStruct labels);
+
+    static native void isoline_snake_free(Pointer snake);
 
     static native int isoline_mask_fill_spheres(
             ImageStruct mask, double[] spheres, long count, byte value);

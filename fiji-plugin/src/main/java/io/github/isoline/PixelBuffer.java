@@ -121,6 +121,14 @@ public final class PixelBuffer implements AutoCloseable {
         memory.read(offset(slice), pixels, 0, width * height);
     }
 
+    /** Copies one slice of type U16 out. */
+    public void read(int slice, short[] pixels) {
+        if (type != Type.U16) {
+            throw new IllegalStateException("only U16 slices can be read as short[]");
+        }
+        memory.read(offset(slice), pixels, 0, width * height);
+    }
+
     /** Sets the size of a pixel along x, y and z; 1 until it is set. The unit is the caller's. */
     public void setSpacing(double x, double y, double z) {
         spacing[0] = x;

@@ -15,7 +15,7 @@ final class FrontOverlay implements AutoCloseable {
     static final Color COLOUR = new Color(0xff5a00);
 
     /** No more pictures than the eye takes, however few iterations are between them. */
-    private static final long LEAST_NANOS = 40_000_000;
+    static final long LEAST_NANOS = 40_000_000;
 
     private final ImagePlus image;
     private final HyperStackSelection planes;

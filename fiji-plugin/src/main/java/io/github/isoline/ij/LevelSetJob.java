@@ -31,7 +31,6 @@ final class LevelSetJob extends StackJob {
     private final StartSurface start;
     private final LevelSetTable table;
     private final List<Roi> rois = new ArrayList<>();
-    private final List<String> doubts = new ArrayList<>();
     private LevelSetParams params;
     private RoiManager manager;
 
@@ -126,7 +125,7 @@ final class LevelSetJob extends StackJob {
         if (stopped) {
             // What was not begun stays at its start.
             unstarted += part.length;
-            return report();
+            return null;
         }
         if (inside == 0) {
             empty += part.length;
@@ -356,6 +355,7 @@ final class LevelSetJob extends StackJob {
 
     @Override
     String warning() {
+        List<String> doubts = new ArrayList<>();
         if (voxel.warning != null) {
             doubts.add(voxel.warning);
         }

@@ -5,7 +5,7 @@ import ij.WindowManager;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Open images that can be the mask that a level set starts from. */
+/** Open images that can be the mask or the labels that a command starts from. */
 final class MaskChoice {
     private MaskChoice() {}
 
@@ -34,29 +34,56 @@ final class MaskChoice {
 
     /** The image that the settings name. */
     static ImagePlus find(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
-        ImagePlus image = planes.image;
+        boolean current = LevelSetSettings.CURRENT.equals(settings.stack);
+        return find(
+                planes.image,
+                settings.maskImage,
+                current,
+                "mask",
+                LevelSetSettings.MASK_IMAGE,
+                "one for stack=current a single");
+    }
+
+    /**
+     * The open image with a title.
+     *
+     * @param single true if one of a single slice will do
+     * @param what it is to be, for messages
+     * @param key what macros name it by
+     * @param singles the sentence's end about those of a single slice
+     */
+    static ImagePlus find(
+            ImagePlus image, String title, boolean single, String what, String key, String singles)
+            throws BadInput {
         ImagePlus mask = null;
         for (ImagePlus other : open()) {
-            if (other.getTitle().equals(settings.maskImage)) {
+            if (other.getTitle().equals(title)) {
                 mask = other;
             }
         }
         if (mask == null) {
             throw new BadInput(
                     "There is no open image \""
-                            + settings.maskImage
-                            + "\" for the mask to start from (mask_image).");
+                            + title
+                            + "\" for the "
+                            + what
+                            + " to start from ("
+                            + key
+                            + ").");
         }
         if (mask.getType() == ImagePlus.COLOR_RGB) {
             throw new BadInput(
-                    "The mask \""
+                    "The "
+                            + what
+                            + " \""
                             + mask.getTitle()
                             + "\" is an RGB image. Convert it with Image > Type > 8-bit.");
         }
-        boolean current = LevelSetSettings.CURRENT.equals(settings.stack);
-        if (!fits(mask, image, current)) {
+        if (!fits(mask, image, single)) {
             throw new BadInput(
-                    "The mask \""
+                    "The "
+                            + what
+                            + " \""
                             + mask.getTitle()
                             + "\" has "
                             + size(mask)
@@ -64,9 +91,10 @@ final class MaskChoice {
                             + image.getTitle()
                             + "\" has "
                             + size(image)
-                            + ". They must have the same size; a mask for all channels and frames"
-                            + " may have the slices only"
-                            + (mask.getStackSize() == 1 ? ", one for stack=current a single" : "")
+                            + ". They must have the same size; a "
+                            + what
+                            + " for all channels and frames may have the slices only"
+                            + (mask.getStackSize() == 1 ? ", " + singles : "")
                             + ".");
         }
         return mask;
@@ -92,17 +120,22 @@ final class MaskChoice {
                         || planes == 1 && current);
     }
 
-    /** 255 where the mask is above 0 in the plane that belongs to one of the image. */
-    static void copy(ImagePlus mask, HyperStackSelection planes, int index, byte[] pixels)
-            throws BadInput {
+    /** The plane of the mask that belongs to one of the image. */
+    static int at(ImagePlus mask, HyperStackSelection planes, int index) throws BadInput {
         int at = index;
         if (mask.getStackSize() != planes.image.getStackSize()) {
             at = mask.getStackSize() == 1 ? 1 : planes.position(index)[1];
         }
         if (at > mask.getStackSize()) {
-            throw new BadInput("The mask \"" + mask.getTitle() + "\" was closed or cut meanwhile.");
+            throw new BadInput("\"" + mask.getTitle() + "\" was closed or cut meanwhile.");
         }
-        Object from = StackJob.pixels(mask, at);
+        return at;
+    }
+
+    /** 255 where the mask is above 0 in the plane that belongs to one of the image. */
+    static void copy(ImagePlus mask, HyperStackSelection planes, int index, byte[] pixels)
+            throws BadInput {
+        Object from = StackJob.pixels(mask, at(mask, planes, index));
         for (int i = 0; i < pixels.length; i++) {
             boolean inside =
                     from instanceof byte[]

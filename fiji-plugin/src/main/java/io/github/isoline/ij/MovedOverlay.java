@@ -75,7 +75,7 @@ final class MovedOverlay {
     }
 
     /** Channel, slice and frame of a selection, 0 for all, as ImageJ's canvas understands it. */
-    private static int[] position(HyperStackSelection planes, Roi roi) {
+    static int[] position(HyperStackSelection planes, Roi roi) {
         int index = roi.getPosition();
         boolean known = index > 0 && index <= planes.image.getStackSize();
         if (!ResultImage.isHyperStack(planes.image)) {

@@ -19,7 +19,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -142,9 +144,15 @@ final class RoiOutput {
             // Very many small files: trying hard would take minutes and save little.
             zip.setLevel(Deflater.BEST_SPEED);
             RoiEncoder encoder = new RoiEncoder(out);
+            Set<String> names = new HashSet<>();
             rois.all(
                     roi -> {
-                        zip.putNextEntry(new ZipEntry(roi.getName() + ".roi"));
+                        // A file cannot have two of one name.
+                        String name = roi.getName();
+                        for (int i = 1; !names.add(name); i++) {
+                            name = roi.getName() + "-" + i;
+                        }
+                        zip.putNextEntry(new ZipEntry(name + ".roi"));
                         encoder.write(roi);
                         out.flush();
                     });

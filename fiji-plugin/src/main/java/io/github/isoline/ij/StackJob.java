@@ -73,6 +73,7 @@ abstract class StackJob {
      * One call to the library.
      *
      * @param part stack indices of the slices that are in the buffers
+     * @return null if there was nothing to do for these slices
      */
     abstract Report call(
             Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
@@ -85,6 +86,9 @@ abstract class StackJob {
      * @param place its place among the planes, from 0 on
      */
     abstract void take(PixelBuffer output, int slot, int place);
+
+    /** Gives back what {@link #begin} took for the time of the work, however it ended. */
+    void release() {}
 
     /** The new image, or null if none is made. */
     abstract ImagePlus end(Progress progress) throws BadInput, IsolineException;
@@ -114,15 +118,16 @@ abstract class StackJob {
 
     /** Computes the result; the image itself is only read. */
     final ImagePlus run(Progress progress) throws BadInput, IsolineException {
-        begin();
-        Context context = context();
         try {
-            compute(context, progress);
+            begin();
+            compute(context(), progress);
         } catch (IsolineException e) {
             if (e.isDeviceFailure()) {
                 Contexts.discard(device);
             }
             throw e;
+        } finally {
+            release();
         }
         return end(progress);
     }
@@ -148,8 +153,11 @@ abstract class StackJob {
                     input.write(i, input(part[i]));
                 }
                 Progress share = share(progress, done, part.length, all);
-                lastReport = call(context, input, output, part, share);
-                seconds += lastReport.seconds();
+                Report report = call(context, input, output, part, share);
+                if (report != null) {
+                    lastReport = report;
+                    seconds += report.seconds();
+                }
                 for (int i = 0; output != null && i < part.length; i++) {
                     take(output, i, planes.place(part[i]));
                 }

@@ -2,26 +2,15 @@ package io.github.isoline.ij;
 
 import ij.gui.PointRoi;
 import ij.gui.Roi;
-import ij.io.RoiDecoder;
-import ij.plugin.frame.RoiManager;
 import ij.process.FloatPolygon;
-import java.awt.HeadlessException;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
-import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipInputStream;
 
 /** The centres of the spheres that a level set starts from. */
 final class StartPoints {
-    private static final int BLOCK_BYTES = 4096;
     private static final int SPHERE_NUMBERS = 4;
 
     /** Slice, y and x; "-1" and so on behind it tells equal ones apart. */
@@ -54,10 +43,10 @@ final class StartPoints {
         Roi selection = planes.image.getRoi();
         if (!settings.sphereFile.isEmpty()) {
             source = "the file " + settings.sphereFile;
-            rois = read(settings.sphereFile);
-        } else if (!managed().isEmpty()) {
+            rois = RoiFile.read(settings.sphereFile, "points");
+        } else if (!RoiFile.managed().isEmpty()) {
             source = "the ROI Manager";
-            rois = managed();
+            rois = RoiFile.managed();
         } else if (selection instanceof PointRoi) {
             source = "the selection";
             rois = Arrays.asList((Roi) selection.clone());
@@ -129,7 +118,7 @@ final class StartPoints {
     }
 
     /** The stack index in a name as the ROI Manager gives them, which its files rely on; else 0. */
-    private static int named(String name) {
+    static int named(String name) {
         Matcher place = PLACE.matcher(name == null ? "" : name);
         return place.matches() ? Integer.parseInt(place.group(1)) : 0;
     }
@@ -154,57 +143,5 @@ final class StartPoints {
             }
         }
         return Arrays.copyOf(spheres, used);
-    }
-
-    private static List<Roi> managed() {
-        try {
-            RoiManager manager = RoiManager.getInstance2();
-            return manager == null ? new ArrayList<>() : Arrays.asList(manager.getRoisAsArray());
-        } catch (HeadlessException e) {
-            // There is no ROI Manager without a display.
-            return new ArrayList<>();
-        }
-    }
-
-    /** A file of the ROI Manager: one selection (.roi) or many (.zip). */
-    private static List<Roi> read(String path) throws BadInput {
-        List<Roi> rois = new ArrayList<>();
-        try {
-            if (path.toLowerCase().endsWith(".roi")) {
-                add(rois, Files.readAllBytes(Paths.get(path)));
-            } else {
-                try (InputStream in = Files.newInputStream(Paths.get(path));
-                        ZipInputStream zip = new ZipInputStream(in)) {
-                    for (ZipEntry e = zip.getNextEntry(); e != null; e = zip.getNextEntry()) {
-                        add(rois, bytes(zip));
-                    }
-                }
-            }
-        } catch (IOException | RuntimeException e) {
-            throw new BadInput("The file " + path + " of points cannot be read: " + e + ".");
-        }
-        if (rois.isEmpty()) {
-            throw new BadInput(
-                    "There is no selection in the file "
-                            + path
-                            + "; it must be one that the ROI Manager saves (.zip or .roi).");
-        }
-        return rois;
-    }
-
-    private static void add(List<Roi> rois, byte[] bytes) {
-        Roi roi = RoiDecoder.openFromByteArray(bytes);
-        if (roi != null) {
-            rois.add(roi);
-        }
-    }
-
-    private static byte[] bytes(InputStream in) throws IOException {
-        ByteArrayOutputStream out = new ByteArrayOutputStream();
-        byte[] block = new byte[BLOCK_BYTES];
-        for (int n = in.read(block); n > 0; n = in.read(block)) {
-            out.write(block, 0, n);
-        }
-        return out.toByteArray();
     }
 }

@@ -29,8 +29,6 @@ import java.awt.Color;
 import java.awt.Dialog;
 import java.awt.EventQueue;
 import java.awt.Window;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** A person who draws edges; see {@link GuiDriver}. */
 final class EdgeDrawingScenes {
@@ -335,29 +333,12 @@ final class EdgeDrawingScenes {
         image.show();
         image.getWindow().setLocation(400, 20);
         Dialog dialog = open();
-        AtomicLong worst = new AtomicLong();
-        AtomicBoolean over = new AtomicBoolean();
-        Thread pulse =
-                new Thread(
-                        () -> {
-                            while (!over.get()) {
-                                long asked = System.nanoTime();
-                                try {
-                                    EventQueue.invokeAndWait(() -> {});
-                                } catch (Exception e) {
-                                    return;
-                                }
-                                long waited = (System.nanoTime() - asked) / 1_000_000;
-                                worst.accumulateAndGet(waited, Math::max);
-                                IJ.wait(5);
-                            }
-                        });
-        pulse.start();
+        Pulse pulse = new Pulse();
         type(dialog, 3, "2");
         await("a preview", () -> status(dialog).contains(" segments, "));
         IJ.wait(1000);
         say("status", status(dialog));
-        say("worst wait of the event thread in preview", worst.getAndSet(0));
+        say("worst wait of the event thread in preview", pulse.worst());
         for (String output : new String[] {"Edge map", "ROI Manager", "Overlay", "Results table"}) {
             toggle(checkbox(dialog, output), true);
         }
@@ -365,9 +346,9 @@ final class EdgeDrawingScenes {
         press(button(dialog, "OK"));
         await("rows", () -> title().startsWith("Edges of"));
         IJ.wait(1000);
-        over.set(true);
+        pulse.close();
         say("seconds", (System.nanoTime() - began) / 1e9);
-        say("worst wait of the event thread in run", worst);
+        say("worst wait of the event thread in run", pulse.worst());
         say("rows", ResultsTable.getResultsTable().size());
         say("rois", RoiManager.getInstance().getCount());
         say("log", IJ.getLog().trim());

@@ -33,7 +33,7 @@ import javax.imageio.ImageIO;
  * Prints what it saw as lines "key: value", and keeps screenshots in the folder it is given.
  */
 final class GuiDriver {
-    private static final int PATIENCE_MS = 20_000;
+    private static final int PATIENCE_MS = 60_000;
     private static final int GLANCE_MS = 20;
 
     private final File pictures;
@@ -43,7 +43,18 @@ final class GuiDriver {
     }
 
     /** Arguments: the scene, the image to open, the folder for screenshots. */
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] args) {
+        try {
+            play(args);
+            System.exit(0);
+        } catch (Throwable e) {
+            // Its windows would keep it alive.
+            e.printStackTrace();
+            System.exit(1);
+        }
+    }
+
+    private static void play(String... args) throws Exception {
         ImageJ imagej = new ImageJ(ImageJ.STANDALONE);
         GuiDriver driver = new GuiDriver(new File(args[2]));
         ImagePlus image = IJ.openImage(args[1]);
@@ -83,6 +94,8 @@ final class GuiDriver {
             default:
                 if (args[0].startsWith("level set")) {
                     new LevelSetScenes(driver).play(args[0], image);
+                } else if (args[0].startsWith("region snake")) {
+                    new SnakeScenes(driver).play(args[0], image);
                 } else if (args[0].startsWith("distance")) {
                     new DistanceScenes(driver).play(args[0], image);
                 } else {
@@ -90,7 +103,6 @@ final class GuiDriver {
                 }
                 break;
         }
-        System.exit(0);
     }
 
     /** The dialog with its complaint, then OK, the result and what the recorder wrote. */

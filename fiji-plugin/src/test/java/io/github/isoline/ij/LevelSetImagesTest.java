@@ -290,7 +290,7 @@ class LevelSetImagesTest extends LevelSetTest {
         flat.getProcessor().fill();
         flat.getProcessor().resetRoi();
         flat.setRoi(new Roi(16, 14, 8, 8));
-        assertTrue(count(mask(flat, "start=roi alpha=0.5")) > 0);
+        assertTrue(count(mask(flat, "start=roi alpha=1")) > 0);
     }
 
     @Test

@@ -142,7 +142,7 @@ final class LevelSetScenes {
         await("a preview", () -> status(dialog).contains("in range"));
         write(field(dialog, "Target"), "200");
         write(field(dialog, "Epsilon"), "90");
-        write(field(dialog, "Alpha"), "0.5");
+        write(field(dialog, "Alpha"), "0.02");
         write(field(dialog, "Iterations"), "3000");
         write(field(dialog, "Show every"), "5");
         for (String output : OUTPUTS) {

@@ -57,7 +57,7 @@ class LevelSetWindowTest extends WindowTest {
                     "range=values",
                     "target=200",
                     "epsilon=90",
-                    "alpha=0.5",
+                    "alpha=0.02",
                     "show_every=5",
                     " mask_stack phi overlay roi_manager results_table"
                 }) {

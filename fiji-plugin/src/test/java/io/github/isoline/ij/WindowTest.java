@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * makes up. Screenshots are left in target/gui-screenshots. Skipped where there is no Xvfb.
  */
 abstract class WindowTest {
-    private static final int DRIVER_SECONDS = 120;
+    private static final int DRIVER_SECONDS = 240;
 
     private static Process xvfb;
     private static String display;

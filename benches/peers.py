@@ -1,0 +1,85 @@
+"""What the benches beside other programs (benches/*_peers.py) share: arguments, devices, measuring, the table."""
+import argparse
+import importlib
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+from libisoline import Library  # noqa: E402
+
+SECONDS, QUICK_SECONDS = 2.0, 0.02  # of one measurement
+LEAST, MOST = 3, 200  # calls of one measurement
+
+
+def parse(description):
+    """The arguments that every such bench has."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", type=Library, help="the folder that libisoline.so is in")
+    parser.add_argument("--quick", action="store_true", help="small images and few calls: a smoke test")
+    parser.add_argument("--json", type=pathlib.Path, help="write the numbers to this file")
+    return parser.parse_args()
+
+
+def devices(library):
+    """The CPU, and what ISOLINE_BENCH_DEVICE (auto, cpu, cuda, cuda:N) asks for besides."""
+    wanted = os.environ.get("ISOLINE_BENCH_DEVICE", "auto")
+    if wanted == "cpu":
+        return ["cpu"]
+    cuda = "cuda" if wanted == "auto" else wanted
+    try:
+        library.context(cuda)
+    except RuntimeError as error:
+        if wanted != "auto":
+            raise
+        print(f"CUDA is skipped: {error}")
+        return ["cpu"]
+    return ["cpu", cuda]
+
+
+def installed(peers):
+    """Those of (name, module, calls) whose module is here, as their calls; says which are not."""
+    found = []
+    for name, module, calls in peers:
+        try:
+            importlib.import_module(module)
+            found.append(calls)
+        except ImportError as error:
+            print(f"left out: {name} ({error})")
+    return found
+
+
+def measure(calls, quick):
+    """Median and best of each, taken in turns, so that what else the machine does meets all alike."""
+    enough = (QUICK_SECONDS if quick else SECONDS) * len(calls)
+    times = {name: [] for name, _ in calls}
+    for _, run in calls:
+        run()
+    started = time.perf_counter()
+    while True:
+        for name, run in calls:
+            began = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - began)
+        rounds = len(times[calls[0][0]])
+        if rounds >= MOST or (rounds >= LEAST and time.perf_counter() - started > enough):
+            return [{name: pick(values) for name, values in times.items()} for pick in (statistics.median, min)]
+
+
+def print_table(title, medians, best, columns):
+    """`columns`: the peer, by its name here, that each further column compares with, and the column's title."""
+    print(f"\n{title}: ms, and the median as a multiple of a peer's")
+    print(f"  {'':<46}{'median':>10}{'best':>10}" + "".join(f"{label:>21}" for label, _ in columns))
+    for name, seconds in medians.items():
+        ratios = "".join(f"{seconds / medians[peer]:>21.2f}" for _, peer in columns)
+        print(f"  {name:<46}{1e3 * seconds:>10.3f}{1e3 * best[name]:>10.3f}{ratios}", flush=True)
+
+
+def write(path, records):
+    """The numbers as JSON, if a file was asked for."""
+    if path is not None:
+        path.write_text(json.dumps({"results": records}, indent=1) + "\n", encoding="utf-8")

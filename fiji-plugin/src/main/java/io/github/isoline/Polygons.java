@@ -1,0 +1,111 @@
+package io.github.isoline;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import java.util.Arrays;
+
+/**
+ * Closed polygons in Java's own memory, which never change. Their nodes are the corners of pixels:
+ * (0, 0) is the upper left corner of the image, (width, height) the lower right one.
+ */
+public final class Polygons {
+    private static final int COORDINATES = 2;
+
+    /** x and y in turn. */
+    private final int[] nodes;
+
+    /** Where each begins among the nodes, and the end of the last. */
+    private final int[] offsets;
+
+    private Polygons(int[] nodes, int[] offsets) {
+        this.nodes = nodes;
+        this.offsets = offsets;
+    }
+
+    /**
+     * Joins polygons.
+     *
+     * @param polygons of each its nodes, x and y in turn; after the last comes the first
+     */
+    public static Polygons of(int[]... polygons) {
+        int[] offsets = new int[polygons.length + 1];
+        for (int i = 0; i < polygons.length; i++) {
+            offsets[i + 1] = Math.addExact(offsets[i], polygons[i].length / COORDINATES);
+        }
+        int[] nodes = new int[Math.multiplyExact(offsets[polygons.length], COORDINATES)];
+        for (int i = 0; i < polygons.length; i++) {
+            int count = offsets[i + 1] - offsets[i];
+            System.arraycopy(polygons[i], 0, nodes, offsets[i] * COORDINATES, count * COORDINATES);
+        }
+        return new Polygons(nodes, offsets);
+    }
+
+    /**
+     * Copies the library's polygons.
+     *
+     * @throws IsolineException if there are more than a Java array holds
+     */
+    static Polygons copyOf(PolygonsStruct struct) throws IsolineException {
+        long most = Integer.MAX_VALUE / COORDINATES;
+        if (struct.node_count > most || struct.count >= most) {
+            throw new IsolineException(
+                    Status.OUT_OF_MEMORY,
+                    "There are "
+                            + struct.count
+                            + " polygons with "
+                            + struct.node_count
+                            + " nodes, more than the "
+                            + most
+                            + " that Java can hold at once. Take fewer targets, or less max_nodes.");
+        }
+        int count = (int) struct.count;
+        if (count == 0) {
+            return of();
+        }
+        long[] wide = struct.offsets.getLongArray(0, count + 1);
+        int[] offsets = new int[wide.length];
+        for (int i = 0; i < offsets.length; i++) {
+            offsets[i] = (int) wide[i];
+        }
+        int numbers = (int) struct.node_count * COORDINATES;
+        int[] nodes = numbers == 0 ? new int[0] : struct.nodes.getIntArray(0, numbers);
+        return new Polygons(nodes, offsets);
+    }
+
+    /** The description that the C API takes; the memory belongs to it. */
+    PolygonsStruct struct() throws IsolineException {
+        PolygonsStruct struct = new PolygonsStruct();
+        Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size()));
+        struct.count = count();
+        struct.node_count = nodeCount();
+        struct.nodes = nodes.length == 0 ? Pointer.NULL : memory(nodes);
+        Memory ends = new Memory((long) offsets.length * Long.BYTES);
+        for (int i = 0; i < offsets.length; i++) {
+            ends.setLong((long) i * Long.BYTES, offsets[i]);
+        }
+        struct.offsets = ends;
+        return struct;
+    }
+
+    private static Memory memory(int[] numbers) {
+        Memory memory = new Memory((long) numbers.length * Integer.BYTES);
+        memory.write(0, numbers, 0, numbers.length);
+        return memory;
+    }
+
+    /** How many there are. */
+    public int count() {
+        return offsets.length - 1;
+    }
+
+    /** How many nodes they have in all. */
+    public int nodeCount() {
+        return nodes.length / COORDINATES;
+    }
+
+    /** The nodes of one polygon: x and y in turn. */
+    public int[] get(int polygon) {
+        return Arrays.copyOfRange(
+                nodes, offsets[polygon] * COORDINATES, offsets[polygon + 1] * COORDINATES);
+    }
+}

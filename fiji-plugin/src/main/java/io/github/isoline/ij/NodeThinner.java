@@ -1,0 +1,141 @@
+package io.github.isoline.ij;
+
+import java.util.Arrays;
+import java.util.BitSet;
+
+/**
+ * Makes a start of an outline: few nodes, since the search adds its own where they help, and nodes
+ * that lie close together only hold each other.
+ */
+final class NodeThinner {
+    /** How far an outline may move, in shares of the longest edge and of the root of the area. */
+    private static final double TOLERANCE_OF_SPACING = 1.0 / 8;
+
+    private static final double TOLERANCE_OF_SIZE = 1.0 / 20;
+    private static final double LEAST_TOLERANCE = 0.5;
+
+    /** A start has at least about so many nodes. */
+    private static final int NODES = 8;
+
+    /** By how much of itself the area may change. */
+    private static final double MOST_CHANGE = 0.15;
+
+    private NodeThinner() {}
+
+    /**
+     * A simple polygon of fewer nodes; the outline itself where fewer would cross.
+     *
+     * @param outline simple
+     * @param spacing the length from which on the search itself adds nodes, in pixels
+     */
+    static int[] thin(int[] outline, double spacing) {
+        double area = Math.abs(SimplePolygon.twiceArea(outline)) / 2.0;
+        double tolerance =
+                Math.max(
+                        LEAST_TOLERANCE,
+                        Math.min(
+                                spacing * TOLERANCE_OF_SPACING,
+                                Math.sqrt(area) * TOLERANCE_OF_SIZE));
+        double apart = Math.min(spacing / 2, SimplePolygon.perimeter(outline, 1, 1) / NODES);
+        for (int attempt = 0; attempt < 4; attempt++) {
+            int[] fewer = spread(straighten(outline, tolerance), apart);
+            double change = Math.abs(Math.abs(SimplePolygon.twiceArea(fewer)) / 2.0 - area);
+            if (change <= MOST_CHANGE * area && SimplePolygon.isSimple(fewer)) {
+                return fewer;
+            }
+            tolerance /= 2;
+            apart /= 2;
+        }
+        return outline;
+    }
+
+    /** The same with nodes that are not closer than that, where it stays simple. */
+    static int[] spread(int[] nodes, double apart) {
+        int count = nodes.length / 2;
+        int[] kept = new int[nodes.length];
+        int used = 0;
+        for (int i = 0; i < count; i++) {
+            boolean close =
+                    used > 0
+                            && Math.hypot(
+                                            nodes[2 * i] - kept[2 * used - 2],
+                                            nodes[2 * i + 1] - kept[2 * used - 1])
+                                    < apart;
+            // The last one is also a neighbour of the first.
+            close |=
+                    i == count - 1 && used > 1 && SimplePolygon.distance(nodes, i, 0, 1, 1) < apart;
+            if (!close) {
+                kept[2 * used] = nodes[2 * i];
+                kept[2 * used + 1] = nodes[2 * i + 1];
+                used++;
+            }
+        }
+        return Arrays.copyOf(kept, 2 * used);
+    }
+
+    /** By Ramer, Douglas and Peucker: no node of the outline is farther from the new one. */
+    private static int[] straighten(int[] nodes, double tolerance) {
+        int count = nodes.length / 2;
+        int opposite = 0;
+        for (int i = 1; i < count; i++) {
+            if (SimplePolygon.distance(nodes, 0, i, 1, 1)
+                    > SimplePolygon.distance(nodes, 0, opposite, 1, 1)) {
+                opposite = i;
+            }
+        }
+        BitSet keep = new BitSet(count);
+        keep.set(0);
+        keep.set(opposite);
+        // Spans that are still to be looked at; the end of the last one is the first node again.
+        int[] spans = new int[2 * count + 4];
+        int open = 0;
+        spans[open++] = 0;
+        spans[open++] = opposite;
+        spans[open++] = opposite;
+        spans[open++] = count;
+        while (open > 0) {
+            int to = spans[--open];
+            int from = spans[--open];
+            int farthest = farthest(nodes, from, to, tolerance);
+            if (farthest >= 0) {
+                keep.set(farthest);
+                spans[open++] = from;
+                spans[open++] = farthest;
+                spans[open++] = farthest;
+                spans[open++] = to;
+            }
+        }
+        int[] kept = new int[2 * keep.cardinality()];
+        int used = 0;
+        for (int i = keep.nextSetBit(0); i >= 0; i = keep.nextSetBit(i + 1)) {
+            kept[used++] = nodes[2 * i];
+            kept[used++] = nodes[2 * i + 1];
+        }
+        return kept;
+    }
+
+    /**
+     * The node between two that lies farthest from the line between them; -1 if none is too far.
+     */
+    private static int farthest(int[] nodes, int from, int to, double tolerance) {
+        int count = nodes.length / 2;
+        int end = to % count;
+        double ax = nodes[2 * from];
+        double ay = nodes[2 * from + 1];
+        double dx = nodes[2 * end] - ax;
+        double dy = nodes[2 * end + 1] - ay;
+        double length = Math.hypot(dx, dy);
+        double most = tolerance;
+        int found = -1;
+        for (int i = from + 1; i < to; i++) {
+            double x = nodes[2 * i] - ax;
+            double y = nodes[2 * i + 1] - ay;
+            double away = length == 0 ? Math.hypot(x, y) : Math.abs(x * dy - y * dx) / length;
+            if (away > most) {
+                most = away;
+                found = i;
+            }
+        }
+        return found;
+    }
+}

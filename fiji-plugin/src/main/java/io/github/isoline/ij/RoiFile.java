@@ -1,0 +1,80 @@
+package io.github.isoline.ij;
+
+import ij.gui.Roi;
+import ij.io.RoiDecoder;
+import ij.plugin.frame.RoiManager;
+import java.awt.HeadlessException;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipInputStream;
+
+/** Selections that the ROI Manager has, or has saved. */
+final class RoiFile {
+    private static final int BLOCK_BYTES = 4096;
+
+    private RoiFile() {}
+
+    /** What the ROI Manager holds; nothing where there is none. */
+    static List<Roi> managed() {
+        try {
+            RoiManager manager = RoiManager.getInstance2();
+            return manager == null ? new ArrayList<>() : Arrays.asList(manager.getRoisAsArray());
+        } catch (HeadlessException e) {
+            // There is no ROI Manager without a display.
+            return new ArrayList<>();
+        }
+    }
+
+    /**
+     * A file of the ROI Manager: one selection (.roi) or many (.zip).
+     *
+     * @param what they are to be, for messages
+     */
+    static List<Roi> read(String path, String what) throws BadInput {
+        List<Roi> rois = new ArrayList<>();
+        try {
+            if (path.toLowerCase().endsWith(".roi")) {
+                add(rois, Files.readAllBytes(Paths.get(path)));
+            } else {
+                try (InputStream in = Files.newInputStream(Paths.get(path));
+                        ZipInputStream zip = new ZipInputStream(in)) {
+                    for (ZipEntry e = zip.getNextEntry(); e != null; e = zip.getNextEntry()) {
+                        add(rois, bytes(zip));
+                    }
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            throw new BadInput("The file " + path + " of " + what + " cannot be read: " + e + ".");
+        }
+        if (rois.isEmpty()) {
+            throw new BadInput(
+                    "There is no selection in the file "
+                            + path
+                            + "; it must be one that the ROI Manager saves (.zip or .roi).");
+        }
+        return rois;
+    }
+
+    private static void add(List<Roi> rois, byte[] bytes) {
+        Roi roi = RoiDecoder.openFromByteArray(bytes);
+        if (roi != null) {
+            rois.add(roi);
+        }
+    }
+
+    private static byte[] bytes(InputStream in) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        byte[] block = new byte[BLOCK_BYTES];
+        for (int n = in.read(block); n > 0; n = in.read(block)) {
+            out.write(block, 0, n);
+        }
+        return out.toByteArray();
+    }
+}

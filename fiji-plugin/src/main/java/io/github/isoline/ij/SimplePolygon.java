@@ -1,0 +1,109 @@
+package io.github.isoline.ij;
+
+import java.awt.Rectangle;
+
+/**
+ * Polygons of pixel corners, as the library takes them: none may touch itself. Nodes are x and y in
+ * turn; after the last comes the first.
+ */
+final class SimplePolygon {
+    private SimplePolygon() {}
+
+    /** True if it has three nodes and an area, and no edge touches another. */
+    static boolean isSimple(int[] nodes) {
+        int count = nodes.length / 2;
+        if (count < 3 || twiceArea(nodes) == 0) {
+            return false;
+        }
+        for (int edge = 0; edge < count; edge++) {
+            if (folds(nodes, edge, (edge + 1) % count, (edge + 2) % count)) {
+                return false;
+            }
+            for (int other = edge + 2; other < count; other++) {
+                int end = (other + 1) % count;
+                if (end != edge && meet(nodes, edge, edge + 1, other, end)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /** Whether two successive edges, a to b and b to c, lie on each other or have no length. */
+    private static boolean folds(int[] nodes, int a, int b, int c) {
+        long ux = nodes[2 * b] - nodes[2 * a];
+        long uy = nodes[2 * b + 1] - nodes[2 * a + 1];
+        long vx = nodes[2 * c] - nodes[2 * b];
+        long vy = nodes[2 * c + 1] - nodes[2 * b + 1];
+        return ux == 0 && uy == 0
+                || vx == 0 && vy == 0
+                || ux * vy == uy * vx && ux * vx + uy * vy < 0;
+    }
+
+    /** Whether the edges ab and cd have a point in common, ends included. */
+    private static boolean meet(int[] nodes, int a, int b, int c, int d) {
+        for (int axis = 0; axis < 2; axis++) {
+            int from = Math.min(nodes[2 * a + axis], nodes[2 * b + axis]);
+            int to = Math.max(nodes[2 * a + axis], nodes[2 * b + axis]);
+            if (to < Math.min(nodes[2 * c + axis], nodes[2 * d + axis])
+                    || from > Math.max(nodes[2 * c + axis], nodes[2 * d + axis])) {
+                return false;
+            }
+        }
+        // Their boxes overlap: they meet unless one lies wholly on one side of the other.
+        return side(nodes, a, b, c) * side(nodes, a, b, d) <= 0
+                && side(nodes, c, d, a) * side(nodes, c, d, b) <= 0;
+    }
+
+    /** On which side of the way from a to b the node c lies: 1, 0 or -1. */
+    private static int side(int[] nodes, int a, int b, int c) {
+        long abx = nodes[2 * b] - nodes[2 * a];
+        long aby = nodes[2 * b + 1] - nodes[2 * a + 1];
+        long acx = nodes[2 * c] - nodes[2 * a];
+        long acy = nodes[2 * c + 1] - nodes[2 * a + 1];
+        return Long.signum(abx * acy - aby * acx);
+    }
+
+    /** Twice its area: above 0 if it runs clockwise on the screen. */
+    static long twiceArea(int[] nodes) {
+        long sum = 0;
+        int count = nodes.length / 2;
+        for (int i = 0; i < count; i++) {
+            int next = (i + 1) % count;
+            sum +=
+                    (long) nodes[2 * i] * nodes[2 * next + 1]
+                            - (long) nodes[2 * next] * nodes[2 * i + 1];
+        }
+        return sum;
+    }
+
+    /**
+     * Its length.
+     *
+     * @param width of a pixel
+     * @param height of a pixel
+     */
+    static double perimeter(int[] nodes, double width, double height) {
+        double sum = 0;
+        int count = nodes.length / 2;
+        for (int i = 0; i < count; i++) {
+            sum += distance(nodes, i, (i + 1) % count, width, height);
+        }
+        return sum;
+    }
+
+    /** The smallest rectangle around it. */
+    static Rectangle bounds(int[] nodes) {
+        Rectangle bounds = new Rectangle(nodes[0], nodes[1], 0, 0);
+        for (int i = 2; i < nodes.length; i += 2) {
+            bounds.add(nodes[i], nodes[i + 1]);
+        }
+        return bounds;
+    }
+
+    static double distance(int[] nodes, int a, int b, double width, double height) {
+        return Math.hypot(
+                (nodes[2 * b] - nodes[2 * a]) * width,
+                (nodes[2 * b + 1] - nodes[2 * a + 1]) * height);
+    }
+}

@@ -1,0 +1,445 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.gui.PolygonRoi;
+import ij.gui.Roi;
+import ij.plugin.frame.RoiManager;
+import io.github.isoline.Context;
+import io.github.isoline.IsolineException;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Polygons;
+import io.github.isoline.Progress;
+import io.github.isoline.Report;
+import io.github.isoline.Snake;
+import io.github.isoline.SnakeParams;
+import io.github.isoline.TargetStatistics;
+import java.awt.Rectangle;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** From an ImagePlus and polygons to start from to the outlines of what is there. */
+final class SnakeJob extends StackJob {
+    /** Edges of a tracked polygon that are this much shorter than new ones lose a node. */
+    private static final double SHORT = 1.0 / 4;
+
+    /** The library's windows are at least so many pixels wider than their start on each side. */
+    private static final int LEAST_ROOM = 16;
+
+    private final SnakeSettings settings;
+    private final SnakeStart start;
+    private final SnakeTable table;
+    private final VoxelSize size;
+    private final List<Roi> rois = new ArrayList<>();
+
+    /** Of each track, what its last plane came to. */
+    private final Map<String, List<SnakeTarget>> tracks = new HashMap<>();
+
+    /** The targets that start on each plane, but for those that come along a track. */
+    private final Map<Integer, List<SnakeTarget>> starts = new HashMap<>();
+
+    private SnakeParams params;
+    private RoiManager manager;
+    private SnakeLabels labels;
+    private int largest;
+    private SnakeOverlay pictures;
+
+    /** The targets of the plane that was computed last; null if it had none. */
+    private List<SnakeTarget> drawn;
+
+    private boolean stopped;
+    private int unstarted;
+
+    /** How many targets ended at the border of their window. */
+    private int held;
+
+    /** How many targets ended in which way. */
+    private final Map<String, Integer> ends = new TreeMap<>();
+
+    /** The plane after which nothing was left to track; 0 if there was always something. */
+    private int lostAfter;
+
+    SnakeJob(ImagePlus image, SnakeSettings settings) throws BadInput {
+        // One slice at a time: each is a search of its own.
+        super(planes(image, settings), settings.device, 1);
+        this.settings = settings;
+        size = new VoxelSize(image, false);
+        // A binary image's levels are 0 and 1, whatever its pixels are.
+        boolean binary = SnakeSettings.BERNOULLI.equals(settings.noise);
+        table = new SnakeTable(planes, size, binary ? 0 : rawThreshold(image, 0));
+        // Fixed here: somebody may draw another selection while the job waits or runs.
+        start = new SnakeStart(planes, settings);
+    }
+
+    private static HyperStackSelection planes(ImagePlus image, SnakeSettings settings)
+            throws BadInput {
+        check(image, settings);
+        return settings.planes(image);
+    }
+
+    /** Refuses what cannot be computed, with what to do about it. */
+    static void check(ImagePlus image, SnakeSettings settings) throws BadInput {
+        checkOneChannel(image, "A region snake");
+        if (settings.isTrack()) {
+            SnakeStart.trackAxis(image);
+        }
+        if (settings.hasRange() && image.getBitDepth() != Float.SIZE) {
+            throw new BadInput(
+                    SnakeSettings.RANGE_MIN
+                            + " and "
+                            + SnakeSettings.RANGE_MAX
+                            + " are for 32-bit images; \""
+                            + image.getTitle()
+                            + "\" has "
+                            + image.getBitDepth()
+                            + " bits and is used as it is. Leave them out.");
+        }
+    }
+
+    @Override
+    void begin() throws BadInput, IsolineException {
+        // Before the work: it may be that there is none.
+        manager = settings.roiManager ? RoiOutput.manager() : null;
+        params = settings.toParams();
+        int most = 0;
+        for (int index : planes.indices()) {
+            if (IJ.escapePressed()) {
+                throw IsolineException.cancelled();
+            }
+            List<SnakeTarget> here = start.on(index);
+            starts.put(index, here);
+            most += here.size();
+            for (SnakeTarget target : here) {
+                largest = Math.max(largest, Math.max(target.id, here.size()));
+            }
+        }
+        if (most == 0) {
+            throw new BadInput(
+                    "There is nothing to start from: "
+                            + start.describe()
+                            + " has no area on the "
+                            + (planes.size() == 1 ? "slice" : "slices")
+                            + " that "
+                            + (planes.size() == 1 ? "is" : "are")
+                            + " looked at.");
+        }
+        if (settings.labelImage) {
+            // All of it now: a lack of memory is better found before the work than after it.
+            labels = new SnakeLabels(planes, largest);
+        }
+        boolean shown = settings.showEvery > 0 && image.getWindow() != null;
+        pictures = shown ? new SnakeOverlay(planes) : null;
+    }
+
+    @Override
+    boolean isVolume() {
+        return false;
+    }
+
+    @Override
+    PixelBuffer.Type outputType() {
+        return settings.labelImage ? SnakeLabels.type(largest) : null;
+    }
+
+    @Override
+    Report call(
+            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+            throws IsolineException {
+        int index = part[0];
+        drawn = null;
+        List<SnakeTarget> targets = new ArrayList<>(starts.get(index));
+        List<SnakeTarget> before =
+                start.isTrack() ? tracks.get(start.track(index)) : Collections.emptyList();
+        if (before != null) {
+            targets.addAll(0, before);
+        }
+        if (stopped) {
+            unstarted++;
+            return null;
+        }
+        if (targets.isEmpty()) {
+            return null;
+        }
+        int[][] nodes = new int[targets.size()][];
+        for (int i = 0; i < nodes.length; i++) {
+            nodes[i] = targets.get(i).nodes;
+        }
+        params.largestStep = settings.largestStep(targets);
+        try (Snake snake = Snake.start(context, input, Polygons.of(nodes), params)) {
+            search(snake, index, progress);
+            Polygons found = snake.polygons();
+            take(index, targets, found, snake.statistics());
+            if (output != null) {
+                snake.drawLabels(output);
+            }
+            drawn = targets;
+            return snake.report();
+        }
+    }
+
+    /** Until all have ended, or the user presses Escape. */
+    private void search(Snake snake, int index, Progress progress) throws IsolineException {
+        long step = pictures == null ? Long.MAX_VALUE : (long) settings.showEvery;
+        int all = snake.count();
+        double[] ended = {0};
+        while (!stopped && !snake.isEnded()) {
+            if (pictures != null && pictures.isDue()) {
+                pictures.show(index, snake.polygons());
+                ended[0] = ended(snake);
+            }
+            try {
+                // The library counts the targets that are through this step.
+                snake.step(
+                        step,
+                        (fraction, stage) ->
+                                tell(progress, pictures == null ? fraction * all : ended[0], all));
+                stopped = !tell(progress, snake.isEnded() ? all : ended[0], all);
+            } catch (IsolineException e) {
+                if (!e.isCancelled()) {
+                    throw e;
+                }
+                // Every target keeps its last whole step, and so does the user.
+                stopped = true;
+            }
+        }
+        if (pictures != null) {
+            pictures.show(index, snake.polygons());
+        }
+    }
+
+    private static int ended(Snake snake) throws IsolineException {
+        int ended = 0;
+        for (TargetStatistics target : snake.statistics()) {
+            ended += target.state() == TargetStatistics.State.RUNNING ? 0 : 1;
+        }
+        return ended;
+    }
+
+    /** False if it is to stop. */
+    private static boolean tell(Progress progress, double ended, int all) {
+        return progress == null
+                || progress.step(ended / all, (int) ended + " of " + all + " targets at rest");
+    }
+
+    @Override
+    void release() {
+        if (pictures != null) {
+            pictures.close();
+        }
+    }
+
+    /** Keeps what a plane came to, and what goes on to the next. */
+    private void take(
+            int index, List<SnakeTarget> targets, Polygons found, TargetStatistics[] statistics) {
+        List<SnakeTarget> on = new ArrayList<>();
+        for (int i = 0; i < targets.size(); i++) {
+            SnakeTarget target = targets.get(i);
+            int[] nodes = found.get(i);
+            boolean there = statistics[i].isThere();
+            String name = target.name(image, index);
+            double perimeter = there ? SimplePolygon.perimeter(nodes, size.x, size.y) : 0;
+            SnakeTable.Row row =
+                    new SnakeTable.Row(index, target.id, name, statistics[i], perimeter);
+            table.add(row);
+            ends.merge(row.status(), 1, Integer::sum);
+            if (there && settings.isWindow() && isHeld(target.nodes, nodes)) {
+                held++;
+            }
+            if (there) {
+                on.add(target.at(loosened(nodes)));
+                if (settings.wantsRois()) {
+                    rois.add(roi(nodes, target, name, index));
+                }
+            }
+        }
+        if (start.isTrack()) {
+            tracks.put(start.track(index), on);
+            if (on.isEmpty() && lostAfter == 0) {
+                lostAfter = index;
+            }
+        }
+    }
+
+    /** True if a target came to where its window ends and the image does not. */
+    private boolean isHeld(int[] from, int[] to) {
+        Rectangle start = SimplePolygon.bounds(from);
+        Rectangle end = SimplePolygon.bounds(to);
+        // The library's window round a start that was cut to the image.
+        start = start.intersection(new Rectangle(image.getWidth(), image.getHeight()));
+        int longer = Math.max(start.width, start.height);
+        int room = (int) Math.max(LEAST_ROOM, Math.ceil(settings.margin * longer));
+        start.grow(room, room);
+        return end.x == start.x && start.x > 0
+                || end.y == start.y && start.y > 0
+                || end.x + end.width == start.x + start.width
+                        && end.x + end.width < image.getWidth()
+                || end.y + end.height == start.y + start.height
+                        && end.y + end.height < image.getHeight();
+    }
+
+    /** For the next slice: without nodes that came close to others on this one. */
+    private int[] loosened(int[] nodes) {
+        int[] fewer = NodeThinner.spread(nodes, settings.nodeSpacing * SHORT);
+        return SimplePolygon.isSimple(fewer) ? fewer : nodes;
+    }
+
+    private Roi roi(int[] nodes, SnakeTarget target, String name, int index) {
+        int count = nodes.length / 2;
+        int[] x = new int[count];
+        int[] y = new int[count];
+        for (int i = 0; i < count; i++) {
+            x[i] = nodes[2 * i];
+            y[i] = nodes[2 * i + 1];
+        }
+        Roi roi = new PolygonRoi(x, y, count, Roi.POLYGON);
+        roi.setName(name);
+        roi.setStrokeColor(SegmentColours.of(target.id - 1));
+        roi.setProperty(SegmentRois.PROPERTY, SnakeStart.KIND);
+        ResultImage.setPosition(roi, image, planes.position(index));
+        return roi;
+    }
+
+    @Override
+    void take(PixelBuffer output, int slot, int place) {
+        if (drawn != null) {
+            labels.take(output, place, drawn);
+        }
+    }
+
+    @Override
+    ImagePlus end(Progress progress) {
+        if (stopped) {
+            // It has done what it was pressed for.
+            IJ.resetEscape();
+        }
+        if (labels == null) {
+            return null;
+        }
+        ImagePlus made = labels.image();
+        if (made.getOverlay() != null) {
+            // What an earlier run left in the input's overlay is not the user's own.
+            RoiOutput.addToOverlay(made, Collections.emptyList(), SnakeStart.KIND);
+        }
+        made.setProperty(
+                "Info",
+                info(
+                        "Isoline region snake: "
+                                + settings
+                                + "\nIsoline targets: "
+                                + outcome()
+                                + (stopped ? " (stopped)" : "")));
+        return made;
+    }
+
+    @Override
+    void deliver() throws BadInput, IsolineException {
+        if (!settings.roiFile.isEmpty()) {
+            // First, since it is the one that can fail.
+            RoiOutput.save(
+                    taker -> {
+                        for (Roi roi : rois) {
+                            taker.take(roi);
+                        }
+                    },
+                    "outlines",
+                    settings.roiFile);
+        }
+        if (settings.overlay) {
+            RoiOutput.addToOverlay(image, rois, SnakeStart.KIND);
+        }
+        if (settings.roiManager) {
+            RoiOutput.addTo(manager, image, rois);
+        }
+        if (settings.resultsTable) {
+            table.append();
+        }
+    }
+
+    @Override
+    String escapeWord() {
+        return "stops and keeps";
+    }
+
+    @Override
+    boolean isStopped() {
+        return stopped;
+    }
+
+    @Override
+    String warning() {
+        List<String> said = new ArrayList<>();
+        if (stopped) {
+            said.add(
+                    "stopped by Escape; the outputs are those of the state it had reached"
+                            + (unstarted > 0
+                                    ? ", and of "
+                                            + count(unstarted, "slice")
+                                            + " nothing was begun."
+                                    : "."));
+        }
+        int vanished = ends.getOrDefault(TargetStatistics.State.VANISHED.toString(), 0);
+        if (vanished > 0) {
+            said.add(
+                    count(vanished, "target")
+                            + " vanished: nothing was found at the start"
+                            + (start.isTrack() ? ", and nothing tracked on." : ".")
+                            + " The table says \"vanished\"; there is no outline.");
+        }
+        int outside = ends.getOrDefault(TargetStatistics.State.LEFT_IMAGE.toString(), 0);
+        if (outside > 0) {
+            said.add("outside the image: " + count(outside, "start") + "; there is no outline.");
+        }
+        int limit = ends.getOrDefault(TargetStatistics.State.ITERATION_LIMIT.toString(), 0);
+        if (limit > 0) {
+            said.add(
+                    "still moving after "
+                            + OptionText.text(settings.maxIterations)
+                            + " iterations: "
+                            + count(limit, "target")
+                            + ". Raise max_iterations.");
+        }
+        if (held > 0) {
+            said.add(
+                    count(held, "target")
+                            + " reached the border of the window: what is there may be larger, or"
+                            + " nothing stood out. Draw starts that cover more of it, or raise"
+                            + " margin.");
+        }
+        int first = table.rows().get(0).index;
+        if (start.isTrack() && first != planes.indices()[0]) {
+            said.add(
+                    "tracked from slice "
+                            + first
+                            + " on, where the start lies; those before it have no outlines.");
+        }
+        if (lostAfter > 0) {
+            said.add(
+                    "after slice "
+                            + lostAfter
+                            + " nothing was left to track, unless other targets start later.");
+        }
+        if (start.note() != null) {
+            said.add(start.note());
+        }
+        return said.isEmpty() ? null : String.join(" Also: ", said);
+    }
+
+    private static String count(int number, String what) {
+        return number + " " + what + (number == 1 ? "" : "s");
+    }
+
+    @Override
+    String outcome() {
+        StringBuilder text = new StringBuilder();
+        int all = table.rows().size();
+        text.append(count(all, "target"));
+        ends.forEach(
+                (status, count) ->
+                        text.append(", ").append(count == all ? "" : count + " ").append(status));
+        return text.toString();
+    }
+}

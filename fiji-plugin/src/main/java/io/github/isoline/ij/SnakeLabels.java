@@ -1,0 +1,86 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.process.LUT;
+import io.github.isoline.PixelBuffer;
+import java.awt.Color;
+import java.util.List;
+
+/** The label image: pixels have the number of the target that they lie in, else 0. */
+final class SnakeLabels {
+    /** More need 32 bits. */
+    private static final int MOST_OF_16_BITS = 0xffff;
+
+    private static final int COLOURS = 256;
+
+    /** Neighbouring numbers get hues that are far apart. */
+    private static final float GOLDEN_RATIO = 0.618034f;
+
+    private final HyperStackSelection planes;
+    private final int largest;
+
+    /** Of each plane; one of the two. */
+    private final short[][] small;
+
+    private final float[][] large;
+
+    /**
+     * @param largest the largest number, and how many targets a plane has at most
+     */
+    SnakeLabels(HyperStackSelection planes, int largest) {
+        this.planes = planes;
+        this.largest = largest;
+        int pixels = planes.image.getWidth() * planes.image.getHeight();
+        small = largest <= MOST_OF_16_BITS ? new short[planes.size()][pixels] : null;
+        large = small == null ? new float[planes.size()][pixels] : null;
+    }
+
+    static PixelBuffer.Type type(int largest) {
+        return largest <= MOST_OF_16_BITS ? PixelBuffer.Type.U16 : PixelBuffer.Type.F32;
+    }
+
+    /**
+     * Takes a plane.
+     *
+     * @param targets those that the library numbered from 1 on
+     */
+    void take(PixelBuffer buffer, int place, List<SnakeTarget> targets) {
+        if (small != null) {
+            short[] plane = small[place];
+            buffer.read(0, plane);
+            for (int i = 0; i < plane.length; i++) {
+                int number = plane[i] & MOST_OF_16_BITS;
+                plane[i] = number == 0 ? 0 : (short) targets.get(number - 1).id;
+            }
+        } else {
+            float[] plane = large[place];
+            buffer.read(0, plane);
+            for (int i = 0; i < plane.length; i++) {
+                plane[i] = plane[i] == 0 ? 0 : targets.get((int) plane[i] - 1).id;
+            }
+        }
+    }
+
+    /** The new image. */
+    ImagePlus image() {
+        String title = "Labels of " + planes.image.getTitle();
+        Object[] pixels = small != null ? small : large;
+        return ResultImage.inColours(planes, pixels, title, "Label", colours());
+    }
+
+    /** Black, and colours that neighbours in number can be told apart by. */
+    private LUT colours() {
+        byte[][] steps = new byte[3][COLOURS];
+        for (int i = 1; i < COLOURS; i++) {
+            float brightness = 1 - (i % 3) * 0.15f;
+            Color colour = new Color(Color.HSBtoRGB(i * GOLDEN_RATIO % 1, 0.75f, brightness));
+            steps[0][i] = (byte) colour.getRed();
+            steps[1][i] = (byte) colour.getGreen();
+            steps[2][i] = (byte) colour.getBlue();
+        }
+        LUT lut = new LUT(steps[0], steps[1], steps[2]);
+        lut.min = 0;
+        lut.max = Math.max(COLOURS - 1, largest);
+        return lut;
+    }
+}

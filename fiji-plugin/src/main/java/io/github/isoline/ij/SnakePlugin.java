@@ -1,0 +1,27 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import io.github.isoline.IsolineException;
+
+/** Plugins > Isoline > Region Snake... */
+public final class SnakePlugin extends StackCommand {
+    static final String COMMAND = "Region Snake";
+
+    /** Called by ImageJ. */
+    public SnakePlugin() {
+        super(COMMAND);
+    }
+
+    @Override
+    StackJob fromMacro(ImagePlus image, String options) throws BadInput {
+        return new SnakeJob(image, SnakeSettings.fromMacro(options));
+    }
+
+    @Override
+    StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException {
+        // Said before the dialog, so that nobody fills it in for nothing.
+        SnakeJob.check(image, new SnakeSettings());
+        SnakeSettings settings = SnakeDialog.ask(image);
+        return settings == null ? null : new SnakeJob(image, settings);
+    }
+}

@@ -1,0 +1,115 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.measure.ResultsTable;
+import io.github.isoline.TargetStatistics;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What region snakes came to, as rows of ImageJ's own Results table, below what it has already. */
+final class SnakeTable {
+    static final String TARGET = "Target";
+    static final String NAME = "Name";
+    static final String MEAN = "Mean inside";
+    static final String DEVIATION = "SD inside";
+    static final String BACKGROUND_MEAN = "Mean outside";
+    static final String BACKGROUND_DEVIATION = "SD outside";
+    static final String CRITERION = "Criterion";
+    static final String NODES = "Nodes";
+    static final String ITERATIONS = "Iterations";
+    static final String STATUS = "Status";
+
+    /** One target on one plane. */
+    static final class Row {
+        /** Stack index of the plane. */
+        final int index;
+
+        final int id;
+        final String name;
+        final TargetStatistics statistics;
+
+        /** In the image's unit; 0 without pixels. */
+        final double perimeter;
+
+        Row(int index, int id, String name, TargetStatistics statistics, double perimeter) {
+            this.index = index;
+            this.id = id;
+            this.name = name;
+            this.statistics = statistics;
+            this.perimeter = perimeter;
+        }
+
+        /** How its search ended. */
+        String status() {
+            boolean running = statistics.state() == TargetStatistics.State.RUNNING;
+            return running ? "stopped" : statistics.state().toString();
+        }
+    }
+
+    private final HyperStackSelection planes;
+    private final VoxelSize size;
+    private final double offset;
+    private final List<Row> rows = new ArrayList<>();
+
+    /**
+     * @param offset of pixel values as they are stored, from those that ImageJ shows
+     */
+    SnakeTable(HyperStackSelection planes, VoxelSize size, double offset) {
+        this.planes = planes;
+        this.offset = offset;
+        this.size = size;
+    }
+
+    void add(Row row) {
+        rows.add(row);
+    }
+
+    List<Row> rows() {
+        return rows;
+    }
+
+    /** "Area (µm^2)". */
+    String areaHeading() {
+        return "Area (" + size.unit + "^2)";
+    }
+
+    /** "Perimeter (µm)". */
+    String perimeterHeading() {
+        return "Perimeter (" + size.unit + ")";
+    }
+
+    /** Appends the rows, and shows the table where there is a display. */
+    void append() {
+        ResultsTable table = ResultsTable.getResultsTable();
+        ImagePlus image = planes.image;
+        boolean hyperstack = ResultImage.isHyperStack(image);
+        for (Row row : rows) {
+            TargetStatistics s = row.statistics;
+            // addRow() came only with ImageJ 1.53d.
+            table.incrementCounter();
+            table.addLabel(image.getTitle());
+            table.addValue(TARGET, row.id);
+            table.addValue(NAME, row.name);
+            int[] position = planes.position(row.index);
+            if (hyperstack) {
+                // The names that ImageJ's own Measure has; "Slice" is z.
+                table.addValue(SegmentTable.CHANNEL, position[0]);
+            }
+            table.addValue(SegmentTable.SLICE, hyperstack ? position[1] : row.index);
+            if (hyperstack) {
+                table.addValue(SegmentTable.FRAME, position[2]);
+            }
+            table.addValue(areaHeading(), s.pixels() * size.x * size.y);
+            table.addValue(perimeterHeading(), row.perimeter);
+            table.addValue(MEAN, s.mean() - offset);
+            table.addValue(DEVIATION, s.deviation());
+            table.addValue(BACKGROUND_MEAN, s.backgroundMean() - offset);
+            table.addValue(BACKGROUND_DEVIATION, s.backgroundDeviation());
+            table.addValue(CRITERION, s.criterion());
+            table.addValue(NODES, s.nodes());
+            table.addValue(ITERATIONS, s.iterations());
+            table.addValue(STATUS, row.status());
+        }
+        table.show("Results");
+    }
+}

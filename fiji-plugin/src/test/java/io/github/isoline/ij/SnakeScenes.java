@@ -1,0 +1,315 @@
+package io.github.isoline.ij;
+
+import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.button;
+import static io.github.isoline.ij.GuiDriver.checkbox;
+import static io.github.isoline.ij.GuiDriver.choose;
+import static io.github.isoline.ij.GuiDriver.dialog;
+import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.press;
+import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.title;
+import static io.github.isoline.ij.GuiDriver.toggle;
+import static io.github.isoline.ij.GuiDriver.type;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.WindowManager;
+import ij.gui.OvalRoi;
+import ij.gui.Overlay;
+import ij.gui.Roi;
+import ij.measure.ResultsTable;
+import ij.plugin.frame.Recorder;
+import ij.plugin.frame.RoiManager;
+import ij.process.ByteProcessor;
+import java.awt.Dialog;
+import java.awt.EventQueue;
+import java.awt.Robot;
+import java.awt.event.KeyEvent;
+import java.io.File;
+import java.util.LinkedHashSet;
+import java.util.Random;
+import java.util.Set;
+
+/** A person who outlines cells; see {@link GuiDriver}. */
+final class SnakeScenes {
+    private static final String COMMAND = "Region Snake...";
+    private static final String SNAKE = "Isoline snake";
+    private static final String[] OUTPUTS = {
+        "Label image", "Overlay", "ROI Manager", "Results table"
+    };
+
+    private final GuiDriver driver;
+
+    SnakeScenes(GuiDriver driver) {
+        this.driver = driver;
+    }
+
+    void play(String scene, ImagePlus image) throws Exception {
+        switch (scene) {
+            case "region snake preview":
+                preview(image);
+                break;
+            case "region snake outputs":
+                outputs(image);
+                break;
+            case "region snake manager":
+                manager(image);
+                break;
+            case "region snake escape":
+                escape(image);
+                break;
+            case "region snake help":
+                IJ.doCommand(COMMAND);
+                Dialog before = dialog();
+                press(button(before, "Help"));
+                await("the help", () -> dialog() != before);
+                dialog().setLocation(0, 0);
+                driver.picture("region-snake-help");
+                say("help", dialog().getTitle());
+                break;
+            default:
+                throw new IllegalArgumentException(scene);
+        }
+    }
+
+    /** The start follows the selection, the hint the noise; Cancel gives the overlay back. */
+    private void preview(ImagePlus image) throws Exception {
+        Overlay own = new Overlay(new Roi(5, 5, 9, 9));
+        image.setOverlay(own);
+        Dialog dialog = open();
+        choose(dialog, "roi");
+        await("a word", () -> status(dialog).contains("start=roi needs a selection"));
+        EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(370, 320, 100, 100)));
+        await("a preview", () -> status(dialog).contains("1 target starts on this slice"));
+        driver.picture("region-snake-preview");
+        say("elements", names(image));
+        Set<String> hints = new LinkedHashSet<>();
+        for (String noise :
+                new String[] {"poisson", "gamma", "rayleigh", "bernoulli", "gaussian"}) {
+            choose(dialog, noise);
+            await("a hint", () -> hint(dialog).contains("\n" + noise + ": "));
+            hints.add(noise);
+        }
+        say("hints", hints.size());
+        choose(dialog, "gamma");
+        type(dialog, 0, "0");
+        await("a complaint", () -> !button(dialog, "OK").isEnabled());
+        say("complaint", hint(dialog).split("\n")[0]);
+        type(dialog, 0, "1");
+        await("no complaint", () -> button(dialog, "OK").isEnabled());
+        choose(dialog, "rectangle");
+        await("all of the image", () -> hint(dialog).contains("all of the image outside"));
+        press(button(dialog, "Cancel"));
+        await("the end", () -> !dialog.isShowing() && image.getOverlay() == own);
+        IJ.wait(300);
+        say("overlay after cancel", (image.getOverlay() == own) + " " + own.size());
+        say("images", WindowManager.getImageCount());
+        say("changed", image.changes);
+    }
+
+    /** All outputs at once, with the second dialog, as the recorder sees them. */
+    private void outputs(ImagePlus image) throws Exception {
+        Recorder recorder = new Recorder();
+        recorder.setLocation(20, 740);
+        Overlay own = new Overlay(new Roi(5, 5, 9, 9));
+        image.setOverlay(own);
+        image.setRoi(new OvalRoi(375, 320, 100, 100));
+        Dialog dialog = open();
+        await("a preview", () -> status(dialog).contains("1 target starts"));
+        for (String output : OUTPUTS) {
+            toggle(checkbox(dialog, output), true);
+        }
+        toggle(checkbox(dialog, "More settings after OK..."), true);
+        driver.picture("region-snake-dialog");
+        press(button(dialog, "OK"));
+        await("the second dialog", () -> dialog() != dialog && !dialog.isShowing());
+        Dialog more = dialog();
+        more.setLocation(100, 200);
+        type(more, 0, "12");
+        await("no OK", () -> !button(more, "OK").isEnabled());
+        type(more, 0, "8");
+        type(more, 1, "10");
+        await("OK", () -> button(more, "OK").isEnabled());
+        driver.picture("region-snake-more");
+        press(button(more, "OK"));
+        await("a result", () -> title().startsWith("Labels of"));
+        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        IJ.wait(500);
+        RoiManager manager = RoiManager.getInstance();
+        manager.setLocation(1000, 0);
+        ImagePlus labels = WindowManager.getCurrentImage();
+        labels.getWindow().setLocation(20, 110);
+        WindowManager.getWindow("Results").setLocation(300, 600);
+        WindowManager.getWindow("Results").toFront();
+        recorder.toFront();
+        driver.picture("region-snake-outputs");
+        ResultsTable table = ResultsTable.getResultsTable();
+        say("title", labels.getTitle());
+        say("unit", labels.getCalibration().getUnit());
+        say("bits", labels.getBitDepth());
+        say("table", table.getColumnHeadings().trim().replace('\t', ','));
+        say("pixels", labels.getProcessor().getPixelCount() - zeros(labels));
+        say("status", table.getStringValue("Status", 0));
+        say("overlay", names(image) + (image.getOverlay().get(0) == own.get(0)));
+        say("managed", manager.getCount() + " " + manager.getRoi(0).getName());
+        say("recorded", recorder.getText().trim().replace('\n', ' '));
+    }
+
+    private static int zeros(ImagePlus labels) {
+        int zeros = 0;
+        for (int i = 0; i < labels.getProcessor().getPixelCount(); i++) {
+            zeros += labels.getProcessor().get(i) == 0 ? 1 : 0;
+        }
+        return zeros;
+    }
+
+    /** Nuclei from rough circles in the ROI Manager; a second run takes the same starts. */
+    private void manager(ImagePlus cell) throws Exception {
+        String folder = cell.getOriginalFileInfo().directory;
+        cell.close();
+        ImagePlus nuclei = IJ.openImage(new File(folder, "nuclei.png").getPath());
+        nuclei.setDisplayRange(0, 140);
+        nuclei.show();
+        nuclei.getWindow().setLocation(640, 150);
+        RoiManager manager = new RoiManager();
+        manager.setLocation(640, 690);
+        IJ.runMacro(
+                "run(\"Duplicate...\", \"title=mask\"); run(\"Gaussian Blur...\", \"sigma=2\");"
+                        + " setThreshold(36, 255); setOption(\"BlackBackground\", true);"
+                        + " run(\"Convert to Mask\"); run(\"Watershed\");"
+                        + " run(\"Analyze Particles...\", \"size=60-1000 circularity=0.75-1.00 exclude add\"); close();");
+        IJ.run("Clear Results");
+        await("nuclei", () -> manager.getCount() > 40);
+        int starts = manager.getCount();
+        WindowManager.setCurrentWindow(nuclei.getWindow());
+        Dialog dialog = open();
+        choose(dialog, "manager");
+        await("starts", () -> status(dialog).contains(starts + " targets start"));
+        for (String output : OUTPUTS) {
+            toggle(checkbox(dialog, output), !output.startsWith("Label"));
+        }
+        driver.picture("region-snake-starts");
+        say("starts", starts > 40);
+        press(button(dialog, "OK"));
+        int different = watch(nuclei, "region-snake-running");
+        await("rows", () -> ResultsTable.getResultsTable().size() == starts);
+        IJ.wait(500);
+        say("different pictures", different);
+        nuclei.deleteRoi();
+        manager.runCommand("Show None");
+        WindowManager.getFrame("Log").setLocation(20, 700);
+        WindowManager.getWindow("Results").setLocation(20, 560);
+        nuclei.getWindow().toFront();
+        driver.picture("region-snake-nuclei");
+        int ours = manager.getCount() - starts;
+        say("outlines", ours > 0.9 * starts && ours == nuclei.getOverlay().size());
+        say("name kept", manager.getRoi(starts).getName().equals(manager.getRoi(0).getName()));
+        IJ.runMacro(
+                "selectImage("
+                        + nuclei.getID()
+                        + "); run(\"Region Snake...\", \"start=manager results_table\");");
+        await("more rows", () -> ResultsTable.getResultsTable().size() > starts);
+        say("same starts", ResultsTable.getResultsTable().size() == 2 * starts);
+        say("log", IJ.getLog().trim().replace('\n', '/'));
+    }
+
+    /** Escape during a very long run: what it had reached is there. */
+    private void escape(ImagePlus cell) throws Exception {
+        cell.close();
+        byte[] pixels = new byte[1600 * 1600];
+        new Random(1).nextBytes(pixels);
+        ImagePlus image = new ImagePlus("noise", new ByteProcessor(1600, 1600, pixels));
+        image.show();
+        image.getWindow().setLocation(640, 150);
+        Overlay own = new Overlay(new Roi(5, 5, 9, 9));
+        image.setOverlay(own);
+        Dialog dialog = open();
+        choose(dialog, "rectangle");
+        for (String output : OUTPUTS) {
+            boolean wanted = output.startsWith("Label") || output.startsWith("Results");
+            toggle(checkbox(dialog, output), wanted);
+        }
+        toggle(checkbox(dialog, "More settings after OK..."), true);
+        press(button(dialog, "OK"));
+        await("the second dialog", () -> dialog() != dialog && !dialog.isShowing());
+        Dialog more = dialog();
+        type(more, 1, "2");
+        type(more, 3, "65536");
+        type(more, 4, "10000000");
+        choose(more, "sequential");
+        press(button(more, "OK"));
+        await("the run to begin", image::isLocked);
+        await("a snake", () -> names(image).contains(SNAKE));
+        IJ.wait(500);
+        long asked = System.nanoTime();
+        EventQueue.invokeAndWait(() -> {});
+        say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
+        driver.picture("region-snake-endless");
+        Robot robot = new Robot();
+        IJ.getInstance().toFront();
+        EventQueue.invokeAndWait(() -> IJ.getInstance().requestFocus());
+        IJ.wait(300);
+        robot.keyPress(KeyEvent.VK_ESCAPE);
+        robot.keyRelease(KeyEvent.VK_ESCAPE);
+        await("the run to end", () -> !image.isLocked());
+        await("a result", () -> title().startsWith("Labels of"));
+        IJ.wait(300);
+        driver.picture("region-snake-stopped");
+        say("overlay", (image.getOverlay() == own) + " " + own.size());
+        say("inside", zeros(WindowManager.getCurrentImage()) < 1600 * 1600 - 1000);
+        say("status", ResultsTable.getResultsTable().getStringValue("Status", 0));
+        say("log", IJ.getLog().trim().replace('\n', '/'));
+    }
+
+    /** Waits for the end of a run, and counts how many different pictures were seen. */
+    private int watch(ImagePlus image, String picture) throws Exception {
+        Set<String> seen = new LinkedHashSet<>();
+        boolean pictured = false;
+        await("the run", () -> image.isLocked() || ResultsTable.getResultsTable().size() > 0);
+        while (image.isLocked()) {
+            Overlay overlay = image.getOverlay();
+            for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
+                if (SNAKE.equals(roi.getName())) {
+                    seen.add(roi.getBounds() + " " + roi.getLength());
+                }
+            }
+            if (seen.size() == 2 && !pictured) {
+                pictured = true;
+                driver.picture(picture);
+            }
+            IJ.wait(5);
+        }
+        return seen.size();
+    }
+
+    private static Dialog open() throws Exception {
+        IJ.doCommand(COMMAND);
+        Dialog dialog = dialog();
+        dialog.setLocation(20, 100);
+        return dialog;
+    }
+
+    private static String names(ImagePlus image) {
+        StringBuilder names = new StringBuilder();
+        Overlay overlay = image.getOverlay();
+        for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
+            names.append(roi.getName()).append(' ');
+        }
+        return names.toString();
+    }
+
+    /** What the preview says; it may be broken into several lines. */
+    private static String status(Dialog dialog) {
+        StringBuilder status = new StringBuilder();
+        boolean found = false;
+        for (String line : hint(dialog).split("\n")) {
+            found |= line.startsWith("Preview: ");
+            if (line.startsWith("Escape stops")) {
+                break;
+            }
+            status.append(found ? line : "");
+        }
+        return status.toString();
+    }
+}

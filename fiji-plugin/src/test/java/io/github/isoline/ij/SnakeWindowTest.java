@@ -1,0 +1,82 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Region snakes in ImageJ's window: the dialogs, the moving polygons, Escape, outputs. */
+class SnakeWindowTest extends WindowTest {
+    @Test
+    void startFollowsTheSelectionAndTheHintTheNoise() throws Exception {
+        Map<String, String> seen = play("region snake preview");
+        assertEquals("null Isoline start", seen.get("elements"));
+        assertEquals("5", seen.get("hints"));
+        assertTrue(seen.get("complaint").startsWith("looks must be a number from 1"));
+        assertEquals("true 1", seen.get("overlay after cancel"));
+        assertEquals("1", seen.get("images"));
+        assertEquals("false", seen.get("changed"));
+    }
+
+    @Test
+    void allOutputsAndWhatTheRecorderSays() throws Exception {
+        Map<String, String> seen = play("region snake outputs");
+        assertEquals("Labels of cell.png", seen.get("title"));
+        assertEquals("\u00b5m", seen.get("unit"));
+        assertEquals("16", seen.get("bits"));
+        assertTrue(
+                seen.get("table")
+                        .endsWith(
+                                "Label,Target,Name,Slice,Area (\u00b5m^2),Perimeter (\u00b5m),"
+                                        + "Mean inside,SD inside,Mean outside,SD outside,Criterion,"
+                                        + "Nodes,Iterations,Status"),
+                seen.get("table"));
+        // The cell is a disc of some 128 pixels.
+        assertEquals(1, Double.parseDouble(seen.get("pixels")) / (Math.PI * 64 * 64), 0.1);
+        assertEquals("converged", seen.get("status"));
+        assertEquals("null snake true", seen.get("overlay"));
+        assertEquals("1 snake", seen.get("managed"));
+        String recorded = seen.get("recorded");
+        assertTrue(recorded.startsWith("run(\"Region Snake...\", \"device=auto "), recorded);
+        for (String option :
+                new String[] {
+                    "start=roi",
+                    "noise=gaussian",
+                    "background=auto",
+                    "largest_step=8",
+                    "node_spacing=10",
+                    " label_image overlay roi_manager results_table"
+                }) {
+            assertTrue(recorded.contains(option), recorded);
+        }
+        // What was recorded is what a macro understands.
+        String options = recorded.split("\"")[3];
+        assertEquals(options, SnakeSettings.fromMacro(options).toString());
+    }
+
+    @Test
+    void nucleiOfTheManagerKeepTheirNames() throws Exception {
+        Map<String, String> seen = play("region snake manager");
+        assertEquals("true", seen.get("starts"));
+        assertEquals("true", seen.get("outlines"));
+        assertEquals("true", seen.get("name kept"));
+        assertEquals("true", seen.get("same starts"));
+    }
+
+    @Test
+    void escapeKeepsWhatWasReachedWhileTheWindowsAnswer() throws Exception {
+        Map<String, String> seen = play("region snake escape");
+        long answered = Long.parseLong(seen.get("event thread answered in ms"));
+        assertTrue(answered < 1000, "the windows were frozen for " + answered + " ms");
+        assertEquals("true 1", seen.get("overlay"));
+        assertEquals("true", seen.get("inside"));
+        assertEquals("stopped", seen.get("status"));
+        assertTrue(seen.get("log").startsWith("Region Snake: stopped by Escape"), seen.get("log"));
+    }
+
+    @Test
+    void helpIsInThePlugin() throws Exception {
+        assertEquals("Region Snake Help", play("region snake help").get("help"));
+    }
+}

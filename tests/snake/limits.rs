@@ -1,0 +1,159 @@
+//! What bounds a search: the cost of nodes, their most, the ends that are not convergence, and wide images.
+
+use super::{Random, converged, cpu, mask_of, overlap, polygon};
+use isoline::snake::{self, Background, Node, Params, Polygons, Schedule, Snake, Status, Sum};
+use isoline::{Context, ErrorKind};
+use ndarray::Array2;
+
+fn square(snr: f64, seed: u64) -> (Array2<bool>, Array2<u16>) {
+    let truth = Array2::from_shape_fn((160, 160), |(y, x)| (40..120).contains(&x) && (40..120).contains(&y));
+    let mut random = Random::new(seed);
+    let image = truth.mapv(|inside| (800.0 + if inside { 100.0 * snr } else { 0.0 } + 100.0 * random.normal()).round());
+    (truth, image.mapv(|pixel| pixel as u16))
+}
+
+#[test]
+fn a_cost_of_nodes_takes_out_those_that_noise_bought() {
+    const COSTS: [f64; 3] = [0.0, 0.2, 1.0];
+    for schedule in [Schedule::Parallel, Schedule::Sequential] {
+        let (mut nodes, mut overlaps) = ([0; 3], [0.0; 3]);
+        for seed in 1..6 {
+            let (truth, image) = square(1.0, seed);
+            let mut counts = [0; 3];
+            for (index, node_cost) in COSTS.into_iter().enumerate() {
+                let params = Params { schedule, node_cost, node_spacing: 8.0, ..Params::default() };
+                counts[index] = converged(image.view(), None, &params).statistics()[0].nodes;
+                overlaps[index] += overlap(&mask_of(image.view(), None, &params), &truth) / 5.0;
+                nodes[index] += counts[index];
+            }
+            assert!(counts[2] < counts[1] && counts[1] < counts[0], "{schedule:?}, image {seed}: {counts:?} nodes");
+        }
+        // A square needs four; the walk to fewer ends in local optima of six, or nine.
+        assert!(nodes[0] > 5 * 50 && nodes[2] <= 5 * 9, "{schedule:?}: {nodes:?} nodes");
+        assert!(
+            overlaps[2] > 0.985 && overlaps[2] > overlaps[1] && overlaps[1] > overlaps[0],
+            "{schedule:?}: {overlaps:?}"
+        );
+    }
+}
+
+#[test]
+fn no_node_that_is_left_costs_more_than_it_is_worth() {
+    let (_, image) = square(1.0, 9);
+    let params = Params { node_cost: 1.0, node_spacing: 8.0, ..Params::default() };
+    let snake = converged(image.view(), None, &params);
+    let (found, told) = (snake.polygons(), snake.statistics()[0]);
+    let nodes = found.get(0).unwrap();
+    let all = snake.region_sums(&polygon(&[(0, 0), (160, 0), (160, 160), (0, 160)])).unwrap()[0];
+    let half_n_ln = |sum: &Sum| {
+        let n = sum.pixels as f64;
+        0.5 * n * (sum.zz as f64 / n - (sum.z as f64 / n).powi(2)).ln()
+    };
+    for index in 0..nodes.len() {
+        let mut fewer = nodes.to_vec();
+        fewer.remove(index);
+        let mut one = Polygons::new();
+        one.push(&fewer);
+        let Ok(inside) = snake.region_sums(&one) else { continue };
+        let outside = Sum { pixels: all.pixels - inside[0].pixels, z: all.z - inside[0].z, zz: all.zz - inside[0].zz };
+        let gained = told.criterion + (160.0 * 160.0f64).ln() - half_n_ln(&inside[0]) - half_n_ln(&outside);
+        assert!(gained < 1e-6, "without node {index}: {gained} less");
+    }
+}
+
+#[test]
+fn there_are_no_more_nodes_than_allowed() {
+    let (_, image) = square(1.0, 2);
+    for max_nodes in [4, 5, 7, 19] {
+        for schedule in [Schedule::Parallel, Schedule::Sequential] {
+            let params = Params { max_nodes, schedule, node_spacing: 2.0, ..Params::default() };
+            let told = converged(image.view(), None, &params).statistics()[0];
+            assert_eq!((told.nodes, told.status), (u64::from(max_nodes), Status::Converged), "{schedule:?}");
+        }
+    }
+    let five = polygon(&[(10, 10), (50, 10), (60, 40), (50, 60), (10, 60)]);
+    let params = Params { max_nodes: 4, ..Params::default() };
+    let error = Snake::new(&cpu(), image.view().into(), Some(&five), &params).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().contains("polygon 0 has 5 nodes, but max_nodes is 4"), "{}", error.message());
+}
+
+#[test]
+fn a_start_without_a_pixel_has_vanished() {
+    let (_, image) = square(1.0, 2);
+    let mut starts = polygon(&[(30, 30), (31, 30), (30, 31)]);
+    starts.push(&[Node::new(20, 20), Node::new(140, 20), Node::new(140, 140), Node::new(20, 140)]);
+    let (found, told, report) =
+        snake::run(&cpu(), image.view().into(), Some(&starts), &Params::default(), None).unwrap();
+    // The centre of the one pixel lies on the long edge, on the left of it.
+    assert_eq!((told[0].status, told[0].pixels, told[0].iterations), (Status::Vanished, 0, 0));
+    assert!(told[0].mean.is_nan() && told[0].background_mean.is_finite());
+    assert_eq!(found.get(0), starts.get(0));
+    assert!(told[1].status == Status::Converged && report.converged);
+}
+
+#[test]
+fn the_most_steps_end_each_target_by_itself() {
+    let (_, image) = square(2.0, 4);
+    let mut starts = polygon(&[(2, 2), (158, 2), (158, 158), (2, 158)]);
+    starts.push(&[Node::new(41, 41), Node::new(119, 41), Node::new(119, 119), Node::new(41, 119)]);
+    let steps = |max_iterations| {
+        let params = Params { max_iterations, background: Background::Image, ..Params::default() };
+        snake::run(&cpu(), image.view().into(), Some(&starts), &params, None).unwrap().1
+    };
+    let free = steps(10_000);
+    assert!(
+        free[0].iterations > free[1].iterations && free.iter().all(|one| one.status == Status::Converged),
+        "{free:?}"
+    );
+    let limited = steps(free[1].iterations);
+    assert_eq!(limited.iter().map(|one| one.status).collect::<Vec<_>>(), [Status::IterationLimit, Status::Converged]);
+    assert_eq!(limited[0].iterations, free[1].iterations);
+}
+
+#[test]
+fn a_target_beyond_the_65536th_column_is_found() {
+    // Two to the sixteenth lies within it, as does the border of many blocks of sums.
+    let (width, height) = (66_000usize, 90usize);
+    let inside = |x: usize, y: usize| (65_450..65_700).contains(&x) && (20..70).contains(&y);
+    let mut random = Random::new(6);
+    let image = Array2::from_shape_fn((height, width), |(y, x)| {
+        (30_000.0 + if inside(x, y) { 6000.0 } else { 0.0 } + 4000.0 * random.normal()).clamp(0.0, 65535.0) as u16
+    });
+    let start = polygon(&[(65_500, 30), (65_600, 30), (65_600, 60), (65_500, 60)]);
+    for background in [Background::Image, Background::Window { margin: 1.0 }] {
+        let params = Params { background, ..Params::default() };
+        let found = mask_of(image.view(), Some(&start), &params);
+        let truth = Array2::from_shape_fn((height, width), |(y, x)| inside(x, y));
+        assert!(overlap(&found, &truth) > 0.98, "{background:?}: {}", overlap(&found, &truth));
+    }
+}
+
+#[test]
+fn sums_over_results_are_those_over_their_masks() {
+    let mut random = Random::new(12);
+    let image = Array2::from_shape_fn((230, 310), |(y, x)| {
+        let inside = (x % 60).abs_diff(30).pow(2) + (y % 50).abs_diff(25).pow(2) < 300;
+        (3000.0 + if inside { 600.0 } else { 0.0 } + 400.0 * random.normal()) as u16
+    });
+    let mut starts = Polygons::new();
+    for index in 0..20 {
+        let (x, y) = (20 + 60 * (index % 5), 15 + 50 * (index / 5));
+        starts.push(&[Node::new(x, y), Node::new(x + 20, y + 3), Node::new(x + 17, y + 20), Node::new(x - 2, y + 18)]);
+    }
+    let params = Params { background: Background::Window { margin: 0.3 }, node_spacing: 5.0, ..Params::default() };
+    let snake = converged(image.view(), Some(&starts), &params);
+    let mut labels = Array2::<u16>::zeros((230, 310));
+    snake.draw_labels(labels.view_mut().into()).unwrap();
+    let mut counted = vec![Sum::default(); 20];
+    for (label, pixel) in labels.iter().zip(&image) {
+        if *label > 0 {
+            let (sum, value) = (&mut counted[usize::from(*label) - 1], i64::from(*pixel));
+            *sum = *sum + Sum { pixels: 1, z: value, zz: value * value };
+        }
+    }
+    assert_eq!(snake.region_sums(&snake.polygons()).unwrap(), counted, "none overlap, so labels are all of each");
+    let four = Context::with_threads("cpu", 4).unwrap();
+    let other = Snake::new(&four, image.view().into(), None, &Params::default()).unwrap();
+    assert_eq!(other.region_sums(&snake.polygons()).unwrap(), counted);
+}
