@@ -93,7 +93,7 @@ ISOLINE_LS_TILES_OF(f32, float)
 #undef ISOLINE_LS_TILES
 
 // A step of the reinitialisation that follows turn.iteration: all its steps work on the set of one number. The first also
-// copies what fell out of the set; the last puts the tiles within the band into the next set with their neighbours.
+// copies what fell out of the set; the last, where iterations have sets, puts the tiles within the band into the next set with their neighbours.
 template <bool VOLUME, bool UNIT>
 __device__ __forceinline__ void resteps(const float *from, float *to, const LevelSetField &field, const LevelSetTurn &turn,
                                         const TileLists &lists, u32 step, bool first, bool last_)
@@ -102,16 +102,16 @@ __device__ __forceinline__ void resteps(const float *from, float *to, const Leve
     wait_for_previous_launch();
     if (!turn.follows()) return;
     const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, stride = gridDim.x * TILE_WARPS;
-    const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
-    const u32 before = lists.all() || !first ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
+    const u32 own = __ldcg(lists.counts + step % RING);
+    const u32 before = first ? __ldcg(lists.counts + (step + RING - 1) % RING) : 0;
     const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
-    if (!lists.all() && first && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
+    if (first && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
     for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(own) * HALVES; i += stride) {
         const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
-        const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(__ldcg(now + at));
+        const TilePlace t = unpack_tile(__ldcg(now + at));
         load_restep<VOLUME>(all[warp], from, field, t, half, lane);
         const bool near = restep_half<VOLUME, UNIT>(all[warp], to, field, t, half, lane, first);
-        if (last_ && !lists.all() && __any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step + 1, t, lane);
+        if (last_ && __any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
     }
     for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
@@ -138,12 +138,12 @@ ISOLINE_LS_RESTEP(isoline_ls_restep_2d, false, false)
 // Block 128, any grid: a warp a tile. Of what follows turn.iteration.
 #define ISOLINE_LS_MARK(NAME, VOLUME)                                                                                \
     extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)                                                   \
-    NAME(const float *phi, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step)                        \
+    NAME(const float *phi, float *copy, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step)           \
     {                                                                                                                \
         wait_for_previous_launch();                                                                                  \
         if (!turn.follows()) return;                                                                                 \
         for (u64 i = blockIdx.x * TILE_WARPS + threadIdx.x / WARP; i < lists.tiles; i += gridDim.x * TILE_WARPS)     \
-            mark<VOLUME>(phi, field, lists, step, static_cast<u32>(i), threadIdx.x % WARP);                          \
+            mark<VOLUME>(phi, copy, field, lists, step, static_cast<u32>(i), threadIdx.x % WARP);                    \
     }
 ISOLINE_LS_MARK(isoline_ls_mark_3d, true)
 ISOLINE_LS_MARK(isoline_ls_mark_2d, false)

@@ -2,21 +2,37 @@
 #pragma once
 #include "level_set_tile.cuh"
 
-// Warp <-> tile: those within the band, and their neighbours, are put into the set of `step`.
+// Warp <-> tile: those within the band, and their neighbours, are put into the set of `step`. `copy`, if not null, becomes
+// a copy of phi: before a reinitialisation both must agree where it does not work.
 template <bool VOLUME>
-__device__ __forceinline__ void mark(const float *phi, const LevelSetField &field, const TileLists &lists, u32 step, u32 tile,
-                                     u32 lane)
+__device__ __forceinline__ void mark(const float *phi, float *copy, const LevelSetField &field, const TileLists &lists,
+                                     u32 step, u32 tile, u32 lane)
 {
     constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, DEEP = VOLUME ? TILE : 1;
+    constexpr u32 ROWS = SIDE * DEEP / (WARP / SIDE);   // of a lane
     const TilePlace t = lists.place(tile);
     const u32 x = t.x * SIDE + lane % SIDE;
-    bool near = false;
-    for (u32 row = lane / SIDE; row < SIDE * DEEP; row += WARP / SIDE) {
-        const u32 y = t.y * SIDE + row % SIDE, z = t.z * DEEP + row / SIDE;
+    // All at once: they come from far.
+    float value[ROWS];
+    u64 at[ROWS];
+#pragma unroll
+    for (u32 i = 0; i < ROWS; ++i) {
+        const u32 row = lane / SIDE + i * (WARP / SIDE), y = t.y * SIDE + row % SIDE, z = t.z * DEEP + row / SIDE;
+        at[i] = ~0ull;
         if (x < field.width && y < field.height && z < field.depth)
-            near = near || fabsf(phi[(static_cast<u64>(z) * field.height + y) * field.pitch + x + LEAD]) <= field.reach;
+            at[i] = (static_cast<u64>(z) * field.height + y) * field.pitch + x + LEAD;
+        value[i] = at[i] != ~0ull ? phi[at[i]] : __int_as_float(0x7F800000);
     }
-    if (__any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step, t, lane);
+    float nearest = __int_as_float(0x7F800000);
+#pragma unroll
+    for (u32 i = 0; i < ROWS; ++i) {
+        nearest = fminf(nearest, fabsf(value[i]));
+        if (copy == nullptr || at[i] == ~0ull) continue;
+        copy[at[i]] = value[i];
+        if (x == 0) copy[at[i] - 1] = value[i];
+        if (x + 1 == field.width) copy[at[i] + 1] = value[i];
+    }
+    if (__any_sync(ALL_LANES, nearest <= field.reach)) lists.push_around<VOLUME>(step, t, lane);
 }
 
 // The stop rule, in the arithmetic of the host (src/level_set/course.rs): iterations first .. turn.iteration are added to

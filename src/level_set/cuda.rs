@@ -77,7 +77,7 @@ pub(super) struct Solver {
     current: usize,
     inside: u64,
     active: u64,
-    /// Of the lists: the number of the next step; they are empty before the first.
+    /// Of the lists: the number of the next set; they are empty before the first.
     step: u32,
     listed: bool,
     /// Iterations of the check interval under way.
@@ -318,10 +318,12 @@ impl Solver {
         // The iteration before the first adds nothing more.
         let row = ROW_BYTES;
         stream.fill(&self.tables.rows, (iterations % ROWS) as usize * row, row, 0)?;
-        if self.tables.has_lists() && !self.listed {
+        if !self.listed {
             self.tables.clear_lists(stream)?;
             self.step = 0;
-            self.launcher.mark(stream, self.address(self.current), iterations, 0)?;
+            if self.launcher.band() {
+                self.launcher.mark(stream, self.address(self.current), 0, iterations, 0)?;
+            }
             self.listed = true;
         }
         stream.synchronize()
@@ -348,16 +350,16 @@ impl Solver {
             let every = u64::from(self.plan.reinitialise_every);
             let reinitialises = every > 0 && iteration.is_multiple_of(every);
             self.launcher.iterate(stream, queue.fields, iteration, queue.step, !reinitialises)?;
-            queue.advance();
+            queue.advance(self.steps(false));
             queue.watched += 1;
             if queue.watched == self.plan.check_interval {
                 self.launcher.judge(stream, unjudged, iteration, true)?;
                 (unjudged, queue.watched) = (iteration + 1, 0);
             }
             if reinitialises {
-                if self.tables.has_lists() {
-                    self.launcher.mark(stream, queue.fields.from, iteration, queue.step)?;
-                }
+                // Dense iterations leave the other φ one behind everywhere.
+                let copy = if self.launcher.band() { 0 } else { queue.fields.to };
+                self.launcher.mark(stream, queue.fields.from, copy, iteration, queue.step)?;
                 self.launcher.reinitialise(stream, queue.fields, iteration, queue.step)?;
                 queue.step = queue.step.wrapping_add(1);
             }
@@ -375,6 +377,11 @@ impl Solver {
         let end = self.cuda.event()?;
         stream.record(&end)?;
         Ok(Batch { first, count, slot, end })
+    }
+
+    /// Sets of tiles that an iteration makes, with the reinitialisation that follows it or without.
+    fn steps(&self, reinitialised: bool) -> u32 {
+        u32::from(self.launcher.band()) + u32::from(reinitialised)
     }
 
     /// Takes down what a finished batch did, up to where it stopped; how many iterations that is.
@@ -395,7 +402,7 @@ impl Solver {
             course.converged = course.stop_now();
             self.watched = (self.watched + 1) % self.plan.check_interval;
             self.current = 1 - self.current;
-            self.step = self.step.wrapping_add(1 + u32::from(course.reinitialise_now()));
+            self.step = self.step.wrapping_add(self.steps(course.reinitialise_now()));
             done += 1;
             if course.converged {
                 break;
@@ -482,11 +489,7 @@ impl Solver {
 
     /// Tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
-        if self.tables.has_lists() {
-            self.active
-        } else {
-            u64::from(self.plan.tiles().iter().product::<usize>() as u32)
-        }
+        if self.launcher.band() { self.active } else { u64::from(self.plan.tiles().iter().product::<usize>() as u32) }
     }
 }
 
@@ -503,8 +506,8 @@ impl Queue {
         Self { iteration: iterations, fields: solver.fields(), step: solver.step, watched: solver.watched }
     }
 
-    fn advance(&mut self) {
+    fn advance(&mut self, steps: u32) {
         std::mem::swap(&mut self.fields.from, &mut self.fields.to);
-        self.step = self.step.wrapping_add(1);
+        self.step = self.step.wrapping_add(steps);
     }
 }

@@ -267,11 +267,12 @@ impl Tiled {
         inside
     }
 
-    /// Lists the tiles of the next pass: those with a marked one in them or beside them.
+    /// Lists the tiles of the next pass: those that are marked or beside a marked one, or all in a dense iteration. A
+    /// reinitialisation is of the tiles about the front either way.
     fn list_around(&mut self, awake: bool) {
         let Self { layout, volume, band, awake: awakes, in_band, list, marks: [wide, scratch], .. } = self;
         list.clear();
-        if *band {
+        if *band || !awake {
             layout.dilate(if awake { awakes } else { in_band }, *volume, wide, scratch);
             list.extend((0..).zip(&*wide).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
         } else {

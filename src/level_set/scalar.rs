@@ -127,7 +127,7 @@ pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 
 /// Voxels beside the front (a face neighbour has the other sign) get φ/|∇φ| in the `first` step and keep it; the others
 /// follow φ_τ = sign(φ)·(1 − |∇φ|) (Sussman, Smereka and Osher 1994) with second-order one-sided differences, from the
 /// front outwards. Holding the voxels beside the front is Russo and Smereka's cure (2000) for the drift of the front in
-/// the original. No sign changes.
+/// the original. No sign changes. Only tiles near the front are worked on, see [`reached`].
 pub(super) fn restep(constants: &Constants, phi: &impl Around, first: bool) -> f32 {
     let old = phi.at([0, 0, 0]);
     let axes = if constants.volume { 3 } else { 2 };
@@ -251,7 +251,38 @@ pub(super) fn iterate(
     Ok(counts)
 }
 
-/// One step of a reinitialisation, from `phi` to `next`.
-pub(super) fn reiterate(plan: &Plan, phi: &[f32], next: &mut [f32], first: bool, ticker: &Ticker) -> Result<()> {
-    each(plan, phi, ticker, |around, index| next[index] = restep(&plan.constants, &around, first))
+/// Of each tile, whether a reinitialisation that begins with `phi` works on it: it, or a tile beside it (of 26, in slices
+/// of 8), holds a voxel within the band.
+pub(super) fn reached(plan: &Plan, phi: &[f32]) -> Vec<bool> {
+    let (tile, [along_x, along_y, along_z]) = (plan.tile(), plan.tiles());
+    let [width, height, _] = plan.shape;
+    let index = |[x, y, z]: [usize; 3]| (z * along_y + y) * along_x + x;
+    let mut near = vec![false; along_x * along_y * along_z];
+    for (i, _) in phi.iter().enumerate().filter(|(_, phi)| phi.abs() <= plan.constants.band) {
+        near[index([i % width / tile[0], i / width % height / tile[1], i / width / height / tile[2]])] = true;
+    }
+    let beside = |i: usize, n: usize| i.saturating_sub(1)..(i + 2).min(n);
+    let tiles = (0..along_z).flat_map(|z| (0..along_y).flat_map(move |y| (0..along_x).map(move |x| [x, y, z])));
+    let reached = tiles.map(|[x, y, z]| {
+        let planes = if plan.constants.volume { beside(z, along_z) } else { z..z + 1 };
+        planes.into_iter().any(|z| beside(y, along_y).any(|y| beside(x, along_x).any(|x| near[index([x, y, z])])))
+    });
+    reached.collect()
+}
+
+/// One step of a reinitialisation, from `phi` to `next`, of the tiles that are [`reached`].
+pub(super) fn reiterate(
+    plan: &Plan,
+    phi: &[f32],
+    next: &mut [f32],
+    reached: &[bool],
+    first: bool,
+    ticker: &Ticker,
+) -> Result<()> {
+    let (tile, [along_x, along_y, _]) = (plan.tile(), plan.tiles());
+    each(plan, phi, ticker, |around, index| {
+        let [x, y, z]: [usize; 3] = std::array::from_fn(|axis| around.position[axis] / tile[axis]);
+        let works = reached[(z * along_y + y) * along_x + x];
+        next[index] = if works { restep(&plan.constants, &around, first) } else { phi[index] };
+    })
 }

@@ -124,34 +124,23 @@ pub(super) fn table_bytes(tiles: u64) -> u64 {
 pub(super) struct Tables {
     pub control: Buffer,
     pub rows: Buffer,
-    /// Of the band: lists, their counts, stamps.
-    lists: Option<[Buffer; 3]>,
+    /// Lists of tiles, their counts, stamps.
+    lists: [Buffer; 3],
 }
 
 impl Tables {
     pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
         let memory = cuda.memory();
         let tiles: usize = plan.tiles().into_iter().product();
-        let lists = match plan.variant {
-            Variant::Band => {
-                Some([memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?])
-            }
-            _ => None,
-        };
+        let lists = [memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?];
         Ok(Self { control: memory.device(CONTROL_BYTES)?, rows: memory.device(ROWS as usize * ROW_BYTES)?, lists })
     }
 
     /// Empties the lists.
     pub(super) fn clear_lists(&self, stream: &Stream) -> Result<()> {
-        if let Some([_, counts, stamps]) = &self.lists {
-            stream.fill(counts, 0, counts.bytes(), 0)?;
-            stream.fill(stamps, 0, stamps.bytes(), 0)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn has_lists(&self) -> bool {
-        self.lists.is_some()
+        let [_, counts, stamps] = &self.lists;
+        stream.fill(counts, 0, counts.bytes(), 0)?;
+        stream.fill(stamps, 0, stamps.bytes(), 0)
     }
 }
 
@@ -159,6 +148,8 @@ impl Tables {
 pub(super) struct Launcher {
     field: Field,
     lists: Lists,
+    /// Iterations work on lists of tiles too, not only reinitialisations.
+    band: bool,
     turn: Turn,
     iterate: CudaFunction,
     /// Iterations march along z: the planes of a block.
@@ -224,10 +215,7 @@ impl Launcher {
         } else {
             function(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
         };
-        let (entries, counts, stamps) = match &tables.lists {
-            Some([entries, counts, stamps]) => (entries.address(), counts.address(), stamps.address()),
-            None => (0, 0, 0),
-        };
+        let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
         Ok(Self {
             field: Field {
                 width: width as u32,
@@ -247,6 +235,7 @@ impl Launcher {
                 sharpest: constants.sharpest,
             },
             lists: Lists { entries, counts, stamps, tiles: tiles.map(|n| n as u32), count: count as u32 },
+            band: plan.variant == Variant::Band,
             turn: Turn {
                 course: tables.control.address(),
                 rows: tables.rows.address(),
@@ -316,13 +305,14 @@ impl Launcher {
             // SAFETY: the kernel's arguments; both φ and the image have the layout's elements, the φ are different.
             return unsafe { self.launch(stream, &self.iterate, config, &mut arguments) };
         }
+        let lists = if self.band { self.lists } else { Lists { entries: 0, ..self.lists } };
         let mut arguments = [
             pointer(&at.from),
             pointer(&at.to),
             pointer(&at.image),
             pointer(&self.field),
             pointer(&turn),
-            pointer(&self.lists),
+            pointer(&lists),
             pointer(&step),
             pointer(&wake),
         ];
@@ -331,14 +321,14 @@ impl Launcher {
         unsafe { self.launch(stream, &self.iterate, config, &mut arguments) }
     }
 
-    /// Queues the reinitialisation that follows `iteration`; φ ends where it began.
+    /// Queues the reinitialisation of the set of `step` that follows `iteration`; φ ends where it began.
     pub(super) fn reinitialise(&self, stream: &Stream, at: Fields, iteration: u64, step: u32) -> Result<()> {
         const { assert!(REINITIALISING_STEPS.is_multiple_of(2), "phi ends where it began") }
         let turn = self.turn(iteration);
         let config = self.loops(2 * u64::from(self.lists.count));
         let mut at = at;
         for k in 0..REINITIALISING_STEPS {
-            let (first, last) = (u32::from(k == 0), u32::from(k + 1 == REINITIALISING_STEPS));
+            let (first, last) = (u32::from(k == 0), u32::from(self.band && k + 1 == REINITIALISING_STEPS));
             let mut arguments = [
                 pointer(&at.from),
                 pointer(&at.to),
@@ -357,11 +347,18 @@ impl Launcher {
     }
 
     /// Queues the putting of the tiles within the band, and of their neighbours, into the set of `step`; after `iteration`.
-    pub(super) fn mark(&self, stream: &Stream, phi: u64, iteration: u64, step: u32) -> Result<()> {
+    /// `copy` becomes φ's copy, unless it is 0.
+    pub(super) fn mark(&self, stream: &Stream, phi: u64, copy: u64, iteration: u64, step: u32) -> Result<()> {
         let turn = self.turn(iteration);
-        let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&turn), pointer(&self.lists), pointer(&step)];
-        // SAFETY: the kernel's arguments; φ has the layout's elements and there are lists.
+        let mut arguments =
+            [pointer(&phi), pointer(&copy), pointer(&self.field), pointer(&turn), pointer(&self.lists), pointer(&step)];
+        // SAFETY: the kernel's arguments; both φ have the layout's elements and are different.
         unsafe { self.launch(stream, &self.mark, self.loops(u64::from(self.lists.count)), &mut arguments) }
+    }
+
+    /// Whether iterations work on lists of tiles.
+    pub(super) fn band(&self) -> bool {
+        self.band
     }
 
     /// Queues a look at iterations `first` to `last`, with which the check interval ends if `test`.
