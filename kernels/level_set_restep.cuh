@@ -105,7 +105,7 @@ __device__ __forceinline__ bool restep_half(const float *shared, float *to, cons
                 if (VOLUME)
                     square = __fadd_rn(square, outwards<UNIT>(inside, p[-2 * S::PLANE], below, old, above, p[2 * S::PLANE],
                                                               field.step_z));
-                const float slope = __fmul_rn(square, inverse_root(square));
+                const float slope = root(square);
                 const float change = __fmul_rn(__fsub_rn(1.0f, slope), field.restep);
                 const float next = inside ? __fsub_rn(old, change) : __fadd_rn(old, change);
                 if ((next < 0.0f) == inside) result = next;

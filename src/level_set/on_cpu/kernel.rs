@@ -350,7 +350,7 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                 }
                 let curves = of_image.abs().less_than((divergence * bend).abs());
                 let gradient = curves.select(both * half, one_sided);
-                speed.mul_add(gradient * gradient.rsqrt(), old).store(&mut new_values, i);
+                speed.mul_add(gradient.sqrt(), old).store(&mut new_values, i);
             }
             counter.row(&here[o..o + N], &new_values);
             if let Some(out) = out.get_mut(at * N..(at + 1) * N) {
@@ -430,8 +430,7 @@ fn restep<
                     let backward = inside.select(zero - backward, backward).max(zero);
                     gradient = gradient + (backward * backward).max(forward * forward);
                 }
-                let slope = gradient * gradient.rsqrt();
-                let change = (one - slope) * restep;
+                let change = (one - gradient.sqrt()) * restep;
                 let new = inside.select(old - change, old + change);
                 let new = new.less_than(zero).differs(inside).select(old, new);
                 let held = if FIRST {
