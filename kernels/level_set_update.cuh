@@ -75,30 +75,31 @@ __device__ __forceinline__ float image_term(const LevelSetField &field, PIXEL pi
 // A voxel's step: the speed, and the square of the gradient as it gathers axis after axis.
 template <bool UNIT>
 struct Motion {
-    float old, speed, sign, here;            // sign: +1 where phi grows, else -1; here = sign * old
-    bool curves;                             // curvature's part of the speed is the larger one
-    float one_sided = TINY, both = TINY;     // upwind; of the differences on both sides
+    float old, speed, sign, here;   // sign: +1 where phi grows, else -1; here = sign * old
+    bool curves;                    // curvature's part of the speed is the larger one
+    float least;                    // differences are clipped at it: at 0 upwind, at none where both sides count
+    float square = TINY;
 
     __device__ __forceinline__ Motion(const LevelSetField &field, float old, float curve, float of_image) : old(old)
     {
         curve = within(curve, field.sharpest);
         speed = __fmaf_rn(curve, field.bend, of_image);
         curves = fabsf(__fmul_rn(curve, field.bend)) > fabsf(of_image);
-        sign = speed > 0.0f ? 1.0f : -1.0f;
+        least = curves ? __uint_as_float(0xFF800000u) : 0.0f;
+        // Where the speed is 0, either will do.
+        sign = copysignf(1.0f, speed);
         here = __fmul_rn(sign, old);
     }
     __device__ __forceinline__ void axis(float before, float after, float step)
     {
         // D+ and -D-, or turned round; squares do not mind the sign.
-        const float f = per<UNIT>(__fmaf_rn(sign, after, -here), step), b = per<UNIT>(__fmaf_rn(sign, before, -here), step);
-        const float f_up = fmaxf(f, 0.0f), b_up = fmaxf(b, 0.0f);
-        one_sided = __fmaf_rn(b_up, b_up, __fmaf_rn(f_up, f_up, one_sided));
-        both = __fmaf_rn(b, b, __fmaf_rn(f, f, both));
+        const float f = fmaxf(per<UNIT>(__fmaf_rn(sign, after, -here), step), least);
+        const float b = fmaxf(per<UNIT>(__fmaf_rn(sign, before, -here), step), least);
+        square = __fmaf_rn(b, b, __fmaf_rn(f, f, square));
     }
     __device__ __forceinline__ float result() const
     {
-        const float square = curves ? __fmul_rn(0.5f, both) : one_sided;
-        return __fmaf_rn(speed, root(square), old);
+        return __fmaf_rn(speed, root(curves ? __fmul_rn(0.5f, square) : square), old);
     }
 };
 
