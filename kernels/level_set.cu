@@ -110,7 +110,9 @@ __device__ __forceinline__ void resteps(const float *from, float *to, const Leve
         const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
         const TilePlace t = unpack_tile(__ldcg(now + at));
         load_restep<VOLUME>(all[warp], from, field, t, half, lane);
-        const bool near = restep_half<VOLUME, UNIT>(all[warp], to, field, t, half, lane, first);
+        bool near;
+        if constexpr (VOLUME) near = restep_volume_half<UNIT>(all[warp], to, field, t, half, lane, first);
+        else near = restep_half<VOLUME, UNIT>(all[warp], to, field, t, half, lane, first);
         if (last_ && __any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
     }
