@@ -164,9 +164,9 @@ extern "C" __global__ void __launch_bounds__(WARP) isoline_ls_judge(LevelSetTurn
     const u64 rows = static_cast<u64>(field.height) * field.depth;                                                   \
     for (u64 row = blockIdx.x * TILE_WARPS + threadIdx.x / WARP; row < rows; row += gridDim.x * TILE_WARPS) CALL;
 extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)
-isoline_ls_settle(float *phi, LevelSetField field, float far, u64 *found)
+isoline_ls_settle(float *phi, LevelSetField field, float far, u32 strict, u64 *found)
 {
-    ISOLINE_LS_ROWS(settle(phi, field, far, found, row, threadIdx.x % WARP))
+    ISOLINE_LS_ROWS(settle(phi, field, far, strict != 0, found, row, threadIdx.x % WARP))
 }
 extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)
 isoline_ls_replace_missing(float *image, LevelSetField field, float missing)

@@ -78,18 +78,16 @@ __device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool 
     course.inside_sum = 0, course.near_sum = 0, course.squares_sum = 0;
 }
 
-// After phi came in from outside: values beyond +-far are brought back (far = infinity: none), -0 becomes 0, the copies beside the
-// borders are made, found[0] counts the voxels inside, found[1] becomes the smallest index + 1 of a value that is not
-// finite, complemented, or stays 0. Warp <-> row.
-__device__ __forceinline__ void settle(float *phi, const LevelSetField &field, float far, u64 *found, u64 row, u32 lane)
+// After phi came in from outside: values beyond +-far are brought back, -0 becomes 0, the copies beside the
+// borders are made, found[0] counts the voxels inside, found[1], if `strict`, becomes the smallest index of a
+// value that is not finite, complemented, or stays 0. Warp <-> row.
+__device__ __forceinline__ void settle(float *phi, const LevelSetField &field, float far, bool strict, u64 *found, u64 row, u32 lane)
 {
     float *line = phi + row * field.pitch + LEAD;
     u32 inside = 0;
     for (u32 x = lane; x < field.width; x += WARP) {
         float value = line[x];
-        if (!(fabsf(value) <= 3.4028235e38f)) {
-            if (value != value || far > 3.4028235e38f) atomicMax(found + 1, ~(row * field.width + x));
-        }
+        if (strict && !(fabsf(value) <= 3.4028235e38f)) atomicMax(found + 1, ~(row * field.width + x));
         value = value == 0.0f ? 0.0f : fminf(fmaxf(value, -far), far);
         line[x] = value;
         if (x == 0) line[-1] = value;

@@ -426,7 +426,8 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
 /// Replaces a level set's φ, so that a saved or an edited surface goes on. The count of iterations stays.
 ///
 /// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory;
-/// negative inside, near the front close to a distance in the unit of the input's spacing.
+/// negative inside, near the front close to a distance in the unit of the input's spacing; values beyond ±65536 of the
+/// largest spacing are brought back to that.
 /// Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. On an
 /// error the level set is as it was.
 #[unsafe(no_mangle)]

@@ -171,17 +171,17 @@ impl Solver {
         let phi = ArrayView3::from_shape(shape, &phi).unwrap_or_else(|_| unreachable!("its size"));
         transfer::upload_pixels(&self.stream, phi, &self.phi[0], &self.layout)?;
         self.stream.synchronize()?;
-        self.settle(0, self.plan.far).map(|_| ())
+        self.settle(0, self.plan.far, false).map(|_| ())
     }
 
     /// Completes φ `which` after it came in and makes the other one its copy; the voxels inside, or the index of a value
-    /// that is not finite.
-    fn settle(&self, which: usize, far: f32) -> Result<std::result::Result<u64, u64>> {
+    /// that is not finite where `strict`.
+    fn settle(&self, which: usize, far: f32, strict: bool) -> Result<std::result::Result<u64, u64>> {
         let (stream, memory) = (&self.stream, self.cuda.memory());
         let found = memory.device(16)?;
         let mut back = memory.pinned(16)?;
         stream.fill(&found, 0, 16, 0)?;
-        self.launcher.settle(&self.cuda, stream, self.address(which), far, &found)?;
+        self.launcher.settle(&self.cuda, stream, self.address(which), (far, strict), &found)?;
         stream.copy(found.side(0), back.side(), 16, 1, [16, 16])?;
         stream.synchronize()?;
         let words: &[u64] = bytemuck::cast_slice(&back.as_mut_slice()[..16]);
@@ -455,7 +455,7 @@ impl Solver {
         let other = 1 - self.current;
         transfer::upload(&self.stream, phi, &self.phi[other], &self.layout)?;
         self.stream.synchronize()?;
-        match self.settle(other, f32::INFINITY)? {
+        match self.settle(other, self.plan.largest_phi, true)? {
             Ok(inside) => {
                 self.current = other;
                 self.inside = inside;

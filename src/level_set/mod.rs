@@ -276,7 +276,8 @@ impl LevelSet {
     }
 
     /// Replaces φ (f32, finite): to go on from what [`read_phi`](Self::read_phi) gave, here or in another level set of
-    /// the same size. The count of iterations goes on; the check interval begins anew.
+    /// the same size. Values beyond ±65536 of the largest spacing are brought back to that. The count of iterations goes
+    /// on; the check interval begins anew.
     ///
     /// # Errors
     /// As [`read_mask`](Self::read_mask); NaN or infinity, in which case φ is as it was.

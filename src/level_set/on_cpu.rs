@@ -126,10 +126,11 @@ impl Solver {
                 "phi must be finite everywhere, but at x = {x}, y = {y}, z = {z} it is {value}"
             )));
         }
+        let most = self.plan.largest_phi;
         self.inside = match &mut self.field {
-            Field::Plain(field) => field.write(phi),
+            Field::Plain(field) => field.write(phi, most),
             Field::Tiled(field) => {
-                field.phi = field.layout.pack(phi, |phi| phi)?;
+                field.phi = field.layout.pack(phi, |phi| phi.clamp(-most, most))?;
                 field.take_stock(&self.plan.constants)
             }
         };

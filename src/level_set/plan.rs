@@ -15,6 +15,8 @@ pub(super) const SLICE_TILE: [usize; 3] = [16, 16, 1];
 const BAND_WIDTH: f64 = 3.0;
 /// A change of φ above this share of the smallest spacing keeps a tile awake.
 const WAKING_CHANGE: f64 = 1e-5;
+/// φ from outside is bounded by so many of the largest spacing; squares of differences are then far from an overflow.
+const LARGEST_PHI: f64 = 65536.0;
 /// Iterations of one reinitialisation. Each carries the distance half a voxel further from the front.
 pub(super) const REINITIALISING_STEPS: u32 = 10;
 /// Of f32 images; beyond it differences could overflow.
@@ -85,6 +87,8 @@ pub(super) struct Plan {
     pub constants: Constants,
     /// |φ| where the mask has no boundary: the diagonal of the image, in the spacing's unit.
     pub far: f32,
+    /// The bound of φ that comes from outside.
+    pub largest_phi: f32,
     /// Voxels inside the initial mask.
     pub inside: u64,
 }
@@ -220,6 +224,7 @@ impl Params {
             variant: if self.variant == Variant::Default { Variant::Band } else { self.variant },
             constants,
             far: diagonal as f32,
+            largest_phi: (LARGEST_PHI * h_max) as f32,
             inside: survey.inside,
         })
     }

@@ -380,11 +380,18 @@ impl Launcher {
         unsafe { self.launch(stream, &self.judge, config, &mut arguments) }
     }
 
-    /// Queues the completion of φ that came in from outside: values to ±`far`, copies beside the borders; `found`: see
-    /// the kernel.
-    pub(super) fn settle(&self, cuda: &Cuda, stream: &Stream, phi: u64, far: f32, found: &Buffer) -> Result<()> {
-        let found = found.address();
-        let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&far), pointer(&found)];
+    /// Queues the completion of φ that came in from outside: values to ±`far`, copies beside the borders; `strict` and
+    /// `found`: see the kernel.
+    pub(super) fn settle(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        phi: u64,
+        (far, strict): (f32, bool),
+        found: &Buffer,
+    ) -> Result<()> {
+        let (found, strict) = (found.address(), u32::from(strict));
+        let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&far), pointer(&strict), pointer(&found)];
         self.rows(cuda, stream, "isoline_ls_settle", self.field, &mut arguments)
     }
 

@@ -53,9 +53,9 @@ impl Plain {
         view.iter_mut().zip(&self.phi).for_each(|(to, from)| *to = convert(*from));
     }
 
-    /// Gives the voxels inside.
-    pub(super) fn write(&mut self, phi: ArrayView3<'_, f32>) -> u64 {
-        self.phi.iter_mut().zip(phi).for_each(|(to, from)| *to = *from);
+    /// Values beyond ±`most` are brought back. Gives the voxels inside.
+    pub(super) fn write(&mut self, phi: ArrayView3<'_, f32>, most: f32) -> u64 {
+        self.phi.iter_mut().zip(phi).for_each(|(to, from)| *to = from.clamp(-most, most));
         self.phi.iter().filter(|phi| **phi < 0.0).count() as u64
     }
 }
