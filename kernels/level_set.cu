@@ -39,12 +39,15 @@ __device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL 
                                       const LevelSetTurn &turn, const TileLists &lists, u32 step, bool wake)
 {
     __shared__ __align__(16) float all[TILE_WARPS][VOLUME ? TILE_SHARED : SLICE_SHARED];
-    wait_for_previous_launch();
-    if (!turn.begin()) return;
     const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, stride = gridDim.x * TILE_WARPS;
+    const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
+    wait_for_previous_launch();
+    // One trip to memory for all that is to be known first; what is on a list beyond its count is not used.
     const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
     const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
-    const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
+    const u32 mine = (blockIdx.x * TILE_WARPS + warp) / HALVES;
+    u64 entry = lists.all() || mine >= lists.tiles ? 0 : __ldcg(now + mine);
+    if (!turn.begin()) return;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (!lists.all()) lists.counts[(step + 2) % RING] = 0;
         turn.row(turn.iteration)->tiles = own;
@@ -52,7 +55,8 @@ __device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL 
     Tally tally;
     for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(own) * HALVES; i += stride) {
         const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
-        const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(__ldcg(now + at));
+        if (at != mine && !lists.all()) entry = __ldcg(now + at);
+        const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(entry);
         TileNews news;
         if constexpr (VOLUME) {
             load_half(all[warp], from, field, t, half, lane);
@@ -99,16 +103,19 @@ __device__ __forceinline__ void resteps(const float *from, float *to, const Leve
                                         const TileLists &lists, u32 step, bool first, bool last_)
 {
     __shared__ __align__(16) float all[TILE_WARPS][RestepShape<VOLUME>::SHARED];
-    wait_for_previous_launch();
-    if (!turn.follows()) return;
     const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, stride = gridDim.x * TILE_WARPS;
+    const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
+    wait_for_previous_launch();
     const u32 own = __ldcg(lists.counts + step % RING);
     const u32 before = first ? __ldcg(lists.counts + (step + RING - 1) % RING) : 0;
-    const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
+    const u32 mine = (blockIdx.x * TILE_WARPS + warp) / HALVES;
+    u64 entry = mine >= lists.tiles ? 0 : __ldcg(now + mine);
+    if (!turn.follows()) return;
     if (first && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
     for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(own) * HALVES; i += stride) {
         const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
-        const TilePlace t = unpack_tile(__ldcg(now + at));
+        if (at != mine) entry = __ldcg(now + at);
+        const TilePlace t = unpack_tile(entry);
         load_restep<VOLUME>(all[warp], from, field, t, half, lane);
         bool near;
         if constexpr (VOLUME) near = restep_volume_half<UNIT>(all[warp], to, field, t, half, lane, first);
