@@ -2,6 +2,7 @@
 //! itself counts, keeps the list of active tiles and stops. Kernels are launched in [`launch`].
 
 mod launch;
+mod start;
 mod transfer;
 
 use super::course::{Counts, Course};
@@ -9,13 +10,11 @@ use super::plan::{self, Plan, Survey};
 use super::{Params, Variant};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
-use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image, ImageMut, PixelType, zeroed};
+use crate::image::{Dimensions, Image, ImageMut, PixelType};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use launch::{CONTROL_BYTES, FRONT, Fields, Launcher, Layout, ROW_BYTES, ROWS, Row, Tables};
-use ndarray::ArrayView3;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -99,13 +98,7 @@ struct Batch {
 }
 
 impl Solver {
-    pub(super) fn new(
-        context: &Context,
-        cuda: &Arc<Cuda>,
-        plan: &Plan,
-        input: &Image<'_>,
-        mask: &Image<'_>,
-    ) -> Result<Self> {
+    pub(super) fn new(cuda: &Arc<Cuda>, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
         if plan.variant == Variant::Scalar {
             return Err(Error::unsupported(
                 "the variant scalar is the CPU reference; use the device cpu or another variant",
@@ -149,29 +142,8 @@ impl Solver {
             let image = solver.image.address() + (FRONT * size_of::<f32>()) as u64;
             solver.launcher.replace_missing(cuda, stream, image, plan.constants.missing)?;
         }
-        solver.start(context, mask)?;
+        solver.start(mask)?;
         Ok(solver)
-    }
-
-    /// φ as the signed distance to the boundary of `mask`.
-    fn start(&self, context: &Context, mask: &Image<'_>) -> Result<()> {
-        let [width, height, depth] = self.plan.shape;
-        let fetched = transfer::fetch(&self.cuda, &self.stream, "the initial mask", mask)?;
-        let mut marks: Vec<u8> = zeroed(width * height * depth)?;
-        match fetched.view() {
-            Image::U8(view) => marks.iter_mut().zip(view).for_each(|(to, from)| *to = u8::from(*from > 0)),
-            Image::U16(view) => marks.iter_mut().zip(view).for_each(|(to, from)| *to = u8::from(*from > 0)),
-            Image::F32(view) => marks.iter_mut().zip(view).for_each(|(to, from)| *to = u8::from(*from > 0.0)),
-            Image::Device(_) => unreachable!("it was fetched"),
-        }
-        let shape = (depth, height, width);
-        let marks = ArrayView3::from_shape(shape, &marks).unwrap_or_else(|_| unreachable!("its size"));
-        let mut phi: Vec<f32> = zeroed(width * height * depth)?;
-        distance::cpu::signed_into(context, marks, self.plan.spacing, self.plan.dimensions, &mut phi)?;
-        let phi = ArrayView3::from_shape(shape, &phi).unwrap_or_else(|_| unreachable!("its size"));
-        transfer::upload_pixels(&self.stream, phi, &self.phi[0], &self.layout)?;
-        self.stream.synchronize()?;
-        self.settle(0, self.plan.far, false).map(|_| ())
     }
 
     /// Completes φ `which` after it came in and makes the other one its copy; the voxels inside, or the index of a value

@@ -189,7 +189,7 @@ impl LevelSet {
                 cuda::survey(context, cuda, &input, &mask)?
             };
             let plan = params.resolve(input.shape(), &survey)?;
-            match cuda::Solver::new(context, cuda, &plan, &input, &mask) {
+            match cuda::Solver::new(cuda, &plan, &input, &mask) {
                 Ok(solver) => return Ok(build(plan, Solver::Cuda(solver))),
                 Err(error) if context.may_fall_back(&error) && on_host => {
                     log::warn!("computing on the CPU: {error}");
