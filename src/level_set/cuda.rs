@@ -2,6 +2,7 @@
 //! itself counts, keeps the list of active tiles and stops. Kernels are launched in [`launch`].
 
 mod launch;
+mod paper;
 mod start;
 mod transfer;
 

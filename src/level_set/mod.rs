@@ -239,6 +239,16 @@ impl LevelSet {
         Ok(report)
     }
 
+    /// Seconds that `iterations` of the paper's own kernel take from the present φ, for the bench. CUDA, volumes of u8.
+    #[doc(hidden)]
+    pub fn paper_seconds(&self, iterations: u32) -> Result<f64> {
+        let _turn = self.context.begin()?;
+        match &self.solver {
+            Solver::Cuda(solver) => solver.paper_seconds(iterations),
+            Solver::Cpu(_) => Err(Error::unsupported("the paper's kernel is for CUDA devices")),
+        }
+    }
+
     /// Writes the mask: 255 where φ < 0, else 0 (u8).
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 
 use super::super::Variant;
 use super::super::course::SQUARES_UNIT;
-use super::super::plan::{Plan, REINITIALISING_STEPS};
+use super::super::plan::{Constants, Plan, REINITIALISING_STEPS};
 use crate::device::cuda::{Buffer, Cuda, Stream, failed};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
@@ -378,6 +378,18 @@ impl Launcher {
         let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
         // SAFETY: the kernel's arguments; the rows are those of at most as many iterations as there are rows.
         unsafe { self.launch(stream, &self.judge, config, &mut arguments) }
+    }
+
+    /// Queues an iteration of the paper's kernel; φ and the image (u8) are packed.
+    pub(super) fn paper(&self, cuda: &Cuda, stream: &Stream, at: Fields, constants: &Constants) -> Result<()> {
+        let Constants { gain, offset, bend, .. } = *constants;
+        let field = Field { pitch: self.field.width, gain, offset, bend, ..self.field };
+        let mut arguments = [pointer(&at.from), pointer(&at.to), pointer(&at.image), pointer(&field)];
+        let grid_dim = (field.width.div_ceil(32), field.height.div_ceil(4), field.depth);
+        let config = LaunchConfig { grid_dim, block_dim: (32, 4, 1), shared_mem_bytes: 0 };
+        // SAFETY: the kernel's arguments; both φ and the image have as many pixels as the field says.
+        unsafe { launch_plainly(stream, &cuda.function(MODULE, "isoline_ls_paper_u8")?, config, &mut arguments) }
+            .map_err(|e| failed("start the paper's kernel", e))
     }
 
     /// Queues the completion of φ that came in from outside: values to ±`far`, copies beside the borders; `strict` and
