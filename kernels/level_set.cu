@@ -53,26 +53,33 @@ __device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL 
         turn.row(turn.iteration)->tiles = own;
     }
     Tally tally;
-    for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(own) * HALVES; i += stride) {
+    // What fell out of the set. Trips to memory, while a tile is on its way.
+    auto copy_fallen = [&]() {
+        for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
+            const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
+            if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
+            if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
+            else copy_slice_half(from, to, field, t, i % HALVES, lane);
+        }
+    };
+    bool copied = false;
+    for (u64 i = blockIdx.x * TILE_WARPS + warp; !copied || i < static_cast<u64>(own) * HALVES; i += stride) {
+        if (i >= static_cast<u64>(own) * HALVES) {
+            copy_fallen();
+            break;
+        }
         const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
         if (at != mine && !lists.all()) entry = __ldcg(now + at);
         const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(entry);
         TileNews news;
-        if constexpr (VOLUME) {
-            load_half(all[warp], from, field, t, half, lane);
-            update_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
-        } else {
-            load_slice_half(all[warp], from, field, t, half, lane);
-            update_slice_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
-        }
+        if constexpr (VOLUME) load_half(all[warp], from, field, t, half, lane);
+        else load_slice_half(all[warp], from, field, t, half, lane);
+        if (!copied) copy_fallen();
+        copied = true;
+        if constexpr (VOLUME) update_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
+        else update_slice_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
         if (__any_sync(ALL_LANES, news.moved) && wake && !lists.all()) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
-    }
-    for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
-        const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
-        if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
-        if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
-        else copy_slice_half(from, to, field, t, i % HALVES, lane);
     }
     turn.add(tally, lane);
 }
