@@ -195,9 +195,8 @@ __device__ __forceinline__ bool restep_volume_half(const float *shared, float *t
         under[i].curve = minmod(bend[i], __fsub_rn(under[i].slope, first_slope));
     }
     bool near = false;
-#pragma unroll
-    for (int k = 0; k < HALF; ++k, at += PLANE, out += stride) {
-        if (k >= planes) break;
+#pragma unroll 1
+    for (int k = 0; k < planes; ++k, at += PLANE, out += stride) {
         const float column_values[6] = {at[-2 * ROW], at[-ROW], here[0], here[1], at[2 * ROW], at[3 * ROW]};
         Face along_y[3];
         faces<UNIT>(column_values, field.step_y, along_y);
