@@ -157,16 +157,16 @@ pub(super) struct Launcher {
     restep: CudaFunction,
     mark: CudaFunction,
     judge: CudaFunction,
-    /// Blocks that the device holds at a time, for kernels that loop.
-    blocks: u32,
+    multiprocessors: u32,
     early: bool,
     check: (f64, f64),
 }
 
 /// Block of the kernels that loop: four warps.
 const BLOCK: (u32, u32, u32) = (128, 1, 1);
-/// Blocks a multiprocessor of those.
+/// Blocks a multiprocessor of those, and of `restep`, which has fewer registers.
 const BLOCKS: u32 = 5;
+const RESTEP_BLOCKS: u32 = 7;
 
 fn pointer<T>(argument: &T) -> *mut c_void {
     std::ptr::from_ref(argument).cast_mut().cast()
@@ -248,7 +248,7 @@ impl Launcher {
             restep: function(&format!("isoline_ls_restep_{axes}{unit}"))?,
             mark: function(&format!("isoline_ls_mark_{axes}"))?,
             judge: function("isoline_ls_judge")?,
-            blocks: cuda.multiprocessors() * BLOCKS,
+            multiprocessors: cuda.multiprocessors(),
             early: cuda.early_launches(),
             check: (plan.change_tolerance, plan.rms_tolerance),
         })
@@ -259,8 +259,8 @@ impl Launcher {
     }
 
     /// A grid of at most what the device holds, for kernels that loop over half tiles, tiles or rows, a warp each.
-    fn loops(&self, warps: u64) -> LaunchConfig {
-        let blocks = warps.div_ceil(4).clamp(1, u64::from(self.blocks)) as u32;
+    fn loops(&self, warps: u64, held: u32) -> LaunchConfig {
+        let blocks = warps.div_ceil(4).clamp(1, u64::from(self.multiprocessors * held)) as u32;
         LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: BLOCK, shared_mem_bytes: 0 }
     }
 
@@ -316,7 +316,7 @@ impl Launcher {
             pointer(&step),
             pointer(&wake),
         ];
-        let config = self.loops(2 * u64::from(self.lists.count));
+        let config = self.loops(2 * u64::from(self.lists.count), BLOCKS);
         // SAFETY: as above; the lists have room for all tiles.
         unsafe { self.launch(stream, &self.iterate, config, &mut arguments) }
     }
@@ -325,7 +325,7 @@ impl Launcher {
     pub(super) fn reinitialise(&self, stream: &Stream, at: Fields, iteration: u64, step: u32) -> Result<()> {
         const { assert!(REINITIALISING_STEPS.is_multiple_of(2), "phi ends where it began") }
         let turn = self.turn(iteration);
-        let config = self.loops(2 * u64::from(self.lists.count));
+        let config = self.loops(2 * u64::from(self.lists.count), RESTEP_BLOCKS);
         let mut at = at;
         for k in 0..REINITIALISING_STEPS {
             let (first, last) = (u32::from(k == 0), u32::from(self.band && k + 1 == REINITIALISING_STEPS));
@@ -353,7 +353,7 @@ impl Launcher {
         let mut arguments =
             [pointer(&phi), pointer(&copy), pointer(&self.field), pointer(&turn), pointer(&self.lists), pointer(&step)];
         // SAFETY: the kernel's arguments; both φ have the layout's elements and are different.
-        unsafe { self.launch(stream, &self.mark, self.loops(u64::from(self.lists.count)), &mut arguments) }
+        unsafe { self.launch(stream, &self.mark, self.loops(u64::from(self.lists.count), BLOCKS), &mut arguments) }
     }
 
     /// Whether iterations work on lists of tiles.
@@ -436,7 +436,7 @@ impl Launcher {
         field: Field,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
-        let config = self.loops(u64::from(field.height) * u64::from(field.depth));
+        let config = self.loops(u64::from(field.height) * u64::from(field.depth), BLOCKS);
         // SAFETY: the caller's arguments are the kernel's, in its order, with buffers of the layout's size.
         unsafe { launch_plainly(stream, &cuda.function(MODULE, name)?, config, arguments) }
             .map_err(|e| failed(&format!("start the kernel {name}"), e))
