@@ -22,7 +22,8 @@ constexpr u32 DT_OCTET = 8;
 constexpr u32 DT_QUAD = 4;    // half of one
 constexpr u32 DT_FAN_BITS = 2, DT_FAN = 1 << DT_FAN_BITS;
 constexpr u32 DT_WIDE = 48;    // quads that are too many for one thread
-constexpr u32 DT_LIST = 1 + DT_OCTET;
+constexpr u32 DT_TEAMS = 4;    // of a column's threads, for wide octets
+constexpr u32 DT_TEAM = 16;    // threads of a team at least
 constexpr int DT_REACH = 48;   // pixels that an octet looks around itself without points
 constexpr int DT_RARE = 64;    // of so many threads one may have further to look
 constexpr float DT_FAR = __builtin_huge_valf();
@@ -323,9 +324,10 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     float *const table = reinterpret_cast<float *>(dt_shared);
     Found *const partial = reinterpret_cast<Found *>(table + (TABLE ? 2 * reach : 0));
     WORD *const places = reinterpret_cast<WORD *>(partial + blockDim.x) + c;
-    // In place of the partial results: how many wide octets there are, a result, and which they are.
+    // In place of the partial results: how many wide octets there are, a result of each team, and which they are.
     u32 *const list = reinterpret_cast<u32 *>(partial) + c;
-    const u32 words = threads * (sizeof(Found) / sizeof(u32)), room = words > DT_LIST ? words - DT_LIST : 0;
+    const u32 teams = threads >= DT_TEAMS * DT_TEAM ? DT_TEAMS : 1, entries = 1 + teams * DT_OCTET;
+    const u32 words = threads * (sizeof(Found) / sizeof(u32)), room = words > entries ? words - entries : 0;
     float *const leasts = reinterpret_cast<float *>(places - c + (intervals + 1) * C) + c;
     float *const values = leasts + octets * C;
     TERMS terms;
@@ -450,7 +452,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 if (octet.last - octet.first >= DT_WIDE && octet.last > octet.first) {
                     const u32 entry = atomicAdd(list, 1u);
                     if (entry < room) {
-                        list[(DT_LIST + entry) * C] = octet.home;
+                        list[(entries + entry) * C] = octet.home;
                         continue;
                     }
                 }
@@ -498,26 +500,27 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
             if (is_column) octet.store(to, job);
         }
 
-        // 4. Octets that have many places to look at, one of each column at a time, by all of its threads.
+        // 4. Octets that have many places to look at, by a team of their column's threads each.
         __syncthreads();
-        const u32 wide = min(list[0], room);
-        for (u32 i = 0; __syncthreads_or(i < wide); ++i) {
+        const u32 wide = min(list[0], room), members = threads / teams, team = r / members, member = r % members;
+        u32 *const result = list + (1 + team * DT_OCTET) * C;
+        for (u32 i = team; __syncthreads_or(i < wide); i += teams) {
             if (i < wide) {
-                for (u32 j = r; j < DT_OCTET; j += threads) list[(1 + j) * C] = __float_as_uint(DT_FAR);
-                octet.home = list[(DT_LIST + i) * C];
+                for (u32 j = member; j < DT_OCTET; j += members) result[j * C] = __float_as_uint(DT_FAR);
+                octet.home = list[(entries + i) * C];
                 octet.prepare(column, places, job, octets, intervals, C, direct);
-                for (u32 other = octet.first + r; other <= octet.last; other += threads)
+                for (u32 other = octet.first + member; other <= octet.last; other += members)
                     dt_octet<true>(column, terms, octet.home, other, octet.sign, octet.signs, octet.best);
             }
             __syncthreads();
             if (i < wide) {
 #pragma unroll
-                for (u32 j = 0; j < DT_OCTET; ++j) atomicMin(&list[(1 + j) * C], __float_as_uint(octet.best[j]));
+                for (u32 j = 0; j < DT_OCTET; ++j) atomicMin(&result[j * C], __float_as_uint(octet.best[j]));
             }
             __syncthreads();
-            if (i < wide && r == 0 && is_column) {
+            if (i < wide && member == 0 && is_column) {
 #pragma unroll
-                for (u32 j = 0; j < DT_OCTET; ++j) octet.best[j] = __uint_as_float(list[(1 + j) * C]);
+                for (u32 j = 0; j < DT_OCTET; ++j) octet.best[j] = __uint_as_float(result[j * C]);
                 octet.store(to, job);
             }
         }
