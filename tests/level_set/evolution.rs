@@ -174,6 +174,34 @@ fn phi_can_be_taken_from_one_level_set_to_another() {
 }
 
 #[test]
+fn phi_from_outside_is_brought_within_bounds() {
+    everywhere(|context, name| {
+        let dim = (12, 20, 31);
+        let spacing = [1.0, 1.0, 2.0];
+        let image = Array3::from_shape_fn(dim, |(z, y, x)| (6 * x + 3 * y + z) as u8);
+        let mask = ball(dim, [15.0, 10.0, 6.0], 6.0, spacing);
+        let most = 2.0 * 65536.0;
+        for variant in variants(context) {
+            let range = Some(TargetRange { target: 130.0, epsilon: 20.0 });
+            let params = Params { range, spacing, variant: *variant, ..unstopped() };
+            let mut surface = start(context, image.view(), &mask, &params);
+            // Squares of such differences are infinite.
+            let steep = mask.mapv(|inside| if inside > 0 { f32::MIN } else { f32::MAX });
+            surface.write_phi(steep.view().into()).unwrap();
+            assert_eq!(phi_of(&surface, dim), steep.mapv(|phi| phi.clamp(-most, most)), "{name} {variant:?}");
+            surface.step(3, None).unwrap();
+            let phi = phi_of(&surface, dim);
+            assert!(phi.iter().all(|phi| phi.abs() <= 4.0 * most), "{name} {variant:?}");
+            assert_eq!(
+                surface.state().inside,
+                phi.iter().filter(|phi| **phi < 0.0).count() as u64,
+                "{name} {variant:?}"
+            );
+        }
+    });
+}
+
+#[test]
 fn a_level_set_outlives_the_handle_on_its_context() {
     let dim = (9, 10, 11);
     let image = Array3::from_elem(dim, 9u8);
