@@ -1138,9 +1138,10 @@ isoline_status isoline_level_set_new(isoline_context *context,
 // Evolves a level set by a number of iterations, or fewer where the stop rule is met (the report's `converged`).
 //
 // `level_set`: not NULL.
-// `iterations`: the most to do; 0 does nothing. A step of 20 and one of 30 give what one of 50 gives.
+// `iterations`: the most to do. A step of 20 and one of 30 give what one of 50 gives.
 // `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last whole iteration: the level
-// set can be read, and goes on with the next step.
+// set can be read, and goes on with the next step. Where phi was being made a distance again, its magnitudes, not its
+// signs, are on the way; a step of 0 iterations ends that, and else does nothing.
 // `report`: NULL for none; else after isoline_report_init. Its iterations are those of this step.
 // Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY from a progress
 // callback of the level set's context. After ISOLINE_DEVICE_FAILED free it. Any thread; calls on one level set take

@@ -210,8 +210,9 @@ impl LevelSet {
     /// on from call to call.
     ///
     /// # Errors
-    /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step goes on from it. A
-    /// device failure.
+    /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step goes on from it. Where φ
+    /// was being made a distance again, its magnitudes, not its signs, are on the way; a step of 0 iterations ends that.
+    /// A device failure.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
