@@ -115,6 +115,22 @@ fn milliseconds(context: &Context, case: &Case, variant: Variant, iterations: u6
     Ok(best)
 }
 
+/// The paper's kernel without its races, from the same φ with the same constants; it never reinitialises.
+fn paper_milliseconds(context: &Context, case: &Case, iterations: u64) -> Outcome<f64> {
+    let params = Params {
+        dimensions: case.dimensions,
+        range: Some(TargetRange { target: 113.0, epsilon: 18.0 }),
+        variant: Variant::Dense,
+        ..Params::default()
+    };
+    let surface = LevelSet::new(context, case.image.view().into(), case.mask.view().into(), &params)?;
+    let mut best = f64::INFINITY;
+    for _ in 0..2 {
+        best = best.min(surface.paper_seconds(u32::try_from(iterations)?)? * 1e3);
+    }
+    Ok(best)
+}
+
 fn main() -> Outcome<()> {
     let mut quick = false;
     let mut json = std::env::var("ISOLINE_BENCH_JSON").ok();
@@ -142,6 +158,16 @@ fn main() -> Outcome<()> {
             let id = &context.device().id;
             let on_cpu = id == "cpu";
             let iterations = case.iterations[usize::from(on_cpu)];
+            // Volumes, on a GPU: the paper's kernel, one thread a voxel.
+            if !on_cpu && case.dimensions == Dimensions::Volume {
+                let ms = paper_milliseconds(context, &case, iterations)?;
+                let each = ms * 1e3 / iterations as f64;
+                println!("{:12} {id:6} {iterations:10} {ms:12.3} {each:14.2} {:>8}  Paper", case.name, "");
+                let mut record = String::new();
+                write!(record, "{{\"image\": \"{}\", \"device\": \"{id}\", \"variant\": \"Paper\", ", case.name)?;
+                write!(record, "\"iterations\": {iterations}, \"ms\": {ms:.4}}}")?;
+                records.push(record);
+            }
             for (variant, target) in [(Variant::Dense, case.targets[0]), (Variant::Band, case.targets[1])] {
                 let ms = milliseconds(context, &case, variant, iterations, if on_cpu { 1 } else { 3 })?;
                 let target = target.filter(|_| !on_cpu).map_or(String::new(), |ms| format!("{ms} ms"));

@@ -679,7 +679,8 @@ typedef struct {
     // or flat where the front moves unevenly.
     uint32_t reinitialise_every;
     // Iterations that the stop rule looks at together. 0 (default): as many as a front at the speed α ε + (1 - α)/h
-    // needs for one voxel, 50 to 1000. A larger one waits longer before it says that the front stands still.
+    // needs for one voxel, 200 to 1000, made up to a multiple of `reinitialise_every`. A larger one waits longer before it
+    // says that the front stands still.
     uint32_t check_interval;
     // Must be 0.
     uint32_t reserved;
@@ -697,14 +698,15 @@ typedef struct {
     // Δt, more than 0 and at most the stable limit, which the state tells and the error names. 0 (default): automatic,
     // `cfl` times the limit. Larger steps need fewer iterations.
     double time_step;
-    // The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.9.
+    // The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.5: with
+    // steps nearly as long as is stable a front that should rest goes to and fro, or creeps.
     double cfl;
-    // Stop rule: by how much the count of voxels inside varies over the check interval, as a share of the voxels near
-    // the front and per iteration; at least 0. Default 0.001. A larger one stops earlier; with this and `rms_tolerance`
-    // 0 it never stops before its iterations are done.
+    // Stop rule: by how much the mean count of voxels inside differs between a check interval and the one before, as a
+    // share of the voxels near the front (about the way of the front in voxels); at least 0. Default 0.002. A larger one
+    // stops earlier; with this and `rms_tolerance` 0 it never stops before its iterations are done.
     double change_tolerance;
-    // Stop rule: the largest change of φ near the front in an iteration of the check interval, root mean square, in
-    // voxels, at least 0. Default 0.5. Both rules must be met.
+    // Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels, at
+    // least 0. Default 0.5. Both rules must be met.
     double rms_tolerance;
     // isoline_level_set_run: the most iterations. Default 1000. Unused by isoline_level_set_new.
     uint64_t iterations;
@@ -1169,7 +1171,8 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
 // Replaces a level set's φ, so that a saved or an edited surface goes on. The count of iterations stays.
 //
 // `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory;
-// negative inside, near the front close to a distance in the unit of the input's spacing.
+// negative inside, near the front close to a distance in the unit of the input's spacing; values beyond ±65536 of the
+// largest spacing are brought back to that.
 // Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. On an
 // error the level set is as it was.
 isoline_status isoline_level_set_write_phi(isoline_level_set *level_set,

@@ -6,6 +6,8 @@
 //
 //   1. Points: the first pixels of the octets, coarse to fine, FAN times as many each time. A point looks through the
 //      octets between those where its two neighbours found theirs, and skips those whose bound is no better.
+//      Where almost all pixels know a boundary within DT_REACH pixels, points cost more than they save: octets look around
+//      themselves, as far as a term is below the largest of their values.
 //   2. Octets: a thread computes eight pixels at once in registers, from the octets between where this octet's point and
 //      the next one found theirs.
 //
@@ -20,7 +22,10 @@ constexpr u32 DT_OCTET = 8;
 constexpr u32 DT_QUAD = 4;    // half of one
 constexpr u32 DT_FAN_BITS = 2, DT_FAN = 1 << DT_FAN_BITS;
 constexpr u32 DT_WIDE = 48;    // quads that are too many for one thread
-constexpr u32 DT_LIST = 1 + DT_OCTET;
+constexpr u32 DT_TEAMS = 4;    // of a column's threads, for wide octets
+constexpr u32 DT_TEAM = 16;    // threads of a team at least
+constexpr int DT_REACH = 48;   // pixels that an octet looks around itself without points
+constexpr int DT_RARE = 64;    // of so many threads one may have further to look
 constexpr float DT_FAR = __builtin_huge_valf();
 
 // Strides are in floats.
@@ -200,7 +205,7 @@ __device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &term
 __device__ __forceinline__ float dt_root(float square)
 {
     float inverse;
-    asm("rsqrt.approx.f32 %0, %1;" : "=f"(inverse) : "f"(square));
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(square));
     const float root = __fmul_rn(square, inverse);
     const float better = __fmaf_rn(__fmaf_rn(-root, root, square), __fmul_rn(0.5f, inverse), root);
     return square == DT_FAR ? DT_FAR : better;
@@ -221,13 +226,26 @@ struct Octet {
         for (u32 j = 0; j < DT_OCTET; ++j) most = fmaxf(most, best[j]);
     }
 
+    // Beyond these quads all terms are at least `most`.
+    __device__ __forceinline__ void look_around(const isoline_dt_columns &job, u32 octets)
+    {
+        const float square = fmaxf(__fdividef(most, static_cast<float>(job.weight)), 1.0f);
+        float inverse;
+        asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(square));
+        // term(n) = weight (2 n - 1)^2; the factor is for roundings.
+        const float pixels = square == DT_FAR ? DT_FAR : __fmaf_rn(__fmul_rn(square, inverse), 0.50001f, 1.5f);
+        const u32 p = home * DT_OCTET, reach = static_cast<u32>(fminf(pixels, 1e9f));
+        first = (p > reach ? p - reach : 0) / DT_QUAD;
+        last = min((p + DT_OCTET - 1 + reach) / DT_QUAD, 2 * octets - 1);
+    }
+
     template <typename COLUMN, typename WORD>
     __device__ __forceinline__ void prepare(const COLUMN &column, const WORD *places, const isoline_dt_columns &job,
-                                            u32 octets, u32 intervals, u32 pitch)
+                                            u32 octets, u32 intervals, u32 pitch, bool direct)
     {
         using PLACES = typename COLUMN::Places;
         const u32 p = home * DT_OCTET, k = home >> job.step_bits;
-        first = PLACES::low(places[k * pitch]), last = PLACES::high(places[min(k + 1, intervals) * pitch]);
+        if (!direct) first = PLACES::low(places[k * pitch]), last = PLACES::high(places[min(k + 1, intervals) * pitch]);
         signs = 0;
 #pragma unroll
         for (u32 j = 0; j < DT_OCTET; ++j) {
@@ -242,6 +260,10 @@ struct Octet {
         find_most();
         mixed = signs != 0 && signs != (1u << DT_OCTET) - 1;
         sign = signs & 1 ? -1.0f : 1.0f;
+        if (direct) {
+            look_around(job, octets);
+            return;
+        }
         // A pixel more on either side unless all up to the next point are of one class; it may be in the next quad.
         const bool same = job.step_bits == 0 && copysignf(1.0f, column.at(min(p + DT_OCTET, job.length - 1))) == sign;
         if (mixed || !same) first = first > 0 ? first - 1 : 0, last = min(last + 1, 2 * octets - 1);
@@ -302,9 +324,10 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     float *const table = reinterpret_cast<float *>(dt_shared);
     Found *const partial = reinterpret_cast<Found *>(table + (TABLE ? 2 * reach : 0));
     WORD *const places = reinterpret_cast<WORD *>(partial + blockDim.x) + c;
-    // In place of the partial results: how many wide octets there are, a result, and which they are.
+    // In place of the partial results: how many wide octets there are, a result of each team, and which they are.
     u32 *const list = reinterpret_cast<u32 *>(partial) + c;
-    const u32 words = threads * (sizeof(Found) / sizeof(u32)), room = words > DT_LIST ? words - DT_LIST : 0;
+    const u32 teams = threads >= DT_TEAMS * DT_TEAM ? DT_TEAMS : 1, entries = 1 + teams * DT_OCTET;
+    const u32 words = threads * (sizeof(Found) / sizeof(u32)), room = words > entries ? words - entries : 0;
     float *const leasts = reinterpret_cast<float *>(places - c + (intervals + 1) * C) + c;
     float *const values = leasts + octets * C;
     TERMS terms;
@@ -315,14 +338,14 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     } else {
         terms.weight = job.weight;
     }
-    const float nearest = dt_term(job.weight, 1);
+    const float nearest = dt_term(job.weight, 1), reach_term = dt_term(job.weight, DT_REACH);
 
     for (u64 line = blockIdx.y; line < job.lines; line += gridDim.y) {
         const float *const from = job.from + line * job.from_line + min(x, job.width - 1);
         float *const to = job.to + line * job.to_line + x;
 
         // 1. The columns. Those beyond the width get values that cost no time.
-        bool all_outside = true, all_inside = true;
+        bool all_outside = true, all_inside = true, far = false;
         for (u32 octet = r; octet < octets; octet += threads) {
             const u32 q = octet * DT_OCTET, there = min(length - q, DT_OCTET);
             const float *source = from + q * job.from_stride;
@@ -338,6 +361,10 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 }
             }
             float least = dt_least(value);
+            float most = 0.0f;
+#pragma unroll
+            for (u32 i = 0; i < DT_OCTET; ++i) most = fmaxf(most, i < there ? fabsf(value[i]) : 0.0f);
+            far |= is_column && !(most <= reach_term);
             all_outside &= least == DT_FAR, all_inside &= least == -DT_FAR;
             if (!FAR) {
 #pragma unroll
@@ -359,10 +386,12 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         if constexpr (FAR) column.stride = job.from_stride, column.length = length;
         else column.leasts = leasts;
 
+        const bool direct = !FAR && static_cast<u32>(__syncthreads_count(far)) * DT_RARE <= blockDim.x;
+
         // 2. The points, level by level, 1 << `bits` apart; first the two ends.
         u32 bits = 0;
         while (DT_FAN << bits < intervals) bits += DT_FAN_BITS;
-        for (bool top = true;; top = false) {
+        for (bool top = true; !direct; top = false) {
             // Those that are not of a level before: of every DT_FAN one is.
             const u32 points = top ? 2 : ((intervals - 1) >> bits) - ((intervals - 1) >> (bits + DT_FAN_BITS));
             const auto point = [&](u32 which) {
@@ -418,21 +447,39 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         // 3. The octets.
         Octet octet;
         for (octet.home = r; octet.home < octets; octet.home += threads) {
-            octet.prepare(column, places, job, octets, intervals, C);
+            octet.prepare(column, places, job, octets, intervals, C, direct);
             if (octet.most > nearest) {
                 if (octet.last - octet.first >= DT_WIDE && octet.last > octet.first) {
                     const u32 entry = atomicAdd(list, 1u);
                     if (entry < room) {
-                        list[(DT_LIST + entry) * C] = octet.home;
+                        list[(entries + entry) * C] = octet.home;
                         continue;
                     }
                 }
                 const u32 home = octet.home, last = octet.last;
                 const bool any_mixed = __any_sync(__activemask(), octet.mixed);
-                const u32 done = octet.mixed ? 2 * home : last;
-                u32 other = done;
+                const u32 done = octet.mixed || direct ? 2 * home : last;
+                u32 other = done, turn = 0;
                 for (bool begun = false;; begun = true) {
-                    if (begun) {
+                    if (begun && direct) {
+                        // From home outwards, right and left by turns, until no term is below the most.
+                        for (;;) {
+                            ++turn;
+                            const u32 m = (turn + 1) / 2;
+                            const bool right = turn & 1;
+                            other = right ? 2 * home + m : 2 * home - m;
+                            const int away = static_cast<int>(DT_QUAD * m) - static_cast<int>(right ? DT_OCTET - 1 : DT_QUAD - 1);
+                            float bound = terms(max(away, 0));
+                            if (bound >= octet.most || m > 2 * octets) {
+                                other = last + 1;
+                                break;
+                            }
+                            if (other >= 2 * octets) continue;    // also what is left of 0
+                            if (!octet.mixed) bound = __fadd_rn(bound, dt_worth(column.least(other / 2), octet.sign));
+                            if (bound < octet.most) break;
+                        }
+                        if (other > last) break;
+                    } else if (begun) {
                         // Each lane skips to its next quad, then all compute.
                         int steps = static_cast<int>(other) * static_cast<int>(DT_QUAD)
                                   - static_cast<int>(home) * static_cast<int>(DT_OCTET);
@@ -447,32 +494,33 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                     if (any_mixed) dt_octet<true>(column, terms, home, other, octet.sign, octet.signs, octet.best);
                     else dt_octet<false>(column, terms, home, other, octet.sign, octet.signs, octet.best);
                     octet.find_most();
-                    other = begun ? other + 1 : octet.first;
+                    if (!direct) other = begun ? other + 1 : octet.first;
                 }
             }
             if (is_column) octet.store(to, job);
         }
 
-        // 4. Octets that have many places to look at, one of each column at a time, by all of its threads.
+        // 4. Octets that have many places to look at, by a team of their column's threads each.
         __syncthreads();
-        const u32 wide = min(list[0], room);
-        for (u32 i = 0; __syncthreads_or(i < wide); ++i) {
+        const u32 wide = min(list[0], room), members = threads / teams, team = r / members, member = r % members;
+        u32 *const result = list + (1 + team * DT_OCTET) * C;
+        for (u32 i = team; __syncthreads_or(i < wide); i += teams) {
             if (i < wide) {
-                for (u32 j = r; j < DT_OCTET; j += threads) list[(1 + j) * C] = __float_as_uint(DT_FAR);
-                octet.home = list[(DT_LIST + i) * C];
-                octet.prepare(column, places, job, octets, intervals, C);
-                for (u32 other = octet.first + r; other <= octet.last; other += threads)
+                for (u32 j = member; j < DT_OCTET; j += members) result[j * C] = __float_as_uint(DT_FAR);
+                octet.home = list[(entries + i) * C];
+                octet.prepare(column, places, job, octets, intervals, C, direct);
+                for (u32 other = octet.first + member; other <= octet.last; other += members)
                     dt_octet<true>(column, terms, octet.home, other, octet.sign, octet.signs, octet.best);
             }
             __syncthreads();
             if (i < wide) {
 #pragma unroll
-                for (u32 j = 0; j < DT_OCTET; ++j) atomicMin(&list[(1 + j) * C], __float_as_uint(octet.best[j]));
+                for (u32 j = 0; j < DT_OCTET; ++j) atomicMin(&result[j * C], __float_as_uint(octet.best[j]));
             }
             __syncthreads();
-            if (i < wide && r == 0 && is_column) {
+            if (i < wide && member == 0 && is_column) {
 #pragma unroll
-                for (u32 j = 0; j < DT_OCTET; ++j) octet.best[j] = __uint_as_float(list[(1 + j) * C]);
+                for (u32 j = 0; j < DT_OCTET; ++j) octet.best[j] = __uint_as_float(result[j * C]);
                 octet.store(to, job);
             }
         }

@@ -39,36 +39,47 @@ __device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL 
                                       const LevelSetTurn &turn, const TileLists &lists, u32 step, bool wake)
 {
     __shared__ __align__(16) float all[TILE_WARPS][VOLUME ? TILE_SHARED : SLICE_SHARED];
-    wait_for_previous_launch();
-    if (!turn.begin()) return;
     const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, stride = gridDim.x * TILE_WARPS;
+    const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
+    wait_for_previous_launch();
+    // One trip to memory for all that is to be known first; what is on a list beyond its count is not used.
     const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
     const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
-    const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
+    const u32 mine = (blockIdx.x * TILE_WARPS + warp) / HALVES;
+    u64 entry = lists.all() || mine >= lists.tiles ? 0 : __ldcg(now + mine);
+    if (!turn.begin()) return;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (!lists.all()) lists.counts[(step + 2) % RING] = 0;
         turn.row(turn.iteration)->tiles = own;
     }
     Tally tally;
-    for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(own) * HALVES; i += stride) {
-        const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
-        const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(__ldcg(now + at));
-        TileNews news;
-        if constexpr (VOLUME) {
-            load_half(all[warp], from, field, t, half, lane);
-            update_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
-        } else {
-            load_slice_half(all[warp], from, field, t, half, lane);
-            update_slice_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
+    // What fell out of the set. Trips to memory, while a tile is on its way.
+    auto copy_fallen = [&]() {
+        for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
+            const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
+            if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
+            if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
+            else copy_slice_half(from, to, field, t, i % HALVES, lane);
         }
+    };
+    bool copied = false;
+    for (u64 i = blockIdx.x * TILE_WARPS + warp; !copied || i < static_cast<u64>(own) * HALVES; i += stride) {
+        if (i >= static_cast<u64>(own) * HALVES) {
+            copy_fallen();
+            break;
+        }
+        const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
+        if (at != mine && !lists.all()) entry = __ldcg(now + at);
+        const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(entry);
+        TileNews news;
+        if constexpr (VOLUME) load_half(all[warp], from, field, t, half, lane);
+        else load_slice_half(all[warp], from, field, t, half, lane);
+        if (!copied) copy_fallen();
+        copied = true;
+        if constexpr (VOLUME) update_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
+        else update_slice_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
         if (__any_sync(ALL_LANES, news.moved) && wake && !lists.all()) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
-    }
-    for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
-        const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
-        if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
-        if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
-        else copy_slice_half(from, to, field, t, i % HALVES, lane);
     }
     turn.add(tally, lane);
 }
@@ -93,25 +104,30 @@ ISOLINE_LS_TILES_OF(f32, float)
 #undef ISOLINE_LS_TILES
 
 // A step of the reinitialisation that follows turn.iteration: all its steps work on the set of one number. The first also
-// copies what fell out of the set; the last puts the tiles within the band into the next set with their neighbours.
+// copies what fell out of the set; the last, where iterations have sets, puts the tiles within the band into the next set with their neighbours.
 template <bool VOLUME, bool UNIT>
 __device__ __forceinline__ void resteps(const float *from, float *to, const LevelSetField &field, const LevelSetTurn &turn,
                                         const TileLists &lists, u32 step, bool first, bool last_)
 {
     __shared__ __align__(16) float all[TILE_WARPS][RestepShape<VOLUME>::SHARED];
-    wait_for_previous_launch();
-    if (!turn.follows()) return;
     const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, stride = gridDim.x * TILE_WARPS;
-    const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
-    const u32 before = lists.all() || !first ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
     const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
-    if (!lists.all() && first && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
+    wait_for_previous_launch();
+    const u32 own = __ldcg(lists.counts + step % RING);
+    const u32 before = first ? __ldcg(lists.counts + (step + RING - 1) % RING) : 0;
+    const u32 mine = (blockIdx.x * TILE_WARPS + warp) / HALVES;
+    u64 entry = mine >= lists.tiles ? 0 : __ldcg(now + mine);
+    if (!turn.follows()) return;
+    if (first && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
     for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(own) * HALVES; i += stride) {
         const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
-        const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(__ldcg(now + at));
+        if (at != mine) entry = __ldcg(now + at);
+        const TilePlace t = unpack_tile(entry);
         load_restep<VOLUME>(all[warp], from, field, t, half, lane);
-        const bool near = restep_half<VOLUME, UNIT>(all[warp], to, field, t, half, lane, first);
-        if (last_ && !lists.all() && __any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step + 1, t, lane);
+        bool near;
+        if constexpr (VOLUME) near = restep_volume_half<UNIT>(all[warp], to, field, t, half, lane, first);
+        else near = restep_half<VOLUME, UNIT>(all[warp], to, field, t, half, lane, first);
+        if (last_ && __any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
     }
     for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
@@ -138,12 +154,12 @@ ISOLINE_LS_RESTEP(isoline_ls_restep_2d, false, false)
 // Block 128, any grid: a warp a tile. Of what follows turn.iteration.
 #define ISOLINE_LS_MARK(NAME, VOLUME)                                                                                \
     extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)                                                   \
-    NAME(const float *phi, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step)                        \
+    NAME(const float *phi, float *copy, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step)           \
     {                                                                                                                \
         wait_for_previous_launch();                                                                                  \
         if (!turn.follows()) return;                                                                                 \
         for (u64 i = blockIdx.x * TILE_WARPS + threadIdx.x / WARP; i < lists.tiles; i += gridDim.x * TILE_WARPS)     \
-            mark<VOLUME>(phi, field, lists, step, static_cast<u32>(i), threadIdx.x % WARP);                          \
+            mark<VOLUME>(phi, copy, field, lists, step, static_cast<u32>(i), threadIdx.x % WARP);                    \
     }
 ISOLINE_LS_MARK(isoline_ls_mark_3d, true)
 ISOLINE_LS_MARK(isoline_ls_mark_2d, false)
@@ -151,11 +167,10 @@ ISOLINE_LS_MARK(isoline_ls_mark_2d, false)
 
 // One warp.
 extern "C" __global__ void __launch_bounds__(WARP) isoline_ls_judge(LevelSetTurn turn, u64 first, u32 test, double unit,
-                                                                    u32 interval, double change_tolerance,
-                                                                    double rms_tolerance)
+                                                                    double change_tolerance, double rms_tolerance)
 {
     wait_for_previous_launch();
-    judge(turn, first, test != 0, unit, interval, change_tolerance, rms_tolerance, threadIdx.x);
+    judge(turn, first, test != 0, unit, change_tolerance, rms_tolerance, threadIdx.x);
 }
 
 // Block 128, any grid: a warp a row. Not launched early.
@@ -163,9 +178,9 @@ extern "C" __global__ void __launch_bounds__(WARP) isoline_ls_judge(LevelSetTurn
     const u64 rows = static_cast<u64>(field.height) * field.depth;                                                   \
     for (u64 row = blockIdx.x * TILE_WARPS + threadIdx.x / WARP; row < rows; row += gridDim.x * TILE_WARPS) CALL;
 extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)
-isoline_ls_settle(float *phi, LevelSetField field, float far, u64 *found)
+isoline_ls_settle(float *phi, LevelSetField field, float far, u32 strict, u64 *found)
 {
-    ISOLINE_LS_ROWS(settle(phi, field, far, found, row, threadIdx.x % WARP))
+    ISOLINE_LS_ROWS(settle(phi, field, far, strict != 0, found, row, threadIdx.x % WARP))
 }
 extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)
 isoline_ls_replace_missing(float *image, LevelSetField field, float missing)

@@ -2,6 +2,7 @@
 // x come by shuffles.
 #pragma once
 #include "level_set_update.cuh"
+#include <type_traits>
 
 constexpr int DENSE_WARPS = 4;
 constexpr int DENSE_COLUMNS = 62;   // of a warp's 64 the outer two are its neighbours'
@@ -11,15 +12,23 @@ template <> struct Pair<unsigned char> { using Type = uchar2; };
 template <> struct Pair<unsigned short> { using Type = ushort2; };
 template <> struct Pair<float> { using Type = float2; };
 
-// A plane's values, and its wide differences along x (of the rows beside ours too) and y.
+// `bytes` beyond a pointer that all lanes share: an address of one register.
+template <typename T>
+__device__ __forceinline__ T *beyond(T *at, u32 bytes)
+{
+    using Byte = typename std::conditional<std::is_const<T>::value, const char, char>::type;
+    return reinterpret_cast<T *>(reinterpret_cast<Byte *>(at) + bytes);
+}
+
+// A plane's values, those of the column to the right too; its wide differences along x (of the rows beside ours too) and y.
 template <int ROWS>
 struct Plane {
-    float v[ROWS + 2][2];
+    float v[ROWS + 2][2], right[ROWS + 2];
 };
 template <int ROWS>
 struct Wide {
     float x[ROWS + 2][2], y[ROWS][2];
-    float left[ROWS], right[ROWS];
+    float left[ROWS];
 };
 
 // A warp's place, and the planes that it is at.
@@ -27,7 +36,7 @@ template <typename PIXEL, int ROWS, bool UNIT>
 struct Dense {
     const LevelSetField &field;
     Tally &tally;
-    u32 row[ROWS + 2];       // offsets of its rows within a plane, elements
+    u32 row[ROWS + 2];       // offsets of its rows within a plane, bytes of phi
     bool pair, first, second;   // which elements it writes: both at once, or one of them
     bool last_x, first_x;
     bool own0, own1;
@@ -37,10 +46,10 @@ struct Dense {
     __device__ __forceinline__ void load(Plane<ROWS> &plane, const float *from) const
     {
 #pragma unroll
-        for (int i = 0; i < ROWS + 2; ++i) load_vector<2>(plane.v[i], from + row[i]);
+        for (int i = 0; i < ROWS + 2; ++i) load_vector<2>(plane.v[i], beyond(from, row[i]));
     }
 
-    __device__ __forceinline__ void wide(Wide<ROWS> &w, const Plane<ROWS> &p) const
+    __device__ __forceinline__ void wide(Wide<ROWS> &w, Plane<ROWS> &p) const
     {
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i) {
@@ -48,7 +57,8 @@ struct Dense {
             const float after = __shfl_down_sync(ALL_LANES, p.v[i][0], 1);
             w.x[i][0] = per<UNIT>(__fsub_rn(p.v[i][1], before), field.step_x);
             w.x[i][1] = per<UNIT>(__fsub_rn(after, p.v[i][0]), field.step_x);
-            if (i > 0 && i <= ROWS) w.left[i - 1] = before, w.right[i - 1] = after;
+            p.right[i] = after;
+            if (i > 0 && i <= ROWS) w.left[i - 1] = before;
         }
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)
@@ -56,7 +66,7 @@ struct Dense {
             for (int c = 0; c < 2; ++c) w.y[i][c] = per<UNIT>(__fsub_rn(p.v[i + 2][c], p.v[i][c]), field.step_y);
     }
 
-    __device__ __forceinline__ void begin(const Plane<ROWS> &below, const Plane<ROWS> &here, Wide<ROWS> &w)
+    __device__ __forceinline__ void begin(Plane<ROWS> &below, Plane<ROWS> &here, Wide<ROWS> &w)
     {
         Wide<ROWS> b;
         wide(b, below);
@@ -70,13 +80,13 @@ struct Dense {
     }
 
     // One plane: `here`, whose wide differences are w; those of `above` are left in u.
-    __device__ __forceinline__ void step(const Plane<ROWS> &below, const Plane<ROWS> &here, const Plane<ROWS> &above,
+    __device__ __forceinline__ void step(const Plane<ROWS> &below, const Plane<ROWS> &here, Plane<ROWS> &above,
                                          const Wide<ROWS> &w, Wide<ROWS> &u, const PIXEL *pixels, float *out)
     {
         using Two = typename Pair<PIXEL>::Type;
         Two pixel[ROWS];
 #pragma unroll
-        for (int i = 0; i < ROWS; ++i) pixel[i] = *reinterpret_cast<const Two *>(pixels + row[i + 1]);
+        for (int i = 0; i < ROWS; ++i) pixel[i] = *reinterpret_cast<const Two *>(beyond(pixels, row[i + 1] / (sizeof(float) / sizeof(PIXEL))));
         float sz[ROWS + 2][2], four_[2], low_y[2];
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i)
@@ -94,12 +104,12 @@ struct Dense {
         u32 turned = 0;
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
-            const float sy_after = __shfl_down_sync(ALL_LANES, w.y[i][0], 1);
-            const float sz_after = __shfl_down_sync(ALL_LANES, sz[i + 1][0], 1);
+            const float sy_after = per<UNIT>(__fsub_rn(here.right[i + 2], here.right[i]), field.step_y);
+            const float sz_after = per<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), field.step_z);
             if (i > 0) four_[0] = __fmul_rn(4.0f, here.v[i + 1][0]), four_[1] = __fmul_rn(4.0f, here.v[i + 1][1]);
             const float nx0 = normal(four<UNIT>(here.v[i + 1][1], four_[0], field.step_x),
                                      __fadd_rn(w.y[i][0], w.y[i][1]), __fadd_rn(sz[i + 1][0], sz[i + 1][1]));
-            const float nx1 = normal(four<UNIT>(w.right[i], four_[1], field.step_x), __fadd_rn(w.y[i][1], sy_after),
+            const float nx1 = normal(four<UNIT>(here.right[i + 1], four_[1], field.step_x), __fadd_rn(w.y[i][1], sy_after),
                                      __fadd_rn(sz[i + 1][1], sz_after));
             const float nx_ = __shfl_up_sync(ALL_LANES, nx1, 1);
 #pragma unroll
@@ -113,13 +123,11 @@ struct Dense {
                 curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny, low_y[c]), field.step_y));
                 curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(nz, low_z[i][c]), field.step_z));
                 low_y[c] = ny, low_z[i][c] = nz;
-                const float speed = __fmaf_rn(within(curve, field.sharpest), field.bend, image_term(field, c ? pixel[i].y : pixel[i].x));
-                const float sign = sign_of(speed), here_ = __fmul_rn(sign, old);
-                float square = upwind<UNIT>(sign, here_, c ? here.v[i + 1][0] : w.left[i], c ? w.right[i] : here.v[i + 1][1],
-                                            field.step_x, TINY);
-                square = upwind<UNIT>(sign, here_, here.v[i][c], here.v[i + 2][c], field.step_y, square);
-                square = upwind<UNIT>(sign, here_, below.v[i + 1][c], above.v[i + 1][c], field.step_z, square);
-                result[i][c] = __fmaf_rn(speed, __fmul_rn(square, inverse_root(square)), old);
+                Motion<UNIT> motion(field, old, curve, image_term(field, c ? pixel[i].y : pixel[i].x));
+                motion.axis(c ? here.v[i + 1][0] : w.left[i], c ? here.right[i + 1] : here.v[i + 1][1], field.step_x);
+                motion.axis(here.v[i][c], here.v[i + 2][c], field.step_y);
+                motion.axis(below.v[i + 1][c], above.v[i + 1][c], field.step_z);
+                result[i][c] = motion.result();
                 near = near || fabsf(old) <= field.near;
                 turned |= __float_as_uint(old) ^ __float_as_uint(result[i][c]);
             }
@@ -142,7 +150,7 @@ struct Dense {
         }
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
-            float *line = out + row[i + 1];
+            float *line = beyond(out, row[i + 1]);
             if (first_x) result[i][0] = result[i][1];
             if (pair) *reinterpret_cast<float2 *>(line) = make_float2(result[i][0], result[i][1]);
             if (first) line[0] = result[i][0];
@@ -169,7 +177,8 @@ __device__ __forceinline__ void dense(const float *__restrict__ from, float *__r
     Dense<PIXEL, ROWS, UNIT> job{field, tally};
 #pragma unroll
     for (int i = 0; i < ROWS + 2; ++i)
-        job.row[i] = static_cast<u32>(clamp_index(y + i - 1, height)) * field.pitch + static_cast<u32>(min(x, (width - 1) | 1) + LEAD);
+        job.row[i] = (static_cast<u32>(clamp_index(y + i - 1, height)) * field.pitch +
+                      static_cast<u32>(min(x, (width - 1) | 1) + LEAD)) * static_cast<u32>(sizeof(float));
     // Elements -1 .. width are written, those of pixels counted.
     const bool write0 = x <= width && (lane > 0 || x < 0), write1 = x + 1 <= width && (lane < 31 || x + 1 == width);
     job.own0 = lane > 0 && x < width, job.own1 = lane < 31 && x + 1 < width;
@@ -180,8 +189,8 @@ __device__ __forceinline__ void dense(const float *__restrict__ from, float *__r
 
     const u64 stride = static_cast<u64>(field.height) * field.pitch;
     const float *at = from + stride * z0;
-    Plane<ROWS> p[4];
-    Wide<ROWS> w[2];
+    Plane<ROWS> p[3];
+    Wide<ROWS> w[3];
     job.load(p[0], z0 > 0 ? at - stride : at);
     job.load(p[1], at);
     job.load(p[2], z0 + 1 < depth ? at + stride : at);
@@ -190,19 +199,17 @@ __device__ __forceinline__ void dense(const float *__restrict__ from, float *__r
     const PIXEL *pixels = image + stride * z0;
     float *out = to + stride * z0;
     int z = z0;
-    auto next = [&](const Plane<ROWS> &below, const Plane<ROWS> &here, const Plane<ROWS> &above, Plane<ROWS> &ahead,
-                    const Wide<ROWS> &now, Wide<ROWS> &then) {
-        if (z + 2 < depth) at += stride;
-        job.load(ahead, at);
+    auto next = [&](Plane<ROWS> &below, const Plane<ROWS> &here, Plane<ROWS> &above, const Wide<ROWS> &now, Wide<ROWS> &then) {
         job.step(below, here, above, now, then, pixels, out);
+        if (z + 2 < depth) at += stride;
+        job.load(below, at);
         pixels += stride, out += stride;
         return ++z == end;
     };
 #pragma unroll 1
     for (;;) {
-        if (next(p[0], p[1], p[2], p[3], w[0], w[1])) break;
-        if (next(p[1], p[2], p[3], p[0], w[1], w[0])) break;
-        if (next(p[2], p[3], p[0], p[1], w[0], w[1])) break;
-        if (next(p[3], p[0], p[1], p[2], w[1], w[0])) break;
+        if (next(p[0], p[1], p[2], w[0], w[1])) break;
+        if (next(p[1], p[2], p[0], w[1], w[2])) break;
+        if (next(p[2], p[0], p[1], w[2], w[0])) break;
     }
 }

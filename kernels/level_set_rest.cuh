@@ -2,94 +2,93 @@
 #pragma once
 #include "level_set_tile.cuh"
 
-// Warp <-> tile: those within the band, and their neighbours, are put into the set of `step`.
+// Warp <-> tile: those within the band, and their neighbours, are put into the set of `step`. `copy`, if not null, becomes
+// a copy of phi: before a reinitialisation both must agree where it does not work.
 template <bool VOLUME>
-__device__ __forceinline__ void mark(const float *phi, const LevelSetField &field, const TileLists &lists, u32 step, u32 tile,
-                                     u32 lane)
+__device__ __forceinline__ void mark(const float *phi, float *copy, const LevelSetField &field, const TileLists &lists,
+                                     u32 step, u32 tile, u32 lane)
 {
     constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, DEEP = VOLUME ? TILE : 1;
+    constexpr u32 ROWS = SIDE * DEEP / (WARP / SIDE);   // of a lane
     const TilePlace t = lists.place(tile);
     const u32 x = t.x * SIDE + lane % SIDE;
-    bool near = false;
-    for (u32 row = lane / SIDE; row < SIDE * DEEP; row += WARP / SIDE) {
-        const u32 y = t.y * SIDE + row % SIDE, z = t.z * DEEP + row / SIDE;
+    // All at once: they come from far.
+    float value[ROWS];
+    u64 at[ROWS];
+#pragma unroll
+    for (u32 i = 0; i < ROWS; ++i) {
+        const u32 row = lane / SIDE + i * (WARP / SIDE), y = t.y * SIDE + row % SIDE, z = t.z * DEEP + row / SIDE;
+        at[i] = ~0ull;
         if (x < field.width && y < field.height && z < field.depth)
-            near = near || fabsf(phi[(static_cast<u64>(z) * field.height + y) * field.pitch + x + LEAD]) <= field.reach;
+            at[i] = (static_cast<u64>(z) * field.height + y) * field.pitch + x + LEAD;
+        value[i] = at[i] != ~0ull ? phi[at[i]] : __int_as_float(0x7F800000);
     }
-    if (__any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step, t, lane);
+    float nearest = __int_as_float(0x7F800000);
+#pragma unroll
+    for (u32 i = 0; i < ROWS; ++i) {
+        nearest = fminf(nearest, fabsf(value[i]));
+        if (copy == nullptr || at[i] == ~0ull) continue;
+        copy[at[i]] = value[i];
+        if (x == 0) copy[at[i] - 1] = value[i];
+        if (x + 1 == field.width) copy[at[i] + 1] = value[i];
+    }
+    if (__any_sync(ALL_LANES, nearest <= field.reach)) lists.push_around<VOLUME>(step, t, lane);
 }
 
-// The stop rule, in the arithmetic of the host: iterations first .. turn.iteration are added to the check interval, which
-// ends here if `test`. One warp.
-__device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool test, double unit, u32 interval,
-                                      double change_tolerance, double rms_tolerance, u32 lane)
+// The stop rule, in the arithmetic of the host (src/level_set/course.rs): iterations first .. turn.iteration are added to
+// the check interval, which ends here if `test`. One warp.
+__device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool test, double unit, double change_tolerance,
+                                      double rms_tolerance, u32 lane)
 {
     if (!turn.follows()) return;
     LevelSetCourse &course = *turn.course;
-    auto over_lanes = [&](auto v, auto &&join) {
+    auto sum = [](auto v) {
 #pragma unroll
-        for (int d = WARP / 2; d > 0; d /= 2) v = join(v, __shfl_xor_sync(ALL_LANES, v, d));
+        for (int d = WARP / 2; d > 0; d /= 2) v += __shfl_xor_sync(ALL_LANES, v, d);
         return v;
     };
-    auto sum = [](long long a, long long b) { return a + b; };
-    auto larger = [](u64 a, u64 b) { return max(a, b); };
-    u64 near = 0;
-    double rms = 0.0;
+    u64 near = 0, squares = 0;
     bool done = true;
-    long long added = 0;
+    long long added = 0, later = 0;   // voxels that came inside, and these times the iterations from then on
     for (u64 i = first + lane; i <= turn.iteration; i += WARP) {
         const LevelSetRow *row = turn.row(i);
-        const u64 row_near = __ldcg(&row->near);
+        const long long inside = __ldcg(&row->inside);
         done = done && __ldcg(&row->done) != 0;
-        near = max(near, row_near), added += __ldcg(&row->inside);
-        if (row_near)
-            rms = fmax(rms, sqrt(static_cast<double>(__ldcg(&row->squares)) * unit / static_cast<double>(row_near)));
+        near += __ldcg(&row->near), squares += __ldcg(&row->squares) >> SQUARES_SHIFT;
+        added += inside, later += inside * static_cast<long long>(turn.iteration + 1 - i);
     }
     if (!__all_sync(ALL_LANES, done)) return;
-    // Voxels inside after each iteration, from what there were before the first.
-    long long inside = __ldcg(&course.inside[turn.iteration & 1]) + __ldcg(&turn.row(turn.iteration)->inside);
-    inside -= over_lanes(added, sum);
-    u64 not_fewest = 0, most = 0;
-    for (u64 base = first; base <= turn.iteration; base += WARP) {
-        const bool there = base + lane <= turn.iteration;
-        long long after = there ? __ldcg(&turn.row(base + lane)->inside) : 0;
-#pragma unroll
-        for (u32 d = 1; d < WARP; d *= 2) {
-            const long long before = __shfl_up_sync(ALL_LANES, after, d);
-            if (lane >= d) after += before;
-        }
-        after += inside;
-        if (there) not_fewest = max(not_fewest, ~static_cast<u64>(after)), most = max(most, static_cast<u64>(after));
-        inside = __shfl_sync(ALL_LANES, after, WARP - 1);
-    }
-    not_fewest = max(over_lanes(not_fewest, larger), course.not_fewest);
-    most = max(over_lanes(most, larger), course.most);
-    near = max(over_lanes(near, larger), course.near);
-    rms = fmax(over_lanes(rms, [](double a, double b) { return fmax(a, b); }), course.rms);
+    near = sum(near), squares = sum(squares), added = sum(added), later = sum(later);
     if (lane != 0) return;
-    if (test) {
-        const double spread = static_cast<double>(most - ~not_fewest);
-        const double share = spread / static_cast<double>(max(near, static_cast<u64>(1))) / static_cast<double>(min(interval, 50u));
-        const bool never = change_tolerance == 0.0 && rms_tolerance == 0.0;
-        if (!never && share <= change_tolerance && rms <= rms_tolerance) course.stopped = turn.iteration + 1;
-        not_fewest = 0, most = 0, near = 0, rms = 0.0;
+    // Voxels inside before the first of these iterations.
+    const long long before = __ldcg(&course.inside[turn.iteration & 1]) + __ldcg(&turn.row(turn.iteration)->inside) - added;
+    const u64 inside = course.inside_sum + static_cast<u64>(before * static_cast<long long>(turn.iteration + 1 - first) + later);
+    near += course.near_sum, squares += course.squares_sum;
+    if (!test) {
+        course.inside_sum = inside, course.near_sum = near, course.squares_sum = squares;
+        return;
     }
-    course.not_fewest = not_fewest, course.most = most, course.near = near, course.rms = rms;
+    const u64 last = course.inside_before;
+    const double share = static_cast<double>(max(near, static_cast<u64>(1)));
+    const double drift = static_cast<double>(inside > last ? inside - last : last - inside) / share;
+    const double rms = sqrt(static_cast<double>(squares) * (unit * static_cast<double>(1 << SQUARES_SHIFT)) / share);
+    const bool never = change_tolerance == 0.0 && rms_tolerance == 0.0;
+    if (!never && last != 0 && drift <= change_tolerance && rms <= rms_tolerance) course.stopped = turn.iteration + 1;
+    course.inside_before = inside;
+    course.inside_sum = 0, course.near_sum = 0, course.squares_sum = 0;
 }
 
-// After phi came in from outside: values beyond +-far are brought back (far = infinity: none), the copies beside the
-// borders are made, found[0] counts the voxels inside, found[1] becomes the smallest index + 1 of a value that is not
-// finite, complemented, or stays 0. Warp <-> row.
-__device__ __forceinline__ void settle(float *phi, const LevelSetField &field, float far, u64 *found, u64 row, u32 lane)
+// After phi came in from outside: values beyond +-far are brought back, -0 becomes 0, the copies beside the
+// borders are made, found[0] counts the voxels inside, found[1], if `strict`, becomes the smallest index of a
+// value that is not finite, complemented, or stays 0. Warp <-> row.
+__device__ __forceinline__ void settle(float *phi, const LevelSetField &field, float far, bool strict, u64 *found, u64 row, u32 lane)
 {
     float *line = phi + row * field.pitch + LEAD;
     u32 inside = 0;
     for (u32 x = lane; x < field.width; x += WARP) {
         float value = line[x];
-        if (!(fabsf(value) <= 3.4028235e38f)) {
-            if (value != value || far > 3.4028235e38f) atomicMax(found + 1, ~(row * field.width + x));
-        }
-        value = fminf(fmaxf(value, -far), far);
+        if (strict && !(fabsf(value) <= 3.4028235e38f)) atomicMax(found + 1, ~(row * field.width + x));
+        value = value == 0.0f ? 0.0f : fminf(fmaxf(value, -far), far);
         line[x] = value;
         if (x == 0) line[-1] = value;
         if (x + 1 == field.width) line[field.width] = value;

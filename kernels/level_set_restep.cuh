@@ -72,6 +72,16 @@ __device__ __forceinline__ float outwards(bool inside, float b2, float b1, float
     return fmaxf(__fmul_rn(back, back), __fmul_rn(fore, fore));
 }
 
+// phi beside the front, scaled to a gradient within a twentieth of 1; `square`: of the wide gradient.
+__device__ __forceinline__ float recentred(float square, float old, const LevelSetField &field)
+{
+    const float flatness = __fmul_rn(2.0f, inverse_root(square));
+    const float scale = flatness < FLAT_LEAST  ? __fmul_rn(flatness, FLAT_MOST)
+                        : flatness > FLAT_MOST ? __fmul_rn(flatness, FLAT_LEAST)
+                                               : 1.0f;
+    return within(__fmul_rn(old, scale), field.near);
+}
+
 // `first`: voxels beside the front are scaled to a gradient within a twentieth of 1; later they stay. Returns whether a voxel is within the band.
 template <bool VOLUME, bool UNIT>
 __device__ __forceinline__ bool restep_half(const float *shared, float *to, const LevelSetField &field, TilePlace t,
@@ -105,7 +115,7 @@ __device__ __forceinline__ bool restep_half(const float *shared, float *to, cons
                 if (VOLUME)
                     square = __fadd_rn(square, outwards<UNIT>(inside, p[-2 * S::PLANE], below, old, above, p[2 * S::PLANE],
                                                               field.step_z));
-                const float slope = __fmul_rn(square, inverse_root(square));
+                const float slope = root(square);
                 const float change = __fmul_rn(__fsub_rn(1.0f, slope), field.restep);
                 const float next = inside ? __fsub_rn(old, change) : __fadd_rn(old, change);
                 if ((next < 0.0f) == inside) result = next;
@@ -117,17 +127,120 @@ __device__ __forceinline__ bool restep_half(const float *shared, float *to, cons
                     const float wz = per<UNIT>(__fsub_rn(above, below), field.step_z);
                     square = __fmaf_rn(wz, wz, square);
                 }
-                const float flatness = __fmul_rn(2.0f, inverse_root(square));
-                const float scale = flatness < FLAT_LEAST  ? __fmul_rn(flatness, FLAT_MOST)
-                                    : flatness > FLAT_MOST ? __fmul_rn(flatness, FLAT_LEAST)
-                                                           : 1.0f;
-                result = within(__fmul_rn(old, scale), field.near);
+                result = recentred(square, old, field);
             }
             float *line = out + i * field.pitch;
             line[0] = result;
             if (x == 0) line[-1] = result;
             if (x + 1 == field.width) line[1] = result;
             near = near || fabsf(result) <= field.reach;
+        }
+    }
+    return near;
+}
+
+// Across a face: the first difference, and the lesser of the second differences on its two sides.
+struct Face {
+    float slope, curve;
+};
+
+// As outwards(): from the faces before and after a voxel; `sign` is its own.
+__device__ __forceinline__ float outwards(float sign, Face before, Face after)
+{
+    const float back = __fmul_rn(sign, __fmaf_rn(before.curve, 0.5f, before.slope));
+    const float fore = __fmul_rn(sign, __fmaf_rn(after.curve, -0.5f, after.slope));
+    const float larger = fmaxf(fmaxf(back, -fore), 0.0f);
+    return __fmul_rn(larger, larger);
+}
+
+// The inner N - 3 faces of N voxels in a row.
+template <bool UNIT, int N>
+__device__ __forceinline__ void faces(const float (&value)[N], float step, Face (&face)[N - 3])
+{
+    float slope[N - 1], curve[N - 2];
+#pragma unroll
+    for (int i = 0; i < N - 1; ++i) slope[i] = per<UNIT>(__fsub_rn(value[i + 1], value[i]), step);
+#pragma unroll
+    for (int i = 0; i < N - 2; ++i) curve[i] = __fsub_rn(slope[i + 1], slope[i]);
+#pragma unroll
+    for (int i = 0; i < N - 3; ++i) face[i] = {slope[i + 1], minmod(curve[i + 1], curve[i])};
+}
+
+// restep_half() of a volume, the same bits: what two voxels of a lane share, along y and from plane to plane, is computed
+// once. phi is never -0, so that signs are bits.
+template <bool UNIT>
+__device__ __forceinline__ bool restep_volume_half(const float *shared, float *to, const LevelSetField &field, TilePlace t,
+                                                   u32 half, u32 lane, bool first)
+{
+    using S = RestepShape<true>;
+    constexpr int ROW = S::ROW, PLANE = S::PLANE;
+    const u32 column = lane % TILE, first_row = lane / TILE * 2;
+    const u32 x = t.x * TILE + column, y = t.y * TILE + first_row, z = t.z * TILE + half * HALF;
+    const int rows = x < field.width ? min(max(static_cast<int>(field.height) - static_cast<int>(y), 0), 2) : 0;
+    const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), HALF);
+    const float *at = shared + RESTEP_HALO * PLANE + (RESTEP_HALO + first_row) * ROW + RESTEP_LEAD + column;
+    const u64 stride = static_cast<u64>(field.height) * field.pitch;
+    float *out = to + z * stride + y * static_cast<u64>(field.pitch) + x + LEAD;
+    const bool edge = x == 0 || x + 1 == field.width;
+    float below[2], here[2], above[2], rise[2], bend[2];   // rise, bend: slope and curve of the face above
+    Face under[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float *p = at + i * ROW;
+        below[i] = p[-PLANE], here[i] = p[0], above[i] = p[PLANE];
+        const float first_slope = per<UNIT>(__fsub_rn(below[i], p[-2 * PLANE]), field.step_z);
+        under[i].slope = per<UNIT>(__fsub_rn(here[i], below[i]), field.step_z);
+        rise[i] = per<UNIT>(__fsub_rn(above[i], here[i]), field.step_z);
+        bend[i] = __fsub_rn(rise[i], under[i].slope);
+        under[i].curve = minmod(bend[i], __fsub_rn(under[i].slope, first_slope));
+    }
+    bool near = false;
+#pragma unroll 1
+    for (int k = 0; k < planes; ++k, at += PLANE, out += stride) {
+        const float column_values[6] = {at[-2 * ROW], at[-ROW], here[0], here[1], at[2 * ROW], at[3 * ROW]};
+        Face along_y[3];
+        faces<UNIT>(column_values, field.step_y, along_y);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const float *p = at + i * ROW;
+            const float row_values[5] = {p[-2], p[-1], here[i], p[1], p[2]}, old = here[i];
+            Face along_x[2];
+            faces<UNIT>(row_values, field.step_x, along_x);
+            const float two_above = p[2 * PLANE];
+            const float next_rise = per<UNIT>(__fsub_rn(two_above, above[i]), field.step_z);
+            const float next_bend = __fsub_rn(next_rise, rise[i]);
+            const Face over = {rise[i], minmod(bend[i], next_bend)};
+            const float left = row_values[1], right = row_values[3], up = column_values[i + 1], down = column_values[i + 3];
+
+            const u32 bits = __float_as_uint(old);
+            u32 other = (__float_as_uint(left) ^ bits) | (__float_as_uint(right) ^ bits);
+            other |= (__float_as_uint(up) ^ bits) | (__float_as_uint(down) ^ bits);
+            other |= (__float_as_uint(below[i]) ^ bits) | (__float_as_uint(above[i]) ^ bits);
+            const bool beside = static_cast<int>(other) < 0;
+            const float sign = static_cast<int>(bits) < 0 ? -1.0f : 1.0f;
+            float square = __fadd_rn(TINY, outwards(sign, along_x[0], along_x[1]));
+            square = __fadd_rn(square, outwards(sign, along_y[i], along_y[i + 1]));
+            square = __fadd_rn(square, outwards(sign, under[i], over));
+            const float change = __fmul_rn(__fsub_rn(1.0f, root(square)), field.restep);
+            const float next = __fmaf_rn(sign, change, old);
+            float result = beside || static_cast<int>(__float_as_uint(next) ^ bits) < 0 ? old : next;
+            if (first && beside) {
+                const float wx = per<UNIT>(__fsub_rn(right, left), field.step_x);
+                const float wy = per<UNIT>(__fsub_rn(down, up), field.step_y);
+                const float wz = per<UNIT>(__fsub_rn(above[i], below[i]), field.step_z);
+                result = recentred(__fmaf_rn(wz, wz, __fmaf_rn(wy, wy, __fmaf_rn(wx, wx, TINY))), old, field);
+            }
+            if (i < rows) {
+                float *line = out + i * field.pitch;
+                line[0] = result;
+                if (edge) {
+                    if (x == 0) line[-1] = result;
+                    if (x + 1 == field.width) line[1] = result;
+                }
+                near = near || fabsf(result) <= field.reach;
+            }
+            below[i] = old, here[i] = above[i], above[i] = two_above;
+            under[i] = over, rise[i] = next_rise, bend[i] = next_bend;
         }
     }
     return near;

@@ -54,11 +54,10 @@ __device__ __forceinline__ void update_slice_half(const float *shared, float *to
         float curve = per<UNIT>(__fsub_rn(nx, low_x), field.step_x);
         curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny, low_y), field.step_y));
         low_y = ny, here_x = after_x;
-        const float speed = __fmaf_rn(within(curve, field.sharpest), field.bend, image_term(field, pixel[i]));
-        const float sign = sign_of(speed), here_ = __fmul_rn(sign, old);
-        float square = upwind<UNIT>(sign, here_, p[-1], p[1], field.step_x, TINY);
-        square = upwind<UNIT>(sign, here_, p[-SLICE_ROW], p[SLICE_ROW], field.step_y, square);
-        const float result = __fmaf_rn(speed, __fmul_rn(square, inverse_root(square)), old);
+        Motion<UNIT> motion(field, old, curve, image_term(field, pixel[i]));
+        motion.axis(p[-1], p[1], field.step_x);
+        motion.axis(p[-SLICE_ROW], p[SLICE_ROW], field.step_y);
+        const float result = motion.result();
         if (i >= rows) continue;
         out[0] = result;
         if (x == 0) out[-1] = result;

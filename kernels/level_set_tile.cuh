@@ -144,14 +144,8 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
     const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= field.width;
     float *out = to + place;
     const PIXEL *pixels = image + place;
-    // All pixels at once: they come from far.
-    PIXEL pixel[HALF][2];
-#pragma unroll
-    for (int k = 0; k < HALF; ++k) {
-        const bool there = k < planes;
-        pixel[k][0] = own0 && there ? pixels[k * stride] : PIXEL(0);
-        pixel[k][1] = own1 && there ? pixels[k * stride + field.pitch] : PIXEL(0);
-    }
+    // A plane ahead: they come from far.
+    PIXEL pixel[2] = {own0 ? pixels[0] : PIXEL(0), own1 ? pixels[field.pitch] : PIXEL(0)};
     copy_async_wait<0>();
     __syncwarp();
 
@@ -189,22 +183,21 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
             w.y_right[i] = per<UNIT>(__fsub_rn(v.right[i + 2], v.right[i]), field.step_y);
         }
     };
-    Values v[3];
-    Wide w[2];
+    Values below, here, above;
+    Wide now, then;
     float low_z[2];
-    load(v[0], at - TILE_PLANE), load(v[1], at);
-    widen(w[1], v[0]), widen(w[0], v[1]);
+    load(below, at - TILE_PLANE), load(here, at);
+    widen(then, below), widen(now, here);
 #pragma unroll
     for (int i = 0; i < 2; ++i)
-        low_z[i] = normal(four<UNIT>(v[1].here[i + 1], __fmul_rn(4.0f, v[0].here[i + 1]), field.step_z),
-                          __fadd_rn(w[1].x[i], w[0].x[i]), __fadd_rn(w[1].y[i], w[0].y[i]));
-#pragma unroll
-    for (int k = 0; k < HALF; ++k) {
-        if (k >= planes) break;
-        const Values &below = v[k % 3], &here = v[(k + 1) % 3];
-        Values &above = v[(k + 2) % 3];
-        const Wide &now = w[k % 2];
-        Wide &then = w[(k + 1) % 2];
+        low_z[i] = normal(four<UNIT>(here.here[i + 1], __fmul_rn(4.0f, below.here[i + 1]), field.step_z),
+                          __fadd_rn(then.x[i], now.x[i]), __fadd_rn(then.y[i], now.y[i]));
+#pragma unroll 1
+    for (int k = 0; k < planes; ++k) {
+        PIXEL ahead[2];
+        const bool more = k + 1 < planes;
+        ahead[0] = own0 && more ? pixels[(k + 1) * stride] : PIXEL(0);
+        ahead[1] = own1 && more ? pixels[(k + 1) * stride + field.pitch] : PIXEL(0);
         load(above, at + (k + 1) * TILE_PLANE);
         widen(then, above);
         float wide_z[3];   // rows 0 .. 2
@@ -242,12 +235,11 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
             curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny[i + 1], ny[i]), field.step_y));
             curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(nz, low_z[i]), field.step_z));
             low_z[i] = nz;
-            const float speed = __fmaf_rn(within(curve, field.sharpest), field.bend, image_term(field, pixel[k][i]));
-            const float sign = sign_of(speed), here_ = __fmul_rn(sign, old);
-            float square = upwind<UNIT>(sign, here_, here.left[i + 1], here.right[i + 1], field.step_x, TINY);
-            square = upwind<UNIT>(sign, here_, here.here[i], here.here[i + 2], field.step_y, square);
-            square = upwind<UNIT>(sign, here_, below.here[i + 1], above.here[i + 1], field.step_z, square);
-            result[i] = __fmaf_rn(speed, __fmul_rn(square, inverse_root(square)), old);
+            Motion<UNIT> motion(field, old, curve, image_term(field, pixel[i]));
+            motion.axis(here.left[i + 1], here.right[i + 1], field.step_x);
+            motion.axis(here.here[i], here.here[i + 2], field.step_y);
+            motion.axis(below.here[i + 1], above.here[i + 1], field.step_z);
+            result[i] = motion.result();
         }
         if (own0) out[0] = result[0];
         if (own1) out[field.pitch] = result[1];
@@ -269,6 +261,8 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
             }
         }
         out += stride;
+        below = here, here = above, now = then;
+        pixel[0] = ahead[0], pixel[1] = ahead[1];
     }
 }
 

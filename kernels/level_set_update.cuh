@@ -21,13 +21,21 @@ struct LevelSetField {
 
 constexpr int LEAD = 1;
 
-// 1/sqrt(x): a start from the bits and two Newton steps, the same bits on every device. (The hardware's own is a quarter
-// faster where every voxel is updated, but after 200 iterations results differ by thousandths of a voxel.)
+// 1/sqrt(x), see src/level_set/scalar.rs: the same bits on every device.
 __device__ __forceinline__ float inverse_root(float x)
 {
-    const float start = __uint_as_float(0x5F376908u - (__float_as_uint(x) >> 1)), half = __fmul_rn(0.5f, x);
-    const float first = __fmul_rn(start, __fmaf_rn(-__fmul_rn(half, start), start, 1.5008789f));
-    return __fmul_rn(first, __fmaf_rn(-__fmul_rn(half, first), first, 1.5000006f));
+    const float start = __uint_as_float((0xBE6DE000u - __float_as_uint(x)) >> 1);
+    const float off = __fmaf_rn(__fmul_rn(x, start), start, -1.0f);
+    return __fmul_rn(start, __fmaf_rn(__fmaf_rn(off, 0.37955564f, -0.5010563f), off, 0.9999956f));
+}
+
+// sqrt(x), correctly rounded, for 4e-31 <= x < infinity.
+__device__ __forceinline__ float root(float x)
+{
+    float inverse;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+    const float near = __fmul_rn(x, inverse);
+    return __fmaf_rn(__fmaf_rn(-near, near, x), __fmul_rn(0.5f, inverse), near);
 }
 
 // v / h, where 1/h is `step`; at unit spacing nothing is left of it.
@@ -56,21 +64,6 @@ __device__ __forceinline__ float four(float after, float here4, float step)
     return per<UNIT>(__fmaf_rn(4.0f, after, -here4), step);
 }
 
-// The upwind gradient's square gathers one axis: `sign` is +1 where the front grows, else -1; here_ = sign * here.
-template <bool UNIT>
-__device__ __forceinline__ float upwind(float sign, float here_, float before, float after, float step, float sum)
-{
-    // max(D+, 0) and min(D-, 0), or turned round; squares do not mind the sign.
-    const float f = per<UNIT>(fmaxf(__fmaf_rn(sign, after, -here_), 0.0f), step);
-    const float b = per<UNIT>(fmaxf(__fmaf_rn(sign, before, -here_), 0.0f), step);
-    return __fmaf_rn(b, b, __fmaf_rn(f, f, sum));
-}
-
-__device__ __forceinline__ float sign_of(float speed)
-{
-    return speed > 0.0f ? 1.0f : -1.0f;
-}
-
 __device__ __forceinline__ float within(float value, float limit) { return fmaxf(fminf(value, limit), -limit); }
 
 template <typename PIXEL>
@@ -79,8 +72,40 @@ __device__ __forceinline__ float image_term(const LevelSetField &field, PIXEL pi
     return __fmaf_rn(fabsf(__fsub_rn(static_cast<float>(pixel), field.target)), field.gain, field.offset);
 }
 
+// A voxel's step: the speed, and the square of the gradient as it gathers axis after axis.
+template <bool UNIT>
+struct Motion {
+    float old, speed, sign, here;   // sign: +1 where phi grows, else -1; here = sign * old
+    bool curves;                    // curvature's part of the speed is the larger one
+    float least;                    // differences are clipped at it: at 0 upwind, at none where both sides count
+    float square = TINY;
+
+    __device__ __forceinline__ Motion(const LevelSetField &field, float old, float curve, float of_image) : old(old)
+    {
+        curve = within(curve, field.sharpest);
+        speed = __fmaf_rn(curve, field.bend, of_image);
+        curves = fabsf(__fmul_rn(curve, field.bend)) > fabsf(of_image);
+        least = curves ? __uint_as_float(0xFF800000u) : 0.0f;
+        // Where the speed is 0, either will do.
+        sign = copysignf(1.0f, speed);
+        here = __fmul_rn(sign, old);
+    }
+    __device__ __forceinline__ void axis(float before, float after, float step)
+    {
+        // D+ and -D-, or turned round; squares do not mind the sign.
+        const float f = fmaxf(per<UNIT>(__fmaf_rn(sign, after, -here), step), least);
+        const float b = fmaxf(per<UNIT>(__fmaf_rn(sign, before, -here), step), least);
+        square = __fmaf_rn(b, b, __fmaf_rn(f, f, square));
+    }
+    __device__ __forceinline__ float result() const
+    {
+        return __fmaf_rn(speed, root(curves ? __fmul_rn(0.5f, square) : square), old);
+    }
+};
+
 // What an iteration adds up.
 constexpr float SQUARE_ONE = 16777216.0f, SQUARE_MOST = 64.0f;   // fixed point
+constexpr int SQUARES_SHIFT = 10;
 struct Tally {
     u32 changed = 0, near = 0;
     int inside = 0;
@@ -99,6 +124,18 @@ struct Tally {
     }
 };
 
+// A warp's sum.
+__device__ __forceinline__ u32 over_lanes(u32 v)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, v);
+#else
+#pragma unroll
+    for (int d = WARP / 2; d > 0; d /= 2) v += __shfl_xor_sync(ALL_LANES, v, d);
+    return v;
+#endif
+}
+
 // One iteration's statistics, as the host reads them.
 struct LevelSetRow {
     u64 changed, near, squares;
@@ -111,10 +148,9 @@ struct LevelSetRow {
 struct LevelSetCourse {
     u64 stopped;            // the first iteration that is not done; 0: none yet
     long long inside[2];    // voxels inside before the iterations with even and odd numbers
-    // Of the check interval under way: the complement of the fewest voxels inside after an iteration, the most, the largest
-    // near and rms.
-    u64 not_fewest, most, near;
-    double rms;
+    // Of the check interval under way, sums over its iterations: of the voxels inside after each, near the front, and of
+    // the squares >> SQUARES_SHIFT; of the interval before: the first of these, or 0 where there is none.
+    u64 inside_sum, near_sum, squares_sum, inside_before;
 };
 
 // Where an iteration stands. Rows are a ring.
@@ -148,15 +184,13 @@ struct LevelSetTurn {
     // A warp's sums.
     __device__ __forceinline__ void add(const Tally &tally, u32 lane) const
     {
-        auto sum = [](auto v) {
-#pragma unroll
-            for (int d = WARP / 2; d > 0; d /= 2) v += __shfl_xor_sync(ALL_LANES, v, d);
-            return v;
-        };
         if (!__any_sync(ALL_LANES, tally.near != 0 || tally.changed != 0)) return;
-        const u32 changed = sum(tally.changed), near = sum(tally.near);
-        const int inside = sum(tally.inside);
-        const u64 squares = sum(tally.squares);
+        const u32 changed = over_lanes(tally.changed), near = over_lanes(tally.near);
+        const int inside = static_cast<int>(over_lanes(static_cast<u32>(tally.inside)));
+        // In two parts: a lane has less than 2^51.
+        const u32 low = over_lanes(static_cast<u32>(tally.squares) & 0xFFFFFF);
+        const u32 high = over_lanes(static_cast<u32>(tally.squares >> 24));
+        const u64 squares = (static_cast<u64>(high) << 24) + low;
         if (lane != 0) return;
         LevelSetRow *to = row(iteration);
         if (changed) atomicAdd(&to->changed, static_cast<u64>(changed));

@@ -281,7 +281,6 @@ impl Call<'_, '_, '_, '_> {
 
 /// Bytes of device memory that [`signed_on_device`] needs beside the output: 0 unless a column is longer than shared
 /// memory, then as many as the output has.
-#[allow(dead_code, reason = "the level set starts from it")]
 pub(crate) fn signed_scratch_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
     launch::scratch_bytes(cuda, shape, dimensions)
 }
@@ -289,7 +288,6 @@ pub(crate) fn signed_scratch_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: D
 /// Queues the signed distance of a mask in device memory (packed u8, inside where not 0) into `output` (packed f32), for
 /// other operations. `scratch` has [`signed_scratch_bytes`]; all of this memory lives until the stream is done. Does not
 /// wait. Without a pixel of one class the result is infinite.
-#[allow(dead_code, reason = "the level set starts from it")]
 #[allow(clippy::too_many_arguments, reason = "three pieces of memory and what they hold")]
 pub(crate) fn signed_on_device(
     cuda: &Cuda,

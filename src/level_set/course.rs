@@ -10,6 +10,9 @@ const KEPT: usize = 1_000_000;
 /// Squares of changes are added as integers in this unit, so that the sum does not depend on its order.
 pub(super) const SQUARES_UNIT: f64 = 1.0 / 16_777_216.0;
 
+/// Of the stop rule's sums of them: in this larger unit they cannot overflow.
+const SQUARES_SHIFT: u32 = 10;
+
 /// What a device counts in one iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -29,12 +32,13 @@ pub(super) struct Course {
     pub iterations: u64,
     pub statistics: Vec<Statistics>,
     pub converged: bool,
-    /// Of the check interval that is under way: its iterations, the fewest and the most voxels inside after one, ...
+    /// Of the check interval that is under way: its iterations, and over these the sums of the counts; of the one
+    /// before, the sum of the voxels inside, or 0 where there is none.
     watched: u32,
-    fewest_inside: u64,
-    most_inside: u64,
-    largest_near: u64,
-    largest_rms: f64,
+    inside: u64,
+    near: u64,
+    squares: u64,
+    inside_before: u64,
     check_interval: u32,
     change_tolerance: f64,
     rms_tolerance: f64,
@@ -48,10 +52,10 @@ impl Course {
             statistics: Vec::new(),
             converged: false,
             watched: 0,
-            fewest_inside: u64::MAX,
-            most_inside: 0,
-            largest_near: 0,
-            largest_rms: 0.0,
+            inside: 0,
+            near: 0,
+            squares: 0,
+            inside_before: 0,
             check_interval: plan.check_interval,
             change_tolerance: plan.change_tolerance,
             rms_tolerance: plan.rms_tolerance,
@@ -80,10 +84,9 @@ impl Course {
         }
         self.statistics.push(Statistics { iteration: self.iterations, inside, changed, near, rms });
         self.watched += 1;
-        self.fewest_inside = self.fewest_inside.min(inside);
-        self.most_inside = self.most_inside.max(inside);
-        self.largest_near = self.largest_near.max(near);
-        self.largest_rms = self.largest_rms.max(rms);
+        self.inside += inside;
+        self.near += near;
+        self.squares += squares >> SQUARES_SHIFT;
     }
 
     /// The last million.
@@ -96,25 +99,28 @@ impl Course {
         self.reinitialise_every > 0 && self.iterations.is_multiple_of(u64::from(self.reinitialise_every))
     }
 
-    /// Whether the stop rule is met, after the iteration just recorded: tested at the end of every check interval, of
-    /// which the next then begins.
+    /// Whether the stop rule is met, after the iteration just recorded: tested at the end of every check interval but
+    /// the first; the next then begins. `judge` in `kernels/level_set_rest.cuh` does the same sums.
     pub(super) fn stop_now(&mut self) -> bool {
         if self.watched < self.check_interval {
             return false;
         }
-        // Per iteration, of 50 where there are more: in a longer interval a slow front need not go further.
-        // Not the sum of the sign changes: on real images some voxels at the front flicker for ever.
-        let spread = (self.most_inside - self.fewest_inside) as f64;
-        let share = spread / self.largest_near.max(1) as f64 / f64::from(self.check_interval.min(50));
+        // Means over whole intervals, of which each holds whole periods of the reinitialisation: between two of these φ
+        // grows steep, and at rest the front goes to and fro with that.
+        let near = self.near.max(1) as f64;
+        let drift = self.inside.abs_diff(self.inside_before) as f64 / near;
+        let rms = (self.squares as f64 * (SQUARES_UNIT * f64::from(1 << SQUARES_SHIFT)) / near).sqrt();
         let never = self.change_tolerance == 0.0 && self.rms_tolerance == 0.0;
-        let met = !never && share <= self.change_tolerance && self.largest_rms <= self.rms_tolerance;
-        self.begin_interval();
+        let first = self.inside_before == 0;
+        let met = !never && !first && drift <= self.change_tolerance && rms <= self.rms_tolerance;
+        self.inside_before = self.inside;
+        (self.watched, self.inside, self.near, self.squares) = (0, 0, 0, 0);
         met
     }
 
-    /// Begins a check interval.
+    /// Begins anew: nothing is known of any interval.
     pub(super) fn begin_interval(&mut self) {
-        (self.watched, self.fewest_inside, self.most_inside) = (0, u64::MAX, 0);
-        (self.largest_near, self.largest_rms) = (0, 0.0);
+        (self.watched, self.inside, self.near, self.squares) = (0, 0, 0, 0);
+        self.inside_before = 0;
     }
 }

@@ -2,6 +2,8 @@
 //! itself counts, keeps the list of active tiles and stops. Kernels are launched in [`launch`].
 
 mod launch;
+mod paper;
+mod start;
 mod transfer;
 
 use super::course::{Counts, Course};
@@ -9,13 +11,11 @@ use super::plan::{self, Plan, Survey};
 use super::{Params, Variant};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
-use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image, ImageMut, PixelType, zeroed};
+use crate::image::{Dimensions, Image, ImageMut, PixelType};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use launch::{CONTROL_BYTES, FRONT, Fields, Launcher, Layout, ROW_BYTES, ROWS, Row, Tables};
-use ndarray::ArrayView3;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -77,7 +77,7 @@ pub(super) struct Solver {
     current: usize,
     inside: u64,
     active: u64,
-    /// Of the lists: the number of the next step; they are empty before the first.
+    /// Of the lists: the number of the next set; they are empty before the first.
     step: u32,
     listed: bool,
     /// Iterations of the check interval under way.
@@ -99,13 +99,7 @@ struct Batch {
 }
 
 impl Solver {
-    pub(super) fn new(
-        context: &Context,
-        cuda: &Arc<Cuda>,
-        plan: &Plan,
-        input: &Image<'_>,
-        mask: &Image<'_>,
-    ) -> Result<Self> {
+    pub(super) fn new(cuda: &Arc<Cuda>, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
         if plan.variant == Variant::Scalar {
             return Err(Error::unsupported(
                 "the variant scalar is the CPU reference; use the device cpu or another variant",
@@ -149,39 +143,18 @@ impl Solver {
             let image = solver.image.address() + (FRONT * size_of::<f32>()) as u64;
             solver.launcher.replace_missing(cuda, stream, image, plan.constants.missing)?;
         }
-        solver.start(context, mask)?;
+        solver.start(mask)?;
         Ok(solver)
     }
 
-    /// φ as the signed distance to the boundary of `mask`.
-    fn start(&self, context: &Context, mask: &Image<'_>) -> Result<()> {
-        let [width, height, depth] = self.plan.shape;
-        let fetched = transfer::fetch(&self.cuda, &self.stream, "the initial mask", mask)?;
-        let mut marks: Vec<u8> = zeroed(width * height * depth)?;
-        match fetched.view() {
-            Image::U8(view) => marks.iter_mut().zip(view).for_each(|(to, from)| *to = u8::from(*from > 0)),
-            Image::U16(view) => marks.iter_mut().zip(view).for_each(|(to, from)| *to = u8::from(*from > 0)),
-            Image::F32(view) => marks.iter_mut().zip(view).for_each(|(to, from)| *to = u8::from(*from > 0.0)),
-            Image::Device(_) => unreachable!("it was fetched"),
-        }
-        let shape = (depth, height, width);
-        let marks = ArrayView3::from_shape(shape, &marks).unwrap_or_else(|_| unreachable!("its size"));
-        let mut phi: Vec<f32> = zeroed(width * height * depth)?;
-        distance::cpu::signed_into(context, marks, self.plan.spacing, self.plan.dimensions, &mut phi)?;
-        let phi = ArrayView3::from_shape(shape, &phi).unwrap_or_else(|_| unreachable!("its size"));
-        transfer::upload_pixels(&self.stream, phi, &self.phi[0], &self.layout)?;
-        self.stream.synchronize()?;
-        self.settle(0, self.plan.far).map(|_| ())
-    }
-
     /// Completes φ `which` after it came in and makes the other one its copy; the voxels inside, or the index of a value
-    /// that is not finite.
-    fn settle(&self, which: usize, far: f32) -> Result<std::result::Result<u64, u64>> {
+    /// that is not finite where `strict`.
+    fn settle(&self, which: usize, far: f32, strict: bool) -> Result<std::result::Result<u64, u64>> {
         let (stream, memory) = (&self.stream, self.cuda.memory());
         let found = memory.device(16)?;
         let mut back = memory.pinned(16)?;
         stream.fill(&found, 0, 16, 0)?;
-        self.launcher.settle(&self.cuda, stream, self.address(which), far, &found)?;
+        self.launcher.settle(&self.cuda, stream, self.address(which), (far, strict), &found)?;
         stream.copy(found.side(0), back.side(), 16, 1, [16, 16])?;
         stream.synchronize()?;
         let words: &[u64] = bytemuck::cast_slice(&back.as_mut_slice()[..16]);
@@ -318,10 +291,12 @@ impl Solver {
         // The iteration before the first adds nothing more.
         let row = ROW_BYTES;
         stream.fill(&self.tables.rows, (iterations % ROWS) as usize * row, row, 0)?;
-        if self.tables.has_lists() && !self.listed {
+        if !self.listed {
             self.tables.clear_lists(stream)?;
             self.step = 0;
-            self.launcher.mark(stream, self.address(self.current), iterations, 0)?;
+            if self.launcher.band() {
+                self.launcher.mark(stream, self.address(self.current), 0, iterations, 0)?;
+            }
             self.listed = true;
         }
         stream.synchronize()
@@ -348,16 +323,16 @@ impl Solver {
             let every = u64::from(self.plan.reinitialise_every);
             let reinitialises = every > 0 && iteration.is_multiple_of(every);
             self.launcher.iterate(stream, queue.fields, iteration, queue.step, !reinitialises)?;
-            queue.advance();
+            queue.advance(self.steps(false));
             queue.watched += 1;
             if queue.watched == self.plan.check_interval {
                 self.launcher.judge(stream, unjudged, iteration, true)?;
                 (unjudged, queue.watched) = (iteration + 1, 0);
             }
             if reinitialises {
-                if self.tables.has_lists() {
-                    self.launcher.mark(stream, queue.fields.from, iteration, queue.step)?;
-                }
+                // Dense iterations leave the other φ one behind everywhere.
+                let copy = if self.launcher.band() { 0 } else { queue.fields.to };
+                self.launcher.mark(stream, queue.fields.from, copy, iteration, queue.step)?;
                 self.launcher.reinitialise(stream, queue.fields, iteration, queue.step)?;
                 queue.step = queue.step.wrapping_add(1);
             }
@@ -375,6 +350,11 @@ impl Solver {
         let end = self.cuda.event()?;
         stream.record(&end)?;
         Ok(Batch { first, count, slot, end })
+    }
+
+    /// Sets of tiles that an iteration makes, with the reinitialisation that follows it or without.
+    fn steps(&self, reinitialised: bool) -> u32 {
+        u32::from(self.launcher.band()) + u32::from(reinitialised)
     }
 
     /// Takes down what a finished batch did, up to where it stopped; how many iterations that is.
@@ -395,7 +375,7 @@ impl Solver {
             course.converged = course.stop_now();
             self.watched = (self.watched + 1) % self.plan.check_interval;
             self.current = 1 - self.current;
-            self.step = self.step.wrapping_add(1 + u32::from(course.reinitialise_now()));
+            self.step = self.step.wrapping_add(self.steps(course.reinitialise_now()));
             done += 1;
             if course.converged {
                 break;
@@ -448,7 +428,7 @@ impl Solver {
         let other = 1 - self.current;
         transfer::upload(&self.stream, phi, &self.phi[other], &self.layout)?;
         self.stream.synchronize()?;
-        match self.settle(other, f32::INFINITY)? {
+        match self.settle(other, self.plan.largest_phi, true)? {
             Ok(inside) => {
                 self.current = other;
                 self.inside = inside;
@@ -482,11 +462,7 @@ impl Solver {
 
     /// Tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
-        if self.tables.has_lists() {
-            self.active
-        } else {
-            u64::from(self.plan.tiles().iter().product::<usize>() as u32)
-        }
+        if self.launcher.band() { self.active } else { u64::from(self.plan.tiles().iter().product::<usize>() as u32) }
     }
 }
 
@@ -503,8 +479,8 @@ impl Queue {
         Self { iteration: iterations, fields: solver.fields(), step: solver.step, watched: solver.watched }
     }
 
-    fn advance(&mut self) {
+    fn advance(&mut self, steps: u32) {
         std::mem::swap(&mut self.fields.from, &mut self.fields.to);
-        self.step = self.step.wrapping_add(1);
+        self.step = self.step.wrapping_add(steps);
     }
 }

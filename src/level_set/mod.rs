@@ -59,18 +59,19 @@ pub struct Params {
     pub alpha: Option<f64>,
     /// Δt. `None` (default): `cfl` times the largest stable step.
     pub time_step: Option<f64>,
-    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.9.
+    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.5: with steps nearly
+    /// as long as is stable a front that should rest goes to and fro, or creeps.
     pub cfl: f64,
     /// φ is made a distance again every so many iterations. Default 50; 0: never.
     pub reinitialise_every: u32,
     /// Iterations that the stop rule looks at together. `None` (default): as many as a front at the speed
-    /// α·ε + (1 − α)/h needs for one voxel, 50 to 1000.
+    /// α·ε + (1 − α)/h needs for one voxel, 200 to 1000, made up to a multiple of `reinitialise_every`.
     pub check_interval: Option<u32>,
-    /// Stop rule: by how much the count of voxels inside varies over the check interval, as a share of the voxels near
-    /// the front and per iteration. Default 1e-3.
+    /// Stop rule: by how much the mean count of voxels inside differs between a check interval and the one before, as a
+    /// share of the voxels near the front: about the way of the front in voxels. Default 2e-3.
     pub change_tolerance: f64,
-    /// Stop rule: the largest change of φ near the front in an iteration of the check interval, root mean square, in
-    /// voxels. Default 0.5.
+    /// Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels.
+    /// Default 0.5.
     pub rms_tolerance: f64,
     /// The implementation. Default: the band.
     pub variant: Variant,
@@ -84,10 +85,10 @@ impl Default for Params {
             range: None,
             alpha: None,
             time_step: None,
-            cfl: 0.9,
+            cfl: 0.5,
             reinitialise_every: 50,
             check_interval: None,
-            change_tolerance: 1e-3,
+            change_tolerance: 2e-3,
             rms_tolerance: 0.5,
             variant: Variant::Default,
         }
@@ -188,7 +189,7 @@ impl LevelSet {
                 cuda::survey(context, cuda, &input, &mask)?
             };
             let plan = params.resolve(input.shape(), &survey)?;
-            match cuda::Solver::new(context, cuda, &plan, &input, &mask) {
+            match cuda::Solver::new(cuda, &plan, &input, &mask) {
                 Ok(solver) => return Ok(build(plan, Solver::Cuda(solver))),
                 Err(error) if context.may_fall_back(&error) && on_host => {
                     log::warn!("computing on the CPU: {error}");
@@ -239,6 +240,16 @@ impl LevelSet {
         Ok(report)
     }
 
+    /// Seconds that `iterations` of the paper's own kernel take from the present φ, for the bench. CUDA, volumes of u8.
+    #[doc(hidden)]
+    pub fn paper_seconds(&self, iterations: u32) -> Result<f64> {
+        let _turn = self.context.begin()?;
+        match &self.solver {
+            Solver::Cuda(solver) => solver.paper_seconds(iterations),
+            Solver::Cpu(_) => Err(Error::unsupported("the paper's kernel is for CUDA devices")),
+        }
+    }
+
     /// Writes the mask: 255 where φ < 0, else 0 (u8).
     ///
     /// # Errors
@@ -276,7 +287,8 @@ impl LevelSet {
     }
 
     /// Replaces φ (f32, finite): to go on from what [`read_phi`](Self::read_phi) gave, here or in another level set of
-    /// the same size. The count of iterations goes on; the check interval begins anew.
+    /// the same size. Values beyond ±65536 of the largest spacing are brought back to that. The count of iterations goes
+    /// on; the check interval begins anew.
     ///
     /// # Errors
     /// As [`read_mask`](Self::read_mask); NaN or infinity, in which case φ is as it was.

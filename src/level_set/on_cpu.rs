@@ -126,10 +126,11 @@ impl Solver {
                 "phi must be finite everywhere, but at x = {x}, y = {y}, z = {z} it is {value}"
             )));
         }
+        let most = self.plan.largest_phi;
         self.inside = match &mut self.field {
-            Field::Plain(field) => field.write(phi),
+            Field::Plain(field) => field.write(phi, most),
             Field::Tiled(field) => {
-                field.phi = field.layout.pack(phi, |phi| phi)?;
+                field.phi = field.layout.pack(phi, |phi| phi.clamp(-most, most))?;
                 field.take_stock(&self.plan.constants)
             }
         };
@@ -267,11 +268,12 @@ impl Tiled {
         inside
     }
 
-    /// Lists the tiles of the next pass: those with a marked one in them or beside them.
+    /// Lists the tiles of the next pass: those that are marked or beside a marked one, or all in a dense iteration. A
+    /// reinitialisation is of the tiles about the front either way.
     fn list_around(&mut self, awake: bool) {
         let Self { layout, volume, band, awake: awakes, in_band, list, marks: [wide, scratch], .. } = self;
         list.clear();
-        if *band {
+        if *band || !awake {
             layout.dilate(if awake { awakes } else { in_band }, *volume, wide, scratch);
             list.extend((0..).zip(&*wide).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
         } else {

@@ -15,12 +15,14 @@ pub(super) const SLICE_TILE: [usize; 3] = [16, 16, 1];
 const BAND_WIDTH: f64 = 3.0;
 /// A change of φ above this share of the smallest spacing keeps a tile awake.
 const WAKING_CHANGE: f64 = 1e-5;
+/// φ from outside is bounded by so many of the largest spacing; squares of differences are then far from an overflow.
+const LARGEST_PHI: f64 = 65536.0;
 /// Iterations of one reinitialisation. Each carries the distance half a voxel further from the front.
 pub(super) const REINITIALISING_STEPS: u32 = 10;
 /// Of f32 images; beyond it differences could overflow.
 const LARGEST_PIXEL: f64 = 1e30;
 /// The bounds of the automatic check interval.
-const CHECK_INTERVALS: [f64; 2] = [50.0, 1000.0];
+const CHECK_INTERVALS: [f64; 2] = [200.0, 1000.0];
 
 /// What is known of the pixels before anything moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +87,8 @@ pub(super) struct Plan {
     pub constants: Constants,
     /// |φ| where the mask has no boundary: the diagonal of the image, in the spacing's unit.
     pub far: f32,
+    /// The bound of φ that comes from outside.
+    pub largest_phi: f32,
     /// Voxels inside the initial mask.
     pub inside: u64,
 }
@@ -179,7 +183,9 @@ impl Params {
         };
         let check_interval = self.check_interval.unwrap_or_else(|| {
             let speed = alpha * epsilon + (1.0 - alpha) / h_min;
-            (h_min / (speed * time_step)).ceil().clamp(CHECK_INTERVALS[0], CHECK_INTERVALS[1]) as u32
+            let interval = (h_min / (speed * time_step)).ceil().clamp(CHECK_INTERVALS[0], CHECK_INTERVALS[1]) as u32;
+            // Whole periods of the reinitialisation, with which φ and the front go to and fro.
+            interval.checked_next_multiple_of(self.reinitialise_every.clamp(1, 1000)).unwrap_or(interval)
         });
         let diagonal = shape
             .iter()
@@ -218,6 +224,7 @@ impl Params {
             variant: if self.variant == Variant::Default { Variant::Band } else { self.variant },
             constants,
             far: diagonal as f32,
+            largest_phi: (LARGEST_PHI * h_max) as f32,
             inside: survey.inside,
         })
     }

@@ -94,29 +94,19 @@ fn a_front_that_has_converged_stays() {
             (100.0 + 60.0 / (1.0 + ((d - 24.0) / 1.5).exp()) + 24.0 * noise) as u8
         });
         let mask = ball(dim, [44.0, 33.0, 0.0], 6.0, [1.0; 3]);
-        for alpha in [0.2, 0.05] {
+        for alpha in [None, Some(0.2), Some(0.05)] {
             let range = Some(TargetRange { target: 160.0, epsilon: 30.0 });
-            // What docs/level_set.md advises.
-            let params = Params {
-                dimensions: Dimensions::Slices,
-                range,
-                alpha: Some(alpha),
-                cfl: 0.5,
-                check_interval: Some(500),
-                change_tolerance: 6e-4,
-                rms_tolerance: 1.0,
-                ..Params::default()
-            };
+            let params = Params { dimensions: Dimensions::Slices, range, alpha, ..Params::default() };
             let mut surface = start(context, image.view(), &mask, &params);
             let report = surface.step(20_000, None).unwrap();
-            assert!(report.converged, "{name} {alpha}: {report:?}");
+            assert!(report.converged, "{name} {alpha:?}: {report:?}");
             let at_rest = mask_of(&surface, dim);
-            assert!(dice(&at_rest, &mask) < 0.5, "{name} {alpha}: it moved");
+            assert!(dice(&at_rest, &mask) < 0.5, "{name} {alpha:?}: it moved");
             let never = Params { change_tolerance: 0.0, rms_tolerance: 0.0, ..params };
             let mut surface = start(context, image.view(), &mask, &never);
             surface.step(4 * report.iterations, None).unwrap();
             let found = dice(&mask_of(&surface, dim), &at_rest);
-            assert!(found >= 0.99, "{name} {alpha}: {found} after {} iterations", report.iterations);
+            assert!(found >= 0.99, "{name} {alpha:?}: {found} after {} iterations", report.iterations);
         }
     });
 }
@@ -179,6 +169,34 @@ fn phi_can_be_taken_from_one_level_set_to_another() {
             assert_eq!(second.state().inside, saved.iter().filter(|phi| **phi < 0.0).count() as u64, "{name}");
             second.step(10, None).unwrap();
             common::assert_bits(&phi_of(&second, dim), &phi_of(&first, dim), name);
+        }
+    });
+}
+
+#[test]
+fn phi_from_outside_is_brought_within_bounds() {
+    everywhere(|context, name| {
+        let dim = (12, 20, 31);
+        let spacing = [1.0, 1.0, 2.0];
+        let image = Array3::from_shape_fn(dim, |(z, y, x)| (6 * x + 3 * y + z) as u8);
+        let mask = ball(dim, [15.0, 10.0, 6.0], 6.0, spacing);
+        let most = 2.0 * 65536.0;
+        for variant in variants(context) {
+            let range = Some(TargetRange { target: 130.0, epsilon: 20.0 });
+            let params = Params { range, spacing, variant: *variant, ..unstopped() };
+            let mut surface = start(context, image.view(), &mask, &params);
+            // Squares of such differences are infinite.
+            let steep = mask.mapv(|inside| if inside > 0 { f32::MIN } else { f32::MAX });
+            surface.write_phi(steep.view().into()).unwrap();
+            assert_eq!(phi_of(&surface, dim), steep.mapv(|phi| phi.clamp(-most, most)), "{name} {variant:?}");
+            surface.step(3, None).unwrap();
+            let phi = phi_of(&surface, dim);
+            assert!(phi.iter().all(|phi| phi.abs() <= 4.0 * most), "{name} {variant:?}");
+            assert_eq!(
+                surface.state().inside,
+                phi.iter().filter(|phi| **phi < 0.0).count() as u64,
+                "{name} {variant:?}"
+            );
         }
     });
 }

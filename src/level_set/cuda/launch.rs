@@ -4,7 +4,7 @@
 
 use super::super::Variant;
 use super::super::course::SQUARES_UNIT;
-use super::super::plan::{Plan, REINITIALISING_STEPS};
+use super::super::plan::{Constants, Plan, REINITIALISING_STEPS};
 use crate::device::cuda::{Buffer, Cuda, Stream, failed};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
@@ -124,34 +124,23 @@ pub(super) fn table_bytes(tiles: u64) -> u64 {
 pub(super) struct Tables {
     pub control: Buffer,
     pub rows: Buffer,
-    /// Of the band: lists, their counts, stamps.
-    lists: Option<[Buffer; 3]>,
+    /// Lists of tiles, their counts, stamps.
+    lists: [Buffer; 3],
 }
 
 impl Tables {
     pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
         let memory = cuda.memory();
         let tiles: usize = plan.tiles().into_iter().product();
-        let lists = match plan.variant {
-            Variant::Band => {
-                Some([memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?])
-            }
-            _ => None,
-        };
+        let lists = [memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?];
         Ok(Self { control: memory.device(CONTROL_BYTES)?, rows: memory.device(ROWS as usize * ROW_BYTES)?, lists })
     }
 
     /// Empties the lists.
     pub(super) fn clear_lists(&self, stream: &Stream) -> Result<()> {
-        if let Some([_, counts, stamps]) = &self.lists {
-            stream.fill(counts, 0, counts.bytes(), 0)?;
-            stream.fill(stamps, 0, stamps.bytes(), 0)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn has_lists(&self) -> bool {
-        self.lists.is_some()
+        let [_, counts, stamps] = &self.lists;
+        stream.fill(counts, 0, counts.bytes(), 0)?;
+        stream.fill(stamps, 0, stamps.bytes(), 0)
     }
 }
 
@@ -159,6 +148,8 @@ impl Tables {
 pub(super) struct Launcher {
     field: Field,
     lists: Lists,
+    /// Iterations work on lists of tiles too, not only reinitialisations.
+    band: bool,
     turn: Turn,
     iterate: CudaFunction,
     /// Iterations march along z: the planes of a block.
@@ -166,16 +157,16 @@ pub(super) struct Launcher {
     restep: CudaFunction,
     mark: CudaFunction,
     judge: CudaFunction,
-    /// Blocks that the device holds at a time, for kernels that loop.
-    blocks: u32,
+    multiprocessors: u32,
     early: bool,
-    check: (u32, f64, f64),
+    check: (f64, f64),
 }
 
 /// Block of the kernels that loop: four warps.
 const BLOCK: (u32, u32, u32) = (128, 1, 1);
-/// Blocks a multiprocessor of those.
+/// Blocks a multiprocessor of those, and of `restep`, which has fewer registers.
 const BLOCKS: u32 = 5;
+const RESTEP_BLOCKS: u32 = 7;
 
 fn pointer<T>(argument: &T) -> *mut c_void {
     std::ptr::from_ref(argument).cast_mut().cast()
@@ -224,10 +215,7 @@ impl Launcher {
         } else {
             function(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
         };
-        let (entries, counts, stamps) = match &tables.lists {
-            Some([entries, counts, stamps]) => (entries.address(), counts.address(), stamps.address()),
-            None => (0, 0, 0),
-        };
+        let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
         Ok(Self {
             field: Field {
                 width: width as u32,
@@ -247,6 +235,7 @@ impl Launcher {
                 sharpest: constants.sharpest,
             },
             lists: Lists { entries, counts, stamps, tiles: tiles.map(|n| n as u32), count: count as u32 },
+            band: plan.variant == Variant::Band,
             turn: Turn {
                 course: tables.control.address(),
                 rows: tables.rows.address(),
@@ -259,9 +248,9 @@ impl Launcher {
             restep: function(&format!("isoline_ls_restep_{axes}{unit}"))?,
             mark: function(&format!("isoline_ls_mark_{axes}"))?,
             judge: function("isoline_ls_judge")?,
-            blocks: cuda.multiprocessors() * BLOCKS,
+            multiprocessors: cuda.multiprocessors(),
             early: cuda.early_launches(),
-            check: (plan.check_interval, plan.change_tolerance, plan.rms_tolerance),
+            check: (plan.change_tolerance, plan.rms_tolerance),
         })
     }
 
@@ -270,8 +259,8 @@ impl Launcher {
     }
 
     /// A grid of at most what the device holds, for kernels that loop over half tiles, tiles or rows, a warp each.
-    fn loops(&self, warps: u64) -> LaunchConfig {
-        let blocks = warps.div_ceil(4).clamp(1, u64::from(self.blocks)) as u32;
+    fn loops(&self, warps: u64, held: u32) -> LaunchConfig {
+        let blocks = warps.div_ceil(4).clamp(1, u64::from(self.multiprocessors * held)) as u32;
         LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: BLOCK, shared_mem_bytes: 0 }
     }
 
@@ -316,29 +305,30 @@ impl Launcher {
             // SAFETY: the kernel's arguments; both φ and the image have the layout's elements, the φ are different.
             return unsafe { self.launch(stream, &self.iterate, config, &mut arguments) };
         }
+        let lists = if self.band { self.lists } else { Lists { entries: 0, ..self.lists } };
         let mut arguments = [
             pointer(&at.from),
             pointer(&at.to),
             pointer(&at.image),
             pointer(&self.field),
             pointer(&turn),
-            pointer(&self.lists),
+            pointer(&lists),
             pointer(&step),
             pointer(&wake),
         ];
-        let config = self.loops(2 * u64::from(self.lists.count));
+        let config = self.loops(2 * u64::from(self.lists.count), BLOCKS);
         // SAFETY: as above; the lists have room for all tiles.
         unsafe { self.launch(stream, &self.iterate, config, &mut arguments) }
     }
 
-    /// Queues the reinitialisation that follows `iteration`; φ ends where it began.
+    /// Queues the reinitialisation of the set of `step` that follows `iteration`; φ ends where it began.
     pub(super) fn reinitialise(&self, stream: &Stream, at: Fields, iteration: u64, step: u32) -> Result<()> {
         const { assert!(REINITIALISING_STEPS.is_multiple_of(2), "phi ends where it began") }
         let turn = self.turn(iteration);
-        let config = self.loops(2 * u64::from(self.lists.count));
+        let config = self.loops(2 * u64::from(self.lists.count), RESTEP_BLOCKS);
         let mut at = at;
         for k in 0..REINITIALISING_STEPS {
-            let (first, last) = (u32::from(k == 0), u32::from(k + 1 == REINITIALISING_STEPS));
+            let (first, last) = (u32::from(k == 0), u32::from(self.band && k + 1 == REINITIALISING_STEPS));
             let mut arguments = [
                 pointer(&at.from),
                 pointer(&at.to),
@@ -357,25 +347,31 @@ impl Launcher {
     }
 
     /// Queues the putting of the tiles within the band, and of their neighbours, into the set of `step`; after `iteration`.
-    pub(super) fn mark(&self, stream: &Stream, phi: u64, iteration: u64, step: u32) -> Result<()> {
+    /// `copy` becomes φ's copy, unless it is 0.
+    pub(super) fn mark(&self, stream: &Stream, phi: u64, copy: u64, iteration: u64, step: u32) -> Result<()> {
         let turn = self.turn(iteration);
-        let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&turn), pointer(&self.lists), pointer(&step)];
-        // SAFETY: the kernel's arguments; φ has the layout's elements and there are lists.
-        unsafe { self.launch(stream, &self.mark, self.loops(u64::from(self.lists.count)), &mut arguments) }
+        let mut arguments =
+            [pointer(&phi), pointer(&copy), pointer(&self.field), pointer(&turn), pointer(&self.lists), pointer(&step)];
+        // SAFETY: the kernel's arguments; both φ have the layout's elements and are different.
+        unsafe { self.launch(stream, &self.mark, self.loops(u64::from(self.lists.count), BLOCKS), &mut arguments) }
+    }
+
+    /// Whether iterations work on lists of tiles.
+    pub(super) fn band(&self) -> bool {
+        self.band
     }
 
     /// Queues a look at iterations `first` to `last`, with which the check interval ends if `test`.
     pub(super) fn judge(&self, stream: &Stream, first: u64, last: u64, test: bool) -> Result<()> {
         let turn = self.turn(last);
         let test = u32::from(test);
-        let (interval, change_tolerance, rms_tolerance) = self.check;
+        let (change_tolerance, rms_tolerance) = self.check;
         let unit = SQUARES_UNIT;
         let mut arguments = [
             pointer(&turn),
             pointer(&first),
             pointer(&test),
             pointer(&unit),
-            pointer(&interval),
             pointer(&change_tolerance),
             pointer(&rms_tolerance),
         ];
@@ -384,11 +380,30 @@ impl Launcher {
         unsafe { self.launch(stream, &self.judge, config, &mut arguments) }
     }
 
-    /// Queues the completion of φ that came in from outside: values to ±`far`, copies beside the borders; `found`: see
-    /// the kernel.
-    pub(super) fn settle(&self, cuda: &Cuda, stream: &Stream, phi: u64, far: f32, found: &Buffer) -> Result<()> {
-        let found = found.address();
-        let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&far), pointer(&found)];
+    /// Queues an iteration of the paper's kernel; φ and the image (u8) are packed.
+    pub(super) fn paper(&self, cuda: &Cuda, stream: &Stream, at: Fields, constants: &Constants) -> Result<()> {
+        let Constants { gain, offset, bend, .. } = *constants;
+        let field = Field { pitch: self.field.width, gain, offset, bend, ..self.field };
+        let mut arguments = [pointer(&at.from), pointer(&at.to), pointer(&at.image), pointer(&field)];
+        let grid_dim = (field.width.div_ceil(32), field.height.div_ceil(4), field.depth);
+        let config = LaunchConfig { grid_dim, block_dim: (32, 4, 1), shared_mem_bytes: 0 };
+        // SAFETY: the kernel's arguments; both φ and the image have as many pixels as the field says.
+        unsafe { launch_plainly(stream, &cuda.function(MODULE, "isoline_ls_paper_u8")?, config, &mut arguments) }
+            .map_err(|e| failed("start the paper's kernel", e))
+    }
+
+    /// Queues the completion of φ that came in from outside: values to ±`far`, copies beside the borders; `strict` and
+    /// `found`: see the kernel.
+    pub(super) fn settle(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        phi: u64,
+        (far, strict): (f32, bool),
+        found: &Buffer,
+    ) -> Result<()> {
+        let (found, strict) = (found.address(), u32::from(strict));
+        let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&far), pointer(&strict), pointer(&found)];
         self.rows(cuda, stream, "isoline_ls_settle", self.field, &mut arguments)
     }
 
@@ -421,7 +436,7 @@ impl Launcher {
         field: Field,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
-        let config = self.loops(u64::from(field.height) * u64::from(field.depth));
+        let config = self.loops(u64::from(field.height) * u64::from(field.depth), BLOCKS);
         // SAFETY: the caller's arguments are the kernel's, in its order, with buffers of the layout's size.
         unsafe { launch_plainly(stream, &cuda.function(MODULE, name)?, config, arguments) }
             .map_err(|e| failed(&format!("start the kernel {name}"), e))

@@ -7,7 +7,7 @@ use crate::image::{DevicePixels, Image, ImageMut, PixelType, zeroed};
 use ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis};
 
 /// A side that begins at a slice of `buffer` laid out as `layout`, at its first pixel.
-fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usize) -> Side {
+pub(super) fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usize) -> Side {
     buffer.side((FRONT + LEAD + z * layout.shape[1] * layout.pitch) * bytes)
 }
 
@@ -65,6 +65,15 @@ pub(super) fn upload_pixels<T: bytemuck::Pod>(
         }
     }
     Ok(())
+}
+
+/// Queues the copy of a caller's device pixels to the beginning of `buffer`, without gaps.
+pub(super) fn pack(stream: &Stream, pixels: &DevicePixels<'_>, buffer: &Buffer) -> Result<()> {
+    let [width, height, depth] = pixels.shape;
+    let row = width * pixels.pixel_type.bytes();
+    (0..depth).try_for_each(|z| {
+        stream.copy(device_side(pixels, z), buffer.side(z * height * row), row, height, [row_pitch(pixels), row])
+    })
 }
 
 /// Copies φ out.

@@ -232,7 +232,8 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
 ) -> Tally {
     let o = const { (W - N) / 2 };
     let [x, y, z] = constants.step.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
-    let [zero, tiny, bend] = [0.0, TINY, constants.bend].map(|value| Floats::splat(simd, value));
+    let [zero, tiny, half, bend] = [0.0, TINY, 0.5, constants.bend].map(|value| Floats::splat(simd, value));
+    let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 2) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
     let mut counter = Counter::new(simd, constants, columns);
@@ -335,16 +336,22 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                     divergence = divergence + z.of(normal_z - Floats::load(simd, low_z, i));
                     normal_z.store(low_z, i);
                 }
-                let speed = divergence.clamp(constants.sharpest).mul_add(bend, Floats::load(simd, &terms[at], i));
+                let divergence = divergence.clamp(constants.sharpest);
+                let of_image = Floats::load(simd, &terms[at], i);
+                let speed = divergence.mul_add(bend, of_image);
                 let grows = zero.less_than(speed);
+                // Where curvature leads nothing is clipped: one sum serves for both kinds of |∇φ|.
+                let curves = of_image.abs().less_than((divergence * bend).abs());
+                let [least, most] = [curves.select(least, zero), curves.select(most, zero)];
                 let mut gradient = tiny;
                 for axis in 0..if V { 3 } else { 2 } {
                     // Where the speed is negative, the two change parts: max(a, 0) and min(b, 0) of the negatives.
-                    let a = grows.select(forward[axis], zero - forward[axis]).max(zero);
-                    let b = grows.select(backward[axis], zero - backward[axis]).min(zero);
+                    let a = grows.select(forward[axis], zero - forward[axis]).max(least);
+                    let b = grows.select(backward[axis], zero - backward[axis]).min(most);
                     gradient = b.mul_add(b, a.mul_add(a, gradient));
                 }
-                speed.mul_add(gradient * gradient.rsqrt(), old).store(&mut new_values, i);
+                let gradient = curves.select(gradient * half, gradient);
+                speed.mul_add(gradient.sqrt(), old).store(&mut new_values, i);
             }
             counter.row(&here[o..o + N], &new_values);
             if let Some(out) = out.get_mut(at * N..(at + 1) * N) {
@@ -424,8 +431,7 @@ fn restep<
                     let backward = inside.select(zero - backward, backward).max(zero);
                     gradient = gradient + (backward * backward).max(forward * forward);
                 }
-                let slope = gradient * gradient.rsqrt();
-                let change = (one - slope) * restep;
+                let change = (one - gradient.sqrt()) * restep;
                 let new = inside.select(old - change, old + change);
                 let new = new.less_than(zero).differs(inside).select(old, new);
                 let held = if FIRST {

@@ -15,6 +15,8 @@ pub(super) struct Plain {
     pixels: Pixels,
     phi: Vec<f32>,
     next: Vec<f32>,
+    /// Of each tile, whether the reinitialisation under way works on it.
+    reached: Vec<bool>,
 }
 
 impl Plain {
@@ -24,11 +26,11 @@ impl Plain {
         for phi in &mut phi {
             *phi = phi.clamp(-plan.far, plan.far);
         }
-        Ok(Self { pixels, phi, next: zeroed(plan.voxels())? })
+        Ok(Self { pixels, phi, next: zeroed(plan.voxels())?, reached: Vec::new() })
     }
 
     pub(super) fn step(&mut self, plan: &Plan, ticker: &Ticker) -> Result<Counts> {
-        let Self { pixels, phi, next } = self;
+        let Self { pixels, phi, next, .. } = self;
         let counts = match pixels {
             Pixels::U8(pixels) => scalar::iterate(plan, phi, next, |i| f32::from(pixels[i]), ticker)?,
             Pixels::U16(pixels) => scalar::iterate(plan, phi, next, |i| f32::from(pixels[i]), ticker)?,
@@ -39,7 +41,10 @@ impl Plain {
     }
 
     pub(super) fn restep(&mut self, plan: &Plan, first: bool, ticker: &Ticker) -> Result<()> {
-        scalar::reiterate(plan, &self.phi, &mut self.next, first, ticker)?;
+        if first {
+            self.reached = scalar::reached(plan, &self.phi);
+        }
+        scalar::reiterate(plan, &self.phi, &mut self.next, &self.reached, first, ticker)?;
         std::mem::swap(&mut self.phi, &mut self.next);
         Ok(())
     }
@@ -48,9 +53,9 @@ impl Plain {
         view.iter_mut().zip(&self.phi).for_each(|(to, from)| *to = convert(*from));
     }
 
-    /// Gives the voxels inside.
-    pub(super) fn write(&mut self, phi: ArrayView3<'_, f32>) -> u64 {
-        self.phi.iter_mut().zip(phi).for_each(|(to, from)| *to = *from);
+    /// Values beyond ±`most` are brought back. Gives the voxels inside.
+    pub(super) fn write(&mut self, phi: ArrayView3<'_, f32>, most: f32) -> u64 {
+        self.phi.iter_mut().zip(phi).for_each(|(to, from)| *to = from.clamp(-most, most));
         self.phi.iter().filter(|phi| **phi < 0.0).count() as u64
     }
 }

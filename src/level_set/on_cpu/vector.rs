@@ -45,12 +45,6 @@ impl<S: Simd> Floats<S> {
         self.with(self.simd.mul_add_f32s(self.values, b.values, c.values))
     }
 
-    /// c − self · b, rounded once.
-    #[inline(always)]
-    fn negated_mul_add(self, b: Self, c: Self) -> Self {
-        self.with(self.simd.negate_mul_add_f32s(self.values, b.values, c.values))
-    }
-
     #[inline(always)]
     pub(super) fn max(self, other: Self) -> Self {
         self.with(self.simd.max_f32s(self.values, other.values))
@@ -91,11 +85,17 @@ impl<S: Simd> Floats<S> {
     pub(super) fn rsqrt(self) -> Self {
         let simd = self.simd;
         let bits = simd.transmute_u32s_f32s(self.values);
-        let halved = simd.wrapping_dyn_shr_u32s(bits, simd.splat_u32s(1));
-        let start = self.with(simd.transmute_f32s_u32s(simd.sub_u32s(simd.splat_u32s(0x5F37_6908), halved)));
-        let half = Self::splat(simd, 0.5) * self;
-        let first = start * (half * start).negated_mul_add(start, Self::splat(simd, 1.500_878_9));
-        first * (half * first).negated_mul_add(first, Self::splat(simd, 1.500_000_6))
+        let doubled = simd.sub_u32s(simd.splat_u32s(0xBE6D_E000), bits);
+        let start = self.with(simd.transmute_f32s_u32s(simd.wrapping_dyn_shr_u32s(doubled, simd.splat_u32s(1))));
+        let [one, a, b, c] = [-1.0, 0.379_555_64, -0.501_056_3, 0.999_995_6].map(|value| Self::splat(simd, value));
+        let off = (self * start).mul_add(start, one);
+        start * off.mul_add(a, b).mul_add(off, c)
+    }
+
+    /// √x, rounded once.
+    #[inline(always)]
+    pub(super) fn sqrt(self) -> Self {
+        self.with(self.simd.sqrt_f32s(self.values))
     }
 
     /// As [`crate::level_set::scalar::normal`]; in slices without `b`.

@@ -1,0 +1,55 @@
+//! φ at the beginning: the distance to the initial mask, on the device.
+
+use super::{Solver, transfer};
+use crate::device::cuda::Side;
+use crate::distance::cuda::{signed_on_device, signed_scratch_bytes};
+use crate::error::Result;
+use crate::image::{Image, PixelType, zeroed};
+use ndarray::ArrayView3;
+
+impl Solver {
+    /// φ as the signed distance to the boundary of `mask`. The memory of the one φ holds the mask meanwhile, the other's
+    /// the distance without gaps.
+    pub(super) fn start(&self, mask: &Image<'_>) -> Result<()> {
+        let Self { stream, cuda, plan, phi: [phi, other], .. } = self;
+        let [width, height, depth] = plan.shape;
+        self.put_mask(mask)?;
+        let scratch = signed_scratch_bytes(cuda, plan.shape, plan.dimensions)?;
+        let scratch = if scratch > 0 { Some(cuda.memory().device(scratch)?) } else { None };
+        signed_on_device(cuda, stream, phi, plan.shape, plan.spacing, plan.dimensions, other, scratch.as_ref())?;
+        stream.fill(phi, 0, phi.bytes(), 0)?;
+        let row = width * size_of::<f32>();
+        for z in 0..depth {
+            let to = transfer::slice_side(phi, &self.layout, size_of::<f32>(), z);
+            stream.copy(other.side(z * height * row), to, row, height, [row, self.layout.pitch * size_of::<f32>()])?;
+        }
+        self.settle(0, plan.far, false).map(|_| ())
+    }
+
+    /// Queues the mask, a byte a pixel that is not 0 inside, to the beginning of the first φ's memory; done before it
+    /// returns where the mask is not in device memory.
+    fn put_mask(&self, mask: &Image<'_>) -> Result<()> {
+        let Self { stream, cuda, phi: [phi, _], .. } = self;
+        if let Image::Device(pixels) = mask
+            && pixels.pixel_type == PixelType::U8
+        {
+            transfer::check(cuda, "the initial mask", pixels)?;
+            return transfer::pack(stream, pixels, phi);
+        }
+        let fetched = transfer::fetch(cuda, stream, "the initial mask", mask)?;
+        match fetched.view() {
+            Image::U8(view) => self.put_marks(view, |pixel| pixel),
+            Image::U16(view) => self.put_marks(view, |pixel| u8::from(pixel > 0)),
+            Image::F32(view) => self.put_marks(view, |pixel| u8::from(pixel > 0.0)),
+            Image::Device(_) => unreachable!("it was fetched"),
+        }
+    }
+
+    fn put_marks<T: Copy>(&self, view: ArrayView3<'_, T>, mark: impl Fn(T) -> u8) -> Result<()> {
+        let mut marks: Vec<u8> = zeroed(view.len())?;
+        marks.iter_mut().zip(view).for_each(|(to, from)| *to = mark(*from));
+        let from = Side::Host { address: marks.as_ptr() as usize, bytes: marks.len() };
+        self.stream.copy(from, self.phi[0].side(0), marks.len(), 1, [marks.len(); 2])?;
+        self.stream.synchronize()
+    }
+}
