@@ -200,13 +200,20 @@ impl Solver {
         self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
         let structs: Vec<DeviceTarget> =
             targets.iter().map(|target| DeviceTarget::new(target, params.rules(&target.bounds).node_cost)).collect();
-        self.copy_in(bytemuck::cast_slice(&structs), &device_targets, 0)?;
-        for (index, target) in targets.iter().enumerate() {
-            if target.status != super::Status::LeftImage {
-                let pairs: Vec<[i32; 2]> = target.nodes.iter().map(|node| [node.x, node.y]).collect();
-                self.copy_in(bytemuck::cast_slice(&pairs), &nodes, index * capacity * size_of::<Node>())?;
+        self.copy_in(bytemuck::cast_slice(&structs), &device_targets)?;
+        // All polygons in one copy: a row each.
+        let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
+        let mut pairs = vec![[0i32; 2]; targets.len() * most];
+        for (row, target) in pairs.chunks_mut(most.max(1)).zip(targets) {
+            for (pair, node) in row.iter_mut().zip(&target.nodes) {
+                *pair = [node.x, node.y];
             }
         }
+        let bytes: &[u8] = bytemuck::cast_slice(&pairs);
+        let from = Side::Host { address: bytes.as_ptr() as usize, bytes: bytes.len() };
+        let row = most * size_of::<Node>();
+        self.stream.copy(from, nodes.side(0), row, targets.len(), [row, capacity * size_of::<Node>()])?;
+        self.stream.synchronize()?;
         let (noise, looks) = launch::number_of(params.noise);
         let job = Job {
             image: self.image,
@@ -231,9 +238,9 @@ impl Solver {
         Ok(Search { targets: device_targets, nodes, _edges: edges, _scratch: scratch, control, job })
     }
 
-    fn copy_in(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<()> {
+    fn copy_in(&self, bytes: &[u8], to: &Buffer) -> Result<()> {
         let from = Side::Host { address: bytes.as_ptr() as usize, bytes: bytes.len() };
-        self.stream.copy(from, to.side(offset), bytes.len(), 1, [bytes.len(); 2])?;
+        self.stream.copy(from, to.side(0), bytes.len(), 1, [bytes.len(); 2])?;
         self.stream.synchronize()
     }
 
