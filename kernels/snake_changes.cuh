@@ -124,7 +124,7 @@ __device__ __noinline__ bool Searcher<T>::change(const Subset &subset, i64 longe
             for (u32 item = thread() / WARP; item < 2 * subset.size(); item += threads() / WARP) {
                 const u32 i = subset.first + item / 2 * subset.stride;
                 if (!winners.has(i)) continue;
-                if (*static_cast<volatile u32 *>(crossing) != 0) break;
+                if (__any_sync(ALL_LANES, *static_cast<volatile u32 *>(crossing) != 0)) break;
                 const bool first = item % 2 == 0;
                 if (first || !subset.removal) {
                     if (edge_crosses(winners, first ? previous_of(i) : i) && threadIdx.x % WARP == 0)
@@ -133,6 +133,9 @@ __device__ __noinline__ bool Searcher<T>::change(const Subset &subset, i64 longe
             }
             meet_all();
             good = *static_cast<volatile u32 *>(crossing) == 0;
+        } else if (good) {
+            // Every block has added up what the change is about to write over.
+            meet_all();
         }
         if (good) {
             make(winners, total, inside, cost);
