@@ -164,31 +164,17 @@ __device__ __forceinline__ isoline_snake_sum rows_sum(const isoline_snake_image 
     return sum;
 }
 
-// The sum over each LANES successive lanes.
-template <int LANES>
+// The sum over lanes that differ in their number's bits from STEP on.
+template <int STEP>
 __device__ __forceinline__ isoline_snake_sum lanes_sum(isoline_snake_sum sum)
 {
     #pragma unroll
-    for (int step = LANES / 2; step > 0; step /= 2) {
+    for (int step = WARP / 2; step >= STEP; step /= 2) {
         sum.pixels += __shfl_xor_sync(ALL_LANES, sum.pixels, step);
         sum.z += __shfl_xor_sync(ALL_LANES, sum.z, step);
         sum.zz += __shfl_xor_sync(ALL_LANES, sum.zz, step);
     }
     return sum;
-}
-
-// The part of the edge from a to b in the sum over a clockwise polygon, rows `first` to `first + count` of it, one row a
-// lane of the LANES that work on it. Every lane gets the sum.
-template <typename T, int LANES>
-__device__ __forceinline__ isoline_snake_sum edge_sum(const isoline_snake_image &image, int2 a, int2 b, i64 first,
-                                                      i64 count)
-{
-    const bool down = a.y <= b.y;
-    const int2 upper = down ? a : b, lower = down ? b : a;
-    const int from = upper.y + static_cast<int>(first), lane = static_cast<int>(threadIdx.x % LANES);
-    const int end = static_cast<int>(min(static_cast<i64>(lower.y), from + count));
-    const isoline_snake_sum sum = lanes_sum<LANES>(rows_sum<T, LANES>(image, upper, lower, from + lane, end));
-    return down ? sum : isoline_snake_sum{0, 0, 0} - sum;
 }
 
 // Cumulates rows: a warp a row, a block of 32 bytes a lane.

@@ -63,7 +63,7 @@ pub(super) fn least_bytes(params: &Params, input: &Image<'_>) -> u64 {
     let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
     let raw = if direct || matches!(input, Image::Device(_)) { 0 } else { width * height * input.pixel_type().bytes() };
     let target = params.max_nodes as usize * (size_of::<Node>() + size_of::<Sum>());
-    let scratch = launch::scratch_bytes(params.max_nodes as usize);
+    let scratch = launch::least_scratch_bytes(params.max_nodes as usize);
     (image_bytes([width, height], level).iter().sum::<usize>() + raw + target + scratch) as u64
 }
 
@@ -189,13 +189,13 @@ impl Solver {
         let count = targets.len().max(1);
         let capacity = params.max_nodes as usize;
         let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
-        let (groups, blocks_a_group) = self.kernels.geometry(count, longest)?;
-        let scratch_bytes = launch::scratch_bytes(capacity);
+        let geometry = self.kernels.geometry(count, longest, capacity)?;
+        let scratch_bytes = geometry.scratch_bytes();
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
         let edges = memory.device(count * capacity * size_of::<Sum>())?;
-        let scratch = memory.device(groups * scratch_bytes)?;
-        let control = memory.device(launch::control_bytes(groups))?;
+        let scratch = memory.device(geometry.groups * scratch_bytes)?;
+        let control = memory.device(launch::control_bytes(geometry.groups))?;
         // What lies beyond a target's nodes comes back with them.
         self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
         let structs: Vec<DeviceTarget> =
@@ -232,8 +232,10 @@ impl Solver {
             capacity: capacity as u32,
             max_nodes: params.max_nodes,
             noise,
-            blocks_a_group: blocks_a_group as u32,
-            groups: groups as u32,
+            blocks_a_group: geometry.blocks_a_group as u32,
+            groups: geometry.groups as u32,
+            private_shared: u32::from(geometry.private_shared),
+            private_bytes: geometry.private_bytes as u32,
         };
         Ok(Search { targets: device_targets, nodes, _edges: edges, _scratch: scratch, control, job })
     }
