@@ -328,10 +328,16 @@ struct Searcher : Crossings {
     __device__ __noinline__ bool crosses(const Winners &winners) const
     {
         const Subset &subset = winners.subset;
-        const u32 kinds = subset.removal ? 1 : 2;
-        for (u32 edge = threadIdx.x / WARP; edge < kinds * subset.size(); edge += WARPS) {
-            const u32 i = subset.node(edge / kinds);
-            if (winners.has(i) && edge_crosses(winners, edge % kinds == 0 ? previous_of(i) : i)) return true;
+        const u32 kinds = subset.removal ? 1 : 2, edges_in_all = kinds * subset.size(), warp = threadIdx.x / WARP;
+        for (u32 first = 0; first < edges_in_all; first += THREADS) {
+            // Few of many have changed: a lane looks for a warp. Successive ones go to different warps.
+            const u32 edge = first + threadIdx.x % WARP * WARPS + warp;
+            u32 left = __ballot_sync(ALL_LANES, edge < edges_in_all && winners.has(subset.node(edge / kinds)));
+            for (; left != 0; left &= left - 1) {
+                const u32 one = first + (static_cast<u32>(__ffs(static_cast<int>(left))) - 1) * WARPS + warp;
+                const u32 i = subset.node(one / kinds);
+                if (edge_crosses(winners, one % kinds == 0 ? previous_of(i) : i)) return true;
+            }
         }
         return false;
     }
