@@ -12,6 +12,9 @@
 constexpr int ALONE_THREADS = 256;
 constexpr int GROUP_THREADS = 512;
 
+// Subsets of more nodes are shared out among a group's blocks.
+constexpr u32 SHARED_OUT = 96;
+
 // What a subset's winners change together.
 struct Totals {
     isoline_snake_sum sum;
@@ -213,13 +216,34 @@ struct Searcher : Crossings {
     // --- changes ------------------------------------------------------------------------------------------------------
 
     // The best change of each node of a subset, if one improves and crosses nothing: a warp a node, or two where there are
-    // many; a lane works out what a place does to one of the regions.
+    // many; a lane works out what a place does to one of the regions. Where there are very many, the group's blocks take a
+    // part each and tell each other.
     __device__ __noinline__ void choose(const Subset &subset)
     {
-        const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, size = subset.size();
+        const u32 size = subset.size();
+        if (!GROUP || size <= SHARED_OUT) {
+            choose_part(subset, {won, cost, choice}, threadIdx.x / WARP, WARPS);
+            return;
+        }
+        choose_part(subset, told, block * WARPS + threadIdx.x / WARP, blocks * WARPS);
+        meet_all(false);
+        for (u32 i = threadIdx.x; i < size; i += THREADS) {
+            const signed char chosen = __ldcg(told.choice + i);
+            choice[i] = chosen;
+            if (chosen < 0) continue;
+            cost[i] = __ldcg(told.cost + i);
+            const i64 *from = &told.won[2 * i].pixels;
+            won[2 * i] = {__ldcg(from), __ldcg(from + 1), __ldcg(from + 2)};
+            won[2 * i + 1] = {__ldcg(from + 3), __ldcg(from + 4), __ldcg(from + 5)};
+        }
+    }
+
+    __device__ __noinline__ void choose_part(const Subset &subset, const Choices &into, u32 warp, u32 warps)
+    {
+        const u32 lane = threadIdx.x % WARP, size = subset.size();
         const u32 place = lane % PLACE_COUNT, half = lane / (2 * PLACE_COUNT);
-        const u32 together = size > WARPS ? 2 : 1;
-        for (u32 first = warp * together; first < size; first += WARPS * together) {
+        const u32 together = size > warps ? 2 : 1;
+        for (u32 first = warp * together; first < size; first += warps * together) {
             const u32 item = first + half, i = subset.node(item);
             bool open = half < together && item < size;
             if (open) open = subset.removal ? place == 0 && target.count > 3 : in_bounds(moved(i, static_cast<int>(place)));
@@ -258,8 +282,8 @@ struct Searcher : Crossings {
                     left &= ~(1u << best);
                 }
                 if (static_cast<int>(lane) == static_cast<int>(from) + chosen && chosen >= 0)
-                    won[2 * item] = before, won[2 * item + 1] = after;
-                if (lane == 0) choice[first + which] = static_cast<signed char>(chosen), this->cost[first + which] = chosen_cost;
+                    into.won[2 * item] = before, into.won[2 * item + 1] = after;
+                if (lane == 0) into.choice[first + which] = static_cast<signed char>(chosen), into.cost[first + which] = chosen_cost;
             }
         }
     }

@@ -76,6 +76,13 @@ struct Box {
 };
 constexpr u32 BOX_EDGES = 32;
 
+// The best changes of a subset's nodes.
+struct Choices {
+    isoline_snake_sum *won;      // two an item: the edges of the changed polygon
+    double *cost;
+    signed char *choice;         // the place, 0 for a removal; -1: none
+};
+
 // A block's view of one target. It lies in shared memory; thread 0 writes it, between barriers.
 //
 // Every block of a group has the polygon for itself and decides for itself, all the same way; only the sums over edges are
@@ -93,10 +100,11 @@ struct State {
     int2 *nodes, *next_nodes;
     Box *boxes;                  // by BOX_EDGES nodes
     // By item of a subset.
-    isoline_snake_sum *won;      // two: the edges of the node's best change
+    isoline_snake_sum *won;
     double *cost;
     u32 *rank;
-    signed char *choice;         // its place, 0 for a removal; -1: none
+    signed char *choice;
+    Choices told;                // the group's
 
     // Takes the block's part of the memory. `private_bytes` on the host repeats this.
     __device__ void lay_out(const isoline_snake_job &all, u32 group, u32 own, unsigned char *shared)
@@ -108,8 +116,11 @@ struct State {
         unsigned char *at = all.scratch + group * all.scratch_bytes;
         sums = reinterpret_cast<isoline_snake_sum *>(at);
         at += TURNS * sums_a_turn(all.capacity) * sizeof(isoline_snake_sum);
-        at = all.private_shared ? shared : at + static_cast<u64>(block) * all.private_bytes;
         const u64 n = all.capacity, items = n / 2 + 1;
+        told.won = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);
+        told.cost = reinterpret_cast<double *>(at), at += (items + 1) / 2 * 2 * sizeof(double);
+        told.choice = reinterpret_cast<signed char *>(at), at += (items + 15) / 16 * 16;
+        at = all.private_shared ? shared : at + static_cast<u64>(block) * all.private_bytes;
         boxes = reinterpret_cast<Box *>(at), at += (n / BOX_EDGES + 1) * sizeof(Box);
         edges = reinterpret_cast<isoline_snake_sum *>(at), at += n * sizeof(isoline_snake_sum);
         won = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);

@@ -174,19 +174,22 @@ pub(super) struct Geometry {
     /// Whether what a block keeps of its target lies in shared memory.
     pub(super) private_shared: bool,
     pub(super) private_bytes: usize,
-    sums_bytes: usize,
+    /// What a group's blocks share.
+    shared_out_bytes: usize,
 }
 
 impl Geometry {
     fn new(capacity: usize, groups: usize, blocks_a_group: usize, private_shared: bool) -> Self {
-        let sums_bytes = TURNS * items(capacity) * 16 * size_of::<Sum>();
-        Self { groups, blocks_a_group, private_shared, private_bytes: private_bytes(capacity), sums_bytes }
+        let items = items(capacity);
+        let told = items * 2 * size_of::<Sum>() + items.next_multiple_of(2) * 8 + items.next_multiple_of(16);
+        let shared_out_bytes = TURNS * items * 16 * size_of::<Sum>() + told;
+        Self { groups, blocks_a_group, private_shared, private_bytes: private_bytes(capacity), shared_out_bytes }
     }
 
     /// Bytes of a group's scratch, as `lay_out` divides them.
     pub(super) fn scratch_bytes(&self) -> usize {
         let private = if self.private_shared { 0 } else { self.blocks_a_group * self.private_bytes };
-        (self.sums_bytes + private).next_multiple_of(256)
+        (self.shared_out_bytes + private).next_multiple_of(256)
     }
 }
 
