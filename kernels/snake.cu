@@ -25,7 +25,7 @@ constexpr int CUMULATE_THREADS = 256;
     {                                                                                                                \
         search<PIXEL, false>(job);                                                                                   \
     }                                                                                                                \
-    extern "C" __global__ void __launch_bounds__(GROUP_THREADS)                                                      \
+    extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1)                                                   \
     isoline_snake_search_group_##TYPE(const __grid_constant__ isoline_snake_job job)                                 \
     {                                                                                                                \
         search<PIXEL, true>(job);                                                                                    \

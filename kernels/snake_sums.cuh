@@ -69,24 +69,22 @@ struct Look {
     u32 x;
 };
 
-// Starts to fetch it for corner x of row y; nothing where not `wanted`. Several are started before the first is used, for each
-// waits for memory.
+// Starts to fetch it for corner x of row y, or for the first corner, left of which there is nothing. Several are started before
+// the first is used, for each waits for memory; so there are no branches.
 template <typename T>
 __device__ __forceinline__ Look look_at(const isoline_snake_image &image, u32 x, u32 y, bool wanted)
 {
     constexpr u32 IN_BLOCK = BLOCK_BYTES / sizeof(T);
-    const u32 block = x / IN_BLOCK;
     Look look;
     look.x = wanted ? x : 0;
-    look.before = make_ulonglong2(0, 0);
-    look.halves[0] = look.halves[1] = make_uint4(0, 0, 0, 0);
-    if (wanted) look.before = __ldg(image.before + (static_cast<u64>(y) * image.blocks + block));
-    // A block that begins at the row's end is not there.
-    if (wanted && x % IN_BLOCK != 0) {
-        const uint4 *levels = reinterpret_cast<const uint4 *>(image.levels + (y * image.pitch + static_cast<u64>(block) * BLOCK_BYTES));
-        look.halves[0] = __ldg(levels);
-        look.halves[1] = __ldg(levels + 1);
-    }
+    const u64 row = wanted ? y : 0;
+    const u32 block = look.x / IN_BLOCK;
+    // A block that begins at the row's end is not there, nor are its levels needed.
+    const u32 offset = look.x % IN_BLOCK != 0 ? block * BLOCK_BYTES : 0;
+    const uint4 *levels = reinterpret_cast<const uint4 *>(image.levels + (row * image.pitch + offset));
+    look.before = __ldg(image.before + (row * image.blocks + block));
+    look.halves[0] = __ldg(levels);
+    look.halves[1] = __ldg(levels + 1);
     return look;
 }
 
