@@ -36,23 +36,10 @@ struct Searcher : Crossings {
     static constexpr u32 THREADS = GROUP ? GROUP_THREADS : ALONE_THREADS;
     static constexpr u32 WARPS = THREADS / WARP;
 
-    // --- sums ---------------------------------------------------------------------------------------------------------
+    // --- sums: snake_edges.cuh ----------------------------------------------------------------------------------------
 
     // All blocks of the group meet; what they wrote before, all see after. `sums`: they have made a turn's.
-    __device__ __noinline__ void meet_all(bool sums)
-    {
-        __syncthreads();
-        if (!GROUP) return;
-        if (threadIdx.x == 0) {
-            if (sums) turn = turn_after(1);
-            generation++;
-            add_release(&control->arrived, 1u);
-            while (static_cast<int>(load_relaxed(&control->arrived) - generation * blocks) < 0) {
-            }
-            fence_acquire();
-        }
-        __syncthreads();
-    }
+    __device__ void meet_all(bool sums);
 
     __device__ u32 turn_after(u32 more) const { return turn + more < TURNS ? turn + more : turn + more - TURNS; }
 
@@ -70,123 +57,25 @@ struct Searcher : Crossings {
     }
 
     // Sets the sums of a turn to 0, the blocks a part each.
-    __device__ void clear_sums(u32 which)
-    {
-        i64 *at = &turns_sums(which)->pixels;
-        const u32 count = static_cast<u32>(sums_a_turn(target.count) * (sizeof(isoline_snake_sum) / sizeof(i64)));
-        for (u32 i = block * THREADS + threadIdx.x; i < count; i += blocks * THREADS) at[i] = 0;
-    }
-
-    __device__ void add_sum(u32 index, const isoline_snake_sum &sum)
-    {
-        isoline_snake_sum *to = turns_sums(turn_after(1)) + index;
-        if (!GROUP) {
-            *to = sum;
-            return;
-        }
-        if (sum.pixels == 0 && sum.z == 0 && sum.zz == 0) return;
-        atomicAdd(reinterpret_cast<u64 *>(&to->pixels), static_cast<u64>(sum.pixels));
-        atomicAdd(reinterpret_cast<u64 *>(&to->z), static_cast<u64>(sum.z));
-        atomicAdd(reinterpret_cast<u64 *>(&to->zz), static_cast<u64>(sum.zz));
-    }
+    __device__ void clear_sums(u32 which);
+    __device__ void add_sum(u32 index, const isoline_snake_sum &sum);
 
     // The rows of the longest edge; every warp by itself.
-    __device__ __noinline__ int longest_edge() const
-    {
-        int longest = 0;
-        for (u32 i = threadIdx.x % WARP; i < target.count; i += WARP)
-            longest = max(longest, abs(nodes[next_of(i)].y - nodes[i].y));
-        #pragma unroll
-        for (int step = WARP / 2; step > 0; step /= 2) longest = max(longest, __shfl_xor_sync(ALL_LANES, longest, step));
-        return longest;
-    }
+    __device__ int longest_edge() const;
 
-    // How `items` that pass up to `longest` rows are cut for the group's warps: into pieces of `rows`, `chunks` an item. A
-    // block alone never cuts more pieces than it has warps, so that each item is summed in one round.
+    // How items are cut for the group's warps: into pieces of `rows`, `chunks` an item.
     struct Cut {
         u32 rows, chunks, units;
     };
+    __device__ Cut cut(u32 items, int longest) const;
 
-    __device__ Cut cut(u32 items, int longest) const
-    {
-        const u32 warps = (GROUP ? blocks : 1u) * WARPS, most = max(warps / max(items, 1u), 1u);
-        const u32 all = static_cast<u32>(max(longest, 1));
-        Cut cut;
-        cut.rows = ((all + most - 1) / most + 3) / 4 * 4;
-        cut.chunks = (all + cut.rows - 1) / cut.rows;
-        cut.units = items * cut.chunks;
-        return cut;
-    }
-
-    // Sums `items` of PLACES edges each, which pass up to `longest` rows together, into item * PLACES + place of the
-    // next turn's. `edge_of(item, place, a, b, y0, y1)` names an edge, if it is wanted, and the rows of all the item's.
-    //
-    // A warp takes a piece of an item's rows: PLACES lanes, an edge each, work on one row, where they read the same memory or
-    // nearly. What a block's warps have of one item is added up before it leaves the block.
+    // Sums of `items` of PLACES edges each into item * PLACES + place of the next turn's.
     template <u32 PLACES, typename EdgeOf>
-    __device__ __forceinline__ void sum_edges(u32 items, int longest, EdgeOf edge_of)
-    {
-        __shared__ isoline_snake_sum parts[WARPS][PLACES];
-        __shared__ u32 part_of[WARPS];
-        if (GROUP) clear_sums(turn_after(2));
-        const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, place = lane % PLACES;
-        const Cut cut = this->cut(items, longest);
-        const u32 warps = (GROUP ? blocks : 1u) * WARPS;
-        for (u32 first = (GROUP ? block : 0u) * WARPS; first < cut.units; first += warps) {
-            const u32 unit = first + warp;
-            const bool mine = unit < cut.units;
-            const u32 item = mine ? unit / cut.chunks : 0xFFFFFFFFu;
-            int2 a, b;
-            int y0, y1;
-            isoline_snake_sum sum = {0, 0, 0};
-            if (mine && edge_of(item, place, a, b, y0, y1)) {
-                const bool down = a.y <= b.y;
-                const int from = y0 + static_cast<int>(unit % cut.chunks * cut.rows);
-                sum = rows_sum<T, WARP / PLACES>(job->image, down ? a : b, down ? b : a, from + static_cast<int>(lane / PLACES),
-                                                 min(from + static_cast<int>(cut.rows), y1));
-                if (!down) sum = isoline_snake_sum{0, 0, 0} - sum;
-            }
-            sum = lanes_sum<PLACES>(sum);
-            if (lane < PLACES) parts[warp][place] = sum;
-            if (lane == 0) part_of[warp] = item;
-            __syncthreads();
-            for (u32 i = threadIdx.x; i < WARPS * PLACES; i += THREADS) {
-                const u32 head = i / PLACES, of = part_of[head];
-                if (of == 0xFFFFFFFFu || (head > 0 && part_of[head - 1] == of)) continue;
-                isoline_snake_sum all = parts[head][i % PLACES];
-                for (u32 other = head + 1; other < WARPS && part_of[other] == of; other++) all = all + parts[other][i % PLACES];
-                add_sum(of * PLACES + i % PLACES, all);
-            }
-            if (first + warps < cut.units) __syncthreads();
-        }
-        meet_all(true);
-    }
+    __device__ void sum_edges(u32 items, int longest, EdgeOf edge_of);
 
-    // Sums of the edges that the moves of a subset would make: those before the node and those after it.
-    __device__ __noinline__ void sum_moves(const Subset &subset, int longest)
-    {
-        sum_edges<PLACE_COUNT>(2 * subset.size(), longest + 2 * target.distance,
-                               [&](u32 item, u32 place, int2 &a, int2 &b, int &y0, int &y1) {
-                                   const u32 i = subset.node(item / 2);
-                                   const int2 here = nodes[i], to = moved(i, static_cast<int>(place));
-                                   const bool before = item % 2 == 0;
-                                   const int2 other = nodes[before ? previous_of(i) : next_of(i)];
-                                   y0 = min(other.y, here.y - target.distance);
-                                   y1 = max(other.y, here.y + target.distance);
-                                   a = before ? other : to, b = before ? to : other;
-                                   return in_bounds(to);
-                               });
-    }
-
-    __device__ __noinline__ void sum_removals(const Subset &subset, int longest)
-    {
-        sum_edges<1>(subset.size(), 2 * longest, [&](u32 item, u32, int2 &a, int2 &b, int &y0, int &y1) {
-            const u32 i = subset.node(item);
-            a = nodes[previous_of(i)], b = nodes[next_of(i)];
-            y0 = min(a.y, b.y), y1 = max(a.y, b.y);
-            return true;
-        });
-    }
+    // Of the edges that the changes of a subset would make: for a move those before the node and those after it.
+    __device__ void sum_moves(const Subset &subset, int longest);
+    __device__ void sum_removals(const Subset &subset, int longest);
 
     // Everything of the polygon anew.
     __device__ __noinline__ void measure()
@@ -283,7 +172,9 @@ struct Searcher : Crossings {
                 }
                 if (static_cast<int>(lane) == static_cast<int>(from) + chosen && chosen >= 0)
                     into.won[2 * item] = before, into.won[2 * item + 1] = after;
-                if (lane == 0) into.choice[first + which] = static_cast<signed char>(chosen), into.cost[first + which] = chosen_cost;
+                if (lane != 0) continue;
+                into.choice[first + which] = static_cast<signed char>(chosen);
+                into.cost[first + which] = chosen_cost;
             }
         }
     }
@@ -556,6 +447,8 @@ struct Searcher : Crossings {
         }
     }
 };
+
+#include "snake_edges.cuh"
 
 template <typename T, bool GROUP>
 __device__ __forceinline__ void search(const isoline_snake_job &job)
