@@ -77,7 +77,6 @@ template <u32 PLACES, typename EdgeOf>
 __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int longest, EdgeOf edge_of)
 {
     __shared__ isoline_snake_sum parts[WARPS][PLACES];
-    __shared__ u32 part_of[WARPS];
     if (GROUP) clear_sums(turn_after(2));
     const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, place = lane % PLACES;
     const Cut cut = this->cut(items, longest);
@@ -85,7 +84,7 @@ __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int lon
     for (u32 first = (GROUP ? block : 0u) * WARPS; first < cut.units; first += warps) {
         const u32 unit = first + warp;
         const bool mine = unit < cut.units;
-        const u32 item = mine ? unit / cut.chunks : 0xFFFFFFFFu;
+        const u32 item = unit / cut.chunks;
         int2 a, b;
         int y0, y1;
         isoline_snake_sum sum = {0, 0, 0};
@@ -98,14 +97,16 @@ __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int lon
         }
         sum = lanes_sum<PLACES>(sum);
         if (lane < PLACES) parts[warp][place] = sum;
-        if (lane == 0) part_of[warp] = item;
         __syncthreads();
         for (u32 i = threadIdx.x; i < WARPS * PLACES; i += THREADS) {
-            const u32 head = i / PLACES, of = part_of[head];
-            if (of == 0xFFFFFFFFu || (head > 0 && part_of[head - 1] == of)) continue;
-            isoline_snake_sum all = parts[head][i % PLACES];
-            for (u32 other = head + 1; other < WARPS && part_of[other] == of; other++) all = all + parts[other][i % PLACES];
-            add_sum(of * PLACES + i % PLACES, all);
+            // The pieces of an item follow each other: the thread of the block's first one adds them up.
+            const u32 head = i / PLACES, piece = (first + head) % cut.chunks;
+            if (first + head >= cut.units || (head > 0 && piece > 0)) continue;
+            const u32 count = min(WARPS - head, cut.chunks - piece);
+            isoline_snake_sum all = {0, 0, 0};
+            #pragma unroll 4
+            for (u32 other = head; other < head + count; other++) all = all + parts[other][i % PLACES];
+            add_sum((first + head) / cut.chunks * PLACES + i % PLACES, all);
         }
         if (first + warps < cut.units) __syncthreads();
     }
