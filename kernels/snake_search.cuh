@@ -63,11 +63,18 @@ struct Searcher : Crossings {
     // The rows of the longest edge; every warp by itself.
     __device__ int longest_edge() const;
 
-    // How items are cut for the group's warps: into pieces of `rows`, `chunks` an item.
+    // How items are cut for the group's warps: `units` pieces of `rows`, `pieces` an item. `even`: by their rows; then `pieces`
+    // are those of the item that has the lane's number, and `end` those of all up to it.
     struct Cut {
-        u32 rows, chunks, units;
+        bool even;
+        u32 rows, pieces, end, units;
     };
-    __device__ Cut cut(u32 items, int longest) const;
+    struct Piece {
+        u32 item, number, of;
+    };
+    template <typename EdgeOf>
+    __device__ Cut cut(u32 items, int longest, EdgeOf edge_of) const;
+    __device__ Piece piece_of(const Cut &cut, u32 unit) const;
 
     // Sums of `items` of PLACES edges each into item * PLACES + place of the next turn's.
     template <u32 PLACES, typename EdgeOf>
