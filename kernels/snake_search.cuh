@@ -430,7 +430,8 @@ struct Searcher : Crossings {
             if (running) {
                 for (u32 i = threadIdx.x; i < target.count; i += THREADS) {
                     nodes[i] = job->nodes[from + i];
-                    edges[i] = job->edges[from + i];
+                    // At the start they are measured.
+                    if (target.steps > 0) edges[i] = job->edges[from + i];
                 }
                 if (GROUP) clear_sums(turn_after(1));
                 __syncthreads();
