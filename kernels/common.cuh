@@ -54,6 +54,22 @@ __device__ __forceinline__ u64 wide_product(u32 a, u32 b)
     return product;
 }
 
+// A counter in global memory that blocks meet at. What a thread wrote, or saw of others through a barrier, before it adds is
+// seen by who has read the new value and then passed the fence.
+__device__ __forceinline__ void add_release(u32 *counter, u32 value)
+{
+    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(counter), "r"(value) : "memory");
+}
+
+__device__ __forceinline__ u32 load_relaxed(const u32 *counter)
+{
+    u32 value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ void fence_acquire() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
 // Copies from global to shared memory that need no register and complete in the order of their groups. A thread
 // that reads only what it copied itself needs no barrier, only the wait. Sixteen bytes go past the first-level cache,
 // which spares its data path a write and a read. Turing has no such copy and does it at once.

@@ -3,7 +3,7 @@
 //   levels_*     pixels as levels where they are not: f32 in 65536 steps, binary images, strided device memory
 //   cumulate_*   the sums of all before each block of 32 bytes of a row, snake_sums.cuh
 //   whole_*      the sum over each target's bounds
-//   search_*     the search, snake_search.cuh
+//   search_*     the search of targets by a block each, snake_search.cuh; search_group_*, by several blocks each
 #include "common.cuh"
 #include "snake_search.cuh"
 
@@ -15,15 +15,20 @@ constexpr int CUMULATE_THREADS = 256;
     {                                                                                                                \
         cumulate<PIXEL>(image, before);                                                                              \
     }                                                                                                                \
-    extern "C" __global__ void __launch_bounds__(SEARCH_THREADS)                                                     \
+    extern "C" __global__ void __launch_bounds__(ALONE_THREADS)                                                      \
     isoline_snake_whole_##TYPE(const __grid_constant__ isoline_snake_job job)                                        \
     {                                                                                                                \
         whole_sums<PIXEL>(job);                                                                                      \
     }                                                                                                                \
-    extern "C" __global__ void __launch_bounds__(SEARCH_THREADS)                                                     \
+    extern "C" __global__ void __launch_bounds__(ALONE_THREADS)                                                      \
     isoline_snake_search_##TYPE(const __grid_constant__ isoline_snake_job job)                                       \
     {                                                                                                                \
-        search<PIXEL>(job);                                                                                          \
+        search<PIXEL, false>(job);                                                                                   \
+    }                                                                                                                \
+    extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1)                                                   \
+    isoline_snake_search_group_##TYPE(const __grid_constant__ isoline_snake_job job)                                 \
+    {                                                                                                                \
+        search<PIXEL, true>(job);                                                                                    \
     }
 ISOLINE_SNAKE(u8, unsigned char)
 ISOLINE_SNAKE(u16, unsigned short)

@@ -1,51 +1,495 @@
 // The search of region snakes: src/snake/search.rs, schedule `parallel`, with the whole loop on the device.
 //
-// A group of blocks works on one target at a time: one block where there are many targets, many where there are few. Its
-// blocks meet at barriers; what decides (winners, costs, whether a joint move crosses) is computed by every block from the
-// same numbers, so that only the numbers travel. All sums are integers, so the order of adding does not matter, and the
-// criterion is computed operation by operation as on the CPU: the polygons are the same, bit for bit.
+// A group of blocks works on one target at a time: one block where there are many targets, many where there are few. They
+// share the sums over edges, which is where the image is read, and meet once they have them. What follows from the sums every
+// block works out by itself from the same numbers, on its own copy of the polygon. All sums are integers, so the order of
+// adding does not matter, and the criterion is computed operation by operation as on the CPU: the polygons are the same, bit
+// for bit.
 #pragma once
-#include "snake_changes.cuh"
+#include "snake_crossing.cuh"
+
+// Threads of a block that searches by itself, and of one in a group.
+constexpr int ALONE_THREADS = 256;
+constexpr int GROUP_THREADS = 512;
+
+// Subsets of more nodes are shared out among a group's blocks.
+constexpr u32 SHARED_OUT = 96;
+
+// What a subset's winners change together.
+struct Totals {
+    isoline_snake_sum sum;
+    i64 area;
+    u32 count;
+    double cost;   // of one that is alone
+};
 
 template <typename T>
+__device__ __forceinline__ T lanes_total(T value)
+{
+    #pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
+    return value;
+}
+
+template <typename T, bool GROUP>
+struct Searcher : Crossings {
+    static constexpr u32 THREADS = GROUP ? GROUP_THREADS : ALONE_THREADS;
+    static constexpr u32 WARPS = THREADS / WARP;
+
+    // --- sums: snake_edges.cuh ----------------------------------------------------------------------------------------
+
+    // All blocks of the group meet; what they wrote before, all see after. `sums`: they have made a turn's.
+    __device__ void meet_all(bool sums);
+
+    __device__ u32 turn_after(u32 more) const { return turn + more < TURNS ? turn + more : turn + more - TURNS; }
+
+    __device__ isoline_snake_sum *turns_sums(u32 which) const
+    {
+        return GROUP ? sums + which * sums_a_turn(job->capacity) : sums;
+    }
+
+    __device__ isoline_snake_sum sum_at(u32 index) const
+    {
+        const i64 *at = &turns_sums(turn)[index].pixels;
+        // Those of other blocks: not through the first-level cache, which still has those of three turns ago.
+        if (GROUP) return {__ldcg(at), __ldcg(at + 1), __ldcg(at + 2)};
+        return {at[0], at[1], at[2]};
+    }
+
+    // Sets the sums of a turn to 0, the blocks a part each.
+    __device__ void clear_sums(u32 which);
+    __device__ void add_sum(u32 index, const isoline_snake_sum &sum);
+
+    // The rows of the longest edge; every warp by itself.
+    __device__ int longest_edge() const;
+
+    // How items are cut for the group's warps: `units` pieces of `rows`, `pieces` an item. `even`: by their rows; then `pieces`
+    // are those of the item that has the lane's number, and `end` those of all up to it.
+    struct Cut {
+        bool even;
+        u32 rows, pieces, end, units;
+    };
+    struct Piece {
+        u32 item, number, of;
+    };
+    template <typename EdgeOf>
+    __device__ Cut cut(u32 items, int longest, EdgeOf edge_of) const;
+    __device__ Piece piece_of(const Cut &cut, u32 unit) const;
+
+    // Sums of `items` of PLACES edges each into item * PLACES + place of the next turn's.
+    template <u32 PLACES, typename EdgeOf>
+    __device__ void sum_edges(u32 items, int longest, EdgeOf edge_of);
+
+    // Of the edges that the changes of a subset would make: for a move those before the node and those after it.
+    __device__ void sum_moves(const Subset &subset, int longest);
+    __device__ void sum_removals(const Subset &subset, int longest);
+
+    // Everything of the polygon anew.
+    __device__ __noinline__ void measure()
+    {
+        sum_edges<1>(target.count, longest_edge(), [&](u32 item, u32, int2 &a, int2 &b, int &y0, int &y1) {
+            a = nodes[item], b = nodes[next_of(item)];
+            y0 = min(a.y, b.y), y1 = max(a.y, b.y);
+            return true;
+        });
+        isoline_snake_sum inside = {0, 0, 0};
+        i64 area = 0;
+        for (u32 i = threadIdx.x % WARP; i < target.count; i += WARP) {
+            const isoline_snake_sum sum = sum_at(i);
+            if (threadIdx.x < WARP) edges[i] = sum;
+            inside = inside + sum;
+            area += cross_product(nodes[i], nodes[next_of(i)]);
+        }
+        inside = lanes_sum<1>(inside);
+        area = lanes_total(area);
+        const double cost = cost_of<1>(inside);
+        note_boxes<WARPS>();
+        __syncthreads();
+        if (threadIdx.x == 0) target.inside = inside, target.area = area, target.cost = cost;
+        __syncthreads();
+    }
+
+    // --- changes ------------------------------------------------------------------------------------------------------
+
+    // The best change of each node of a subset, if one improves and crosses nothing: a warp a node, or two where there are
+    // many; a lane works out what a place does to one of the regions. Where there are very many, the group's blocks take a
+    // part each and tell each other.
+    __device__ __noinline__ void choose(const Subset &subset)
+    {
+        const u32 size = subset.size();
+        if (!GROUP || size <= SHARED_OUT) {
+            choose_part(subset, {won, cost, choice}, threadIdx.x / WARP, WARPS);
+            return;
+        }
+        choose_part(subset, told, block * WARPS + threadIdx.x / WARP, blocks * WARPS);
+        meet_all(false);
+        for (u32 i = threadIdx.x; i < size; i += THREADS) {
+            const signed char chosen = __ldcg(told.choice + i);
+            choice[i] = chosen;
+            if (chosen < 0) continue;
+            cost[i] = __ldcg(told.cost + i);
+            const i64 *from = &told.won[2 * i].pixels;
+            won[2 * i] = {__ldcg(from), __ldcg(from + 1), __ldcg(from + 2)};
+            won[2 * i + 1] = {__ldcg(from + 3), __ldcg(from + 4), __ldcg(from + 5)};
+        }
+    }
+
+    __device__ __noinline__ void choose_part(const Subset &subset, const Choices &into, u32 warp, u32 warps)
+    {
+        const u32 lane = threadIdx.x % WARP, size = subset.size();
+        const u32 place = lane % PLACE_COUNT, half = lane / (2 * PLACE_COUNT);
+        const u32 together = size > warps ? 2 : 1;
+        for (u32 first = warp * together; first < size; first += warps * together) {
+            const u32 item = first + half, i = subset.node(item);
+            bool open = half < together && item < size;
+            if (open) open = subset.removal ? place == 0 && target.count > 3 : in_bounds(moved(i, static_cast<int>(place)));
+            isoline_snake_sum before = {0, 0, 0}, after = {0, 0, 0}, inside = {0, 0, 0};
+            if (open) {
+                before = sum_at(subset.removal ? item : 2 * item * PLACE_COUNT + place);
+                if (!subset.removal) after = sum_at((2 * item + 1) * PLACE_COUNT + place);
+                inside = target.inside + difference(i, before, after);
+            }
+            const double cost = cost_of<PLACE_COUNT>(inside);
+            if (open) {
+                open = (subset.removal ? __dadd_rn(cost, -target.node_cost) : cost) < target.cost &&
+                       target.area + area_change(i, static_cast<int>(place), subset.removal) > 0;
+            }
+            const u32 all_open = __ballot_sync(ALL_LANES, open);
+            for (u32 which = 0; which < together && first + which < size; which++) {
+                const u32 from = which * 2 * PLACE_COUNT;
+                u32 left = (all_open >> from) & ((1u << PLACE_COUNT) - 1u);
+                int chosen = -1;
+                double chosen_cost = 0.0;
+                while (left != 0) {
+                    // The cheapest that is open, of equal ones the first.
+                    int best = -1;
+                    double best_cost = 0.0;
+                    for (u32 rest = left; rest != 0; rest &= rest - 1) {
+                        const int other = __ffs(static_cast<int>(rest)) - 1;
+                        const double theirs = __shfl_sync(ALL_LANES, cost, static_cast<int>(from) + other);
+                        if (best < 0 || theirs < best_cost) best = other, best_cost = theirs;
+                    }
+                    const u32 node = subset.node(first + which);
+                    const One one = {*this, node, best, subset.removal};
+                    if (!edge_crosses(one, previous_of(node)) && (subset.removal || !edge_crosses(one, node))) {
+                        chosen = best, chosen_cost = best_cost;
+                        break;
+                    }
+                    left &= ~(1u << best);
+                }
+                if (static_cast<int>(lane) == static_cast<int>(from) + chosen && chosen >= 0)
+                    into.won[2 * item] = before, into.won[2 * item + 1] = after;
+                if (lane != 0) continue;
+                into.choice[first + which] = static_cast<signed char>(chosen);
+                into.cost[first + which] = chosen_cost;
+            }
+        }
+    }
+
+    // What the winners change together; every warp by itself.
+    __device__ __noinline__ Totals total_of(const Winners &winners) const
+    {
+        const Subset &subset = winners.subset;
+        Totals all = {{0, 0, 0}, 0, 0, 0.0};
+        for (u32 first = 0; first < subset.size(); first += WARP) {
+            const u32 item = first + threadIdx.x % WARP;
+            const u32 i = subset.node(item);
+            const bool has = item < subset.size() && winners.has(i);
+            all.count += static_cast<u32>(__popc(__ballot_sync(ALL_LANES, has)));
+            if (!has) continue;
+            all.sum = all.sum + difference(i, won[2 * item], won[2 * item + 1]);
+            all.area += area_change(i, choice[item], subset.removal);
+            all.cost = cost[item];
+        }
+        if (all.count == 0) return all;
+        all.sum = lanes_sum<1>(all.sum);
+        all.area = lanes_total(all.area);
+        // Of one alone, and 0 of the others.
+        all.cost = lanes_total(all.cost);
+        return all;
+    }
+
+    // Makes the best changes of a subset together if they are good together, else the better half, and so on; whether any.
+    __device__ __noinline__ bool change(const Subset &subset, int longest)
+    {
+        if (subset.size() == 0) return false;
+        if (subset.removal) sum_removals(subset, longest);
+        else sum_moves(subset, longest);
+        choose(subset);
+        __syncthreads();
+        Winners winners = {*this, subset, 0, false};
+        u32 most = 0;
+        while (true) {
+            const Totals total = total_of(winners);
+            if (most == 0) most = total.count;
+            if (most == 0) return false;
+            const isoline_snake_sum inside = target.inside + total.sum;
+            // One alone is good: it was chosen.
+            const double cost = most == 1 ? total.cost : cost_of<1>(inside);
+            const u32 removed = subset.removal ? most : 0;
+            const double paid =
+                removed > 0 ? __dadd_rn(cost, -__dmul_rn(target.node_cost, static_cast<double>(removed))) : cost;
+            const bool better = paid < target.cost && target.count - removed >= 3 && target.area + total.area > 0;
+            // All have read what a change writes.
+            if (better && !__syncthreads_or(most > 1 && crosses(winners))) {
+                make(winners, total, inside, cost);
+                return true;
+            }
+            if (!winners.ranked) {
+                rank_winners(subset);
+                __syncthreads();
+                winners.ranked = true;
+            }
+            most /= 2;
+            if (most == 0) return false;
+            winners.most = most;
+        }
+    }
+
+    // Whether this warp finds a crossing among the edges that are new: at the winners and at the nodes before them.
+    __device__ __noinline__ bool crosses(const Winners &winners) const
+    {
+        const Subset &subset = winners.subset;
+        const u32 kinds = subset.removal ? 1 : 2, edges_in_all = kinds * subset.size(), warp = threadIdx.x / WARP;
+        for (u32 first = 0; first < edges_in_all; first += THREADS) {
+            // Few of many have changed: a lane looks for a warp. Successive ones go to different warps.
+            const u32 edge = first + threadIdx.x % WARP * WARPS + warp;
+            u32 left = __ballot_sync(ALL_LANES, edge < edges_in_all && winners.has(subset.node(edge / kinds)));
+            for (; left != 0; left &= left - 1) {
+                const u32 one = first + (static_cast<u32>(__ffs(static_cast<int>(left))) - 1) * WARPS + warp;
+                const u32 i = subset.node(one / kinds);
+                if (edge_crosses(winners, one % kinds == 0 ? previous_of(i) : i)) return true;
+            }
+        }
+        return false;
+    }
+
+    // Each winner's place in the order of (cost, node), by counting.
+    __device__ __noinline__ void rank_winners(const Subset &subset)
+    {
+        const u32 size = subset.size();
+        for (u32 item = threadIdx.x; item < size; item += THREADS) {
+            if (choice[item] < 0) continue;
+            u32 before = 0;
+            for (u32 other = 0; other < size; other++)
+                before += choice[other] >= 0 && (cost[other] < cost[item] || (cost[other] == cost[item] && other < item));
+            rank[item] = before;
+        }
+    }
+
+    __device__ __noinline__ void make(const Winners &winners, const Totals &total, const isoline_snake_sum &inside, double cost)
+    {
+        const Subset &subset = winners.subset;
+        if (subset.removal) {
+            // The nodes that stay, in order; where each goes is how many stay before it.
+            u32 kept = 0;
+            for (u32 first = 0; first < target.count; first += THREADS) {
+                const u32 i = first + threadIdx.x;
+                const bool stays = i < target.count && !winners.gone(i);
+                const u32 at = block_rank(stays, kept);
+                if (stays) next_nodes[at] = nodes[i];
+            }
+            take_next_nodes(kept);
+            return;
+        }
+        for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
+            const u32 i = subset.node(item);
+            if (!winners.has(i)) continue;
+            edges[previous_of(i)] = won[2 * item];
+            edges[i] = won[2 * item + 1];
+            nodes[i] = moved(i, choice[item]);
+        }
+        if (threadIdx.x == 0) {
+            target.inside = inside;
+            target.cost = cost;
+            target.area += total.area;
+        }
+        __syncthreads();
+        if (target.count > 2 * BOX_EDGES) {
+            note_boxes<WARPS>();
+            __syncthreads();
+        }
+    }
+
+    // --- nodes --------------------------------------------------------------------------------------------------------
+
+    // How many threads of the block before this one have the flag, plus `kept`, which then counts this block's too.
+    __device__ u32 block_rank(bool flag, u32 &kept)
+    {
+        __shared__ u32 counts[WARPS];
+        const u32 votes = __ballot_sync(ALL_LANES, flag), lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+        __syncthreads();
+        if (lane == 0) counts[warp] = static_cast<u32>(__popc(votes));
+        __syncthreads();
+        u32 rank = kept + static_cast<u32>(__popc(votes & ((1u << lane) - 1u)));
+        for (u32 other = 0; other < WARPS; other++) {
+            if (other < warp) rank += counts[other];
+            kept += counts[other];
+        }
+        return rank;
+    }
+
+    // `next_nodes` become the nodes; everything is measured anew.
+    __device__ __noinline__ void take_next_nodes(u32 count)
+    {
+        __syncthreads();
+        if (threadIdx.x == 0) target.count = count;
+        for (u32 i = threadIdx.x; i < count; i += THREADS) nodes[i] = next_nodes[i];
+        __syncthreads();
+        measure();
+    }
+
+    // Puts a node into the middle of every long edge, while there may be more; whether any.
+    __device__ __noinline__ bool add_nodes()
+    {
+        const u32 room = job->max_nodes > target.count ? job->max_nodes - target.count : 0;
+        if (room == 0) return false;
+        // Flags, by node, where ranks are else kept by item.
+        unsigned char *added = reinterpret_cast<unsigned char *>(rank);
+        for (u32 i = threadIdx.x / WARP; i < target.count; i += WARPS) {
+            const bool add = is_long(i) && !bend_touches(i);
+            if (threadIdx.x % WARP == 0) added[i] = add;
+        }
+        __syncthreads();
+        u32 found = 0;
+        for (u32 first = 0; first < target.count; first += THREADS) {
+            const u32 i = first + threadIdx.x;
+            const bool add = i < target.count && added[i] != 0;
+            const u32 added_before = block_rank(add, found);
+            if (i < target.count) {
+                const u32 at = i + min(added_before, room);
+                next_nodes[at] = nodes[i];
+                if (add && added_before < room) next_nodes[at + 1] = middle_of(i);
+            }
+        }
+        if (found == 0) return false;
+        take_next_nodes(target.count + min(found, room));
+        return true;
+    }
+
+    // --- steps --------------------------------------------------------------------------------------------------------
+
+    __device__ __noinline__ bool move_nodes()
+    {
+        const int longest = longest_edge(), distance = target.distance;
+        const u32 count = target.count;
+        // Moves of the first nodes may lengthen the edges of the next.
+        bool moved_any = change({0, 2, count & ~1u, false}, longest);
+        moved_any |= change({1, 2, count, false}, longest + distance);
+        if (count % 2 == 1) moved_any |= change({count - 1, 1, count, false}, longest + 2 * distance);
+        return moved_any;
+    }
+
+    __device__ __noinline__ bool take_out_nodes()
+    {
+        const int longest = longest_edge();
+        const u32 count = target.count;
+        return change({0, 2, count & ~1u, true}, longest) || change({1, 2, count, true}, longest);
+    }
+
+    __device__ __noinline__ void step()
+    {
+        bool changed = move_nodes();
+        u32 phase = target.phase, status = STATUS_RUNNING;
+        int distance = target.distance;
+        const u64 steps = target.steps + 1;
+        if (target.inside.pixels == 0) {
+            status = STATUS_VANISHED;
+        } else {
+            if (!changed && phase == PHASE_EVOLVE) {
+                const bool added = add_nodes(), halved = distance > 1;
+                distance = max(distance / 2, 1);
+                changed = added || halved;
+                if (!changed && target.node_cost > 0.0) {
+                    phase = PHASE_PRUNE;
+                    changed = take_out_nodes();
+                }
+            } else if (!changed) {
+                changed = take_out_nodes();
+            }
+            if (!changed) status = STATUS_CONVERGED;
+            else if (steps >= job->max_steps) status = STATUS_ITERATION_LIMIT;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) target.steps = steps, target.phase = phase, target.distance = distance, target.status = status;
+        __syncthreads();
+    }
+
+    // The group's target after target from the queue.
+    __device__ void run()
+    {
+        while (true) {
+            if (block == 0 && threadIdx.x == 0) *static_cast<volatile u32 *>(&control->target) = atomicAdd(job->queue, 1u);
+            meet_all(false);
+            const u32 index = *static_cast<volatile u32 *>(&control->target);
+            if (index >= job->target_count) return;
+            const u64 from = static_cast<u64>(index) * job->capacity;
+            if (threadIdx.x == 0) target = job->targets[index];
+            __syncthreads();
+            const bool running = target.status == STATUS_RUNNING;
+            if (running) {
+                for (u32 i = threadIdx.x; i < target.count; i += THREADS) {
+                    nodes[i] = job->nodes[from + i];
+                    // At the start they are measured.
+                    if (target.steps > 0) edges[i] = job->edges[from + i];
+                }
+                if (GROUP) clear_sums(turn_after(1));
+                __syncthreads();
+                note_boxes<WARPS>();
+            }
+            meet_all(false);
+            if (!running) continue;
+            if (target.steps == 0) {
+                measure();
+                if (target.inside.pixels == 0 && threadIdx.x == 0) target.status = STATUS_VANISHED;
+                __syncthreads();
+            }
+            for (u64 done = 0; done < job->steps && target.status == STATUS_RUNNING; done++) step();
+            if (block == 0) {
+                for (u32 i = threadIdx.x; i < target.count; i += THREADS) {
+                    job->nodes[from + i] = nodes[i];
+                    job->edges[from + i] = edges[i];
+                }
+                if (threadIdx.x == 0) job->targets[index] = target;
+            }
+        }
+    }
+};
+
+#include "snake_edges.cuh"
+
+template <typename T, bool GROUP>
 __device__ __forceinline__ void search(const isoline_snake_job &job)
 {
-    const u32 group = blockIdx.x / job.blocks_a_group;
-    Searcher<T> s = {job, scratch_of(job, group), blockIdx.x % job.blocks_a_group, job.blocks_a_group, 0, {}, nullptr, nullptr};
-    Control *control = s.scratch.control;
-    while (true) {
-        if (s.block == 0 && threadIdx.x == 0) control->target = atomicAdd(job.queue, 1u);
-        s.meet_all();
-        const u32 index = *static_cast<volatile u32 *>(&control->target);
-        s.meet_all();
-        if (index >= job.target_count) return;
-        s.target = job.targets[index];
-        s.nodes = job.nodes + static_cast<u64>(index) * job.capacity;
-        s.edges = job.edges + static_cast<u64>(index) * job.capacity;
-        if (s.target.status != STATUS_RUNNING) continue;
-        if (s.target.steps == 0) {
-            s.measure();
-            if (s.target.inside.pixels == 0) s.target.status = STATUS_VANISHED;
-        }
-        for (u64 done = 0; done < job.steps && s.target.status == STATUS_RUNNING; done++) s.step();
-        s.meet_all();
-        if (s.block == 0 && threadIdx.x == 0) job.targets[index] = s.target;
-    }
+    extern __shared__ uint4 private_memory[];
+    __shared__ Searcher<T, GROUP> searcher;
+    if (threadIdx.x == 0)
+        searcher.lay_out(job, blockIdx.x / job.blocks_a_group, blockIdx.x % job.blocks_a_group,
+                         reinterpret_cast<unsigned char *>(private_memory));
+    __syncthreads();
+    searcher.run();
 }
 
 // Σ over each target's bounds: a block a target, a thread a row.
 template <typename T>
 __device__ __forceinline__ void whole_sums(const isoline_snake_job &job)
 {
+    __shared__ isoline_snake_sum parts[ALONE_THREADS / WARP];
     for (u32 index = blockIdx.x; index < job.target_count; index += gridDim.x) {
         isoline_snake_target &target = job.targets[index];
-        Totals mine = {{0, 0, 0}, 0, 0};
+        isoline_snake_sum sum = {0, 0, 0};
         if (target.status == STATUS_RUNNING) {
-            for (i64 y = target.y0 + static_cast<i64>(threadIdx.x); y < target.y1; y += SEARCH_THREADS)
-                mine.sum = mine.sum + left_of<T>(job.image, target.x1, static_cast<u32>(y)) -
-                           left_of<T>(job.image, target.x0, static_cast<u32>(y));
+            for (i64 y = target.y0 + static_cast<i64>(threadIdx.x); y < target.y1; y += ALONE_THREADS)
+                sum = sum + left_of<T>(job.image, static_cast<u32>(target.x1), static_cast<u32>(y)) -
+                      left_of<T>(job.image, static_cast<u32>(target.x0), static_cast<u32>(y));
         }
-        const Totals total = block_total(mine);
-        if (threadIdx.x == 0) target.whole = total.sum;
+        sum = lanes_sum<1>(sum);
+        if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = sum;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            for (u32 warp = 1; warp < ALONE_THREADS / WARP; warp++) sum = sum + parts[warp];
+            target.whole = sum;
+        }
+        __syncthreads();
     }
 }

@@ -33,89 +33,152 @@ struct isoline_snake_image {
     u32 blocks;                 // entries of `before` a row: width / pixels in a block + 1
 };
 
-// Σz and Σz² of the first `count` levels in a word.
-template <typename T>
-__device__ __forceinline__ void add_word(u32 word, int count, u64 &z, u64 &zz)
+// Adds Σz and Σz² of the levels in a word.
+__device__ __forceinline__ void add_word(Constant<int, 1>, u32 word, u32 &z, u64 &zz)
 {
-    constexpr int IN_WORD = 4 / sizeof(T);
-    constexpr u32 MASK = sizeof(T) == 1 ? 0xFFu : 0xFFFFu;
-    #pragma unroll
-    for (int i = 0; i < IN_WORD; i++) {
-        const u32 level = i < count ? (word >> (i * 8 * sizeof(T))) & MASK : 0u;
-        z += level;
-        zz += wide_product(level, level);
-    }
+    z = __dp4a(word, 0x01010101u, z);
+    zz += __dp4a(word, word, 0u);
+}
+__device__ __forceinline__ void add_word(Constant<int, 2>, u32 word, u32 &z, u64 &zz)
+{
+    z = __dp2a_lo(word, 0x0101u, z);
+    zz += wide_product(word & 0xFFFFu, word & 0xFFFFu);
+    zz += wide_product(word >> 16, word >> 16);
 }
 
-// Of the first `count` levels in a block of 32 bytes.
+// Of the levels in a block of 32 bytes.
 template <typename T>
-__device__ __forceinline__ void add_block(const unsigned char *block, int count, u64 &z, u64 &zz)
+__device__ __forceinline__ void add_block(const uint4 (&halves)[2], u64 &z, u64 &zz)
 {
-    constexpr int IN_WORD = 4 / sizeof(T);
-    const uint4 *halves = reinterpret_cast<const uint4 *>(block);
+    u32 small = 0;   // of at most 32 levels of 8 bits, 16 of 16
     #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const int left = count - half * 4 * IN_WORD;
-        if (left <= 0) break;
-        const uint4 words = __ldg(halves + half);
-        add_word<T>(words.x, left, z, zz);
-        add_word<T>(words.y, left - IN_WORD, z, zz);
-        add_word<T>(words.z, left - 2 * IN_WORD, z, zz);
-        add_word<T>(words.w, left - 3 * IN_WORD, z, zz);
+        const uint4 words = halves[half];
+        add_word(Constant<int, sizeof(T)>(), words.x, small, zz);
+        add_word(Constant<int, sizeof(T)>(), words.y, small, zz);
+        add_word(Constant<int, sizeof(T)>(), words.z, small, zz);
+        add_word(Constant<int, sizeof(T)>(), words.w, small, zz);
     }
+    z += small;
+}
+
+// What is stored of the pixels left of a corner, fetched.
+struct Look {
+    ulonglong2 before;
+    uint4 halves[2];   // of the block that the corner lies in
+    u32 x;
+};
+
+// Starts to fetch it for corner x of row y, or for the first corner, left of which there is nothing. Several are started before
+// the first is used, for each waits for memory; so there are no branches.
+template <typename T>
+__device__ __forceinline__ Look look_at(const isoline_snake_image &image, u32 x, u32 y, bool wanted)
+{
+    constexpr u32 IN_BLOCK = BLOCK_BYTES / sizeof(T);
+    Look look;
+    look.x = wanted ? x : 0;
+    const u64 row = wanted ? y : 0;
+    const u32 block = look.x / IN_BLOCK;
+    // A block that begins at the row's end is not there, nor are its levels needed.
+    const u32 offset = look.x % IN_BLOCK != 0 ? block * BLOCK_BYTES : 0;
+    const uint4 *levels = reinterpret_cast<const uint4 *>(image.levels + (row * image.pitch + offset));
+    look.before = __ldg(image.before + (row * image.blocks + block));
+    look.halves[0] = __ldg(levels);
+    look.halves[1] = __ldg(levels + 1);
+    return look;
+}
+
+// The word without what lies at or beyond `bits`, counted from the block's begin; the word itself begins at `from`.
+__device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
+{
+    const int keep = bits - from;
+    return keep >= 32 ? word : keep <= 0 ? 0u : word & ((1u << keep) - 1u);
+}
+
+// Σ over the pixels left of the corner.
+template <typename T>
+__device__ __forceinline__ isoline_snake_sum seen(Look look)
+{
+    constexpr u32 IN_BLOCK = BLOCK_BYTES / sizeof(T);
+    const int bits = static_cast<int>(look.x % IN_BLOCK * 8 * sizeof(T));
+    #pragma unroll
+    for (int half = 0; half < 2; half++) {
+        uint4 &words = look.halves[half];
+        words.x = first_bits(words.x, bits, 128 * half);
+        words.y = first_bits(words.y, bits, 128 * half + 32);
+        words.z = first_bits(words.z, bits, 128 * half + 64);
+        words.w = first_bits(words.w, bits, 128 * half + 96);
+    }
+    u64 z = look.before.x, zz = look.before.y;
+    add_block<T>(look.halves, z, zz);
+    return {static_cast<i64>(look.x), static_cast<i64>(z), static_cast<i64>(zz)};
 }
 
 // Σ over the pixels left of corner x in row y.
 template <typename T>
 __device__ __forceinline__ isoline_snake_sum left_of(const isoline_snake_image &image, u32 x, u32 y)
 {
-    constexpr u32 IN_BLOCK = BLOCK_BYTES / sizeof(T);
-    const u32 block = x / IN_BLOCK;
-    const ulonglong2 before = __ldg(image.before + (static_cast<u64>(y) * image.blocks + block));
-    u64 z = before.x, zz = before.y;
-    add_block<T>(image.levels + (y * image.pitch + static_cast<u64>(block) * BLOCK_BYTES), x % IN_BLOCK, z, zz);
-    return {static_cast<i64>(x), static_cast<i64>(z), static_cast<i64>(zz)};
+    return seen<T>(look_at<T>(image, x, y, true));
 }
 
-// How many pixels lie left of the edge from `upper` to `lower` in its row k: x0 + ceil(((2k + 1)·dx - dy) / (2·dy)).
-// The quotient of two integers below 2^52 is rounded to a whole number only if it is one, for sides of up to 2^25.
-__device__ __forceinline__ i64 column_of(int2 upper, int2 lower, i64 k)
-{
-    const i64 dx = static_cast<i64>(lower.x) - upper.x, dy = static_cast<i64>(lower.y) - upper.y;
-    const double quotient = __ddiv_rn(static_cast<double>((2 * k + 1) * dx - dy), static_cast<double>(2 * dy));
-    return upper.x + static_cast<i64>(ceil(quotient));
-}
+// How many pixels lie left of an edge in each of its rows: x0 + ceil(((2k + 1)·dx - dy) / (2·dy)) in row k.
+struct Columns {
+    i64 x, dx, denominator;
+    double inverse;
 
-// The part of the edge from a to b in the sum over a clockwise polygon, rows `first` to `first + count` of it, one row a
-// lane of the LANES that work on it. Every lane gets the sum.
-template <typename T, int LANES>
-__device__ __forceinline__ isoline_snake_sum edge_sum(const isoline_snake_image &image, int2 a, int2 b, i64 first,
-                                                      i64 count)
-{
-    const bool down = a.y <= b.y;
-    const int2 upper = down ? a : b, lower = down ? b : a;
-    const i64 rows = min(static_cast<i64>(lower.y) - upper.y, first + count);
-    isoline_snake_sum sum = {0, 0, 0};
-    // Several rows at a time: each waits for memory.
-    #pragma unroll 4
-    for (i64 k = first + threadIdx.x % LANES; k < rows; k += LANES) {
-        const i64 x = column_of(upper, lower, k);
-        sum = sum + left_of<T>(image, static_cast<u32>(x), static_cast<u32>(upper.y + k));
+    __device__ Columns(int2 upper, int2 lower)
+        : x(upper.x), dx(static_cast<i64>(lower.x) - upper.x), denominator(2 * max(static_cast<i64>(lower.y) - upper.y, 1ll)),
+          inverse(__ddiv_rn(1.0, static_cast<double>(denominator)))
+    {
     }
+    __device__ i64 of_row(i64 k) const
+    {
+        // The product is off by far less than 1, for sides of up to 2^25; integers say whether its ceiling is.
+        const i64 numerator = (2 * k + 1) * dx - denominator / 2;
+        const i64 ceiling = static_cast<i64>(ceil(__dmul_rn(static_cast<double>(numerator), inverse)));
+        const i64 over = ceiling * denominator - numerator;
+        return x + ceiling + (over < 0) - (over >= denominator);
+    }
+};
+
+// Σ over the pixels left of the edge from `upper` to `lower` in its rows among y, y + STRIDE, ... below `end`.
+template <typename T, int STRIDE>
+__device__ __forceinline__ isoline_snake_sum rows_sum(const isoline_snake_image &image, int2 upper, int2 lower, int y, int end)
+{
+    constexpr int TOGETHER = 4;
+    const Columns columns(upper, lower);
+    isoline_snake_sum sum = {0, 0, 0};
+    for (; y < end; y += TOGETHER * STRIDE) {
+        Look looks[TOGETHER];
+        #pragma unroll
+        for (int i = 0; i < TOGETHER; i++) {
+            const int row = y + i * STRIDE;
+            const bool wanted = row < end && upper.y <= row && row < lower.y;
+            looks[i] = look_at<T>(image, static_cast<u32>(columns.of_row(row - upper.y)), static_cast<u32>(row), wanted);
+        }
+        #pragma unroll
+        for (int i = 0; i < TOGETHER; i++) sum = sum + seen<T>(looks[i]);
+    }
+    return sum;
+}
+
+// The sum over lanes that differ in their number's bits from STEP on.
+template <int STEP>
+__device__ __forceinline__ isoline_snake_sum lanes_sum(isoline_snake_sum sum)
+{
     #pragma unroll
-    for (int step = LANES / 2; step > 0; step /= 2) {
+    for (int step = WARP / 2; step >= STEP; step /= 2) {
         sum.pixels += __shfl_xor_sync(ALL_LANES, sum.pixels, step);
         sum.z += __shfl_xor_sync(ALL_LANES, sum.z, step);
         sum.zz += __shfl_xor_sync(ALL_LANES, sum.zz, step);
     }
-    return down ? sum : isoline_snake_sum{0, 0, 0} - sum;
+    return sum;
 }
 
 // Cumulates rows: a warp a row, a block of 32 bytes a lane.
 template <typename T>
 __device__ __forceinline__ void cumulate(const isoline_snake_image &image, ulonglong2 *before)
 {
-    constexpr u32 IN_BLOCK = BLOCK_BYTES / sizeof(T);
     const u32 lane = threadIdx.x % WARP;
     const u64 warp = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / WARP;
     const u64 warps = static_cast<u64>(gridDim.x) * blockDim.x / WARP;
@@ -125,8 +188,12 @@ __device__ __forceinline__ void cumulate(const isoline_snake_image &image, ulong
             const u32 block = first + lane;
             u64 z = 0, zz = 0;
             // The last entry's own block may be cut by the row's end; nothing is after it.
-            if (block + 1 < image.blocks)
-                add_block<T>(image.levels + (y * image.pitch + static_cast<u64>(block) * BLOCK_BYTES), IN_BLOCK, z, zz);
+            if (block + 1 < image.blocks) {
+                const uint4 *levels =
+                    reinterpret_cast<const uint4 *>(image.levels + (y * image.pitch + static_cast<u64>(block) * BLOCK_BYTES));
+                const uint4 halves[2] = {__ldg(levels), __ldg(levels + 1)};
+                add_block<T>(halves, z, zz);
+            }
             u64 z_sum = z, zz_sum = zz;
             #pragma unroll
             for (int step = 1; step < static_cast<int>(WARP); step *= 2) {

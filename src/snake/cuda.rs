@@ -63,7 +63,7 @@ pub(super) fn least_bytes(params: &Params, input: &Image<'_>) -> u64 {
     let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
     let raw = if direct || matches!(input, Image::Device(_)) { 0 } else { width * height * input.pixel_type().bytes() };
     let target = params.max_nodes as usize * (size_of::<Node>() + size_of::<Sum>());
-    let scratch = launch::scratch_bytes(params.max_nodes as usize);
+    let scratch = launch::least_scratch_bytes(params.max_nodes as usize);
     (image_bytes([width, height], level).iter().sum::<usize>() + raw + target + scratch) as u64
 }
 
@@ -189,24 +189,31 @@ impl Solver {
         let count = targets.len().max(1);
         let capacity = params.max_nodes as usize;
         let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
-        let (groups, blocks_a_group) = self.kernels.geometry(count, longest)?;
-        let scratch_bytes = launch::scratch_bytes(capacity);
+        let geometry = self.kernels.geometry(count, longest, capacity)?;
+        let scratch_bytes = geometry.scratch_bytes();
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
         let edges = memory.device(count * capacity * size_of::<Sum>())?;
-        let scratch = memory.device(groups * scratch_bytes)?;
-        let control = memory.device(launch::control_bytes(groups))?;
+        let scratch = memory.device(geometry.groups * scratch_bytes)?;
+        let control = memory.device(launch::control_bytes(geometry.groups))?;
         // What lies beyond a target's nodes comes back with them.
         self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
         let structs: Vec<DeviceTarget> =
             targets.iter().map(|target| DeviceTarget::new(target, params.rules(&target.bounds).node_cost)).collect();
-        self.copy_in(bytemuck::cast_slice(&structs), &device_targets, 0)?;
-        for (index, target) in targets.iter().enumerate() {
-            if target.status != super::Status::LeftImage {
-                let pairs: Vec<[i32; 2]> = target.nodes.iter().map(|node| [node.x, node.y]).collect();
-                self.copy_in(bytemuck::cast_slice(&pairs), &nodes, index * capacity * size_of::<Node>())?;
+        self.copy_in(bytemuck::cast_slice(&structs), &device_targets)?;
+        // All polygons in one copy: a row each.
+        let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
+        let mut pairs = vec![[0i32; 2]; targets.len() * most];
+        for (row, target) in pairs.chunks_mut(most.max(1)).zip(targets) {
+            for (pair, node) in row.iter_mut().zip(&target.nodes) {
+                *pair = [node.x, node.y];
             }
         }
+        let bytes: &[u8] = bytemuck::cast_slice(&pairs);
+        let from = Side::Host { address: bytes.as_ptr() as usize, bytes: bytes.len() };
+        let row = most * size_of::<Node>();
+        self.stream.copy(from, nodes.side(0), row, targets.len(), [row, capacity * size_of::<Node>()])?;
+        self.stream.synchronize()?;
         let (noise, looks) = launch::number_of(params.noise);
         let job = Job {
             image: self.image,
@@ -225,15 +232,17 @@ impl Solver {
             capacity: capacity as u32,
             max_nodes: params.max_nodes,
             noise,
-            blocks_a_group: blocks_a_group as u32,
-            groups: groups as u32,
+            blocks_a_group: geometry.blocks_a_group as u32,
+            groups: geometry.groups as u32,
+            private_shared: u32::from(geometry.private_shared),
+            private_bytes: geometry.private_bytes as u32,
         };
         Ok(Search { targets: device_targets, nodes, _edges: edges, _scratch: scratch, control, job })
     }
 
-    fn copy_in(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<()> {
+    fn copy_in(&self, bytes: &[u8], to: &Buffer) -> Result<()> {
         let from = Side::Host { address: bytes.as_ptr() as usize, bytes: bytes.len() };
-        self.stream.copy(from, to.side(offset), bytes.len(), 1, [bytes.len(); 2])?;
+        self.stream.copy(from, to.side(0), bytes.len(), 1, [bytes.len(); 2])?;
         self.stream.synchronize()
     }
 

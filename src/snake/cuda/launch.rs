@@ -1,30 +1,43 @@
 //! The launches of `kernels/snake.cu`: which kernel, which geometry, which arguments. The structs repeat those of
-//! `kernels/snake_group.cuh`.
+//! `kernels/snake_state.cuh`.
 #![allow(unsafe_code)]
 
 use super::super::search::Target;
 use super::super::sums::Sum;
-use super::super::{Noise, Status};
+use super::super::{Node, Noise, Status};
 use crate::device::cuda::{Buffer, Cuda, Stream, failed};
 use crate::error::{Error, Result};
+use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{CudaFunction, DriverError, LaunchConfig, PushKernelArg};
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "snake";
 
-/// `SEARCH_THREADS` and `CUMULATE_THREADS`.
+/// `ALONE_THREADS` and `CUMULATE_THREADS`.
 const THREADS: u32 = 256;
+
+/// `GROUP_THREADS`.
+const GROUP_THREADS: u32 = 512;
 
 /// The block of `levels`.
 const LEVELS_BLOCK: [u32; 2] = [32, 8];
 const MAX_GRID_Y: usize = 65535;
 
 /// `sizeof(Control)`.
-const CONTROL_BYTES: usize = 248;
+const CONTROL_BYTES: usize = 64;
+
+/// `TURNS`.
+const TURNS: usize = 3;
+
+/// What the search has in shared memory beside what a block keeps of its target, at most.
+const STATIC_SHARED_BYTES: usize = 8 << 10;
 
 /// Rows of a target's start for each block that works on it, and the most blocks.
 const ROWS_A_BLOCK: i64 = 96;
 const MOST_BLOCKS: usize = 128;
+
+/// The most where what a block keeps of its target does not fit in shared memory: each then has its own in device memory.
+const MOST_BLOCKS_APART: usize = 32;
 
 /// `isoline_snake_image`.
 #[repr(C)]
@@ -121,6 +134,8 @@ pub(super) struct Job {
     pub(super) noise: u32,
     pub(super) blocks_a_group: u32,
     pub(super) groups: u32,
+    pub(super) private_shared: u32,
+    pub(super) private_bytes: u32,
 }
 
 // SAFETY: repr(C), passed by value to kernels that declare the same struct; addresses are checked where they are made.
@@ -139,9 +154,48 @@ pub(super) fn number_of(noise: Noise) -> (u32, f64) {
     }
 }
 
-/// Bytes of a group's scratch, as `scratch_of` lays it out.
-pub(super) fn scratch_bytes(capacity: usize) -> usize {
-    (capacity * (16 * size_of::<Sum>() + 3 * 8 + 8 + 4 + 4 + 3)).next_multiple_of(256)
+/// Changes that are tried together, at most: half the nodes, and one.
+fn items(capacity: usize) -> usize {
+    capacity / 2 + 1
+}
+
+/// Bytes that a block keeps of its target, as `lay_out` divides them.
+fn private_bytes(capacity: usize) -> usize {
+    let by_node = size_of::<Sum>() + 2 * size_of::<Node>();
+    let by_item = 2 * size_of::<Sum>() + 8 + 4 + 1;
+    ((capacity / 32 + 1) * 16 + capacity * by_node + items(capacity) * by_item).next_multiple_of(256)
+}
+
+/// How a search is launched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    pub(super) groups: usize,
+    pub(super) blocks_a_group: usize,
+    /// Whether what a block keeps of its target lies in shared memory.
+    pub(super) private_shared: bool,
+    pub(super) private_bytes: usize,
+    /// What a group's blocks share.
+    shared_out_bytes: usize,
+}
+
+impl Geometry {
+    fn new(capacity: usize, groups: usize, blocks_a_group: usize, private_shared: bool) -> Self {
+        let items = items(capacity);
+        let told = items * 2 * size_of::<Sum>() + items.next_multiple_of(2) * 8 + items.next_multiple_of(16);
+        let shared_out_bytes = TURNS * items * 16 * size_of::<Sum>() + told;
+        Self { groups, blocks_a_group, private_shared, private_bytes: private_bytes(capacity), shared_out_bytes }
+    }
+
+    /// Bytes of a group's scratch, as `lay_out` divides them.
+    pub(super) fn scratch_bytes(&self) -> usize {
+        let private = if self.private_shared { 0 } else { self.blocks_a_group * self.private_bytes };
+        (self.shared_out_bytes + private).next_multiple_of(256)
+    }
+}
+
+/// The scratch of one block that searches alone.
+pub(super) fn least_scratch_bytes(capacity: usize) -> usize {
+    Geometry::new(capacity, 1, 1, false).scratch_bytes()
 }
 
 /// Bytes of all groups' controls with the queue's number before them.
@@ -157,30 +211,59 @@ pub(super) struct Kernels {
     cumulate: CudaFunction,
     whole: CudaFunction,
     search: CudaFunction,
+    search_group: CudaFunction,
     multiprocessors: u32,
+    /// What a block may keep of its target in shared memory, in bytes.
+    room: usize,
 }
 
 impl Kernels {
     pub(super) fn new(cuda: &Cuda, level_bytes: usize) -> Result<Self> {
         let function = |name| cuda.function(MODULE, &format!("isoline_snake_{name}_u{}", 8 * level_bytes));
-        Ok(Self {
+        let shared = cuda.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let room = (shared.max(0) as usize).saturating_sub(STATIC_SHARED_BYTES);
+        let kernels = Self {
             cumulate: function("cumulate")?,
             whole: function("whole")?,
             search: function("search")?,
+            search_group: function("search_group")?,
             multiprocessors: cuda.multiprocessors(),
-        })
+            room,
+        };
+        for search in [&kernels.search, &kernels.search_group] {
+            search
+                .set_attribute(CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, room as i32)
+                .map_err(|e| failed("set aside shared memory", e))?;
+        }
+        Ok(kernels)
     }
 
-    /// How many groups search so many targets, and of how many blocks each; all find room on the device at once.
-    pub(super) fn geometry(&self, targets: usize, longest: i64) -> Result<(usize, usize)> {
-        let room = self
-            .search
-            .occupancy_max_active_blocks_per_multiprocessor(THREADS, 0, None)
+    /// Blocks of a search that find room on the device at once.
+    fn blocks(&self, search: &CudaFunction, threads: u32, shared: usize) -> Result<usize> {
+        let room = search
+            .occupancy_max_active_blocks_per_multiprocessor(threads, shared, None)
             .map_err(|e| kernel_launch(e, "search"))?;
-        let blocks = (room * self.multiprocessors).max(1) as usize;
-        let wanted = ((longest + ROWS_A_BLOCK - 1) / ROWS_A_BLOCK).clamp(1, MOST_BLOCKS as i64) as usize;
-        let blocks_a_group = wanted.min((blocks / targets.max(1)).max(1));
-        Ok((targets.clamp(1, blocks / blocks_a_group), blocks_a_group))
+        Ok((room * self.multiprocessors) as usize)
+    }
+
+    /// How so many targets of up to `capacity` nodes are searched, of which the largest one's edges pass `rows` rows: by
+    /// how many groups, and of how many blocks each; all find room on the device at once.
+    pub(super) fn geometry(&self, targets: usize, rows: i64, capacity: usize) -> Result<Geometry> {
+        let private = private_bytes(capacity);
+        let fits = private <= self.room;
+        let shared = if fits { private } else { 0 };
+        let most = if fits { MOST_BLOCKS } else { MOST_BLOCKS_APART };
+        let wanted = ((rows + ROWS_A_BLOCK - 1) / ROWS_A_BLOCK).clamp(1, most as i64) as usize;
+        let blocks = self.blocks(&self.search_group, GROUP_THREADS, shared)?;
+        let blocks_a_group = wanted.min(blocks / targets.max(1));
+        if blocks_a_group > 1 {
+            return Ok(Geometry::new(capacity, targets.max(1), blocks_a_group, fits));
+        }
+        let with = self.blocks(&self.search, THREADS, shared)?;
+        let without = self.blocks(&self.search, THREADS, 0)?.max(1);
+        // Shared memory, unless fewer targets would be searched at once for it.
+        let shared = fits && with >= without.min(targets);
+        Ok(Geometry::new(capacity, targets.clamp(1, if shared { with } else { without }), 1, shared))
     }
 
     /// Cumulates the rows of the levels.
@@ -212,16 +295,18 @@ impl Kernels {
 
     /// Searches every running target by up to `job.steps`; the controls and the queue are 0.
     pub(super) fn search(&self, stream: &Stream, job: &Job) -> Result<()> {
+        let alone = job.blocks_a_group == 1;
         let config = LaunchConfig {
             grid_dim: (job.groups * job.blocks_a_group, 1, 1),
-            block_dim: (THREADS, 1, 1),
-            shared_mem_bytes: 0,
+            block_dim: (if alone { THREADS } else { GROUP_THREADS }, 1, 1),
+            shared_mem_bytes: if job.private_shared == 1 { job.private_bytes } else { 0 },
         };
-        let mut launch = stream.raw().launch_builder(&self.search);
+        let mut launch = stream.raw().launch_builder(if alone { &self.search } else { &self.search_group });
         launch.arg(job);
-        // SAFETY: the kernel's argument; nodes, edges and scratch have room for `capacity` nodes of each target or group,
-        // nodes lie within the bounds, and the blocks of a group are on the device together: there are no more than fit.
-        unsafe { if job.blocks_a_group > 1 { launch.launch_cooperative(config) } else { launch.launch(config) } }
+        // SAFETY: the kernel's argument; nodes, edges and scratch have room for `capacity` nodes of each target, group or
+        // block, nodes lie within the bounds, and the blocks of a group are on the device together: there are no more than
+        // fit.
+        unsafe { if alone { launch.launch(config) } else { launch.launch_cooperative(config) } }
             .map(|_| ())
             .map_err(|e| kernel_launch(e, "search"))
     }

@@ -1,0 +1,175 @@
+// The sums over edges that a search needs, shared out among the blocks of a group: part of `Searcher`, snake_search.cuh.
+#pragma once
+
+// All blocks of the group meet; what they wrote before, all see after. `sums`: they have made a turn's.
+template <typename T, bool GROUP>
+__device__ __noinline__ void Searcher<T, GROUP>::meet_all(bool sums)
+{
+    __syncthreads();
+    if (!GROUP) return;
+    if (threadIdx.x == 0) {
+        if (sums) turn = turn_after(1);
+        generation++;
+        add_release(&control->arrived, 1u);
+        while (static_cast<int>(load_relaxed(&control->arrived) - generation * blocks) < 0) {
+        }
+        fence_acquire();
+    }
+    __syncthreads();
+}
+
+// Sets the sums of a turn to 0, the blocks a part each.
+template <typename T, bool GROUP>
+__device__ void Searcher<T, GROUP>::clear_sums(u32 which)
+{
+    i64 *at = &turns_sums(which)->pixels;
+    const u32 count = static_cast<u32>(sums_a_turn(target.count) * (sizeof(isoline_snake_sum) / sizeof(i64)));
+    for (u32 i = block * THREADS + threadIdx.x; i < count; i += blocks * THREADS) at[i] = 0;
+}
+
+template <typename T, bool GROUP>
+__device__ void Searcher<T, GROUP>::add_sum(u32 index, const isoline_snake_sum &sum)
+{
+    isoline_snake_sum *to = turns_sums(turn_after(1)) + index;
+    if (!GROUP) {
+        *to = sum;
+        return;
+    }
+    if (sum.pixels == 0 && sum.z == 0 && sum.zz == 0) return;
+    atomicAdd(reinterpret_cast<u64 *>(&to->pixels), static_cast<u64>(sum.pixels));
+    atomicAdd(reinterpret_cast<u64 *>(&to->z), static_cast<u64>(sum.z));
+    atomicAdd(reinterpret_cast<u64 *>(&to->zz), static_cast<u64>(sum.zz));
+}
+
+// The rows of the longest edge; every warp by itself.
+template <typename T, bool GROUP>
+__device__ __noinline__ int Searcher<T, GROUP>::longest_edge() const
+{
+    int longest = 0;
+    for (u32 i = threadIdx.x % WARP; i < target.count; i += WARP)
+        longest = max(longest, abs(nodes[next_of(i)].y - nodes[i].y));
+    #pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) longest = max(longest, __shfl_xor_sync(ALL_LANES, longest, step));
+    return longest;
+}
+
+// How items are cut for the group's warps, in as many pieces as there are warps: into pieces of the same number of rows, or,
+// where there are more items than a warp has lanes, into as many each. A block alone never cuts more pieces than it has warps,
+// but where each item is a piece, so that each item is summed in one round.
+template <typename T, bool GROUP>
+template <typename EdgeOf>
+__device__ __forceinline__ typename Searcher<T, GROUP>::Cut Searcher<T, GROUP>::cut(u32 items, int longest, EdgeOf edge_of) const
+{
+    const u32 warps = (GROUP ? blocks : 1u) * WARPS, lane = threadIdx.x % WARP;
+    Cut cut;
+    cut.even = items <= WARP && 2 * items <= warps;
+    cut.end = 0;
+    if (!cut.even) {
+        const u32 most = max(warps / max(items, 1u), 1u), all = static_cast<u32>(max(longest, 1));
+        cut.rows = ((all + most - 1) / most + 3) / 4 * 4;
+        cut.pieces = (all + cut.rows - 1) / cut.rows;
+        cut.units = items * cut.pieces;
+        return cut;
+    }
+    int2 a, b;
+    int y0 = 0, y1 = 0;
+    if (lane < items) edge_of(lane, 0, a, b, y0, y1);
+    const u32 mine = static_cast<u32>(y1 - y0), all = lanes_total(mine), spare = warps - items;
+    cut.rows = max(((all + spare - 1) / spare + 3) / 4 * 4, 4u);
+    cut.pieces = lane < items ? max((mine + cut.rows - 1) / cut.rows, 1u) : 0;
+    cut.end = cut.pieces;
+    #pragma unroll
+    for (int step = 1; step < static_cast<int>(WARP); step *= 2) {
+        const u32 before = __shfl_up_sync(ALL_LANES, cut.end, step);
+        if (lane >= static_cast<u32>(step)) cut.end += before;
+    }
+    cut.units = __shfl_sync(ALL_LANES, cut.end, WARP - 1);
+    return cut;
+}
+
+// The piece that a warp takes.
+template <typename T, bool GROUP>
+__device__ __forceinline__ typename Searcher<T, GROUP>::Piece Searcher<T, GROUP>::piece_of(const Cut &cut, u32 unit) const
+{
+    if (!cut.even) return {unit / cut.pieces, unit % cut.pieces, cut.pieces};
+    const u32 item = static_cast<u32>(__popc(__ballot_sync(ALL_LANES, cut.end <= unit)));
+    const int from = static_cast<int>(min(item, WARP - 1));
+    const u32 pieces = __shfl_sync(ALL_LANES, cut.pieces, from);
+    return {item, unit - (__shfl_sync(ALL_LANES, cut.end, from) - pieces), pieces};
+}
+
+// Sums `items` of PLACES edges each, which pass up to `longest` rows together, into item * PLACES + place of the
+// next turn's. `edge_of(item, place, a, b, y0, y1)` names an edge, if it is wanted, and, in any case, the rows of all the item's.
+//
+// A warp takes a piece of an item's rows: PLACES lanes, an edge each, work on one row, where they read the same memory or
+// nearly. What a block's warps have of one item is added up before it leaves the block.
+template <typename T, bool GROUP>
+template <u32 PLACES, typename EdgeOf>
+__device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int longest, EdgeOf edge_of)
+{
+    __shared__ isoline_snake_sum parts[WARPS][PLACES];
+    __shared__ Piece whose[WARPS];
+    if (GROUP) clear_sums(turn_after(2));
+    const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, place = lane % PLACES;
+    const Cut cut = this->cut(items, longest, edge_of);
+    const u32 warps = (GROUP ? blocks : 1u) * WARPS;
+    for (u32 first = (GROUP ? block : 0u) * WARPS; first < cut.units; first += warps) {
+        const u32 unit = first + warp;
+        const Piece piece = piece_of(cut, unit);
+        int2 a, b;
+        int y0, y1;
+        isoline_snake_sum sum = {0, 0, 0};
+        if (unit < cut.units && edge_of(piece.item, place, a, b, y0, y1)) {
+            const bool down = a.y <= b.y;
+            const int from = y0 + static_cast<int>(piece.number * cut.rows);
+            sum = rows_sum<T, WARP / PLACES>(job->image, down ? a : b, down ? b : a, from + static_cast<int>(lane / PLACES),
+                                             min(from + static_cast<int>(cut.rows), y1));
+            if (!down) sum = isoline_snake_sum{0, 0, 0} - sum;
+        }
+        sum = lanes_sum<PLACES>(sum);
+        if (lane < PLACES) parts[warp][place] = sum;
+        if (lane == 0) whose[warp] = piece;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < WARPS * PLACES; i += THREADS) {
+            // The pieces of an item follow each other: the thread of the block's first one adds them up.
+            const u32 head = i / PLACES;
+            const Piece it = whose[head];
+            if (first + head >= cut.units || (head > 0 && it.number > 0)) continue;
+            const u32 count = min(WARPS - head, it.of - it.number);
+            isoline_snake_sum all = {0, 0, 0};
+            #pragma unroll 4
+            for (u32 other = head; other < head + count; other++) all = all + parts[other][i % PLACES];
+            add_sum(it.item * PLACES + i % PLACES, all);
+        }
+        if (first + warps < cut.units) __syncthreads();
+    }
+    meet_all(true);
+}
+
+// Sums of the edges that the moves of a subset would make: those before the node and those after it.
+template <typename T, bool GROUP>
+__device__ __noinline__ void Searcher<T, GROUP>::sum_moves(const Subset &subset, int longest)
+{
+    sum_edges<PLACE_COUNT>(2 * subset.size(), longest + 2 * target.distance,
+                           [&](u32 item, u32 place, int2 &a, int2 &b, int &y0, int &y1) {
+                               const u32 i = subset.node(item / 2);
+                               const int2 here = nodes[i], to = moved(i, static_cast<int>(place));
+                               const bool before = item % 2 == 0;
+                               const int2 other = nodes[before ? previous_of(i) : next_of(i)];
+                               y0 = min(other.y, here.y - target.distance);
+                               y1 = max(other.y, here.y + target.distance);
+                               a = before ? other : to, b = before ? to : other;
+                               return in_bounds(to);
+                           });
+}
+
+template <typename T, bool GROUP>
+__device__ __noinline__ void Searcher<T, GROUP>::sum_removals(const Subset &subset, int longest)
+{
+    sum_edges<1>(subset.size(), 2 * longest, [&](u32 item, u32, int2 &a, int2 &b, int &y0, int &y1) {
+        const u32 i = subset.node(item);
+        a = nodes[previous_of(i)], b = nodes[next_of(i)];
+        y0 = min(a.y, b.y), y1 = max(a.y, b.y);
+        return true;
+    });
+}

@@ -1,0 +1,187 @@
+// What a search of region snakes works on: the job as the host gives it, and one target's state within a block.
+#pragma once
+#include "snake_criterion.cuh"
+#include "snake_polygon.cuh"
+#include "snake_sums.cuh"
+
+constexpr int PLACE_COUNT = 8;
+
+enum { STATUS_RUNNING, STATUS_CONVERGED, STATUS_VANISHED, STATUS_LEFT_IMAGE, STATUS_ITERATION_LIMIT };
+enum { PHASE_EVOLVE, PHASE_PRUNE };
+
+// As `DeviceTarget` in src/snake/cuda/launch.rs.
+struct isoline_snake_target {
+    isoline_snake_sum whole, inside;
+    double cost, node_cost;
+    u64 steps;
+    i64 area;   // twice
+    int x0, y0, x1, y1;
+    u32 count;
+    int distance;
+    u32 phase, status;
+};
+
+// What the blocks of a group share.
+struct alignas(64) Control {
+    u32 arrived;
+    u32 target;
+};
+
+// As `Job` in src/snake/cuda/launch.rs.
+struct isoline_snake_job {
+    isoline_snake_image image;
+    isoline_snake_target *targets;
+    int2 *nodes;                 // of each target, `capacity` apart
+    isoline_snake_sum *edges;    // likewise
+    unsigned char *scratch;      // of each group, `scratch_bytes` apart
+    u64 scratch_bytes;
+    Control *controls;           // of each group, all 0
+    u32 *queue;                  // the next target, 0
+    double looks;
+    u64 max_steps, steps;        // of a target in all; in this launch
+    i64 spacing_squared;
+    u32 target_count, capacity, max_nodes, noise;
+    u32 blocks_a_group, groups;
+    u32 private_shared;          // whether what a block has for itself lies in its shared memory
+    u32 private_bytes;           // of a block
+};
+
+// Sums that a group makes together have three places in turn: one is written, one may still be read, one is set to 0.
+constexpr u32 TURNS = 3;
+
+// Sums in one of them: 16 for each node of a subset, which is at most half of all and one.
+__device__ __forceinline__ u64 sums_a_turn(u32 count) { return (static_cast<u64>(count) / 2 + 1) * PLACE_COUNT * 2; }
+
+// The eight places round a node, in the order in which a tie is decided.
+__device__ __forceinline__ int2 place_offset(int place)
+{
+    // x: 1 1 0 -1 -1 -1 0 1, y: 0 1 1 1 0 -1 -1 -1, as two bits each, plus one.
+    return make_int2(static_cast<int>((0x901Au >> (2 * place)) & 3u) - 1, static_cast<int>((0x01A9u >> (2 * place)) & 3u) - 1);
+}
+
+// Which nodes are tried together: `first`, `first + stride` (1 or 2), ... below `end`.
+struct Subset {
+    u32 first, stride, end;
+    bool removal;
+
+    __device__ u32 size() const { return first < end ? (end - first + stride - 1) / stride : 0; }
+    __device__ u32 node(u32 item) const { return first + item * stride; }
+    __device__ bool has(u32 i) const { return i >= first && i < end && ((i - first) & (stride - 1)) == 0; }
+    __device__ u32 item(u32 i) const { return (i - first) >> (stride - 1); }
+};
+
+// Edges k to k + 31, and the two nodes after, lie within.
+struct Box {
+    int x0, y0, x1, y1;
+};
+constexpr u32 BOX_EDGES = 32;
+
+// The best changes of a subset's nodes.
+struct Choices {
+    isoline_snake_sum *won;      // two an item: the edges of the changed polygon
+    double *cost;
+    signed char *choice;         // the place, 0 for a removal; -1: none
+};
+
+// A block's view of one target. It lies in shared memory; thread 0 writes it, between barriers.
+//
+// Every block of a group has the polygon for itself and decides for itself, all the same way; only the sums over edges are
+// shared out.
+struct State {
+    const isoline_snake_job *job;
+    Control *control;
+    isoline_snake_sum *sums;     // the group's, TURNS of them
+    u32 block, blocks;           // of the group
+    u32 generation;              // barriers of the group passed
+    u32 turn;
+    isoline_snake_target target;
+    // By node.
+    isoline_snake_sum *edges;
+    int2 *nodes, *next_nodes;
+    Box *boxes;                  // by BOX_EDGES nodes
+    // By item of a subset.
+    isoline_snake_sum *won;
+    double *cost;
+    u32 *rank;
+    signed char *choice;
+    Choices told;                // the group's
+
+    // Takes the block's part of the memory. `private_bytes` on the host repeats this.
+    __device__ void lay_out(const isoline_snake_job &all, u32 group, u32 own, unsigned char *shared)
+    {
+        job = &all;
+        control = all.controls + group;
+        block = own, blocks = all.blocks_a_group;
+        generation = 0, turn = 0;
+        unsigned char *at = all.scratch + group * all.scratch_bytes;
+        sums = reinterpret_cast<isoline_snake_sum *>(at);
+        at += TURNS * sums_a_turn(all.capacity) * sizeof(isoline_snake_sum);
+        const u64 n = all.capacity, items = n / 2 + 1;
+        told.won = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);
+        told.cost = reinterpret_cast<double *>(at), at += (items + 1) / 2 * 2 * sizeof(double);
+        told.choice = reinterpret_cast<signed char *>(at), at += (items + 15) / 16 * 16;
+        at = all.private_shared ? shared : at + static_cast<u64>(block) * all.private_bytes;
+        boxes = reinterpret_cast<Box *>(at), at += (n / BOX_EDGES + 1) * sizeof(Box);
+        edges = reinterpret_cast<isoline_snake_sum *>(at), at += n * sizeof(isoline_snake_sum);
+        won = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);
+        nodes = reinterpret_cast<int2 *>(at), at += n * sizeof(int2);
+        next_nodes = reinterpret_cast<int2 *>(at), at += n * sizeof(int2);
+        cost = reinterpret_cast<double *>(at), at += items * sizeof(double);
+        rank = reinterpret_cast<u32 *>(at), at += items * sizeof(u32);
+        choice = reinterpret_cast<signed char *>(at);
+    }
+
+    __device__ u32 next_of(u32 i) const { return i + 1 == target.count ? 0 : i + 1; }
+    __device__ u32 previous_of(u32 i) const { return i == 0 ? target.count - 1 : i - 1; }
+
+    __device__ bool in_bounds(int2 p) const
+    {
+        return target.x0 <= p.x && p.x <= target.x1 && target.y0 <= p.y && p.y <= target.y1;
+    }
+
+    __device__ int2 moved(u32 node, int place) const
+    {
+        const int2 here = nodes[node], offset = place_offset(place);
+        return make_int2(here.x + offset.x * target.distance, here.y + offset.y * target.distance);
+    }
+
+    // What a split with this inside costs. The lanes whose numbers differ in bit BIT share the work and both get the cost.
+    template <u32 BIT>
+    __device__ double cost_of(const isoline_snake_sum &inside) const
+    {
+        const isoline_snake_sum region = threadIdx.x & BIT ? target.whole - inside : inside;
+        const double mine = region_cost(job->noise, job->looks, region);
+        return __dadd_rn(mine, __shfl_xor_sync(ALL_LANES, mine, BIT));
+    }
+
+    // What a change adds to the sum, with the edges that it makes.
+    __device__ isoline_snake_sum difference(u32 i, const isoline_snake_sum &before, const isoline_snake_sum &after) const
+    {
+        return before + after - edges[previous_of(i)] - edges[i];
+    }
+
+    // Twice the area that a change of one node adds.
+    __device__ i64 area_change(u32 i, int place, bool removal) const
+    {
+        const int2 p = nodes[previous_of(i)], q = nodes[i], r = nodes[next_of(i)];
+        const i64 before = cross_product(p, q) + cross_product(q, r);
+        if (removal) return cross_product(p, r) - before;
+        const int2 to = moved(i, place);
+        return cross_product(p, to) + cross_product(to, r) - before;
+    }
+
+    __device__ bool is_long(u32 i) const
+    {
+        const int2 a = nodes[i], b = nodes[next_of(i)];
+        const i64 dx = b.x - a.x, dy = b.y - a.y;
+        return dx * dx + dy * dy > job->spacing_squared;
+    }
+
+    __device__ static int half_down(int sum) { return sum >> 1; }
+
+    __device__ int2 middle_of(u32 i) const
+    {
+        const int2 a = nodes[i], b = nodes[next_of(i)];
+        return make_int2(half_down(a.x + b.x), half_down(a.y + b.y));
+    }
+};
