@@ -189,8 +189,8 @@ __device__ __forceinline__ void dense(const float *__restrict__ from, float *__r
 
     const u64 stride = static_cast<u64>(field.height) * field.pitch;
     const float *at = from + stride * z0;
-    Plane<ROWS> p[3];
-    Wide<ROWS> w[3];
+    Plane<ROWS> p[4];
+    Wide<ROWS> w[2];
     job.load(p[0], z0 > 0 ? at - stride : at);
     job.load(p[1], at);
     job.load(p[2], z0 + 1 < depth ? at + stride : at);
@@ -199,17 +199,19 @@ __device__ __forceinline__ void dense(const float *__restrict__ from, float *__r
     const PIXEL *pixels = image + stride * z0;
     float *out = to + stride * z0;
     int z = z0;
-    auto next = [&](Plane<ROWS> &below, const Plane<ROWS> &here, Plane<ROWS> &above, const Wide<ROWS> &now, Wide<ROWS> &then) {
-        job.step(below, here, above, now, then, pixels, out);
+    auto next = [&](const Plane<ROWS> &below, const Plane<ROWS> &here, Plane<ROWS> &above, Plane<ROWS> &ahead,
+                    const Wide<ROWS> &now, Wide<ROWS> &then) {
         if (z + 2 < depth) at += stride;
-        job.load(below, at);
+        job.load(ahead, at);
+        job.step(below, here, above, now, then, pixels, out);
         pixels += stride, out += stride;
         return ++z == end;
     };
 #pragma unroll 1
     for (;;) {
-        if (next(p[0], p[1], p[2], w[0], w[1])) break;
-        if (next(p[1], p[2], p[0], w[1], w[2])) break;
-        if (next(p[2], p[0], p[1], w[2], w[0])) break;
+        if (next(p[0], p[1], p[2], p[3], w[0], w[1])) break;
+        if (next(p[1], p[2], p[3], p[0], w[1], w[0])) break;
+        if (next(p[2], p[3], p[0], p[1], w[0], w[1])) break;
+        if (next(p[3], p[0], p[1], p[2], w[1], w[0])) break;
     }
 }
