@@ -257,3 +257,24 @@ fn cuda_gives_what_the_cpu_gives() {
         }
     }
 }
+
+#[test]
+fn a_voxel_takes_few_bytes_of_device_memory() {
+    let Ok(cuda) = Context::new("cuda") else { return everywhere(|_, _| {}) };
+    let dim = (128, 200, 256);
+    for variant in [Variant::Dense, Variant::Band] {
+        let (image, mask, params) = case(dim, [1.0; 3], Dimensions::Volume);
+        let wide = image.mapv(u16::from);
+        let params = Params { variant, ..params };
+        // φ, its successor and the image; what lists tiles comes on top.
+        for (input, own) in [(Image::from(image.view()), 9), (Image::from(wide.view()), 10)] {
+            let mut surface = start(&cuda, input, &mask, &params);
+            let report = surface.step(8, None).unwrap();
+            let (peak, voxels) = (report.peak_device_bytes, image.len() as u64);
+            assert!(
+                (own * voxels..=12 * voxels).contains(&peak),
+                "{variant:?}: {peak} bytes for {voxels} voxels of {own} bytes"
+            );
+        }
+    }
+}
