@@ -143,5 +143,6 @@ fn sanitizer_level_set_in_device_memory() {
     let stopping = Params { change_tolerance: 1e9, rms_tolerance: 1e9, ..params };
     let mut surface = LevelSet::new(&cuda, pixels.view(), marks.view(), &stopping).unwrap();
     let report = surface.step(100, None).unwrap();
-    assert!(report.converged && report.iterations == 4, "{report:?}");
+    // It compares an interval with the one before.
+    assert!(report.converged && report.iterations == 2 * 4, "{report:?}");
 }

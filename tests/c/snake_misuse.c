@@ -515,7 +515,7 @@ static int use_everything(void *user, double fraction, const char *stage) {
     REFUSED(isoline_snake_run(work->context, &work->input, NULL, NULL, NULL, NULL, (isoline_snake **)&made, NULL),
             ISOLINE_BUSY, "context");
     CHECK(made == untouched() && nodes == NULL && number == 99 && labels_untouched(work));
-    return from->calls >= 3;
+    return 1;
 }
 
 static void a_callback_may_not_use_snakes_of_its_context(const char *device) {
@@ -529,7 +529,7 @@ static void a_callback_may_not_use_snakes_of_its_context(const char *device) {
     progress.callback = use_everything;
     progress.user = &from;
     REFUSED(isoline_snake_step(from.own, TO_THE_END, &progress, NULL), ISOLINE_CANCELLED, NULL);
-    CHECK_NUMBER(from.calls, 3);
+    CHECK_NUMBER(from.calls, 1);
     isoline_snake_free(from.own);
     isoline_snake_free(from.other);
     free(pixels);
