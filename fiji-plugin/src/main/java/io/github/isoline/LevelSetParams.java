@@ -29,10 +29,15 @@ public final class LevelSetParams {
     /** φ is made a distance again every so many iterations; 0 for never. */
     public long reinitialiseEvery = 50;
 
-    /** Stop rule: how far the front goes from one check interval to the next, on average, in voxels. */
+    /**
+     * Stop rule: how far the front goes from one check interval to the next, on average, in voxels.
+     */
     public double changeTolerance = 2e-3;
 
-    /** Stop rule: the change of φ near the front in an iteration in voxels; with the other one 0: never stop. */
+    /**
+     * Stop rule: the change of φ near the front in an iteration in voxels; with the other one 0:
+     * never stop.
+     */
     public double rmsTolerance = 0.5;
 
     LevelSetParamsStruct struct() throws IsolineException {
