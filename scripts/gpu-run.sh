@@ -5,7 +5,7 @@
 #   tests      rust and c: the Rust and the C test programs
 #   macro      ImageJ runs a macro on the GPU and on the CPU
 #   oracle     Python programs that compare with another library; left out, saying so, where that is not installed
-#   bench      every bench
+#   bench      every bench; bench:NAME for one, as bench:level_set
 #   sanitizer  memcheck, racecheck and initcheck: the sanitizer_ tests under NVIDIA's compute-sanitizer
 # Parts may run apart, each with a RESULTS of its own; merge_gpu_records.py makes one record of theirs.
 #
@@ -16,14 +16,14 @@
 # Exit status: 0 if everything that ran passed, on a GPU.
 set -uo pipefail
 
-usage='usage: run.sh RESULTS [tests] [rust] [c] [macro] [oracle] [bench] [sanitizer] [memcheck] [racecheck] [initcheck]'
+usage='usage: run.sh RESULTS [tests] [rust] [c] [macro] [oracle] [bench] [bench:NAME] [sanitizer] [memcheck] [racecheck] [initcheck]'
 here=$(cd "$(dirname "$0")" && pwd)
 results=${1:?$usage}
 shift
 parts=${*:-tests macro oracle bench sanitizer}
 for part in $parts; do
     case "$part" in
-        tests | rust | c | macro | oracle | bench | sanitizer | memcheck | racecheck | initcheck) ;;
+        tests | rust | c | macro | oracle | bench | bench:* | sanitizer | memcheck | racecheck | initcheck) ;;
         *)
             printf "run: there is no part '%s'\n%s\n" "$part" "$usage" >&2
             exit 2
@@ -51,6 +51,12 @@ else
     python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$here/payload.tar.xz" "$work"
 fi || { echo "run: the payload cannot be unpacked (xz or python3 is needed)" >&2; exit 1; }
 
+for part in $parts; do
+    if [[ "$part" == bench:* && ! -x "$work/bench/${part#bench:}" ]]; then
+        echo "run: there is no bench '${part#bench:}'; there are: $(ls "$work/bench")" >&2
+        exit 2
+    fi
+done
 export ISOLINE_TEST_DATA=$work/data
 export LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export RUST_BACKTRACE=1
@@ -231,10 +237,11 @@ fi
 
 # ----------------------------------------------------------------------------------------------------------- bench
 
-if wanted bench; then
+if [[ " $parts" == *" bench"* ]]; then
     for program in "$work"/bench/*; do
         [ -e "$program" ] || continue
         name=$(basename "$program")
+        wanted bench "bench:$name" || continue
         json=$work/bench.json
         rm -f "$json"
         logged "bench $name" env ISOLINE_BENCH_DEVICE=cuda ISOLINE_BENCH_JSON="$json" "$program" --bench
