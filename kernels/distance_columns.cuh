@@ -47,8 +47,8 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     u32 *const count = reinterpret_cast<u32 *>(table + (TABLE ? 2 * reach : 0));
     Found *const partial = reinterpret_cast<Found *>(count + DT_COUNT);
     WORD *const places = reinterpret_cast<WORD *>(partial + blockDim.x) + c;
-    // In place of the partial results: which points or octets are wide. The count is of all there ever were, so that none has
-    // to set it back; `begin`: of those before.
+    // In place of the partial results: which points or octets are wide. The count is of all there ever were, so that
+    // nobody sets it back; `begin`: of those before.
     u32 *const list = reinterpret_cast<u32 *>(partial);
     const u32 room = blockDim.x * (sizeof(Found) / sizeof(u32)), warps = blockDim.x / WARP;
     u32 begin = 0;
@@ -134,14 +134,15 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                         least = fminf(least, fabsf(leasts[o * C]));
                     near = least <= limit;
                 }
-                u32 *const pairs = reinterpret_cast<u32 *>(partial);
-                dt_near_terms(pairs, job.weight);
+                // In place of the partial results.
+                static_assert(DT_NEAR_TERMS * sizeof(u32) <= DT_LEAST_THREADS * sizeof(Found), "");
+                u32 *const pairs = reinterpret_cast<u32 *>(partial) + DT_NEAR_TERMS / 2;
+                dt_near_terms(pairs, job.weight, octets);
                 if (__syncthreads_and(near)) {
                     for (u32 octet = r; octet < octets; octet += threads)
                         dt_near_pack<C>(values + octet * DT_OCTET * C, leasts[octet * C]);
                     __syncthreads();
-                    dt_near_column<C>(reinterpret_cast<const u32 *>(values), pairs + DT_NEAR_TERMS / 2, job, r, threads, octets,
-                                      is_column, to);
+                    dt_near_column<C>(reinterpret_cast<const u32 *>(values), pairs, job, r, threads, octets, is_column, to);
                     __syncthreads();
                     continue;
                 }

@@ -42,13 +42,12 @@ __device__ __forceinline__ float dt_near_limit(double weight)
     return DT_NEAR_MOST - dt_term(weight, DT_NEAR_AROUND * DT_OCTET + DT_OCTET - 1);
 }
 
-// Pairs of terms, of -DT_NEAR_TERMS / 2 steps on.
-__device__ __forceinline__ void dt_near_terms(u32 *pairs, double weight)
+// Pairs of terms, `zero`: of 0 steps, as many as columns of so many octets need.
+__device__ __forceinline__ void dt_near_terms(u32 *zero, double weight, u32 octets)
 {
-    for (u32 i = threadIdx.x; i < DT_NEAR_TERMS; i += blockDim.x) {
-        const int steps = static_cast<int>(i) - static_cast<int>(DT_NEAR_TERMS / 2);
-        pairs[i] = dt_bytes<0x5410>(dt_near_number(dt_term(weight, steps)), dt_near_number(dt_term(weight, steps + 1)));
-    }
+    const int reach = min(DT_NEAR_TERMS / 2, octets * DT_OCTET);
+    for (int steps = static_cast<int>(threadIdx.x) - reach; steps < reach; steps += static_cast<int>(blockDim.x))
+        zero[steps] = dt_bytes<0x5410>(dt_near_number(dt_term(weight, steps)), dt_near_number(dt_term(weight, steps + 1)));
 }
 
 template <u32 C>
@@ -140,7 +139,7 @@ __device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pair
         if (most > nearest) {
             // Home, then right and left. A mixed octet's pixels are at most seven from the other class.
 #pragma unroll 1
-            for (u32 m = 0;; ++m) {
+            for (u32 m = 0; m < octets; ++m) {
                 const u32 bound = m == 0 ? 0 : pairs[m * DT_OCTET - (DT_OCTET - 1)] & 0xFFFF;
                 if (bound >= most) break;
                 int away = m * DT_OCTET;    // pixels
@@ -160,7 +159,8 @@ __device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pair
         if (!is_column) continue;
         Octet octet;
         octet.home = home;
-        const u32 bits = (signs[0] & 0x00020001) | (signs[1] & 0x00080004) | (signs[2] & 0x00200010) | (signs[3] & 0x00800040);
+        const u32 bits = (signs[0] & 0x00020001) | (signs[1] & 0x00080004)
+                       | (signs[2] & 0x00200010) | (signs[3] & 0x00800040);
         octet.signs = (bits | bits >> 16) & 0xFF;
 #pragma unroll
         for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {

@@ -149,7 +149,8 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
                 const u32 source = i + lane * DT_RUN / WARP;
                 const u32 b = __shfl_sync(ALL_LANES, bits, source);
                 const u32 inside = __shfl_sync(ALL_LANES, word, source) >> bit;
-                const int before_word = __shfl_sync(ALL_LANES, lower, source), after_word = __shfl_sync(ALL_LANES, upper, source);
+                const int before_word = __shfl_sync(ALL_LANES, lower, source);
+                const int after_word = __shfl_sync(ALL_LANES, upper, source);
                 const int origin = base + source * WARP, x = origin + bit;
                 // The last boundary up to the first pixel, the first one after the last.
                 const u32 low = b & ((2u << bit) - 1), high = b & ~((1u << DT_RUN << bit) - 1);

@@ -7,6 +7,7 @@ constexpr u32 DT_QUAD = 4;    // half of one
 constexpr u32 DT_FAN_BITS = 2, DT_FAN = 1 << DT_FAN_BITS;
 constexpr u32 DT_WIDE = 48;          // quads that are too many for an octet's thread
 constexpr u32 DT_WIDE_POINT = 64;    // octets that are for a point's
+constexpr u32 DT_LEAST_THREADS = 64;    // of a block
 constexpr u32 DT_COUNT = 4;          // words of their count, so that what follows stays aligned
 constexpr int DT_REACH = 90;         // pixels that an octet looks around itself without points
 constexpr int DT_RARE = 64;          // of so many threads one may have further to look
@@ -176,7 +177,8 @@ __device__ __forceinline__ void dt_search_all(const COLUMN &column, const TERMS 
     float best = DT_FAR;
     u32 low = ALL_LANES, high = 0;
     for (u32 q = first * DT_OCTET + threadIdx.x % WARP; q < (last + 1) * DT_OCTET; q += WARP) {
-        const float sum = __fadd_rn(dt_worth(column.at(q), sign), terms(static_cast<int>(q) - static_cast<int>(home * DT_OCTET)));
+        const int steps = static_cast<int>(q) - static_cast<int>(home * DT_OCTET);
+        const float sum = __fadd_rn(dt_worth(column.at(q), sign), terms(steps));
         if (sum <= best && sum < DT_FAR) {
             low = sum < best ? q / DT_QUAD : low, high = q / DT_QUAD;
             best = sum;
