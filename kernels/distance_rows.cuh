@@ -5,10 +5,11 @@
 // word, or were handed over from other words by two scans across the warp.
 #pragma once
 #include "common.cuh"
-#include "distance_columns.cuh"
+#include "distance_search.cuh"
 
 constexpr u32 DT_ROWS = 8;                // of a block, a warp each
 constexpr u32 DT_GROUP = 16;              // words whose pixels are on the way together
+constexpr u32 DT_RUN = 4;                 // pixels that a lane writes together
 constexpr u32 DT_CHUNK = WARP * WARP;     // pixels of a row that a warp holds
 constexpr int DT_NONE_BEFORE = -(1 << 30);   // no boundary before: further than any
 constexpr int DT_NONE_AFTER = 0x7FFFFFFF;    // none after
@@ -96,6 +97,7 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
         const u64 z = index / job.height, y = index - z * job.height;
         const PIXEL *row = reinterpret_cast<const PIXEL *>(job.pixels + z * job.slice_stride + y * job.row_stride);
         float *to = job.to + z * job.to_slice + y * job.to_row;
+        const bool aligned = reinterpret_cast<u64>(to) % (DT_RUN * sizeof(float)) == 0;
 
         // 1. From the last chunk down to the second: the first boundary in it or after it. It waits in the chunk's first
         // pixel of the output, which is written later.
@@ -139,30 +141,44 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
             upper = lane == WARP - 1 ? after : min(upper, after);
             last = max(last, __shfl_sync(ALL_LANES, most, WARP - 1));
 
-            // 2.2 Word by word, a pixel a lane.
+            // 2.2 Four words at a time, four pixels a lane.
             const u32 words = left < DT_CHUNK ? (left + WARP - 1) / WARP : WARP;
-            const u32 up_to = ALL_LANES >> (WARP - 1 - lane);
-            float *place = to + base + lane;
-#pragma unroll 4
-            for (u32 i = 0; i < words; ++i) {
-                const u32 b = __shfl_sync(ALL_LANES, bits, i);
-                const u32 inside = __shfl_sync(ALL_LANES, word, i);
-                const int origin = base + i * WARP, x = origin + lane;
-                int from = __shfl_sync(ALL_LANES, lower, i), until = __shfl_sync(ALL_LANES, upper, i);
-                if (b != 0) {
-                    const u32 low = b & up_to, high = b & ~up_to;
-                    if (low != 0) from = origin + 31 - __clz(low);
-                    if (high != 0) until = origin + __ffs(high) - 1;
+            const u32 bit = lane * DT_RUN % WARP;    // of the first of its pixels
+#pragma unroll 2
+            for (u32 i = 0; i < words; i += DT_RUN) {
+                const u32 source = i + lane * DT_RUN / WARP;
+                const u32 b = __shfl_sync(ALL_LANES, bits, source);
+                const u32 inside = __shfl_sync(ALL_LANES, word, source) >> bit;
+                const int before_word = __shfl_sync(ALL_LANES, lower, source);
+                const int after_word = __shfl_sync(ALL_LANES, upper, source);
+                const int origin = base + source * WARP, x = origin + bit;
+                // The last boundary up to the first pixel, the first one after the last.
+                const u32 low = b & ((2u << bit) - 1), high = b & ~((1u << DT_RUN << bit) - 1);
+                int from = low != 0 ? origin + 31 - __clz(low) : before_word;
+                int until[DT_RUN];
+                until[DT_RUN - 1] = high != 0 ? origin + __ffs(high) - 1 : after_word;
+#pragma unroll
+                for (u32 k = DT_RUN - 1; k > 0; --k) until[k - 1] = b >> bit >> k & 1 ? x + static_cast<int>(k) : until[k];
+                float squared[DT_RUN];
+#pragma unroll
+                for (u32 k = 0; k < DT_RUN; ++k) {
+                    const int here = x + static_cast<int>(k);
+                    if (k > 0 && (b >> bit >> k & 1)) from = here;
+                    // The other class begins one pixel before `from` and at `until`.
+                    const u32 n = min(static_cast<u32>(here - from) + 1, static_cast<u32>(until[k] - here));
+                    const float halves = __uint2float_rn(2 * n - 1);
+                    squared[k] = __fmul_rn(halves, halves);
+                    if (weighted) squared[k] = __double2float_rn(__dmul_rn(job.weight, __dmul_rn(halves, halves)));
+                    if (n >= 1u << 30) squared[k] = DT_FAR;
+                    squared[k] = __uint_as_float(__float_as_uint(squared[k]) | (inside >> k) << 31);
                 }
-                // The other class begins one pixel before `from` and at `until`.
-                const u32 n = min(static_cast<u32>(x - from) + 1, static_cast<u32>(until - x));
-                const float halves = __uint2float_rn(2 * n - 1);
-                float squared = __fmul_rn(halves, halves);
-                if (weighted) squared = __double2float_rn(__dmul_rn(job.weight, __dmul_rn(halves, halves)));
-                if (n >= 1u << 30) squared = DT_FAR;
-                squared = __uint_as_float(__float_as_uint(squared) | (inside >> lane) << 31);
-                if (i * WARP + lane < left) *place = squared;
-                place += WARP;
+                if (aligned && x + DT_RUN <= width) {
+                    store_vector<DT_RUN>(to + x, squared);
+                } else {
+#pragma unroll
+                    for (u32 k = 0; k < DT_RUN; ++k)
+                        if (x + k < width) to[x + k] = squared[k];
+                }
             }
         }
     }

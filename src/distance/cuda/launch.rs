@@ -43,6 +43,9 @@ const OCTETS_A_THREAD: usize = 4;
 /// A thread's place for what it found of a point.
 const FOUND_BYTES: usize = 12;
 
+/// How many points or octets are wide.
+const COUNT_BYTES: usize = 16;
+
 /// Steps along a side are doubled in 32 bits.
 const MAX_SIDE: usize = 1 << 29;
 
@@ -116,7 +119,7 @@ struct ColumnsJob {
     outside: f32,
     inside: f32,
     last: u32,
-    unused: u32,
+    whole: u32,
 }
 
 // SAFETY: as above.
@@ -145,6 +148,8 @@ struct Columns {
     axis: usize,
     length: usize,
     weight: f64,
+    /// This weight and those before are whole numbers.
+    whole: bool,
     function: CudaFunction,
     geometry: Geometry,
 }
@@ -186,7 +191,7 @@ impl Geometry {
         let octets = length.div_ceil(OCTET);
         let points = octets.div_ceil(self.step) + 1;
         let place = if self.far { 2 * size_of::<u32>() } else { size_of::<u32>() };
-        let kept = self.threads * FOUND_BYTES + points * self.columns * place;
+        let kept = COUNT_BYTES + self.threads * FOUND_BYTES + points * self.columns * place;
         if self.far {
             return kept;
         }
@@ -265,7 +270,8 @@ impl Transform {
                     shared as i32,
                 )
                 .map_err(|e| failed("set aside shared memory", e))?;
-            Ok(Columns { axis, length, weight: metric.weights[axis], function, geometry })
+            let whole = metric.weights[..=axis].iter().all(|weight| weight.fract() == 0.0);
+            Ok(Columns { axis, length, weight: metric.weights[axis], whole, function, geometry })
         });
         let scale = metric.scale;
         Ok(Self {
@@ -400,7 +406,7 @@ impl Transform {
                 outside: self.factors[0],
                 inside: self.factors[1],
                 last: last.into(),
-                unused: 0,
+                whole: pass.whole.into(),
             };
             let config = LaunchConfig {
                 grid_dim: (width.div_ceil(columns) as u32, lines.min(MAX_GRID_Y) as u32, 1),

@@ -1,0 +1,174 @@
+// Distance, the passes along y and z of columns all of whose pixels are near a boundary, in numbers of 16 bits.
+//
+// Where all weights are whole numbers all sums are, and near a boundary they are small: two to a word, an addition and a
+// minimum of both are one instruction, a quarter of what floats take. So little that no points are searched: an octet looks
+// at the octets around itself, outwards, until no term is below the largest of its least sums.
+//
+// An octet is packed in place: its pixels' places in shared memory hold four words of two pixels each, outside v, inside
+// -1 - v, and a word of what the octet is worth at least to pixels outside (low half) and inside (high half). Values and
+// terms beyond DT_NEAR_CLAMP are that; neither is part of a least sum.
+#pragma once
+#include "distance_octet.cuh"
+#include "distance_search.cuh"
+
+constexpr u32 DT_NEAR_CLAMP = 0x7FFF;       // the sum of two fits into 16 bits
+constexpr u32 DT_NEAR_AROUND = 8;           // octets among which each has one with a small value, on either side
+constexpr u32 DT_NEAR_REACH = 11;           // octets that an octet looks at on either side, at most
+constexpr u32 DT_NEAR_TERMS = 2 * (DT_NEAR_REACH + 1) * DT_OCTET;    // pairs of neighbouring terms
+constexpr u32 DT_NEAR_PAIRS = DT_OCTET / 2;
+constexpr u32 DT_NEAR_WORTH = DT_NEAR_PAIRS;    // the row of an octet's worth
+// No least sum is above the nearest term beyond the reach. Weights are at least 1.
+constexpr float DT_NEAR_MOST = (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1) * (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1);
+static_assert(DT_NEAR_MOST < DT_NEAR_CLAMP, "");
+
+// Bytes of `a` (0-3) and `b` (4-7) by the digits of S, the lowest byte's first; a digit + 8: eight times that byte's sign.
+template <u32 S>
+__device__ __forceinline__ u32 dt_bytes(u32 a, u32 b = 0)
+{
+    u32 word;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(a), "r"(b), "n"(S));
+    return word;
+}
+
+__device__ __forceinline__ u32 dt_near_number(float value)
+{
+    // The last bits of 2^23 + n are n.
+    return __float_as_uint(__fadd_rn(fminf(fabsf(value), static_cast<float>(DT_NEAR_CLAMP)), 8388608.0f));
+}
+
+// What a least value may be at most so that sums of pixels up to DT_NEAR_AROUND octets away are none too large.
+__device__ __forceinline__ float dt_near_limit(double weight)
+{
+    return DT_NEAR_MOST - dt_term(weight, DT_NEAR_AROUND * DT_OCTET + DT_OCTET - 1);
+}
+
+// Pairs of terms, `zero`: of 0 steps, as many as columns of so many octets need.
+__device__ __forceinline__ void dt_near_terms(u32 *zero, double weight, u32 octets)
+{
+    const int reach = min(DT_NEAR_TERMS / 2, octets * DT_OCTET);
+    for (int steps = static_cast<int>(threadIdx.x) - reach; steps < reach; steps += static_cast<int>(blockDim.x))
+        zero[steps] = dt_bytes<0x5410>(dt_near_number(dt_term(weight, steps)), dt_near_number(dt_term(weight, steps + 1)));
+}
+
+template <u32 C>
+__device__ __forceinline__ void dt_near_pack(float *values, float least)
+{
+    u32 word[DT_NEAR_PAIRS];
+#pragma unroll
+    for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+        const float a = values[2 * i * C], b = values[(2 * i + 1) * C];
+        const u32 signs = dt_bytes<0xFFBB>(__float_as_uint(a), __float_as_uint(b));
+        word[i] = dt_bytes<0x5410>(dt_near_number(a), dt_near_number(b)) ^ signs;
+    }
+    u32 *const to = reinterpret_cast<u32 *>(values);
+#pragma unroll
+    for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) to[i * C] = word[i];
+    const u32 number = dt_near_number(least) & 0xFFFF;
+    to[DT_NEAR_WORTH * C] = __float_as_uint(least) >> 31 ? number << 16 : number;
+}
+
+// The octet `there`, its first pixel a multiple of DT_OCTET pixels away, to those of an octet; `terms`: of the pixel that
+// is nearest to the octet's end, seven before. MIXED: of either class (`signs`: as halves), else of class `sign`.
+template <u32 C, bool MIXED>
+__device__ __forceinline__ void dt_near_octet(const u32 *there, const u32 *pairs, u32 sign,
+                                              const u32 (&signs)[DT_NEAR_PAIRS], u32 (&best)[DT_OCTET])
+{
+    u32 outside[DT_NEAR_PAIRS], inside[DT_NEAR_PAIRS], term[2 * DT_OCTET];
+#pragma unroll
+    for (u32 i = 0; i < 2 * DT_OCTET; i += 4) {
+        const uint4 four = *reinterpret_cast<const uint4 *>(pairs + i);
+        term[i] = four.x, term[i + 1] = four.y, term[i + 2] = four.z, term[i + 3] = four.w;
+    }
+#pragma unroll
+    for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+        const u32 word = there[i * C];
+        outside[i] = __vmaxs2(MIXED ? word : word ^ sign, 0);
+        if (MIXED) inside[i] = __vmaxs2(~word, 0);
+    }
+#pragma unroll
+    for (u32 j = 0; j < DT_OCTET; ++j) {
+        const u32 own = MIXED ? (j % 2 ? dt_bytes<0x3232>(signs[j / 2]) : dt_bytes<0x1010>(signs[j / 2])) : 0;
+#pragma unroll
+        for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+            const u32 worth = MIXED ? (outside[i] & ~own) | (inside[i] & own) : outside[i];
+            best[j] = __viaddmin_u16x2(worth, term[DT_OCTET + 2 * i - j], best[j]);
+        }
+    }
+}
+
+// The least sums of two pixels, as a word.
+__device__ __forceinline__ u32 dt_near_pair(const u32 (&best)[DT_OCTET], u32 i)
+{
+    return __vminu2(dt_bytes<0x5410>(best[2 * i], best[2 * i + 1]), dt_bytes<0x7632>(best[2 * i], best[2 * i + 1]));
+}
+
+// The largest of all pixels' least sums.
+__device__ __forceinline__ u32 dt_near_most(const u32 (&best)[DT_OCTET])
+{
+    u32 most = dt_near_pair(best, 0);
+#pragma unroll
+    for (u32 i = 1; i < DT_NEAR_PAIRS; ++i) most = __vmaxu2(most, dt_near_pair(best, i));
+    return max(most & 0xFFFF, most >> 16);
+}
+
+// All octets of a column, packed. `pairs`: of 0 steps.
+template <u32 C>
+__device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pairs, const isoline_dt_columns &job, u32 first,
+                                               u32 threads, u32 octets, bool is_column, float *to)
+{
+    const u32 nearest = pairs[1] & 0xFFFF;
+    for (u32 home = first; home < octets; home += threads) {
+        const u32 *const own = words + home * DT_OCTET * C;
+        const u32 p = home * DT_OCTET;
+        u32 signs[DT_NEAR_PAIRS], best[DT_OCTET], all = ALL_LANES, any = 0;
+#pragma unroll
+        for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+            const u32 word = own[i * C];
+            signs[i] = dt_bytes<0xBB99>(word);
+            all &= signs[i], any |= signs[i];
+            best[2 * i] = dt_bytes<0x1010>(word ^ signs[i]), best[2 * i + 1] = dt_bytes<0x3232>(word ^ signs[i]);
+        }
+        if (p + DT_OCTET > job.length) {    // what is beyond the end never keeps a thread busy
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) best[j] = p + j < job.length ? best[j] : 0;
+        }
+        u32 most = dt_near_most(best);
+        const bool mixed = any != 0 && all != ALL_LANES;
+        const u32 sign = signs[0];    // where not mixed
+        const bool any_mixed = __any_sync(__activemask(), mixed);
+        if (most > nearest) {
+            // Home, then right and left. A mixed octet's pixels are at most seven from the other class.
+#pragma unroll 1
+            for (u32 m = 0; m < octets; ++m) {
+                const u32 bound = m == 0 ? 0 : pairs[m * DT_OCTET - (DT_OCTET - 1)] & 0xFFFF;
+                if (bound >= most) break;
+                int away = m * DT_OCTET;    // pixels
+#pragma unroll 1
+                for (u32 side = m == 0; side < 2; ++side, away = -away) {
+                    if (side == 0 ? home + m >= octets : home < m) continue;
+                    const u32 *const there = own + away * static_cast<int>(C);
+                    const u32 worth = there[DT_NEAR_WORTH * C];
+                    if (!mixed && (sign ? worth >> 16 : worth & 0xFFFF) + bound >= most) continue;
+                    const u32 *const terms = pairs + away - static_cast<int>(DT_OCTET);
+                    if (any_mixed && m <= 1) dt_near_octet<C, true>(there, terms, sign, signs, best);
+                    else dt_near_octet<C, false>(there, terms, sign, signs, best);
+                }
+                most = dt_near_most(best);
+            }
+        }
+        if (!is_column) continue;
+        Octet octet;
+        octet.home = home;
+        const u32 bits = (signs[0] & 0x00020001) | (signs[1] & 0x00080004)
+                       | (signs[2] & 0x00200010) | (signs[3] & 0x00800040);
+        octet.signs = (bits | bits >> 16) & 0xFF;
+#pragma unroll
+        for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+            // 2^23 + n, as above.
+            const u32 least = dt_near_pair(best, i);
+            octet.best[2 * i] = __fsub_rn(__uint_as_float(dt_bytes<0x7610>(least, 0x4B000000)), 8388608.0f);
+            octet.best[2 * i + 1] = __fsub_rn(__uint_as_float(dt_bytes<0x7632>(least, 0x4B000000)), 8388608.0f);
+        }
+        octet.template store<true>(to, job);
+    }
+}

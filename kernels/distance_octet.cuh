@@ -1,0 +1,128 @@
+// Distance, the passes along y and z: eight pixels of a column, whose least sums a thread finds in registers.
+#pragma once
+#include "distance_search.cuh"
+
+// The root, rounded once, of a number of at least 1. (The library's checks for numbers that do not occur here.)
+template <bool FINITE>
+__device__ __forceinline__ float dt_root(float square)
+{
+    float inverse;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(square));
+    const float root = __fmul_rn(square, inverse);
+    const float better = __fmaf_rn(__fmaf_rn(-root, root, square), __fmul_rn(0.5f, inverse), root);
+    return !FINITE && square == DT_FAR ? DT_FAR : better;
+}
+
+// Eight pixels of a column.
+struct Octet {
+    u32 home, first, last;    // which, and the quads where its pixels' least sums are
+    u32 signs;                // bit j is set if pixel j is inside
+    bool mixed;
+    float sign;               // of a uniform one
+    float best[DT_OCTET], most;
+
+    __device__ __forceinline__ void find_most()
+    {
+        most = 0;
+#pragma unroll
+        for (u32 j = 0; j < DT_OCTET; ++j) most = fmaxf(most, best[j]);
+    }
+
+    // Beyond these quads all terms are at least `most`.
+    __device__ __forceinline__ void look_around(const isoline_dt_columns &job, u32 octets)
+    {
+        const float square = fmaxf(__fdividef(most, static_cast<float>(job.weight)), 1.0f);
+        float inverse;
+        asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(square));
+        // term(n) = weight (2 n - 1)^2; the factor is for roundings.
+        const float pixels = square == DT_FAR ? DT_FAR : __fmaf_rn(__fmul_rn(square, inverse), 0.50001f, 1.5f);
+        const u32 p = home * DT_OCTET, reach = static_cast<u32>(fminf(pixels, 1e9f));
+        first = (p > reach ? p - reach : 0) / DT_QUAD;
+        last = min((p + DT_OCTET - 1 + reach) / DT_QUAD, 2 * octets - 1);
+    }
+
+    template <typename COLUMN, typename WORD>
+    __device__ __forceinline__ void prepare(const COLUMN &column, const WORD *places, const isoline_dt_columns &job,
+                                            u32 octets, u32 intervals, u32 pitch, bool direct)
+    {
+        using PLACES = typename COLUMN::Places;
+        const u32 p = home * DT_OCTET, k = home >> job.step_bits;
+        if (!direct) first = PLACES::low(places[k * pitch]), last = PLACES::high(places[min(k + 1, intervals) * pitch]);
+        signs = 0;
+#pragma unroll
+        for (u32 j = 0; j < DT_OCTET; ++j) {
+            const float own = column.at(p + j);
+            best[j] = fabsf(own);
+            signs |= (__float_as_uint(own) & 1u << 31) >> (31 - j);
+        }
+        if (p + DT_OCTET > job.length) {    // what is beyond the end never keeps a thread busy
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) best[j] = p + j < job.length ? best[j] : 0.0f;
+        }
+        find_most();
+        mixed = signs != 0 && signs != (1u << DT_OCTET) - 1;
+        sign = signs & 1 ? -1.0f : 1.0f;
+        if (direct) {
+            look_around(job, octets);
+            return;
+        }
+        // A pixel more on either side unless all up to the next point are of one class; it may be in the next quad.
+        const bool same = job.step_bits == 0 && copysignf(1.0f, column.at(min(p + DT_OCTET, job.length - 1))) == sign;
+        if (mixed || !same) first = first > 0 ? first - 1 : 0, last = min(last + 1, 2 * octets - 1);
+    }
+
+    // The least sums, by a warp, which all have prepared the same octet.
+    template <typename COLUMN, typename TERMS>
+    __device__ __forceinline__ void look_at_all(const COLUMN &column, const TERMS &terms)
+    {
+        for (u32 q = first * DT_QUAD + threadIdx.x % WARP; q < (last + 1) * DT_QUAD; q += WARP) {
+            const float value = column.at(q), outside = fmaxf(value, 0.0f), inside = fmaxf(-value, 0.0f);
+            const int steps = static_cast<int>(q) - static_cast<int>(home * DT_OCTET);
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j)
+                best[j] = fminf(best[j], __fadd_rn(signs >> j & 1 ? inside : outside, terms(steps - static_cast<int>(j))));
+        }
+#pragma unroll
+        for (u32 j = 0; j < DT_OCTET; ++j) best[j] = dt_warp_least(best[j]);
+    }
+
+    // Writes what `value(j, is_inside)` gives of each pixel.
+    template <typename VALUE>
+    __device__ __forceinline__ void write(float *target, u64 stride, u32 count, VALUE &&value) const
+    {
+        if (count == DT_OCTET) {
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) *target = value(j, signs >> j & 1), target += stride;
+        } else {
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) {
+                if (j < count) *target = value(j, signs >> j & 1);
+                target += stride;
+            }
+        }
+    }
+
+    // FINITE: no least sum is infinite.
+    template <bool FINITE = false>
+    __device__ __forceinline__ void store(float *to, const isoline_dt_columns &job) const
+    {
+        const u32 p = home * DT_OCTET, count = min(job.length - p, DT_OCTET);
+        const u64 stride = job.to_stride;
+        const float outside = job.outside, inside = job.inside;
+        float *target = to + p * stride;
+        if (!job.last) {
+            write(target, stride, count, [&](u32 j, u32 is_inside) {
+                return __uint_as_float(__float_as_uint(best[j]) | is_inside << 31);
+            });
+        } else if (outside == -inside) {
+            write(target, stride, count, [&](u32 j, u32 is_inside) {
+                return __uint_as_float(__float_as_uint(__fmul_rn(dt_root<FINITE>(best[j]), outside)) | is_inside << 31);
+            });
+        } else {
+            write(target, stride, count, [&](u32 j, u32 is_inside) {
+                const float factor = is_inside ? inside : outside;
+                return factor == 0 ? 0.0f : __fmul_rn(dt_root<FINITE>(best[j]), factor);
+            });
+        }
+    }
+};

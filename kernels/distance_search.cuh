@@ -1,0 +1,225 @@
+// Distance, the passes along y and z: a column, the terms, and the search for one pixel's least sum.
+#pragma once
+#include "common.cuh"
+
+constexpr u32 DT_OCTET = 8;
+constexpr u32 DT_QUAD = 4;    // half of one
+constexpr u32 DT_FAN_BITS = 2, DT_FAN = 1 << DT_FAN_BITS;
+constexpr u32 DT_WIDE = 48;          // quads that are too many for an octet's thread
+constexpr u32 DT_WIDE_POINT = 64;    // octets that are for a point's
+constexpr u32 DT_LEAST_THREADS = 64;    // of a block
+constexpr u32 DT_COUNT = 4;          // words of their count, so that what follows stays aligned
+constexpr int DT_REACH = 90;         // pixels that an octet looks around itself without points
+constexpr int DT_RARE = 64;          // of so many threads one may have further to look
+constexpr float DT_FAR = __builtin_huge_valf();
+
+// Strides are in floats.
+struct isoline_dt_columns {
+    const float *from;
+    float *to;
+    u64 from_stride, to_stride;    // from pixel to pixel along the column
+    u64 from_line, to_line;        // from one sheet of columns to the next
+    double weight;                 // of the axis: the square of its spacing
+    u32 width, lines;              // columns of a sheet, and sheets
+    u32 length;                    // pixels of a column
+    u32 step_bits;                 // octets from point to point, as a power of two: 1 but for columns in global memory
+    float outside, inside;         // the last pass: what distances are multiplied by
+    u32 last;
+    u32 whole;                     // this axis' weight and those before are whole numbers: so are all sums
+};
+
+// Four times the squared distance along the axis to the near side of the pixel `steps` away, as the CPU has it.
+__device__ __forceinline__ float dt_term(double weight, int steps)
+{
+    const float halves = fabsf(__int2float_rn(2 * steps)) - 1.0f;
+    float term = __fmul_rn(halves, halves);
+    if (weight != 1.0) term = __double2float_rn(__dmul_rn(weight, __dmul_rn(halves, halves)));
+    return steps == 0 ? 0.0f : term;
+}
+
+// Where a point's least sums are: the first and the last quad.
+struct NearPlaces {
+    typedef u32 Word;    // columns in shared memory have less than 2^16 quads
+    static __device__ __forceinline__ Word pack(u32 low, u32 high) { return low << 16 | high; }
+    static __device__ __forceinline__ u32 low(Word w) { return w >> 16; }
+    static __device__ __forceinline__ u32 high(Word w) { return w & 0xFFFF; }
+};
+struct FarPlaces {
+    typedef uint2 Word;
+    static __device__ __forceinline__ Word pack(u32 low, u32 high) { return make_uint2(low, high); }
+    static __device__ __forceinline__ u32 low(Word w) { return w.x; }
+    static __device__ __forceinline__ u32 high(Word w) { return w.y; }
+};
+
+// A column. Beyond its end pixels are of the last one's class and infinitely far. least(): of an octet of one class the
+// least magnitude with that class' sign, of a mixed one 0.
+template <u32 C>
+struct NearColumn {
+    typedef NearPlaces Places;
+    const float *values, *leasts;
+    __device__ __forceinline__ float at(u32 q) const { return values[q * C]; }
+    __device__ __forceinline__ float least(u32 octet) const { return leasts[octet * C]; }
+};
+
+__device__ __forceinline__ float dt_least(const float *value)
+{
+    // As whole numbers floats of one sign are in the order of their magnitudes, and the negative ones come first.
+    const auto bits = [&](u32 i) { return __float_as_int(value[i]); };
+    int least = bits(0), all = bits(0);
+#pragma unroll
+    for (u32 i = 1; i + 1 < DT_OCTET; i += 2) least = __vimin3_s32(least, bits(i), bits(i + 1));
+    least = min(least, bits(DT_OCTET - 1));
+#pragma unroll
+    for (u32 i = 1; i < DT_OCTET; ++i) all &= bits(i);
+    return (least ^ all) < 0 ? 0.0f : __int_as_float(least);
+}
+
+// A column too long for shared memory.
+struct FarColumn {
+    typedef FarPlaces Places;
+    const float *values;
+    u64 stride;
+    u32 length;
+    __device__ __forceinline__ float at(u32 q) const
+    {
+        const float value = values[min(q, length - 1) * stride];
+        return q < length ? value : copysignf(DT_FAR, value);
+    }
+    __device__ __forceinline__ float least(u32 octet) const
+    {
+        float value[DT_OCTET];
+#pragma unroll
+        for (u32 i = 0; i < DT_OCTET; ++i) value[i] = at(octet * DT_OCTET + i);
+        return dt_least(value);
+    }
+};
+
+// term(|steps|), from a table that has one entry for each sign, or computed. get(): N of them, from a multiple of four on.
+struct TermTable {
+    const float *zero;
+    __device__ __forceinline__ float operator()(int steps) const { return zero[steps]; }
+    template <int N>
+    __device__ __forceinline__ void get(int steps, float (&term)[N]) const
+    {
+#pragma unroll
+        for (int i = 0; i < N; i += 4) load_vector<4>(term + i, zero + steps + i);
+    }
+};
+struct TermFunction {
+    double weight;
+    __device__ __forceinline__ float operator()(int steps) const { return dt_term(weight, steps); }
+    template <int N>
+    __device__ __forceinline__ void get(int steps, float (&term)[N]) const
+    {
+#pragma unroll
+        for (int i = 0; i < N; ++i) term[i] = dt_term(weight, steps + i);
+    }
+};
+
+// What a value is worth to a pixel of class `sign`.
+__device__ __forceinline__ float dt_worth(float value, float sign) { return fmaxf(__fmul_rn(value, sign), 0.0f); }
+
+struct Found {
+    float best;
+    u32 low, high;    // quads
+};
+
+// The least sum of the first pixel of octet `home`, and where it is, among the octets first..last and what is `found`.
+template <typename COLUMN, typename TERMS>
+__device__ __forceinline__ void dt_search(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 first,
+                                          u32 last, Found &found)
+{
+    const auto look = [&](u32 octet) {
+        float term[DT_OCTET], least[2] = {DT_FAR, DT_FAR};
+        terms.get(static_cast<int>(octet - home) * static_cast<int>(DT_OCTET), term);
+#pragma unroll
+        for (u32 i = 0; i < DT_OCTET; ++i) {
+            const float worth = dt_worth(column.at(octet * DT_OCTET + i), sign);
+            least[i / DT_QUAD] = fminf(least[i / DT_QUAD], __fadd_rn(worth, term[i]));
+        }
+        const float better = fminf(least[0], least[1]);
+        if (better <= found.best && better < DT_FAR) {
+            const u32 low = octet * 2 + (least[0] > better), high = octet * 2 + (least[1] == better);
+            const bool same = better == found.best;
+            found.low = same ? min(found.low, low) : low;
+            found.high = same ? max(found.high, high) : high;
+            found.best = better;
+        }
+    };
+    const u32 middle = first + (last - first) / 2;
+    if (first <= last) look(middle);
+    for (u32 octet = first;; ++octet) {
+        // Each lane skips to its next octet, then all look.
+        int steps = static_cast<int>(octet - home) * static_cast<int>(DT_OCTET);
+        const float limit = fminf(found.best, __uint_as_float(0x7F7FFFFF));    // never what is infinite
+        for (; octet <= last; ++octet, steps += DT_OCTET) {
+            const int nearest = max(steps, -steps - static_cast<int>(DT_OCTET - 1));
+            const float bound = __fadd_rn(dt_worth(column.least(octet), sign), terms(nearest));
+            if (bound <= limit && octet != middle) break;
+        }
+        if (octet > last) break;
+        look(octet);
+    }
+}
+
+__device__ __forceinline__ float dt_warp_least(float value)
+{
+#pragma unroll
+    for (u32 d = WARP / 2; d > 0; d /= 2) value = fminf(value, __shfl_xor_sync(ALL_LANES, value, d));
+    return value;
+}
+
+// The same by a warp, pixel by pixel: without bounds, for these cost more where many pixels give nearly the same sum.
+template <typename COLUMN, typename TERMS>
+__device__ __forceinline__ void dt_search_all(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 first,
+                                              u32 last, Found &found)
+{
+    float best = DT_FAR;
+    u32 low = ALL_LANES, high = 0;
+    for (u32 q = first * DT_OCTET + threadIdx.x % WARP; q < (last + 1) * DT_OCTET; q += WARP) {
+        const int steps = static_cast<int>(q) - static_cast<int>(home * DT_OCTET);
+        const float sum = __fadd_rn(dt_worth(column.at(q), sign), terms(steps));
+        if (sum <= best && sum < DT_FAR) {
+            low = sum < best ? q / DT_QUAD : low, high = q / DT_QUAD;
+            best = sum;
+        }
+    }
+    const float least = dt_warp_least(best);
+    if (best != least) low = ALL_LANES, high = 0;
+#pragma unroll
+    for (u32 d = WARP / 2; d > 0; d /= 2) {
+        low = min(low, __shfl_xor_sync(ALL_LANES, low, d));
+        high = max(high, __shfl_xor_sync(ALL_LANES, high, d));
+    }
+    if (least <= found.best && least < DT_FAR) {
+        const bool same = least == found.best;
+        found.low = same ? min(found.low, low) : low;
+        found.high = same ? max(found.high, high) : high;
+        found.best = least;
+    }
+}
+
+// The pixels of octet `home` against those of the quad `other`. MIXED: of either class (`signs`: bit j set if pixel j is
+// inside); else all of class `sign`.
+template <bool MIXED, typename COLUMN, typename TERMS>
+__device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &terms, u32 home, u32 other, float sign,
+                                         u32 signs, float (&best)[DT_OCTET])
+{
+    constexpr int OCTET = DT_OCTET, QUAD = DT_QUAD;
+    float outside[QUAD], inside[QUAD], term[OCTET + QUAD];
+    terms.get(static_cast<int>(other) * QUAD - static_cast<int>(home) * OCTET - OCTET, term);
+#pragma unroll
+    for (int i = 0; i < QUAD; ++i) {
+        const float value = column.at(other * QUAD + i);
+        if (MIXED) outside[i] = fmaxf(value, 0.0f), inside[i] = fmaxf(-value, 0.0f);
+        else outside[i] = dt_worth(value, sign);
+    }
+#pragma unroll
+    for (int i = 0; i < QUAD; ++i) {
+#pragma unroll
+        for (int j = 0; j < OCTET; ++j) {
+            const float worth = MIXED && (signs >> j & 1) ? inside[i] : outside[i];
+            best[j] = fminf(best[j], __fadd_rn(worth, term[OCTET + i - j]));
+        }
+    }
+}
