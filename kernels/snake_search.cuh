@@ -15,14 +15,6 @@ constexpr int GROUP_THREADS = 512;
 // Subsets of more nodes are shared out among a group's blocks.
 constexpr u32 SHARED_OUT = 96;
 
-// What a subset's winners change together.
-struct Totals {
-    isoline_snake_sum sum;
-    i64 area;
-    u32 count;
-    double cost;   // of one that is alone
-};
-
 template <typename T>
 __device__ __forceinline__ T lanes_total(T value)
 {
@@ -118,150 +110,169 @@ struct Searcher : Crossings {
     {
         const u32 size = subset.size();
         if (!GROUP || size <= SHARED_OUT) {
-            choose_part(subset, {won, cost, choice}, threadIdx.x / WARP, WARPS);
+            choose_part(subset, {won, cost, choice}, false, threadIdx.x / WARP, WARPS);
             return;
         }
-        choose_part(subset, told, block * WARPS + threadIdx.x / WARP, blocks * WARPS);
+        choose_part(subset, told, true, block * WARPS + threadIdx.x / WARP, blocks * WARPS);
         meet_all(false);
-        for (u32 i = threadIdx.x; i < size; i += THREADS) {
-            const signed char chosen = __ldcg(told.choice + i);
-            choice[i] = chosen;
+        for (u32 item = threadIdx.x; item < size; item += THREADS) {
+            const signed char chosen = __ldcg(told.choice + item);
+            choice[item] = chosen;
             if (chosen < 0) continue;
-            cost[i] = __ldcg(told.cost + i);
-            const i64 *from = &told.won[2 * i].pixels;
-            won[2 * i] = {__ldcg(from), __ldcg(from + 1), __ldcg(from + 2)};
-            won[2 * i + 1] = {__ldcg(from + 3), __ldcg(from + 4), __ldcg(from + 5)};
+            const i64 *from = &told.won[2 * item].pixels;
+            const isoline_snake_sum before = {__ldcg(from), __ldcg(from + 1), __ldcg(from + 2)};
+            const isoline_snake_sum after = {__ldcg(from + 3), __ldcg(from + 4), __ldcg(from + 5)};
+            const u32 i = subset.node(item);
+            cost[item] = __ldcg(told.cost + item);
+            won[2 * item] = before, won[2 * item + 1] = after;
+            changes[item] = {difference(i, before, after), area_change(i, chosen, subset.removal)};
+            next_nodes[i] = changed_node(i, chosen, subset.removal);
         }
     }
 
-    __device__ __noinline__ void choose_part(const Subset &subset, const Choices &into, u32 warp, u32 warps)
+    __device__ int2 changed_node(u32 i, int place, bool removal) const
+    {
+        return removal ? make_int2(GONE, GONE) : moved(i, place);
+    }
+
+    __device__ __noinline__ void choose_part(const Subset &subset, const Choices &into, bool tell, u32 warp, u32 warps)
     {
         const u32 lane = threadIdx.x % WARP, size = subset.size();
         const u32 place = lane % PLACE_COUNT, half = lane / (2 * PLACE_COUNT);
         const u32 together = size > warps ? 2 : 1;
+        const bool removal = subset.removal;
         for (u32 first = warp * together; first < size; first += warps * together) {
             const u32 item = first + half, i = subset.node(item);
             bool open = half < together && item < size;
-            if (open) open = subset.removal ? place == 0 && target.count > 3 : in_bounds(moved(i, static_cast<int>(place)));
-            isoline_snake_sum before = {0, 0, 0}, after = {0, 0, 0}, inside = {0, 0, 0};
+            if (open) open = removal ? place == 0 && target.count > 3 : in_bounds(moved(i, static_cast<int>(place)));
+            isoline_snake_sum before = {0, 0, 0}, after = {0, 0, 0};
+            Change change = {{0, 0, 0}, 0};
             if (open) {
-                before = sum_at(subset.removal ? item : 2 * item * PLACE_COUNT + place);
-                if (!subset.removal) after = sum_at((2 * item + 1) * PLACE_COUNT + place);
-                inside = target.inside + difference(i, before, after);
+                before = sum_at(removal ? item : 2 * item * PLACE_COUNT + place);
+                if (!removal) after = sum_at((2 * item + 1) * PLACE_COUNT + place);
+                change = {difference(i, before, after), area_change(i, static_cast<int>(place), removal)};
             }
-            const double cost = cost_of<PLACE_COUNT>(inside);
-            if (open) {
-                open = (subset.removal ? __dadd_rn(cost, -target.node_cost) : cost) < target.cost &&
-                       target.area + area_change(i, static_cast<int>(place), subset.removal) > 0;
-            }
+            const double cost = cost_of<PLACE_COUNT>(target.inside + change.sum);
+            open = open && (removal ? __dadd_rn(cost, -target.node_cost) : cost) < target.cost && target.area + change.area > 0;
             const u32 all_open = __ballot_sync(ALL_LANES, open);
             for (u32 which = 0; which < together && first + which < size; which++) {
                 const u32 from = which * 2 * PLACE_COUNT;
                 u32 left = (all_open >> from) & ((1u << PLACE_COUNT) - 1u);
                 int chosen = -1;
-                double chosen_cost = 0.0;
                 while (left != 0) {
-                    // The cheapest that is open, of equal ones the first.
-                    int best = -1;
-                    double best_cost = 0.0;
-                    for (u32 rest = left; rest != 0; rest &= rest - 1) {
-                        const int other = __ffs(static_cast<int>(rest)) - 1;
-                        const double theirs = __shfl_sync(ALL_LANES, cost, static_cast<int>(from) + other);
-                        if (best < 0 || theirs < best_cost) best = other, best_cost = theirs;
-                    }
-                    const u32 node = subset.node(first + which);
-                    const One one = {*this, node, best, subset.removal};
-                    if (!edge_crosses(one, previous_of(node)) && (subset.removal || !edge_crosses(one, node))) {
-                        chosen = best, chosen_cost = best_cost;
+                    const int best = cheapest(cost, left, from);
+                    if (!crosses_alone(subset.node(first + which), best, removal)) {
+                        chosen = best;
                         break;
                     }
                     left &= ~(1u << best);
                 }
-                if (static_cast<int>(lane) == static_cast<int>(from) + chosen && chosen >= 0)
-                    into.won[2 * item] = before, into.won[2 * item + 1] = after;
-                if (lane != 0) continue;
-                into.choice[first + which] = static_cast<signed char>(chosen);
-                into.cost[first + which] = chosen_cost;
+                if (lane != from + static_cast<u32>(max(chosen, 0))) continue;
+                into.choice[item] = static_cast<signed char>(chosen);
+                if (chosen < 0) continue;
+                into.cost[item] = cost;
+                into.won[2 * item] = before, into.won[2 * item + 1] = after;
+                if (tell) continue;
+                changes[item] = change;
+                next_nodes[i] = changed_node(i, chosen, removal);
             }
         }
     }
 
-    // What the winners change together; every warp by itself.
-    __device__ __noinline__ Totals total_of(const Winners &winners) const
+    // Which of the eight places in `left`, each with the cost that lane `from` + its number has, costs least; of equal ones the
+    // first. All lanes get it.
+    __device__ __forceinline__ int cheapest(double cost, u32 left, u32 from) const
     {
-        const Subset &subset = winners.subset;
-        Totals all = {{0, 0, 0}, 0, 0, 0.0};
-        for (u32 first = 0; first < subset.size(); first += WARP) {
-            const u32 item = first + threadIdx.x % WARP;
-            const u32 i = subset.node(item);
-            const bool has = item < subset.size() && winners.has(i);
-            all.count += static_cast<u32>(__popc(__ballot_sync(ALL_LANES, has)));
-            if (!has) continue;
-            all.sum = all.sum + difference(i, won[2 * item], won[2 * item + 1]);
-            all.area += area_change(i, choice[item], subset.removal);
-            all.cost = cost[item];
+        int best = static_cast<int>(threadIdx.x % PLACE_COUNT);
+        bool open = (left >> best) & 1u;
+        #pragma unroll
+        for (int step = 1; step < PLACE_COUNT; step *= 2) {
+            const double other_cost = __shfl_xor_sync(ALL_LANES, cost, step);
+            const int other = __shfl_xor_sync(ALL_LANES, open ? best : -1, step);
+            if (other >= 0 && (!open || other_cost < cost || (other_cost == cost && other < best)))
+                cost = other_cost, best = other, open = true;
         }
-        if (all.count == 0) return all;
-        all.sum = lanes_sum<1>(all.sum);
-        all.area = lanes_total(all.area);
-        // Of one alone, and 0 of the others.
-        all.cost = lanes_total(all.cost);
-        return all;
+        return __shfl_sync(ALL_LANES, best, static_cast<int>(from));
+    }
+
+    // Whether an item has a change that is among the `most` best; they are ranked if those are not all.
+    __device__ bool is_in(u32 item, u32 most, bool ranked) const
+    {
+        return choice[item] >= 0 && (!ranked || rank[item] < most);
+    }
+
+    // How many items have a change; every warp by itself.
+    __device__ __forceinline__ u32 winners(u32 size) const
+    {
+        u32 count = 0;
+        for (u32 first = 0; first < size; first += WARP) {
+            const u32 item = first + threadIdx.x % WARP;
+            count += static_cast<u32>(__popc(__ballot_sync(ALL_LANES, item < size && choice[item] >= 0)));
+        }
+        return count;
+    }
+
+    // Whether the changes are good together, but for crossings; what they come to. One warp.
+    __device__ __noinline__ bool improves(const Subset &subset, u32 most, bool ranked)
+    {
+        // Four lanes an item, one of what it adds each.
+        const u32 lane = threadIdx.x % WARP, size = subset.size();
+        const i64 *const parts = &changes->sum.pixels;
+        static_assert(sizeof(Change) == 4 * sizeof(i64), "four numbers a change");
+        i64 part = 0;
+        double cost_of_one = 0.0;
+        for (u32 item = lane / 4; item < size; item += WARP / 4) {
+            if (!is_in(item, most, ranked)) continue;
+            part += parts[4 * item + lane % 4];
+            if (lane % 4 == 0) cost_of_one = cost[item];
+        }
+        #pragma unroll
+        for (int step = 4; step < static_cast<int>(WARP); step *= 2) part += __shfl_xor_sync(ALL_LANES, part, step);
+        const isoline_snake_sum inside = {target.inside.pixels + __shfl_sync(ALL_LANES, part, 0),
+                                          target.inside.z + __shfl_sync(ALL_LANES, part, 1),
+                                          target.inside.zz + __shfl_sync(ALL_LANES, part, 2)};
+        const i64 area = target.area + __shfl_sync(ALL_LANES, part, 3);
+        // One alone is good: it was chosen. The others' are 0.
+        const double cost = most == 1 ? lanes_total(cost_of_one) : cost_of<1>(inside);
+        if (lane == 0) tried_inside = inside, tried_area = area, tried_cost = cost;
+        const u32 removed = subset.removal ? most : 0;
+        const double paid = removed > 0 ? __dadd_rn(cost, -__dmul_rn(target.node_cost, static_cast<double>(removed))) : cost;
+        return paid < target.cost && target.count - removed >= 3 && area > 0;
     }
 
     // Makes the best changes of a subset together if they are good together, else the better half, and so on; whether any.
     __device__ __noinline__ bool change(const Subset &subset, int longest)
     {
-        if (subset.size() == 0) return false;
+        const u32 size = subset.size(), warp = threadIdx.x / WARP;
+        if (size == 0) return false;
         if (subset.removal) sum_removals(subset, longest);
         else sum_moves(subset, longest);
         choose(subset);
         __syncthreads();
-        Winners winners = {*this, subset, 0, false};
-        u32 most = 0;
+        u32 most = winners(size);
+        if (most == 0) return false;
+        bool ranked = false;
         while (true) {
-            const Totals total = total_of(winners);
-            if (most == 0) most = total.count;
-            if (most == 0) return false;
-            const isoline_snake_sum inside = target.inside + total.sum;
-            // One alone is good: it was chosen.
-            const double cost = most == 1 ? total.cost : cost_of<1>(inside);
-            const u32 removed = subset.removal ? most : 0;
-            const double paid =
-                removed > 0 ? __dadd_rn(cost, -__dmul_rn(target.node_cost, static_cast<double>(removed))) : cost;
-            const bool better = paid < target.cost && target.count - removed >= 3 && target.area + total.area > 0;
-            // All have read what a change writes.
-            if (better && !__syncthreads_or(most > 1 && crosses(winners))) {
-                make(winners, total, inside, cost);
+            // The last warp adds up, the others look for crossings.
+            const bool bad = warp == WARPS - 1 ? !improves(subset, most, ranked)
+                                               : most > 1 && crosses_together(warp, WARPS - 1);
+            if (!__syncthreads_or(bad)) {
+                make(subset, most, ranked);
                 return true;
             }
-            if (!winners.ranked) {
+            if (!ranked) {
                 rank_winners(subset);
                 __syncthreads();
-                winners.ranked = true;
+                ranked = true;
             }
             most /= 2;
-            if (most == 0) return false;
-            winners.most = most;
-        }
-    }
-
-    // Whether this warp finds a crossing among the edges that are new: at the winners and at the nodes before them.
-    __device__ __noinline__ bool crosses(const Winners &winners) const
-    {
-        const Subset &subset = winners.subset;
-        const u32 kinds = subset.removal ? 1 : 2, edges_in_all = kinds * subset.size(), warp = threadIdx.x / WARP;
-        for (u32 first = 0; first < edges_in_all; first += THREADS) {
-            // Few of many have changed: a lane looks for a warp. Successive ones go to different warps.
-            const u32 edge = first + threadIdx.x % WARP * WARPS + warp;
-            u32 left = __ballot_sync(ALL_LANES, edge < edges_in_all && winners.has(subset.node(edge / kinds)));
-            for (; left != 0; left &= left - 1) {
-                const u32 one = first + (static_cast<u32>(__ffs(static_cast<int>(left))) - 1) * WARPS + warp;
-                const u32 i = subset.node(one / kinds);
-                if (edge_crosses(winners, one % kinds == 0 ? previous_of(i) : i)) return true;
+            for (u32 item = threadIdx.x; item < size; item += THREADS) {
+                const u32 i = subset.node(item);
+                if (choice[item] >= 0 && rank[item] >= most) next_nodes[i] = nodes[i];
             }
+            __syncthreads();
+            if (most == 0) return false;
         }
-        return false;
     }
 
     // Each winner's place in the order of (cost, node), by counting.
@@ -277,33 +288,29 @@ struct Searcher : Crossings {
         }
     }
 
-    __device__ __noinline__ void make(const Winners &winners, const Totals &total, const isoline_snake_sum &inside, double cost)
+    // The changed polygon becomes the polygon.
+    __device__ __noinline__ void make(const Subset &subset, u32 most, bool ranked)
     {
-        const Subset &subset = winners.subset;
         if (subset.removal) {
             // The nodes that stay, in order; where each goes is how many stay before it.
             u32 kept = 0;
             for (u32 first = 0; first < target.count; first += THREADS) {
                 const u32 i = first + threadIdx.x;
-                const bool stays = i < target.count && !winners.gone(i);
-                const u32 at = block_rank(stays, kept);
-                if (stays) next_nodes[at] = nodes[i];
+                const bool kept_here = i < target.count && stays(i);
+                const u32 at = block_rank(kept_here, kept);
+                if (kept_here) nodes[at] = next_nodes[i];
             }
-            take_next_nodes(kept);
+            adopt(kept, nodes, next_nodes);
             return;
         }
         for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
+            if (!is_in(item, most, ranked)) continue;
             const u32 i = subset.node(item);
-            if (!winners.has(i)) continue;
             edges[previous_of(i)] = won[2 * item];
             edges[i] = won[2 * item + 1];
-            nodes[i] = moved(i, choice[item]);
+            nodes[i] = next_nodes[i];
         }
-        if (threadIdx.x == 0) {
-            target.inside = inside;
-            target.cost = cost;
-            target.area += total.area;
-        }
+        if (threadIdx.x == 0) target.inside = tried_inside, target.cost = tried_cost, target.area = tried_area;
         __syncthreads();
         if (target.count > 2 * BOX_EDGES) {
             note_boxes<WARPS>();
@@ -329,12 +336,12 @@ struct Searcher : Crossings {
         return rank;
     }
 
-    // `next_nodes` become the nodes; everything is measured anew.
-    __device__ __noinline__ void take_next_nodes(u32 count)
+    // So many nodes of one place become the polygon, in both; everything is measured anew.
+    __device__ __noinline__ void adopt(u32 count, const int2 *from, int2 *to)
     {
         __syncthreads();
         if (threadIdx.x == 0) target.count = count;
-        for (u32 i = threadIdx.x; i < count; i += THREADS) nodes[i] = next_nodes[i];
+        for (u32 i = threadIdx.x; i < count; i += THREADS) to[i] = from[i];
         __syncthreads();
         measure();
     }
@@ -363,7 +370,7 @@ struct Searcher : Crossings {
             }
         }
         if (found == 0) return false;
-        take_next_nodes(target.count + min(found, room));
+        adopt(target.count + min(found, room), next_nodes, nodes);
         return true;
     }
 
@@ -429,7 +436,7 @@ struct Searcher : Crossings {
             const bool running = target.status == STATUS_RUNNING;
             if (running) {
                 for (u32 i = threadIdx.x; i < target.count; i += THREADS) {
-                    nodes[i] = job->nodes[from + i];
+                    nodes[i] = next_nodes[i] = job->nodes[from + i];
                     // At the start they are measured.
                     if (target.steps > 0) edges[i] = job->edges[from + i];
                 }

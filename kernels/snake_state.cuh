@@ -76,6 +76,12 @@ struct Box {
 };
 constexpr u32 BOX_EDGES = 32;
 
+// What a change adds to the sum, and to twice the area.
+struct Change {
+    isoline_snake_sum sum;
+    i64 area;
+};
+
 // The best changes of a subset's nodes.
 struct Choices {
     isoline_snake_sum *won;      // two an item: the edges of the changed polygon
@@ -97,14 +103,19 @@ struct State {
     isoline_snake_target target;
     // By node.
     isoline_snake_sum *edges;
-    int2 *nodes, *next_nodes;
+    int2 *nodes, *next_nodes;    // the latter are the same, but while a change is tried
     Box *boxes;                  // by BOX_EDGES nodes
     // By item of a subset.
     isoline_snake_sum *won;
+    Change *changes;
     double *cost;
     u32 *rank;
     signed char *choice;
     Choices told;                // the group's
+    // What is tried comes to.
+    isoline_snake_sum tried_inside;
+    i64 tried_area;
+    double tried_cost;
 
     // Takes the block's part of the memory. `private_bytes` on the host repeats this.
     __device__ void lay_out(const isoline_snake_job &all, u32 group, u32 own, unsigned char *shared)
@@ -124,6 +135,7 @@ struct State {
         boxes = reinterpret_cast<Box *>(at), at += (n / BOX_EDGES + 1) * sizeof(Box);
         edges = reinterpret_cast<isoline_snake_sum *>(at), at += n * sizeof(isoline_snake_sum);
         won = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);
+        changes = reinterpret_cast<Change *>(at), at += items * sizeof(Change);
         nodes = reinterpret_cast<int2 *>(at), at += n * sizeof(int2);
         next_nodes = reinterpret_cast<int2 *>(at), at += n * sizeof(int2);
         cost = reinterpret_cast<double *>(at), at += items * sizeof(double);

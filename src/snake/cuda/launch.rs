@@ -162,7 +162,7 @@ fn items(capacity: usize) -> usize {
 /// Bytes that a block keeps of its target, as `lay_out` divides them.
 fn private_bytes(capacity: usize) -> usize {
     let by_node = size_of::<Sum>() + 2 * size_of::<Node>();
-    let by_item = 2 * size_of::<Sum>() + 8 + 4 + 1;
+    let by_item = 2 * size_of::<Sum>() + (size_of::<Sum>() + 8) + 8 + 4 + 1;
     ((capacity / 32 + 1) * 16 + capacity * by_node + items(capacity) * by_item).next_multiple_of(256)
 }
 
