@@ -23,22 +23,17 @@ template <typename T, bool GROUP>
 __device__ void Searcher<T, GROUP>::clear_sums(u32 which)
 {
     i64 *at = &turns_sums(which)->pixels;
-    const u32 count = static_cast<u32>(sums_a_turn(target.count) * (sizeof(isoline_snake_sum) / sizeof(i64)));
+    const u32 count = static_cast<u32>(sums_a_turn(target.count)) * NUMBERS_A_SUM;
     for (u32 i = block * THREADS + threadIdx.x; i < count; i += blocks * THREADS) at[i] = 0;
 }
 
+// Adds to one number of the next turn's sums.
 template <typename T, bool GROUP>
-__device__ void Searcher<T, GROUP>::add_sum(u32 index, const isoline_snake_sum &sum)
+__device__ __forceinline__ void Searcher<T, GROUP>::add_number(u32 index, i64 number)
 {
-    isoline_snake_sum *to = turns_sums(turn_after(1)) + index;
-    if (!GROUP) {
-        *to = sum;
-        return;
-    }
-    if (sum.pixels == 0 && sum.z == 0 && sum.zz == 0) return;
-    atomicAdd(reinterpret_cast<u64 *>(&to->pixels), static_cast<u64>(sum.pixels));
-    atomicAdd(reinterpret_cast<u64 *>(&to->z), static_cast<u64>(sum.z));
-    atomicAdd(reinterpret_cast<u64 *>(&to->zz), static_cast<u64>(sum.zz));
+    i64 *to = &turns_sums(turn_after(1))->pixels + index;
+    if (!GROUP) *to = number;
+    else if (number != 0) atomicAdd(reinterpret_cast<u64 *>(to), static_cast<u64>(number));
 }
 
 // The rows of the longest edge; every warp by itself.
@@ -75,8 +70,11 @@ __device__ __forceinline__ typename Searcher<T, GROUP>::Cut Searcher<T, GROUP>::
     int y0 = 0, y1 = 0;
     if (lane < items) edge_of(lane, 0, a, b, y0, y1);
     const u32 mine = static_cast<u32>(y1 - y0), all = lanes_total(mine), spare = warps - items;
-    cut.rows = max(((all + spare - 1) / spare + 3) / 4 * 4, 4u);
-    cut.pieces = lane < items ? max((mine + cut.rows - 1) / cut.rows, 1u) : 0;
+    // Roughly: pieces that are a little too long or too many do no harm, too few would.
+    cut.rows = (static_cast<u32>(__fdividef(static_cast<float>(all), static_cast<float>(spare))) / 4 + 1) * 4;
+    cut.pieces = static_cast<u32>(__fdividef(static_cast<float>(mine), static_cast<float>(cut.rows)));
+    while (cut.pieces * cut.rows < mine) cut.pieces++;
+    cut.pieces = lane < items ? max(cut.pieces, 1u) : 0;
     cut.end = cut.pieces;
     #pragma unroll
     for (int step = 1; step < static_cast<int>(WARP); step *= 2) {
@@ -107,7 +105,8 @@ template <typename T, bool GROUP>
 template <u32 PLACES, typename EdgeOf>
 __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int longest, EdgeOf edge_of)
 {
-    __shared__ isoline_snake_sum parts[WARPS][PLACES];
+    constexpr u32 NUMBERS = PLACES * NUMBERS_A_SUM;
+    __shared__ i64 parts[WARPS][NUMBERS];
     __shared__ Piece whose[WARPS];
     if (GROUP) clear_sums(turn_after(2));
     const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, place = lane % PLACES;
@@ -127,19 +126,22 @@ __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int lon
             if (!down) sum = isoline_snake_sum{0, 0, 0} - sum;
         }
         sum = lanes_sum<PLACES>(sum);
-        if (lane < PLACES) parts[warp][place] = sum;
+        if (lane < PLACES) {
+            i64 *const mine = parts[warp] + NUMBERS_A_SUM * place;
+            mine[0] = sum.pixels, mine[1] = sum.z, mine[2] = sum.zz;
+        }
         if (lane == 0) whose[warp] = piece;
         __syncthreads();
-        for (u32 i = threadIdx.x; i < WARPS * PLACES; i += THREADS) {
-            // The pieces of an item follow each other: the thread of the block's first one adds them up.
-            const u32 head = i / PLACES;
+        for (u32 i = threadIdx.x; i < WARPS * NUMBERS; i += THREADS) {
+            // The pieces of an item follow each other: those who have a number of the block's first one add it up.
+            const u32 head = i / NUMBERS, number = i % NUMBERS;
             const Piece it = whose[head];
             if (first + head >= cut.units || (head > 0 && it.number > 0)) continue;
-            const u32 count = min(WARPS - head, it.of - it.number);
-            isoline_snake_sum all = {0, 0, 0};
+            const u32 end = head + min(WARPS - head, it.of - it.number);
+            i64 all = 0;
             #pragma unroll 4
-            for (u32 other = head; other < head + count; other++) all = all + parts[other][i % PLACES];
-            add_sum(it.item * PLACES + i % PLACES, all);
+            for (u32 other = head; other < end; other++) all += parts[other][number];
+            add_number(it.item * NUMBERS + number, all);
         }
         if (first + warps < cut.units) __syncthreads();
     }

@@ -18,6 +18,9 @@ constexpr u32 SHARED_OUT = 96;
 template <typename T>
 __device__ __forceinline__ T lanes_total(T value)
 {
+#if __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4) return __reduce_add_sync(ALL_LANES, value);
+#endif
     #pragma unroll
     for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
     return value;
@@ -50,7 +53,7 @@ struct Searcher : Crossings {
 
     // Sets the sums of a turn to 0, the blocks a part each.
     __device__ void clear_sums(u32 which);
-    __device__ void add_sum(u32 index, const isoline_snake_sum &sum);
+    __device__ void add_number(u32 index, i64 number);
 
     // The rows of the longest edge; every warp by itself.
     __device__ int longest_edge() const;

@@ -76,6 +76,8 @@ struct Box {
 };
 constexpr u32 BOX_EDGES = 32;
 
+constexpr u32 NUMBERS_A_SUM = sizeof(isoline_snake_sum) / sizeof(i64);
+
 // What a change adds to the sum, and to twice the area.
 struct Change {
     isoline_snake_sum sum;
