@@ -39,22 +39,29 @@ __device__ __forceinline__ double quotient(double a, double b, double inverse)
     return __fma_rn(__fma_rn(-b, q, a), inverse, q);
 }
 
-__device__ __noinline__ double region_cost(u32 noise, double looks, isoline_snake_sum region)
+__device__ __noinline__ double bernoulli_cost(double n, double mean)
+{
+    return __dmul_rn(-n, __dadd_rn(entropy_part(mean), entropy_part(__dadd_rn(1.0, -mean))));
+}
+
+__device__ __forceinline__ double region_cost(u32 noise, double looks, isoline_snake_sum region)
 {
     constexpr double LEAST_VARIANCE = 1.0 / 12.0, LEAST_MEAN = 1e-3;
     if (region.pixels <= 0) return 0.0;
     const double n = static_cast<double>(region.pixels), z = static_cast<double>(region.z);
     const double inverse = __drcp_rn(n);
     const double mean = quotient(z, n, inverse), square = quotient(static_cast<double>(region.zz), n, inverse);
+    // But for one noise it is a number times a logarithm.
+    double of = at_least(mean, LEAST_MEAN), times = n;
     switch (noise) {
-    case NOISE_GAUSSIAN: {
-        const double variance = __dadd_rn(square, -__dmul_rn(mean, mean));
-        return __dmul_rn(__dmul_rn(0.5, n), natural_logarithm(at_least(variance, LEAST_VARIANCE)));
+    case NOISE_GAUSSIAN:
+        of = at_least(__dadd_rn(square, -__dmul_rn(mean, mean)), LEAST_VARIANCE);
+        times = __dmul_rn(0.5, n);
+        break;
+    case NOISE_POISSON: times = -z; break;
+    case NOISE_GAMMA: times = __dmul_rn(looks, n); break;
+    case NOISE_RAYLEIGH: of = at_least(square, LEAST_MEAN); break;
+    default: return bernoulli_cost(n, mean);
     }
-    case NOISE_POISSON: return __dmul_rn(-z, natural_logarithm(at_least(mean, LEAST_MEAN)));
-    case NOISE_GAMMA: return __dmul_rn(__dmul_rn(looks, n), natural_logarithm(at_least(mean, LEAST_MEAN)));
-    case NOISE_RAYLEIGH: return __dmul_rn(n, natural_logarithm(at_least(square, LEAST_MEAN)));
-    default:
-        return __dmul_rn(-n, __dadd_rn(entropy_part(mean), entropy_part(__dadd_rn(1.0, -mean))));
-    }
+    return __dmul_rn(times, natural_logarithm(of));
 }

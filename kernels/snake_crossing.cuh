@@ -49,23 +49,25 @@ struct Crossings : State {
     }
 
     // Whether the polygon touches itself if this node alone moves, or goes.
-    __device__ __noinline__ bool crosses_alone(u32 node, int place, bool removal) const
+    __device__ __forceinline__ bool crosses_alone(u32 node, int place, bool removal) const
     {
-        const u32 lane = threadIdx.x % WARP, previous = previous_of(node), next = next_of(node);
+        const u32 lane = threadIdx.x % WARP, count = target.count, previous = previous_of(node), next = next_of(node);
         const int2 a = nodes[previous], b = nodes[next], m = removal ? b : moved(node, place);
         const int2 before = nodes[previous_of(previous)], after = nodes[next_of(next)];
         // Where edges follow each other a lane each looks: at a, at the moved node and at b.
         const int2 p = lane == 0 ? before : lane == 1 ? a : m;
         const int2 q = lane == 0 ? a : lane == 1 ? m : b;
         const int2 r = lane == 0 ? m : lane == 1 && !removal ? b : after;
-        if (__any_sync(ALL_LANES, lane < (removal ? 2 : 3) && folds(p, q, r))) return true;
-        return any_edge(a, m, b, 0, [&](u32 k) {
+        const bool folded = lane < (removal ? 2 : 3) && folds(p, q, r);
+        const auto touches = [&](u32 k) {
             if (k == previous || k == node) return false;
             const u32 l = next_of(k);
             const int2 c = nodes[k], d = nodes[l];
             const bool follows = k == next, precedes = l == previous;
             return (!precedes && !(removal && follows) && meet(a, m, c, d)) || (!follows && !removal && meet(m, b, c, d));
-        });
+        };
+        if (count <= WARP) return __any_sync(ALL_LANES, folded || (lane < count && touches(lane)));
+        return __any_sync(ALL_LANES, folded) || any_edge(a, m, b, 0, touches);
     }
 
     // The polygon with the winners' changes is `next_nodes`, in which those that go have this x.
@@ -87,7 +89,7 @@ struct Crossings : State {
     }
 
     // Whether this warp, one of so many, finds that the changed polygon touches itself where an edge is new.
-    __device__ __noinline__ bool crosses_together(u32 warp, u32 warps) const
+    __device__ __forceinline__ bool crosses_together(u32 warp, u32 warps) const
     {
         const u32 lane = threadIdx.x % WARP, count = target.count;
         bool folded = false;

@@ -1,21 +1,34 @@
 // The sums over edges that a search needs, shared out among the blocks of a group: part of `Searcher`, snake_search.cuh.
 #pragma once
 
-// All blocks of the group meet; what they wrote before, all see after. `sums`: they have made a turn's.
+// All blocks of the group meet; what they wrote before, all see after. `sums`: they have made a turn's. Between `arrive` and
+// `wait_for_all` a block may do what needs nothing of the others.
 template <typename T, bool GROUP>
-__device__ __noinline__ void Searcher<T, GROUP>::meet_all(bool sums)
+__device__ __forceinline__ void Searcher<T, GROUP>::arrive()
 {
-    __syncthreads();
     if (!GROUP) return;
-    if (threadIdx.x == 0) {
+    __syncthreads();
+    if (threadIdx.x == 0) add_release(&control->arrived, 1u);
+}
+
+template <typename T, bool GROUP>
+__device__ __forceinline__ void Searcher<T, GROUP>::wait_for_all(bool sums)
+{
+    if (GROUP && threadIdx.x == 0) {
         if (sums) turn = turn_after(1);
-        generation++;
-        add_release(&control->arrived, 1u);
-        while (static_cast<int>(load_relaxed(&control->arrived) - generation * blocks) < 0) {
+        const u32 wanted = ++generation * blocks;
+        while (static_cast<int>(load_relaxed(&control->arrived) - wanted) < 0) {
         }
         fence_acquire();
     }
     __syncthreads();
+}
+
+template <typename T, bool GROUP>
+__device__ __noinline__ void Searcher<T, GROUP>::meet_all(bool sums)
+{
+    arrive();
+    wait_for_all(sums);
 }
 
 // Sets the sums of a turn to 0, the blocks a part each.
@@ -57,7 +70,7 @@ __device__ __forceinline__ typename Searcher<T, GROUP>::Cut Searcher<T, GROUP>::
 {
     const u32 warps = (GROUP ? blocks : 1u) * WARPS, lane = threadIdx.x % WARP;
     Cut cut;
-    cut.even = items <= WARP && 2 * items <= warps;
+    cut.even = cuts_evenly(items);
     cut.end = 0;
     if (!cut.even) {
         const u32 most = max(warps / max(items, 1u), 1u), all = static_cast<u32>(max(longest, 1));
@@ -97,7 +110,7 @@ __device__ __forceinline__ typename Searcher<T, GROUP>::Piece Searcher<T, GROUP>
 }
 
 // Sums `items` of PLACES edges each, which pass up to `longest` rows together, into item * PLACES + place of the
-// next turn's. `edge_of(item, place, a, b, y0, y1)` names an edge, if it is wanted, and, in any case, the rows of all the item's.
+// next turn's; they have to meet then. `edge_of(item, place, a, b, y0, y1)` names an edge, if it is wanted, and, in any case, the rows of all the item's.
 //
 // A warp takes a piece of an item's rows: PLACES lanes, an edge each, work on one row, where they read the same memory or
 // nearly. What a block's warps have of one item is added up before it leaves the block.
@@ -121,7 +134,7 @@ __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int lon
         if (unit < cut.units && edge_of(piece.item, place, a, b, y0, y1)) {
             const bool down = a.y <= b.y;
             const int from = y0 + static_cast<int>(piece.number * cut.rows);
-            sum = rows_sum<T, WARP / PLACES>(job->image, down ? a : b, down ? b : a, from + static_cast<int>(lane / PLACES),
+            sum = rows_sum<T, WARP / PLACES, TOGETHER>(job->image, down ? a : b, down ? b : a, from + static_cast<int>(lane / PLACES),
                                              min(from + static_cast<int>(cut.rows), y1));
             if (!down) sum = isoline_snake_sum{0, 0, 0} - sum;
         }
@@ -145,12 +158,11 @@ __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int lon
         }
         if (first + warps < cut.units) __syncthreads();
     }
-    meet_all(true);
 }
 
 // Sums of the edges that the moves of a subset would make: those before the node and those after it.
 template <typename T, bool GROUP>
-__device__ __noinline__ void Searcher<T, GROUP>::sum_moves(const Subset &subset, int longest)
+__device__ __forceinline__ void Searcher<T, GROUP>::sum_moves(Subset subset, int longest)
 {
     sum_edges<PLACE_COUNT>(2 * subset.size(), longest + 2 * target.distance,
                            [&](u32 item, u32 place, int2 &a, int2 &b, int &y0, int &y1) {
@@ -166,7 +178,7 @@ __device__ __noinline__ void Searcher<T, GROUP>::sum_moves(const Subset &subset,
 }
 
 template <typename T, bool GROUP>
-__device__ __noinline__ void Searcher<T, GROUP>::sum_removals(const Subset &subset, int longest)
+__device__ __noinline__ void Searcher<T, GROUP>::sum_removals(Subset subset, int longest)
 {
     sum_edges<1>(subset.size(), 2 * longest, [&](u32 item, u32, int2 &a, int2 &b, int &y0, int &y1) {
         const u32 i = subset.node(item);

@@ -15,12 +15,20 @@ constexpr int GROUP_THREADS = 512;
 // Subsets of more nodes are shared out among a group's blocks.
 constexpr u32 SHARED_OUT = 96;
 
+__device__ __forceinline__ u32 lanes_total(u32 value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, value);
+#else
+    #pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
+    return value;
+#endif
+}
+
 template <typename T>
 __device__ __forceinline__ T lanes_total(T value)
 {
-#if __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(T) == 4) return __reduce_add_sync(ALL_LANES, value);
-#endif
     #pragma unroll
     for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
     return value;
@@ -30,10 +38,14 @@ template <typename T, bool GROUP>
 struct Searcher : Crossings {
     static constexpr u32 THREADS = GROUP ? GROUP_THREADS : ALONE_THREADS;
     static constexpr u32 WARPS = THREADS / WARP;
+    // Rows that a lane fetches at once.
+    static constexpr int TOGETHER = GROUP ? 3 : 2;
 
     // --- sums: snake_edges.cuh ----------------------------------------------------------------------------------------
 
     // All blocks of the group meet; what they wrote before, all see after. `sums`: they have made a turn's.
+    __device__ void arrive();
+    __device__ void wait_for_all(bool sums);
     __device__ void meet_all(bool sums);
 
     __device__ u32 turn_after(u32 more) const { return turn + more < TURNS ? turn + more : turn + more - TURNS; }
@@ -67,6 +79,7 @@ struct Searcher : Crossings {
     struct Piece {
         u32 item, number, of;
     };
+    __device__ bool cuts_evenly(u32 items) const { return items <= WARP && 2 * items <= (GROUP ? blocks : 1u) * WARPS; }
     template <typename EdgeOf>
     __device__ Cut cut(u32 items, int longest, EdgeOf edge_of) const;
     __device__ Piece piece_of(const Cut &cut, u32 unit) const;
@@ -76,8 +89,8 @@ struct Searcher : Crossings {
     __device__ void sum_edges(u32 items, int longest, EdgeOf edge_of);
 
     // Of the edges that the changes of a subset would make: for a move those before the node and those after it.
-    __device__ void sum_moves(const Subset &subset, int longest);
-    __device__ void sum_removals(const Subset &subset, int longest);
+    __device__ void sum_moves(Subset subset, int longest);
+    __device__ void sum_removals(Subset subset, int longest);
 
     // Everything of the polygon anew.
     __device__ __noinline__ void measure()
@@ -87,6 +100,7 @@ struct Searcher : Crossings {
             y0 = min(a.y, b.y), y1 = max(a.y, b.y);
             return true;
         });
+        meet_all(true);
         isoline_snake_sum inside = {0, 0, 0};
         i64 area = 0;
         for (u32 i = threadIdx.x % WARP; i < target.count; i += WARP) {
@@ -106,57 +120,52 @@ struct Searcher : Crossings {
 
     // --- changes ------------------------------------------------------------------------------------------------------
 
-    // The best change of each node of a subset, if one improves and crosses nothing: a warp a node, or two where there are
-    // many; a lane works out what a place does to one of the regions. Where there are very many, the group's blocks take a
-    // part each and tell each other.
-    __device__ __noinline__ void choose(const Subset &subset)
-    {
-        const u32 size = subset.size();
-        if (!GROUP || size <= SHARED_OUT) {
-            choose_part(subset, {won, cost, choice}, false, threadIdx.x / WARP, WARPS);
-            return;
-        }
-        choose_part(subset, told, true, block * WARPS + threadIdx.x / WARP, blocks * WARPS);
-        meet_all(false);
-        for (u32 item = threadIdx.x; item < size; item += THREADS) {
-            const signed char chosen = __ldcg(told.choice + item);
-            choice[item] = chosen;
-            if (chosen < 0) continue;
-            const i64 *from = &told.won[2 * item].pixels;
-            const isoline_snake_sum before = {__ldcg(from), __ldcg(from + 1), __ldcg(from + 2)};
-            const isoline_snake_sum after = {__ldcg(from + 3), __ldcg(from + 4), __ldcg(from + 5)};
-            const u32 i = subset.node(item);
-            cost[item] = __ldcg(told.cost + item);
-            won[2 * item] = before, won[2 * item + 1] = after;
-            changes[item] = {difference(i, before, after), area_change(i, chosen, subset.removal)};
-            next_nodes[i] = changed_node(i, chosen, subset.removal);
-        }
-    }
-
     __device__ int2 changed_node(u32 i, int place, bool removal) const
     {
         return removal ? make_int2(GONE, GONE) : moved(i, place);
     }
 
-    __device__ __noinline__ void choose_part(const Subset &subset, const Choices &into, bool tell, u32 warp, u32 warps)
+    // What is known of a change before the sums are.
+    struct Outlook {
+        bool open;
+        isoline_snake_sum lost;   // what its node's edges have in the sum
+        i64 area;
+    };
+    __device__ __forceinline__ Outlook outlook(Subset subset, u32 item, int place, bool wanted) const
     {
-        const u32 lane = threadIdx.x % WARP, size = subset.size();
-        const u32 place = lane % PLACE_COUNT, half = lane / (2 * PLACE_COUNT);
-        const u32 together = size > warps ? 2 : 1;
-        const bool removal = subset.removal;
-        for (u32 first = warp * together; first < size; first += warps * together) {
+        Outlook it = {wanted && item < subset.size(), {0, 0, 0}, 0};
+        const u32 i = subset.node(item);
+        if (it.open) it.open = subset.removal ? place == 0 && target.count > 3 : in_bounds(moved(i, place));
+        if (it.open) it.lost = edges_at(i), it.area = area_change(i, place, subset.removal);
+        return it;
+    }
+
+    // Waits for the sums and finds the best change of each node of a subset, if one improves and crosses nothing: a warp a node,
+    // or two where there are many; a lane works out what a place does to one of the regions. Where there are very many, the
+    // group's blocks take a part each and tell each other.
+    __device__ __forceinline__ void choose(Subset subset)
+    {
+        const u32 size = subset.size(), lane = threadIdx.x % WARP;
+        const bool tell = GROUP && size > SHARED_OUT, removal = subset.removal;
+        const u32 warp = (tell ? block * WARPS : 0) + threadIdx.x / WARP, warps = tell ? blocks * WARPS : WARPS;
+        const u32 half = lane / (2 * PLACE_COUNT), together = size > warps ? 2 : 1;
+        const int place = static_cast<int>(lane % PLACE_COUNT);
+        const Choices into = tell ? told : Choices{won, cost, choice};
+        u32 first = warp * together;
+        Outlook before = outlook(subset, first + half, place, half < together);
+        wait_for_all(true);
+        while (first < size) {
             const u32 item = first + half, i = subset.node(item);
-            bool open = half < together && item < size;
-            if (open) open = removal ? place == 0 && target.count > 3 : in_bounds(moved(i, static_cast<int>(place)));
-            isoline_snake_sum before = {0, 0, 0}, after = {0, 0, 0};
-            Change change = {{0, 0, 0}, 0};
-            if (open) {
-                before = sum_at(removal ? item : 2 * item * PLACE_COUNT + place);
-                if (!removal) after = sum_at((2 * item + 1) * PLACE_COUNT + place);
-                change = {difference(i, before, after), area_change(i, static_cast<int>(place), removal)};
+            isoline_snake_sum arriving = {0, 0, 0}, leaving = {0, 0, 0};
+            Change change = {{0, 0, 0}, before.area};
+            if (before.open) {
+                arriving = sum_at(removal ? item : 2 * item * PLACE_COUNT + place);
+                if (!removal) leaving = sum_at((2 * item + 1) * PLACE_COUNT + place);
+                change.sum = arriving + leaving - before.lost;
             }
             const double cost = cost_of<PLACE_COUNT>(target.inside + change.sum);
-            open = open && (removal ? __dadd_rn(cost, -target.node_cost) : cost) < target.cost && target.area + change.area > 0;
+            const bool open = before.open && (removal ? __dadd_rn(cost, -target.node_cost) : cost) < target.cost &&
+                              target.area + change.area > 0;
             const u32 all_open = __ballot_sync(ALL_LANES, open);
             for (u32 which = 0; which < together && first + which < size; which++) {
                 const u32 from = which * 2 * PLACE_COUNT;
@@ -174,11 +183,38 @@ struct Searcher : Crossings {
                 into.choice[item] = static_cast<signed char>(chosen);
                 if (chosen < 0) continue;
                 into.cost[item] = cost;
-                into.won[2 * item] = before, into.won[2 * item + 1] = after;
-                if (tell) continue;
-                changes[item] = change;
-                next_nodes[i] = changed_node(i, chosen, removal);
+                into.won[2 * item] = arriving, into.won[2 * item + 1] = leaving;
+                if (!tell) take_up(item, i, change, chosen, removal);
             }
+            __syncwarp();
+            first += warps * together;
+            if (first < size) before = outlook(subset, first + half, place, half < together);
+        }
+        if (tell) hear(subset);
+    }
+
+    __device__ __forceinline__ void take_up(u32 item, u32 i, const Change &change, int place, bool removal)
+    {
+        changes[item] = change;
+        next_nodes[i] = changed_node(i, place, removal);
+        atomicAdd(&winners, 1u);
+    }
+
+    // What the group's blocks have chosen.
+    __device__ __noinline__ void hear(Subset subset)
+    {
+        meet_all(false);
+        for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
+            const signed char chosen = __ldcg(told.choice + item);
+            choice[item] = chosen;
+            if (chosen < 0) continue;
+            const i64 *from = &told.won[2 * item].pixels;
+            const isoline_snake_sum arriving = {__ldcg(from), __ldcg(from + 1), __ldcg(from + 2)};
+            const isoline_snake_sum leaving = {__ldcg(from + 3), __ldcg(from + 4), __ldcg(from + 5)};
+            const u32 i = subset.node(item);
+            cost[item] = __ldcg(told.cost + item);
+            won[2 * item] = arriving, won[2 * item + 1] = leaving;
+            take_up(item, i, {arriving + leaving - edges_at(i), area_change(i, chosen, subset.removal)}, chosen, subset.removal);
         }
     }
 
@@ -204,19 +240,8 @@ struct Searcher : Crossings {
         return choice[item] >= 0 && (!ranked || rank[item] < most);
     }
 
-    // How many items have a change; every warp by itself.
-    __device__ __forceinline__ u32 winners(u32 size) const
-    {
-        u32 count = 0;
-        for (u32 first = 0; first < size; first += WARP) {
-            const u32 item = first + threadIdx.x % WARP;
-            count += static_cast<u32>(__popc(__ballot_sync(ALL_LANES, item < size && choice[item] >= 0)));
-        }
-        return count;
-    }
-
     // Whether the changes are good together, but for crossings; what they come to. One warp.
-    __device__ __noinline__ bool improves(const Subset &subset, u32 most, bool ranked)
+    __device__ __forceinline__ bool improves(Subset subset, u32 most, bool ranked)
     {
         // Four lanes an item, one of what it adds each.
         const u32 lane = threadIdx.x % WARP, size = subset.size();
@@ -244,42 +269,49 @@ struct Searcher : Crossings {
     }
 
     // Makes the best changes of a subset together if they are good together, else the better half, and so on; whether any.
-    __device__ __noinline__ bool change(const Subset &subset, int longest)
+    __device__ __forceinline__ bool change(Subset subset, int longest)
     {
         const u32 size = subset.size(), warp = threadIdx.x / WARP;
         if (size == 0) return false;
         if (subset.removal) sum_removals(subset, longest);
         else sum_moves(subset, longest);
+        arrive();
+        // Behind a barrier, whose number it was last time, and before one.
+        if (threadIdx.x == 0) winners = 0;
         choose(subset);
         __syncthreads();
-        u32 most = winners(size);
+        u32 most = winners;
         if (most == 0) return false;
         bool ranked = false;
         while (true) {
             // The last warp adds up, the others look for crossings.
             const bool bad = warp == WARPS - 1 ? !improves(subset, most, ranked)
                                                : most > 1 && crosses_together(warp, WARPS - 1);
-            if (!__syncthreads_or(bad)) {
-                make(subset, most, ranked);
-                return true;
-            }
-            if (!ranked) {
-                rank_winners(subset);
-                __syncthreads();
-                ranked = true;
-            }
+            if (!__syncthreads_or(bad)) break;
+            if (!ranked) rank_winners(subset);
+            ranked = true;
             most /= 2;
-            for (u32 item = threadIdx.x; item < size; item += THREADS) {
-                const u32 i = subset.node(item);
-                if (choice[item] >= 0 && rank[item] >= most) next_nodes[i] = nodes[i];
-            }
-            __syncthreads();
+            keep_best(subset, most);
             if (most == 0) return false;
         }
+        if (subset.removal) take_out();
+        else move(subset, most, ranked);
+        return true;
+    }
+
+    // Only the best remain changed.
+    __device__ __noinline__ void keep_best(Subset subset, u32 most)
+    {
+        __syncthreads();
+        for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
+            const u32 i = subset.node(item);
+            if (choice[item] >= 0 && rank[item] >= most) next_nodes[i] = nodes[i];
+        }
+        __syncthreads();
     }
 
     // Each winner's place in the order of (cost, node), by counting.
-    __device__ __noinline__ void rank_winners(const Subset &subset)
+    __device__ __noinline__ void rank_winners(Subset subset)
     {
         const u32 size = subset.size();
         for (u32 item = threadIdx.x; item < size; item += THREADS) {
@@ -291,21 +323,9 @@ struct Searcher : Crossings {
         }
     }
 
-    // The changed polygon becomes the polygon.
-    __device__ __noinline__ void make(const Subset &subset, u32 most, bool ranked)
+    // The moved nodes of the changed polygon become the polygon's.
+    __device__ __forceinline__ void move(Subset subset, u32 most, bool ranked)
     {
-        if (subset.removal) {
-            // The nodes that stay, in order; where each goes is how many stay before it.
-            u32 kept = 0;
-            for (u32 first = 0; first < target.count; first += THREADS) {
-                const u32 i = first + threadIdx.x;
-                const bool kept_here = i < target.count && stays(i);
-                const u32 at = block_rank(kept_here, kept);
-                if (kept_here) nodes[at] = next_nodes[i];
-            }
-            adopt(kept, nodes, next_nodes);
-            return;
-        }
         for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
             if (!is_in(item, most, ranked)) continue;
             const u32 i = subset.node(item);
@@ -319,6 +339,19 @@ struct Searcher : Crossings {
             note_boxes<WARPS>();
             __syncthreads();
         }
+    }
+
+    // The nodes that stay in the changed polygon, in order; where each goes is how many stay before it.
+    __device__ __noinline__ void take_out()
+    {
+        u32 kept = 0;
+        for (u32 first = 0; first < target.count; first += THREADS) {
+            const u32 i = first + threadIdx.x;
+            const bool here = i < target.count && stays(i);
+            const u32 at = block_rank(here, kept);
+            if (here) nodes[at] = next_nodes[i];
+        }
+        adopt(kept, nodes, next_nodes);
     }
 
     // --- nodes --------------------------------------------------------------------------------------------------------
@@ -379,44 +412,49 @@ struct Searcher : Crossings {
 
     // --- steps --------------------------------------------------------------------------------------------------------
 
-    __device__ __noinline__ bool move_nodes()
+    // The nodes that are tried together: of moves three subsets, of removals two.
+    __device__ __forceinline__ Subset subset_of(u32 number, bool removal) const
     {
-        const int longest = longest_edge(), distance = target.distance;
         const u32 count = target.count;
-        // Moves of the first nodes may lengthen the edges of the next.
-        bool moved_any = change({0, 2, count & ~1u, false}, longest);
-        moved_any |= change({1, 2, count, false}, longest + distance);
-        if (count % 2 == 1) moved_any |= change({count - 1, 1, count, false}, longest + 2 * distance);
-        return moved_any;
+        if (number == 0) return {0, 2, count & ~1u, removal};
+        if (number == 1) return {1, 2, count, removal};
+        return {count - 1, 1, removal || count % 2 == 0 ? 0 : count, removal};
     }
 
-    __device__ __noinline__ bool take_out_nodes()
+    __device__ __forceinline__ void step()
     {
-        const int longest = longest_edge();
-        const u32 count = target.count;
-        return change({0, 2, count & ~1u, true}, longest) || change({1, 2, count, true}, longest);
-    }
-
-    __device__ __noinline__ void step()
-    {
-        bool changed = move_nodes();
+        const u64 steps = target.steps + 1;
         u32 phase = target.phase, status = STATUS_RUNNING;
         int distance = target.distance;
-        const u64 steps = target.steps + 1;
-        if (target.inside.pixels == 0) {
-            status = STATUS_VANISHED;
-        } else {
-            if (!changed && phase == PHASE_EVOLVE) {
+        bool changed = false, removal = false;
+        // Small polygons are cut without it.
+        int longest = cuts_evenly(target.count + 1) ? 0 : longest_edge();
+        for (u32 number = 0;; number++) {
+            if (number < 3) {
+                changed |= change(subset_of(number, removal), longest);
+                // Moves of some nodes may lengthen the edges of the next.
+                longest += distance;
+                if (!removal || !changed) continue;
+            }
+            // All moves are tried, or a removal pays, or none.
+            if (removal) break;
+            if (target.inside.pixels == 0) {
+                status = STATUS_VANISHED;
+                break;
+            }
+            if (changed) break;
+            if (phase == PHASE_EVOLVE) {
                 const bool added = add_nodes(), halved = distance > 1;
                 distance = max(distance / 2, 1);
                 changed = added || halved;
-                if (!changed && target.node_cost > 0.0) {
-                    phase = PHASE_PRUNE;
-                    changed = take_out_nodes();
-                }
-            } else if (!changed) {
-                changed = take_out_nodes();
+                if (changed || !(target.node_cost > 0.0)) break;
+                phase = PHASE_PRUNE;
             }
+            removal = true;
+            longest = longest_edge();
+            number = ~0u;
+        }
+        if (status == STATUS_RUNNING) {
             if (!changed) status = STATUS_CONVERGED;
             else if (steps >= job->max_steps) status = STATUS_ITERATION_LIMIT;
         }
@@ -426,7 +464,7 @@ struct Searcher : Crossings {
     }
 
     // The group's target after target from the queue.
-    __device__ void run()
+    __device__ __forceinline__ void run()
     {
         while (true) {
             if (block == 0 && threadIdx.x == 0) *static_cast<volatile u32 *>(&control->target) = atomicAdd(job->queue, 1u);

@@ -64,10 +64,8 @@ struct Subset {
     u32 first, stride, end;
     bool removal;
 
-    __device__ u32 size() const { return first < end ? (end - first + stride - 1) / stride : 0; }
+    __device__ u32 size() const { return first < end ? (end - first + stride - 1) >> (stride - 1) : 0; }
     __device__ u32 node(u32 item) const { return first + item * stride; }
-    __device__ bool has(u32 i) const { return i >= first && i < end && ((i - first) & (stride - 1)) == 0; }
-    __device__ u32 item(u32 i) const { return (i - first) >> (stride - 1); }
 };
 
 // Edges k to k + 31, and the two nodes after, lie within.
@@ -114,6 +112,7 @@ struct State {
     u32 *rank;
     signed char *choice;
     Choices told;                // the group's
+    u32 winners;                 // items that have a change
     // What is tried comes to.
     isoline_snake_sum tried_inside;
     i64 tried_area;
@@ -168,11 +167,8 @@ struct State {
         return __dadd_rn(mine, __shfl_xor_sync(ALL_LANES, mine, BIT));
     }
 
-    // What a change adds to the sum, with the edges that it makes.
-    __device__ isoline_snake_sum difference(u32 i, const isoline_snake_sum &before, const isoline_snake_sum &after) const
-    {
-        return before + after - edges[previous_of(i)] - edges[i];
-    }
+    // What the edges at a node have in the sum.
+    __device__ isoline_snake_sum edges_at(u32 i) const { return edges[previous_of(i)] + edges[i]; }
 
     // Twice the area that a change of one node adds.
     __device__ i64 area_change(u32 i, int place, bool removal) const

@@ -155,10 +155,10 @@ struct Columns {
 };
 
 // Σ over the pixels left of the edge from `upper` to `lower` in its rows among y, y + STRIDE, ... below `end`.
-template <typename T, int STRIDE>
+// TOGETHER of them are fetched before the first is used.
+template <typename T, int STRIDE, int TOGETHER>
 __device__ __forceinline__ isoline_snake_sum rows_sum(const isoline_snake_image &image, int2 upper, int2 lower, int y, int end)
 {
-    constexpr int TOGETHER = 2;
     const Columns columns(upper, lower);
     isoline_snake_sum sum = {0, 0, 0};
     for (; y < end; y += TOGETHER * STRIDE) {
