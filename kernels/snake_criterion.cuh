@@ -23,6 +23,13 @@ __device__ inline double natural_logarithm(double x)
                      __dmul_rn(static_cast<double>(exponent), 0.69314718055994530942));
 }
 
+// A number that is less where the cost is, and for -0 less than for 0, as `total_cmp` has it.
+__device__ __forceinline__ i64 in_order(double cost)
+{
+    const i64 bits = __double_as_longlong(cost);
+    return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFFll);
+}
+
 __device__ __forceinline__ double at_least(double value, double least) { return value > least ? value : least; }
 
 __device__ __forceinline__ double entropy_part(double p)

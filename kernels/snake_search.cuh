@@ -13,7 +13,7 @@ constexpr int ALONE_THREADS = 256;
 constexpr int GROUP_THREADS = 512;
 
 // Subsets of more nodes are shared out among a group's blocks.
-constexpr u32 SHARED_OUT = 96;
+constexpr u32 SHARED_OUT = 32;
 
 __device__ __forceinline__ u32 lanes_total(u32 value)
 {
@@ -52,7 +52,7 @@ struct Searcher : Crossings {
 
     __device__ isoline_snake_sum *turns_sums(u32 which) const
     {
-        return GROUP ? sums + which * sums_a_turn(job->capacity) : sums;
+        return GROUP ? sums + which * sums_a_turn(job.capacity) : sums;
     }
 
     __device__ isoline_snake_sum sum_at(u32 index) const
@@ -223,13 +223,12 @@ struct Searcher : Crossings {
     __device__ __forceinline__ int cheapest(double cost, u32 left, u32 from) const
     {
         int best = static_cast<int>(threadIdx.x % PLACE_COUNT);
-        bool open = (left >> best) & 1u;
+        i64 least = (left >> best) & 1u ? in_order(cost) : 0x7FFFFFFFFFFFFFFFll;
         #pragma unroll
         for (int step = 1; step < PLACE_COUNT; step *= 2) {
-            const double other_cost = __shfl_xor_sync(ALL_LANES, cost, step);
-            const int other = __shfl_xor_sync(ALL_LANES, open ? best : -1, step);
-            if (other >= 0 && (!open || other_cost < cost || (other_cost == cost && other < best)))
-                cost = other_cost, best = other, open = true;
+            const i64 theirs = __shfl_xor_sync(ALL_LANES, least, step);
+            const int other = __shfl_xor_sync(ALL_LANES, best, step);
+            if (theirs < least || (theirs == least && other < best)) least = theirs, best = other;
         }
         return __shfl_sync(ALL_LANES, best, static_cast<int>(from));
     }
@@ -248,7 +247,7 @@ struct Searcher : Crossings {
         const i64 *const parts = &changes->sum.pixels;
         static_assert(sizeof(Change) == 4 * sizeof(i64), "four numbers a change");
         i64 part = 0;
-        double cost_of_one = 0.0;
+        double cost_of_one = -0.0;   // which adds nothing, not even to -0
         for (u32 item = lane / 4; item < size; item += WARP / 4) {
             if (!is_in(item, most, ranked)) continue;
             part += parts[4 * item + lane % 4];
@@ -260,7 +259,7 @@ struct Searcher : Crossings {
                                           target.inside.z + __shfl_sync(ALL_LANES, part, 1),
                                           target.inside.zz + __shfl_sync(ALL_LANES, part, 2)};
         const i64 area = target.area + __shfl_sync(ALL_LANES, part, 3);
-        // One alone is good: it was chosen. The others' are 0.
+        // One alone is good: it was chosen.
         const double cost = most == 1 ? lanes_total(cost_of_one) : cost_of<1>(inside);
         if (lane == 0) tried_inside = inside, tried_area = area, tried_cost = cost;
         const u32 removed = subset.removal ? most : 0;
@@ -317,8 +316,11 @@ struct Searcher : Crossings {
         for (u32 item = threadIdx.x; item < size; item += THREADS) {
             if (choice[item] < 0) continue;
             u32 before = 0;
-            for (u32 other = 0; other < size; other++)
-                before += choice[other] >= 0 && (cost[other] < cost[item] || (cost[other] == cost[item] && other < item));
+            const i64 mine = in_order(cost[item]);
+            for (u32 other = 0; other < size; other++) {
+                const i64 theirs = in_order(cost[other]);
+                before += choice[other] >= 0 && (theirs < mine || (theirs == mine && other < item));
+            }
             rank[item] = before;
         }
     }
@@ -385,7 +387,7 @@ struct Searcher : Crossings {
     // Puts a node into the middle of every long edge, while there may be more; whether any.
     __device__ __noinline__ bool add_nodes()
     {
-        const u32 room = job->max_nodes > target.count ? job->max_nodes - target.count : 0;
+        const u32 room = job.max_nodes > target.count ? job.max_nodes - target.count : 0;
         if (room == 0) return false;
         // Flags, by node, where ranks are else kept by item.
         unsigned char *added = reinterpret_cast<unsigned char *>(rank);
@@ -456,7 +458,7 @@ struct Searcher : Crossings {
         }
         if (status == STATUS_RUNNING) {
             if (!changed) status = STATUS_CONVERGED;
-            else if (steps >= job->max_steps) status = STATUS_ITERATION_LIMIT;
+            else if (steps >= job.max_steps) status = STATUS_ITERATION_LIMIT;
         }
         __syncthreads();
         if (threadIdx.x == 0) target.steps = steps, target.phase = phase, target.distance = distance, target.status = status;
@@ -467,19 +469,19 @@ struct Searcher : Crossings {
     __device__ __forceinline__ void run()
     {
         while (true) {
-            if (block == 0 && threadIdx.x == 0) *static_cast<volatile u32 *>(&control->target) = atomicAdd(job->queue, 1u);
+            if (block == 0 && threadIdx.x == 0) *static_cast<volatile u32 *>(&control->target) = atomicAdd(job.queue, 1u);
             meet_all(false);
             const u32 index = *static_cast<volatile u32 *>(&control->target);
-            if (index >= job->target_count) return;
-            const u64 from = static_cast<u64>(index) * job->capacity;
-            if (threadIdx.x == 0) target = job->targets[index];
+            if (index >= job.target_count) return;
+            const u64 from = static_cast<u64>(index) * job.capacity;
+            if (threadIdx.x == 0) target = job.targets[index];
             __syncthreads();
             const bool running = target.status == STATUS_RUNNING;
             if (running) {
                 for (u32 i = threadIdx.x; i < target.count; i += THREADS) {
-                    nodes[i] = next_nodes[i] = job->nodes[from + i];
+                    nodes[i] = next_nodes[i] = job.nodes[from + i];
                     // At the start they are measured.
-                    if (target.steps > 0) edges[i] = job->edges[from + i];
+                    if (target.steps > 0) edges[i] = job.edges[from + i];
                 }
                 if (GROUP) clear_sums(turn_after(1));
                 __syncthreads();
@@ -492,13 +494,13 @@ struct Searcher : Crossings {
                 if (target.inside.pixels == 0 && threadIdx.x == 0) target.status = STATUS_VANISHED;
                 __syncthreads();
             }
-            for (u64 done = 0; done < job->steps && target.status == STATUS_RUNNING; done++) step();
+            for (u64 done = 0; done < job.steps && target.status == STATUS_RUNNING; done++) step();
             if (block == 0) {
                 for (u32 i = threadIdx.x; i < target.count; i += THREADS) {
-                    job->nodes[from + i] = nodes[i];
-                    job->edges[from + i] = edges[i];
+                    job.nodes[from + i] = nodes[i];
+                    job.edges[from + i] = edges[i];
                 }
-                if (threadIdx.x == 0) job->targets[index] = target;
+                if (threadIdx.x == 0) job.targets[index] = target;
             }
         }
     }

@@ -94,7 +94,7 @@ struct Choices {
 // Every block of a group has the polygon for itself and decides for itself, all the same way; only the sums over edges are
 // shared out.
 struct State {
-    const isoline_snake_job *job;
+    isoline_snake_job job;       // a copy, near
     Control *control;
     isoline_snake_sum *sums;     // the group's, TURNS of them
     u32 block, blocks;           // of the group
@@ -121,7 +121,7 @@ struct State {
     // Takes the block's part of the memory. `private_bytes` on the host repeats this.
     __device__ void lay_out(const isoline_snake_job &all, u32 group, u32 own, unsigned char *shared)
     {
-        job = &all;
+        job = all;
         control = all.controls + group;
         block = own, blocks = all.blocks_a_group;
         generation = 0, turn = 0;
@@ -163,7 +163,7 @@ struct State {
     __device__ double cost_of(const isoline_snake_sum &inside) const
     {
         const isoline_snake_sum region = threadIdx.x & BIT ? target.whole - inside : inside;
-        const double mine = region_cost(job->noise, job->looks, region);
+        const double mine = region_cost(job.noise, job.looks, region);
         return __dadd_rn(mine, __shfl_xor_sync(ALL_LANES, mine, BIT));
     }
 
@@ -184,7 +184,7 @@ struct State {
     {
         const int2 a = nodes[i], b = nodes[next_of(i)];
         const i64 dx = b.x - a.x, dy = b.y - a.y;
-        return dx * dx + dy * dy > job->spacing_squared;
+        return dx * dx + dy * dy > job.spacing_squared;
     }
 
     __device__ static int half_down(int sum) { return sum >> 1; }
