@@ -123,7 +123,8 @@ __device__ __forceinline__ typename Searcher<T, GROUP>::Piece Searcher<T, GROUP>
 }
 
 // Sums `items` of PLACES edges each, which pass up to `longest` rows together, into item * PLACES + place of the
-// next turn's; they have to meet then. `edge_of(item, place, a, b, y0, y1)` names an edge, if it is wanted, and, in any case, the rows of all the item's.
+// next turn's; they have to meet then. `edge_of(item, place, a, b, y0, y1)` names an edge, if it is wanted, and, in any case, the
+// rows of all the item's.
 //
 // A warp takes a piece of an item's rows: PLACES lanes, an edge each, work on one row, where they read the same memory or
 // nearly. What a block's warps have of one item is added up before it leaves the block.
@@ -147,8 +148,8 @@ __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int lon
         if (unit < cut.units && edge_of(piece.item, place, a, b, y0, y1)) {
             const bool down = a.y <= b.y;
             const int from = y0 + static_cast<int>(piece.number * cut.rows);
-            sum = rows_sum<T, WARP / PLACES, TOGETHER>(job.image, down ? a : b, down ? b : a, from + static_cast<int>(lane / PLACES),
-                                             min(from + static_cast<int>(cut.rows), y1));
+            const int y = from + static_cast<int>(lane / PLACES), end = min(from + static_cast<int>(cut.rows), y1);
+            sum = rows_sum<T, WARP / PLACES, TOGETHER>(job.image, down ? a : b, down ? b : a, y, end);
             if (!down) sum = isoline_snake_sum{0, 0, 0} - sum;
         }
         sum = lanes_sum<PLACES>(sum);

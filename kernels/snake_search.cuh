@@ -118,12 +118,7 @@ struct Searcher : Crossings {
         __syncthreads();
     }
 
-    // --- changes ------------------------------------------------------------------------------------------------------
-
-    __device__ int2 changed_node(u32 i, int place, bool removal) const
-    {
-        return removal ? make_int2(GONE, GONE) : moved(i, place);
-    }
+    // --- choices: snake_choice.cuh ------------------------------------------------------------------------------------
 
     // What is known of a change before the sums are.
     struct Outlook {
@@ -131,107 +126,20 @@ struct Searcher : Crossings {
         isoline_snake_sum lost;   // what its node's edges have in the sum
         i64 area;
     };
-    __device__ __forceinline__ Outlook outlook(Subset subset, u32 item, int place, bool wanted) const
+    __device__ Outlook outlook(Subset subset, u32 item, int place, bool wanted) const;
+
+    // Waits for the sums and finds the best change of each node of a subset.
+    __device__ void choose(Subset subset);
+    __device__ void take_up(u32 item, u32 i, const Change &change, int place, bool removal);
+    __device__ void hear(Subset subset);
+    __device__ int cheapest(double cost, u32 left, u32 from) const;
+
+    __device__ int2 changed_node(u32 i, int place, bool removal) const
     {
-        Outlook it = {wanted && item < subset.size(), {0, 0, 0}, 0};
-        const u32 i = subset.node(item);
-        if (it.open) it.open = subset.removal ? place == 0 && target.count > 3 : in_bounds(moved(i, place));
-        if (it.open) it.lost = edges_at(i), it.area = area_change(i, place, subset.removal);
-        return it;
+        return removal ? make_int2(GONE, GONE) : moved(i, place);
     }
 
-    // Waits for the sums and finds the best change of each node of a subset, if one improves and crosses nothing: a warp a node,
-    // or two where there are many; a lane works out what a place does to one of the regions. Where there are very many, the
-    // group's blocks take a part each and tell each other.
-    __device__ __forceinline__ void choose(Subset subset)
-    {
-        const u32 size = subset.size(), lane = threadIdx.x % WARP;
-        const bool tell = GROUP && size > SHARED_OUT, removal = subset.removal;
-        const u32 warp = (tell ? block * WARPS : 0) + threadIdx.x / WARP, warps = tell ? blocks * WARPS : WARPS;
-        const u32 half = lane / (2 * PLACE_COUNT), together = size > warps ? 2 : 1;
-        const int place = static_cast<int>(lane % PLACE_COUNT);
-        const Choices into = tell ? told : Choices{won, cost, choice};
-        u32 first = warp * together;
-        Outlook before = outlook(subset, first + half, place, half < together);
-        wait_for_all(true);
-        while (first < size) {
-            const u32 item = first + half, i = subset.node(item);
-            isoline_snake_sum arriving = {0, 0, 0}, leaving = {0, 0, 0};
-            Change change = {{0, 0, 0}, before.area};
-            if (before.open) {
-                arriving = sum_at(removal ? item : 2 * item * PLACE_COUNT + place);
-                if (!removal) leaving = sum_at((2 * item + 1) * PLACE_COUNT + place);
-                change.sum = arriving + leaving - before.lost;
-            }
-            const double cost = cost_of<PLACE_COUNT>(target.inside + change.sum);
-            const bool open = before.open && (removal ? __dadd_rn(cost, -target.node_cost) : cost) < target.cost &&
-                              target.area + change.area > 0;
-            const u32 all_open = __ballot_sync(ALL_LANES, open);
-            for (u32 which = 0; which < together && first + which < size; which++) {
-                const u32 from = which * 2 * PLACE_COUNT;
-                u32 left = (all_open >> from) & ((1u << PLACE_COUNT) - 1u);
-                int chosen = -1;
-                while (left != 0) {
-                    const int best = cheapest(cost, left, from);
-                    if (!crosses_alone(subset.node(first + which), best, removal)) {
-                        chosen = best;
-                        break;
-                    }
-                    left &= ~(1u << best);
-                }
-                if (lane != from + static_cast<u32>(max(chosen, 0))) continue;
-                into.choice[item] = static_cast<signed char>(chosen);
-                if (chosen < 0) continue;
-                into.cost[item] = cost;
-                into.won[2 * item] = arriving, into.won[2 * item + 1] = leaving;
-                if (!tell) take_up(item, i, change, chosen, removal);
-            }
-            __syncwarp();
-            first += warps * together;
-            if (first < size) before = outlook(subset, first + half, place, half < together);
-        }
-        if (tell) hear(subset);
-    }
-
-    __device__ __forceinline__ void take_up(u32 item, u32 i, const Change &change, int place, bool removal)
-    {
-        changes[item] = change;
-        next_nodes[i] = changed_node(i, place, removal);
-        atomicAdd(&winners, 1u);
-    }
-
-    // What the group's blocks have chosen.
-    __device__ __noinline__ void hear(Subset subset)
-    {
-        meet_all(false);
-        for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
-            const signed char chosen = __ldcg(told.choice + item);
-            choice[item] = chosen;
-            if (chosen < 0) continue;
-            const i64 *from = &told.won[2 * item].pixels;
-            const isoline_snake_sum arriving = {__ldcg(from), __ldcg(from + 1), __ldcg(from + 2)};
-            const isoline_snake_sum leaving = {__ldcg(from + 3), __ldcg(from + 4), __ldcg(from + 5)};
-            const u32 i = subset.node(item);
-            cost[item] = __ldcg(told.cost + item);
-            won[2 * item] = arriving, won[2 * item + 1] = leaving;
-            take_up(item, i, {arriving + leaving - edges_at(i), area_change(i, chosen, subset.removal)}, chosen, subset.removal);
-        }
-    }
-
-    // Which of the eight places in `left`, each with the cost that lane `from` + its number has, costs least; of equal ones the
-    // first. All lanes get it.
-    __device__ __forceinline__ int cheapest(double cost, u32 left, u32 from) const
-    {
-        int best = static_cast<int>(threadIdx.x % PLACE_COUNT);
-        i64 least = (left >> best) & 1u ? in_order(cost) : 0x7FFFFFFFFFFFFFFFll;
-        #pragma unroll
-        for (int step = 1; step < PLACE_COUNT; step *= 2) {
-            const i64 theirs = __shfl_xor_sync(ALL_LANES, least, step);
-            const int other = __shfl_xor_sync(ALL_LANES, best, step);
-            if (theirs < least || (theirs == least && other < best)) least = theirs, best = other;
-        }
-        return __shfl_sync(ALL_LANES, best, static_cast<int>(from));
-    }
+    // --- changes ------------------------------------------------------------------------------------------------------
 
     // Whether an item has a change that is among the `most` best; they are ranked if those are not all.
     __device__ bool is_in(u32 item, u32 most, bool ranked) const
@@ -318,8 +226,9 @@ struct Searcher : Crossings {
             u32 before = 0;
             const i64 mine = in_order(cost[item]);
             for (u32 other = 0; other < size; other++) {
+                if (choice[other] < 0) continue;
                 const i64 theirs = in_order(cost[other]);
-                before += choice[other] >= 0 && (theirs < mine || (theirs == mine && other < item));
+                before += theirs < mine || (theirs == mine && other < item);
             }
             rank[item] = before;
         }
@@ -507,6 +416,7 @@ struct Searcher : Crossings {
 };
 
 #include "snake_edges.cuh"
+#include "snake_choice.cuh"
 
 template <typename T, bool GROUP>
 __device__ __forceinline__ void search(const isoline_snake_job &job)

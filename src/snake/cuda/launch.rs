@@ -33,7 +33,7 @@ const TURNS: usize = 3;
 const STATIC_SHARED_BYTES: usize = 8 << 10;
 
 /// Rows of a target's start for each block that works on it, and the most blocks.
-const ROWS_A_BLOCK: i64 = 96;
+const ROWS_A_BLOCK: i64 = 16;
 const MOST_BLOCKS: usize = 128;
 
 /// The most where what a block keeps of its target does not fit in shared memory: each then has its own in device memory.
