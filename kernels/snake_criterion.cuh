@@ -23,6 +23,13 @@ __device__ inline double natural_logarithm(double x)
                      __dmul_rn(static_cast<double>(exponent), 0.69314718055994530942));
 }
 
+// A number that is less where the cost is, and for -0 less than for 0, as `total_cmp` has it.
+__device__ __forceinline__ i64 in_order(double cost)
+{
+    const i64 bits = __double_as_longlong(cost);
+    return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFFll);
+}
+
 __device__ __forceinline__ double at_least(double value, double least) { return value > least ? value : least; }
 
 __device__ __forceinline__ double entropy_part(double p)
@@ -30,22 +37,38 @@ __device__ __forceinline__ double entropy_part(double p)
     return p > 0.0 ? __dmul_rn(p, natural_logarithm(p)) : 0.0;
 }
 
-__device__ __noinline__ double region_cost(u32 noise, double looks, const isoline_snake_sum &region)
+// a / b, rounded as a division is, where `inverse` is 1 / b, so rounded, and nothing comes near the ends of the range: the first
+// correction leaves less than a unit of the last place, of which the second finds the exact rest (Markstein's theorem).
+__device__ __forceinline__ double quotient(double a, double b, double inverse)
+{
+    double q = __dmul_rn(a, inverse);
+    q = __fma_rn(__fma_rn(-b, q, a), inverse, q);
+    return __fma_rn(__fma_rn(-b, q, a), inverse, q);
+}
+
+__device__ __noinline__ double bernoulli_cost(double n, double mean)
+{
+    return __dmul_rn(-n, __dadd_rn(entropy_part(mean), entropy_part(__dadd_rn(1.0, -mean))));
+}
+
+__device__ __forceinline__ double region_cost(u32 noise, double looks, isoline_snake_sum region)
 {
     constexpr double LEAST_VARIANCE = 1.0 / 12.0, LEAST_MEAN = 1e-3;
     if (region.pixels <= 0) return 0.0;
     const double n = static_cast<double>(region.pixels), z = static_cast<double>(region.z);
-    const double mean = __ddiv_rn(z, n);
-    const double square = __ddiv_rn(static_cast<double>(region.zz), n);
+    const double inverse = __drcp_rn(n);
+    const double mean = quotient(z, n, inverse), square = quotient(static_cast<double>(region.zz), n, inverse);
+    // But for one noise it is a number times a logarithm.
+    double of = at_least(mean, LEAST_MEAN), times = n;
     switch (noise) {
-    case NOISE_GAUSSIAN: {
-        const double variance = __dadd_rn(square, -__dmul_rn(mean, mean));
-        return __dmul_rn(__dmul_rn(0.5, n), natural_logarithm(at_least(variance, LEAST_VARIANCE)));
+    case NOISE_GAUSSIAN:
+        of = at_least(__dadd_rn(square, -__dmul_rn(mean, mean)), LEAST_VARIANCE);
+        times = __dmul_rn(0.5, n);
+        break;
+    case NOISE_POISSON: times = -z; break;
+    case NOISE_GAMMA: times = __dmul_rn(looks, n); break;
+    case NOISE_RAYLEIGH: of = at_least(square, LEAST_MEAN); break;
+    default: return bernoulli_cost(n, mean);
     }
-    case NOISE_POISSON: return __dmul_rn(-z, natural_logarithm(at_least(mean, LEAST_MEAN)));
-    case NOISE_GAMMA: return __dmul_rn(__dmul_rn(looks, n), natural_logarithm(at_least(mean, LEAST_MEAN)));
-    case NOISE_RAYLEIGH: return __dmul_rn(n, natural_logarithm(at_least(square, LEAST_MEAN)));
-    default:
-        return __dmul_rn(-n, __dadd_rn(entropy_part(mean), entropy_part(__dadd_rn(1.0, -mean))));
-    }
+    return __dmul_rn(times, natural_logarithm(of));
 }

@@ -1,48 +1,9 @@
-// Whether a change of the polygon makes it touch itself: as src/snake/search.rs, a warp an edge. Edges far off are passed
-// over 32 at a time.
+// Whether a change of the polygon makes it touch itself: as src/snake/search.rs, a warp a change or an edge that is new. Edges
+// far off are passed over 32 at a time.
 #pragma once
 #include "snake_state.cuh"
 
 struct Crossings : State {
-    // The winners among a subset whose rank is less than `most`, as a changed polygon.
-    struct Winners {
-        const State &s;
-        Subset subset;
-        u32 most;
-        bool ranked;
-
-        __device__ bool has(u32 i) const
-        {
-            if (!subset.has(i)) return false;
-            const u32 item = subset.item(i);
-            return s.choice[item] >= 0 && (!ranked || s.rank[item] < most);
-        }
-        __device__ bool gone(u32 i) const { return subset.removal && has(i); }
-        __device__ int2 at(u32 i) const
-        {
-            return !subset.removal && has(i) ? s.moved(i, s.choice[subset.item(i)]) : s.nodes[i];
-        }
-    };
-
-    // One change alone.
-    struct One {
-        const State &s;
-        u32 node;
-        int place;
-        bool removal;
-
-        __device__ bool gone(u32 i) const { return removal && i == node; }
-        __device__ int2 at(u32 i) const { return !removal && i == node ? s.moved(node, place) : s.nodes[i]; }
-    };
-
-    // The node after i of the changed polygon. No two neighbours go.
-    template <typename Changed>
-    __device__ u32 after(const Changed &changed, u32 i) const
-    {
-        const u32 next = next_of(i);
-        return changed.gone(next) ? next_of(next) : next;
-    }
-
     // Notes where the edges lie, 32 at a time. Few are looked at one by one.
     template <u32 WARPS>
     __device__ __noinline__ void note_boxes()
@@ -87,20 +48,77 @@ struct Crossings : State {
         return false;
     }
 
-    // Whether the changed polygon's edge from node i touches another of its edges.
-    template <typename Changed>
-    __device__ __noinline__ bool edge_crosses(const Changed &changed, u32 i) const
+    // Whether the polygon touches itself if this node alone moves, or goes.
+    __device__ __forceinline__ bool crosses_alone(u32 node, int place, bool removal) const
     {
-        const u32 j = after(changed, i);
-        const int2 a = changed.at(i), b = changed.at(j);
-        // Nodes are at most the distance away from where they were when the boxes were noted.
-        return any_edge(a, b, b, target.distance, [&](u32 k) {
-            if (k == i || changed.gone(k)) return false;
-            const u32 l = after(changed, k);
-            const int2 c = changed.at(k), d = changed.at(l);
-            const bool follows = k == j, precedes = l == i;
-            return (follows && folds(a, b, d)) || (precedes && folds(c, a, b)) || (!follows && !precedes && meet(a, b, c, d));
-        });
+        const u32 lane = threadIdx.x % WARP, count = target.count, previous = previous_of(node), next = next_of(node);
+        const int2 a = nodes[previous], b = nodes[next], m = removal ? b : moved(node, place);
+        const int2 before = nodes[previous_of(previous)], after = nodes[next_of(next)];
+        // Where edges follow each other a lane each looks: at a, at the moved node and at b.
+        const int2 p = lane == 0 ? before : lane == 1 ? a : m;
+        const int2 q = lane == 0 ? a : lane == 1 ? m : b;
+        const int2 r = lane == 0 ? m : lane == 1 && !removal ? b : after;
+        const bool folded = lane < (removal ? 2 : 3) && folds(p, q, r);
+        const auto touches = [&](u32 k) {
+            if (k == previous || k == node) return false;
+            const u32 l = next_of(k);
+            const int2 c = nodes[k], d = nodes[l];
+            const bool follows = k == next, precedes = l == previous;
+            return (!precedes && !(removal && follows) && meet(a, m, c, d)) || (!follows && !removal && meet(m, b, c, d));
+        };
+        if (count <= WARP) return __any_sync(ALL_LANES, folded || (lane < count && touches(lane)));
+        return __any_sync(ALL_LANES, folded) || any_edge(a, m, b, 0, touches);
+    }
+
+    // The polygon with the winners' changes is `next_nodes`, in which those that go have this x.
+    static constexpr int GONE = -0x7FFFFFFF - 1;
+
+    __device__ bool stays(u32 i) const { return next_nodes[i].x != GONE; }
+    __device__ bool is_changed(u32 i) const { return !same(nodes[i], next_nodes[i]); }
+
+    // The nodes beside i in the changed polygon. No two neighbours go.
+    __device__ u32 changed_next(u32 i) const
+    {
+        const u32 next = next_of(i);
+        return stays(next) ? next : next_of(next);
+    }
+    __device__ u32 changed_previous(u32 i) const
+    {
+        const u32 previous = previous_of(i);
+        return stays(previous) ? previous : previous_of(previous);
+    }
+
+    // Whether this warp, one of so many, finds that the changed polygon touches itself where an edge is new.
+    __device__ __forceinline__ bool crosses_together(u32 warp, u32 warps) const
+    {
+        const u32 lane = threadIdx.x % WARP, count = target.count;
+        bool folded = false;
+        for (u32 i = warp * WARP + lane; i < count; i += warps * WARP) {
+            if (!stays(i)) continue;
+            const u32 previous = changed_previous(i), next = changed_next(i);
+            if (is_changed(i) || is_changed(previous_of(i)) || is_changed(next_of(i)))
+                folded |= folds(next_nodes[previous], next_nodes[i], next_nodes[next]);
+        }
+        if (__any_sync(ALL_LANES, folded)) return true;
+        for (u32 first = 0; first < count; first += warps * WARP) {
+            // Few of many may have changed: a lane looks for a warp. Successive ones go to different warps.
+            const u32 edge = first + lane * warps + warp;
+            const bool is_new = edge < count && stays(edge) && (is_changed(edge) || is_changed(next_of(edge)));
+            for (u32 left = __ballot_sync(ALL_LANES, is_new); left != 0; left &= left - 1) {
+                const u32 i = first + (static_cast<u32>(__ffs(static_cast<int>(left))) - 1) * warps + warp;
+                const u32 j = changed_next(i);
+                const int2 a = next_nodes[i], b = next_nodes[j];
+                // Nodes are at most the distance away from where they were when the boxes were noted.
+                const bool touches = any_edge(a, b, b, target.distance, [&](u32 k) {
+                    const int2 c = next_nodes[k];
+                    if (k == i || k == j || c.x == GONE) return false;
+                    const u32 l = changed_next(k);
+                    return l != i && meet(a, b, c, next_nodes[l]);
+                });
+                if (touches) return true;
+            }
+        }
+        return false;
     }
 
     // Whether a-m-b and the edge c-d touch; `follows`: c is b, `precedes`: d is a.

@@ -15,21 +15,17 @@ __device__ __forceinline__ i64 side(int2 a, int2 b, int2 c)
     return static_cast<i64>(b.x - a.x) * (c.y - a.y) - static_cast<i64>(b.y - a.y) * (c.x - a.x);
 }
 
-__device__ __forceinline__ bool between(int2 a, int2 b, int2 c)
-{
-    return min(a.x, b.x) <= c.x && c.x <= max(a.x, b.x) && min(a.y, b.y) <= c.y && c.y <= max(a.y, b.y);
-}
+// Whether both lie strictly on one side.
+__device__ __forceinline__ bool apart(i64 c, i64 d) { return (c > 0 && d > 0) || (c < 0 && d < 0); }
 
-// Whether the edges ab and cd have a point in common, ends included.
+// Whether the edges ab and cd have a point in common, ends included: their boxes have, and neither edge lies on one side of
+// the other's line. (Edges on one line, or of no length, have one if their boxes have.)
 __device__ __forceinline__ bool meet(int2 a, int2 b, int2 c, int2 d)
 {
     if (max(a.x, b.x) < min(c.x, d.x) || max(c.x, d.x) < min(a.x, b.x) || max(a.y, b.y) < min(c.y, d.y) ||
         max(c.y, d.y) < min(a.y, b.y))
         return false;
-    const i64 abc = side(a, b, c), abd = side(a, b, d), cda = side(c, d, a), cdb = side(c, d, b);
-    if (((abc < 0 && abd > 0) || (abc > 0 && abd < 0)) && ((cda < 0 && cdb > 0) || (cda > 0 && cdb < 0))) return true;
-    return (abc == 0 && between(a, b, c)) || (abd == 0 && between(a, b, d)) || (cda == 0 && between(c, d, a)) ||
-           (cdb == 0 && between(c, d, b));
+    return !apart(side(a, b, c), side(a, b, d)) && !apart(side(c, d, a), side(c, d, b));
 }
 
 // Whether two successive edges, a to b and b to c, lie on each other or have no length.

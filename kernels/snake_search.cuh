@@ -13,15 +13,18 @@ constexpr int ALONE_THREADS = 256;
 constexpr int GROUP_THREADS = 512;
 
 // Subsets of more nodes are shared out among a group's blocks.
-constexpr u32 SHARED_OUT = 96;
+constexpr u32 SHARED_OUT = 32;
 
-// What a subset's winners change together.
-struct Totals {
-    isoline_snake_sum sum;
-    i64 area;
-    u32 count;
-    double cost;   // of one that is alone
-};
+__device__ __forceinline__ u32 lanes_total(u32 value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, value);
+#else
+    #pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
+    return value;
+#endif
+}
 
 template <typename T>
 __device__ __forceinline__ T lanes_total(T value)
@@ -35,17 +38,21 @@ template <typename T, bool GROUP>
 struct Searcher : Crossings {
     static constexpr u32 THREADS = GROUP ? GROUP_THREADS : ALONE_THREADS;
     static constexpr u32 WARPS = THREADS / WARP;
+    // Rows that a lane fetches at once.
+    static constexpr int TOGETHER = GROUP ? 3 : 2;
 
     // --- sums: snake_edges.cuh ----------------------------------------------------------------------------------------
 
     // All blocks of the group meet; what they wrote before, all see after. `sums`: they have made a turn's.
+    __device__ void arrive();
+    __device__ void wait_for_all(bool sums);
     __device__ void meet_all(bool sums);
 
     __device__ u32 turn_after(u32 more) const { return turn + more < TURNS ? turn + more : turn + more - TURNS; }
 
     __device__ isoline_snake_sum *turns_sums(u32 which) const
     {
-        return GROUP ? sums + which * sums_a_turn(job->capacity) : sums;
+        return GROUP ? sums + which * sums_a_turn(job.capacity) : sums;
     }
 
     __device__ isoline_snake_sum sum_at(u32 index) const
@@ -58,7 +65,7 @@ struct Searcher : Crossings {
 
     // Sets the sums of a turn to 0, the blocks a part each.
     __device__ void clear_sums(u32 which);
-    __device__ void add_sum(u32 index, const isoline_snake_sum &sum);
+    __device__ void add_number(u32 index, i64 number);
 
     // The rows of the longest edge; every warp by itself.
     __device__ int longest_edge() const;
@@ -72,6 +79,7 @@ struct Searcher : Crossings {
     struct Piece {
         u32 item, number, of;
     };
+    __device__ bool cuts_evenly(u32 items) const { return items <= WARP && 2 * items <= (GROUP ? blocks : 1u) * WARPS; }
     template <typename EdgeOf>
     __device__ Cut cut(u32 items, int longest, EdgeOf edge_of) const;
     __device__ Piece piece_of(const Cut &cut, u32 unit) const;
@@ -81,8 +89,8 @@ struct Searcher : Crossings {
     __device__ void sum_edges(u32 items, int longest, EdgeOf edge_of);
 
     // Of the edges that the changes of a subset would make: for a move those before the node and those after it.
-    __device__ void sum_moves(const Subset &subset, int longest);
-    __device__ void sum_removals(const Subset &subset, int longest);
+    __device__ void sum_moves(Subset subset, int longest);
+    __device__ void sum_removals(Subset subset, int longest);
 
     // Everything of the polygon anew.
     __device__ __noinline__ void measure()
@@ -92,6 +100,7 @@ struct Searcher : Crossings {
             y0 = min(a.y, b.y), y1 = max(a.y, b.y);
             return true;
         });
+        meet_all(true);
         isoline_snake_sum inside = {0, 0, 0};
         i64 area = 0;
         for (u32 i = threadIdx.x % WARP; i < target.count; i += WARP) {
@@ -109,206 +118,151 @@ struct Searcher : Crossings {
         __syncthreads();
     }
 
+    // --- choices: snake_choice.cuh ------------------------------------------------------------------------------------
+
+    // What is known of a change before the sums are.
+    struct Outlook {
+        bool open;
+        isoline_snake_sum lost;   // what its node's edges have in the sum
+        i64 area;
+    };
+    __device__ Outlook outlook(Subset subset, u32 item, int place, bool wanted) const;
+
+    // Waits for the sums and finds the best change of each node of a subset.
+    __device__ void choose(Subset subset);
+    __device__ void take_up(u32 item, u32 i, const Change &change, int place, bool removal);
+    __device__ void hear(Subset subset);
+    __device__ int cheapest(double cost, u32 left, u32 from) const;
+
+    __device__ int2 changed_node(u32 i, int place, bool removal) const
+    {
+        return removal ? make_int2(GONE, GONE) : moved(i, place);
+    }
+
     // --- changes ------------------------------------------------------------------------------------------------------
 
-    // The best change of each node of a subset, if one improves and crosses nothing: a warp a node, or two where there are
-    // many; a lane works out what a place does to one of the regions. Where there are very many, the group's blocks take a
-    // part each and tell each other.
-    __device__ __noinline__ void choose(const Subset &subset)
+    // Whether an item has a change that is among the `most` best; they are ranked if those are not all.
+    __device__ bool is_in(u32 item, u32 most, bool ranked) const
     {
-        const u32 size = subset.size();
-        if (!GROUP || size <= SHARED_OUT) {
-            choose_part(subset, {won, cost, choice}, threadIdx.x / WARP, WARPS);
-            return;
-        }
-        choose_part(subset, told, block * WARPS + threadIdx.x / WARP, blocks * WARPS);
-        meet_all(false);
-        for (u32 i = threadIdx.x; i < size; i += THREADS) {
-            const signed char chosen = __ldcg(told.choice + i);
-            choice[i] = chosen;
-            if (chosen < 0) continue;
-            cost[i] = __ldcg(told.cost + i);
-            const i64 *from = &told.won[2 * i].pixels;
-            won[2 * i] = {__ldcg(from), __ldcg(from + 1), __ldcg(from + 2)};
-            won[2 * i + 1] = {__ldcg(from + 3), __ldcg(from + 4), __ldcg(from + 5)};
-        }
+        return choice[item] >= 0 && (!ranked || rank[item] < most);
     }
 
-    __device__ __noinline__ void choose_part(const Subset &subset, const Choices &into, u32 warp, u32 warps)
+    // Whether the changes are good together, but for crossings; what they come to. One warp.
+    __device__ __forceinline__ bool improves(Subset subset, u32 most, bool ranked)
     {
+        // Four lanes an item, one of what it adds each.
         const u32 lane = threadIdx.x % WARP, size = subset.size();
-        const u32 place = lane % PLACE_COUNT, half = lane / (2 * PLACE_COUNT);
-        const u32 together = size > warps ? 2 : 1;
-        for (u32 first = warp * together; first < size; first += warps * together) {
-            const u32 item = first + half, i = subset.node(item);
-            bool open = half < together && item < size;
-            if (open) open = subset.removal ? place == 0 && target.count > 3 : in_bounds(moved(i, static_cast<int>(place)));
-            isoline_snake_sum before = {0, 0, 0}, after = {0, 0, 0}, inside = {0, 0, 0};
-            if (open) {
-                before = sum_at(subset.removal ? item : 2 * item * PLACE_COUNT + place);
-                if (!subset.removal) after = sum_at((2 * item + 1) * PLACE_COUNT + place);
-                inside = target.inside + difference(i, before, after);
-            }
-            const double cost = cost_of<PLACE_COUNT>(inside);
-            if (open) {
-                open = (subset.removal ? __dadd_rn(cost, -target.node_cost) : cost) < target.cost &&
-                       target.area + area_change(i, static_cast<int>(place), subset.removal) > 0;
-            }
-            const u32 all_open = __ballot_sync(ALL_LANES, open);
-            for (u32 which = 0; which < together && first + which < size; which++) {
-                const u32 from = which * 2 * PLACE_COUNT;
-                u32 left = (all_open >> from) & ((1u << PLACE_COUNT) - 1u);
-                int chosen = -1;
-                double chosen_cost = 0.0;
-                while (left != 0) {
-                    // The cheapest that is open, of equal ones the first.
-                    int best = -1;
-                    double best_cost = 0.0;
-                    for (u32 rest = left; rest != 0; rest &= rest - 1) {
-                        const int other = __ffs(static_cast<int>(rest)) - 1;
-                        const double theirs = __shfl_sync(ALL_LANES, cost, static_cast<int>(from) + other);
-                        if (best < 0 || theirs < best_cost) best = other, best_cost = theirs;
-                    }
-                    const u32 node = subset.node(first + which);
-                    const One one = {*this, node, best, subset.removal};
-                    if (!edge_crosses(one, previous_of(node)) && (subset.removal || !edge_crosses(one, node))) {
-                        chosen = best, chosen_cost = best_cost;
-                        break;
-                    }
-                    left &= ~(1u << best);
-                }
-                if (static_cast<int>(lane) == static_cast<int>(from) + chosen && chosen >= 0)
-                    into.won[2 * item] = before, into.won[2 * item + 1] = after;
-                if (lane != 0) continue;
-                into.choice[first + which] = static_cast<signed char>(chosen);
-                into.cost[first + which] = chosen_cost;
-            }
+        const i64 *const parts = &changes->sum.pixels;
+        static_assert(sizeof(Change) == 4 * sizeof(i64), "four numbers a change");
+        i64 part = 0;
+        double cost_of_one = -0.0;   // which adds nothing, not even to -0
+        for (u32 item = lane / 4; item < size; item += WARP / 4) {
+            if (!is_in(item, most, ranked)) continue;
+            part += parts[4 * item + lane % 4];
+            if (lane % 4 == 0) cost_of_one = cost[item];
         }
-    }
-
-    // What the winners change together; every warp by itself.
-    __device__ __noinline__ Totals total_of(const Winners &winners) const
-    {
-        const Subset &subset = winners.subset;
-        Totals all = {{0, 0, 0}, 0, 0, 0.0};
-        for (u32 first = 0; first < subset.size(); first += WARP) {
-            const u32 item = first + threadIdx.x % WARP;
-            const u32 i = subset.node(item);
-            const bool has = item < subset.size() && winners.has(i);
-            all.count += static_cast<u32>(__popc(__ballot_sync(ALL_LANES, has)));
-            if (!has) continue;
-            all.sum = all.sum + difference(i, won[2 * item], won[2 * item + 1]);
-            all.area += area_change(i, choice[item], subset.removal);
-            all.cost = cost[item];
-        }
-        if (all.count == 0) return all;
-        all.sum = lanes_sum<1>(all.sum);
-        all.area = lanes_total(all.area);
-        // Of one alone, and 0 of the others.
-        all.cost = lanes_total(all.cost);
-        return all;
+        #pragma unroll
+        for (int step = 4; step < static_cast<int>(WARP); step *= 2) part += __shfl_xor_sync(ALL_LANES, part, step);
+        const isoline_snake_sum inside = {target.inside.pixels + __shfl_sync(ALL_LANES, part, 0),
+                                          target.inside.z + __shfl_sync(ALL_LANES, part, 1),
+                                          target.inside.zz + __shfl_sync(ALL_LANES, part, 2)};
+        const i64 area = target.area + __shfl_sync(ALL_LANES, part, 3);
+        // One alone is good: it was chosen.
+        const double cost = most == 1 ? lanes_total(cost_of_one) : cost_of<1>(inside);
+        if (lane == 0) tried_inside = inside, tried_area = area, tried_cost = cost;
+        const u32 removed = subset.removal ? most : 0;
+        const double paid = removed > 0 ? __dadd_rn(cost, -__dmul_rn(target.node_cost, static_cast<double>(removed))) : cost;
+        return paid < target.cost && target.count - removed >= 3 && area > 0;
     }
 
     // Makes the best changes of a subset together if they are good together, else the better half, and so on; whether any.
-    __device__ __noinline__ bool change(const Subset &subset, int longest)
+    __device__ __forceinline__ bool change(Subset subset, int longest)
     {
-        if (subset.size() == 0) return false;
+        const u32 size = subset.size(), warp = threadIdx.x / WARP;
+        if (size == 0) return false;
         if (subset.removal) sum_removals(subset, longest);
         else sum_moves(subset, longest);
+        arrive();
+        // Behind a barrier, whose number it was last time, and before one.
+        if (threadIdx.x == 0) winners = 0;
         choose(subset);
         __syncthreads();
-        Winners winners = {*this, subset, 0, false};
-        u32 most = 0;
+        u32 most = winners;
+        if (most == 0) return false;
+        bool ranked = false;
         while (true) {
-            const Totals total = total_of(winners);
-            if (most == 0) most = total.count;
-            if (most == 0) return false;
-            const isoline_snake_sum inside = target.inside + total.sum;
-            // One alone is good: it was chosen.
-            const double cost = most == 1 ? total.cost : cost_of<1>(inside);
-            const u32 removed = subset.removal ? most : 0;
-            const double paid =
-                removed > 0 ? __dadd_rn(cost, -__dmul_rn(target.node_cost, static_cast<double>(removed))) : cost;
-            const bool better = paid < target.cost && target.count - removed >= 3 && target.area + total.area > 0;
-            // All have read what a change writes.
-            if (better && !__syncthreads_or(most > 1 && crosses(winners))) {
-                make(winners, total, inside, cost);
-                return true;
-            }
-            if (!winners.ranked) {
-                rank_winners(subset);
-                __syncthreads();
-                winners.ranked = true;
-            }
+            // The last warp adds up, the others look for crossings.
+            const bool bad = warp == WARPS - 1 ? !improves(subset, most, ranked)
+                                               : most > 1 && crosses_together(warp, WARPS - 1);
+            if (!__syncthreads_or(bad)) break;
+            if (!ranked) rank_winners(subset);
+            ranked = true;
             most /= 2;
+            keep_best(subset, most);
             if (most == 0) return false;
-            winners.most = most;
         }
+        if (subset.removal) take_out();
+        else move(subset, most, ranked);
+        return true;
     }
 
-    // Whether this warp finds a crossing among the edges that are new: at the winners and at the nodes before them.
-    __device__ __noinline__ bool crosses(const Winners &winners) const
+    // Only the best remain changed.
+    __device__ __noinline__ void keep_best(Subset subset, u32 most)
     {
-        const Subset &subset = winners.subset;
-        const u32 kinds = subset.removal ? 1 : 2, edges_in_all = kinds * subset.size(), warp = threadIdx.x / WARP;
-        for (u32 first = 0; first < edges_in_all; first += THREADS) {
-            // Few of many have changed: a lane looks for a warp. Successive ones go to different warps.
-            const u32 edge = first + threadIdx.x % WARP * WARPS + warp;
-            u32 left = __ballot_sync(ALL_LANES, edge < edges_in_all && winners.has(subset.node(edge / kinds)));
-            for (; left != 0; left &= left - 1) {
-                const u32 one = first + (static_cast<u32>(__ffs(static_cast<int>(left))) - 1) * WARPS + warp;
-                const u32 i = subset.node(one / kinds);
-                if (edge_crosses(winners, one % kinds == 0 ? previous_of(i) : i)) return true;
-            }
+        __syncthreads();
+        for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
+            const u32 i = subset.node(item);
+            if (choice[item] >= 0 && rank[item] >= most) next_nodes[i] = nodes[i];
         }
-        return false;
+        __syncthreads();
     }
 
     // Each winner's place in the order of (cost, node), by counting.
-    __device__ __noinline__ void rank_winners(const Subset &subset)
+    __device__ __noinline__ void rank_winners(Subset subset)
     {
         const u32 size = subset.size();
         for (u32 item = threadIdx.x; item < size; item += THREADS) {
             if (choice[item] < 0) continue;
             u32 before = 0;
-            for (u32 other = 0; other < size; other++)
-                before += choice[other] >= 0 && (cost[other] < cost[item] || (cost[other] == cost[item] && other < item));
+            const i64 mine = in_order(cost[item]);
+            for (u32 other = 0; other < size; other++) {
+                if (choice[other] < 0) continue;
+                const i64 theirs = in_order(cost[other]);
+                before += theirs < mine || (theirs == mine && other < item);
+            }
             rank[item] = before;
         }
     }
 
-    __device__ __noinline__ void make(const Winners &winners, const Totals &total, const isoline_snake_sum &inside, double cost)
+    // The moved nodes of the changed polygon become the polygon's.
+    __device__ __forceinline__ void move(Subset subset, u32 most, bool ranked)
     {
-        const Subset &subset = winners.subset;
-        if (subset.removal) {
-            // The nodes that stay, in order; where each goes is how many stay before it.
-            u32 kept = 0;
-            for (u32 first = 0; first < target.count; first += THREADS) {
-                const u32 i = first + threadIdx.x;
-                const bool stays = i < target.count && !winners.gone(i);
-                const u32 at = block_rank(stays, kept);
-                if (stays) next_nodes[at] = nodes[i];
-            }
-            take_next_nodes(kept);
-            return;
-        }
         for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
+            if (!is_in(item, most, ranked)) continue;
             const u32 i = subset.node(item);
-            if (!winners.has(i)) continue;
             edges[previous_of(i)] = won[2 * item];
             edges[i] = won[2 * item + 1];
-            nodes[i] = moved(i, choice[item]);
+            nodes[i] = next_nodes[i];
         }
-        if (threadIdx.x == 0) {
-            target.inside = inside;
-            target.cost = cost;
-            target.area += total.area;
-        }
+        if (threadIdx.x == 0) target.inside = tried_inside, target.cost = tried_cost, target.area = tried_area;
         __syncthreads();
         if (target.count > 2 * BOX_EDGES) {
             note_boxes<WARPS>();
             __syncthreads();
         }
+    }
+
+    // The nodes that stay in the changed polygon, in order; where each goes is how many stay before it.
+    __device__ __noinline__ void take_out()
+    {
+        u32 kept = 0;
+        for (u32 first = 0; first < target.count; first += THREADS) {
+            const u32 i = first + threadIdx.x;
+            const bool here = i < target.count && stays(i);
+            const u32 at = block_rank(here, kept);
+            if (here) nodes[at] = next_nodes[i];
+        }
+        adopt(kept, nodes, next_nodes);
     }
 
     // --- nodes --------------------------------------------------------------------------------------------------------
@@ -329,12 +283,12 @@ struct Searcher : Crossings {
         return rank;
     }
 
-    // `next_nodes` become the nodes; everything is measured anew.
-    __device__ __noinline__ void take_next_nodes(u32 count)
+    // So many nodes of one place become the polygon, in both; everything is measured anew.
+    __device__ __noinline__ void adopt(u32 count, const int2 *from, int2 *to)
     {
         __syncthreads();
         if (threadIdx.x == 0) target.count = count;
-        for (u32 i = threadIdx.x; i < count; i += THREADS) nodes[i] = next_nodes[i];
+        for (u32 i = threadIdx.x; i < count; i += THREADS) to[i] = from[i];
         __syncthreads();
         measure();
     }
@@ -342,7 +296,7 @@ struct Searcher : Crossings {
     // Puts a node into the middle of every long edge, while there may be more; whether any.
     __device__ __noinline__ bool add_nodes()
     {
-        const u32 room = job->max_nodes > target.count ? job->max_nodes - target.count : 0;
+        const u32 room = job.max_nodes > target.count ? job.max_nodes - target.count : 0;
         if (room == 0) return false;
         // Flags, by node, where ranks are else kept by item.
         unsigned char *added = reinterpret_cast<unsigned char *>(rank);
@@ -363,52 +317,57 @@ struct Searcher : Crossings {
             }
         }
         if (found == 0) return false;
-        take_next_nodes(target.count + min(found, room));
+        adopt(target.count + min(found, room), next_nodes, nodes);
         return true;
     }
 
     // --- steps --------------------------------------------------------------------------------------------------------
 
-    __device__ __noinline__ bool move_nodes()
+    // The nodes that are tried together: of moves three subsets, of removals two.
+    __device__ __forceinline__ Subset subset_of(u32 number, bool removal) const
     {
-        const int longest = longest_edge(), distance = target.distance;
         const u32 count = target.count;
-        // Moves of the first nodes may lengthen the edges of the next.
-        bool moved_any = change({0, 2, count & ~1u, false}, longest);
-        moved_any |= change({1, 2, count, false}, longest + distance);
-        if (count % 2 == 1) moved_any |= change({count - 1, 1, count, false}, longest + 2 * distance);
-        return moved_any;
+        if (number == 0) return {0, 2, count & ~1u, removal};
+        if (number == 1) return {1, 2, count, removal};
+        return {count - 1, 1, removal || count % 2 == 0 ? 0 : count, removal};
     }
 
-    __device__ __noinline__ bool take_out_nodes()
+    __device__ __forceinline__ void step()
     {
-        const int longest = longest_edge();
-        const u32 count = target.count;
-        return change({0, 2, count & ~1u, true}, longest) || change({1, 2, count, true}, longest);
-    }
-
-    __device__ __noinline__ void step()
-    {
-        bool changed = move_nodes();
+        const u64 steps = target.steps + 1;
         u32 phase = target.phase, status = STATUS_RUNNING;
         int distance = target.distance;
-        const u64 steps = target.steps + 1;
-        if (target.inside.pixels == 0) {
-            status = STATUS_VANISHED;
-        } else {
-            if (!changed && phase == PHASE_EVOLVE) {
+        bool changed = false, removal = false;
+        // Small polygons are cut without it.
+        int longest = cuts_evenly(target.count + 1) ? 0 : longest_edge();
+        for (u32 number = 0;; number++) {
+            if (number < 3) {
+                changed |= change(subset_of(number, removal), longest);
+                // Moves of some nodes may lengthen the edges of the next.
+                longest += distance;
+                if (!removal || !changed) continue;
+            }
+            // All moves are tried, or a removal pays, or none.
+            if (removal) break;
+            if (target.inside.pixels == 0) {
+                status = STATUS_VANISHED;
+                break;
+            }
+            if (changed) break;
+            if (phase == PHASE_EVOLVE) {
                 const bool added = add_nodes(), halved = distance > 1;
                 distance = max(distance / 2, 1);
                 changed = added || halved;
-                if (!changed && target.node_cost > 0.0) {
-                    phase = PHASE_PRUNE;
-                    changed = take_out_nodes();
-                }
-            } else if (!changed) {
-                changed = take_out_nodes();
+                if (changed || !(target.node_cost > 0.0)) break;
+                phase = PHASE_PRUNE;
             }
+            removal = true;
+            longest = longest_edge();
+            number = ~0u;
+        }
+        if (status == STATUS_RUNNING) {
             if (!changed) status = STATUS_CONVERGED;
-            else if (steps >= job->max_steps) status = STATUS_ITERATION_LIMIT;
+            else if (steps >= job.max_steps) status = STATUS_ITERATION_LIMIT;
         }
         __syncthreads();
         if (threadIdx.x == 0) target.steps = steps, target.phase = phase, target.distance = distance, target.status = status;
@@ -416,22 +375,22 @@ struct Searcher : Crossings {
     }
 
     // The group's target after target from the queue.
-    __device__ void run()
+    __device__ __forceinline__ void run()
     {
         while (true) {
-            if (block == 0 && threadIdx.x == 0) *static_cast<volatile u32 *>(&control->target) = atomicAdd(job->queue, 1u);
+            if (block == 0 && threadIdx.x == 0) *static_cast<volatile u32 *>(&control->target) = atomicAdd(job.queue, 1u);
             meet_all(false);
             const u32 index = *static_cast<volatile u32 *>(&control->target);
-            if (index >= job->target_count) return;
-            const u64 from = static_cast<u64>(index) * job->capacity;
-            if (threadIdx.x == 0) target = job->targets[index];
+            if (index >= job.target_count) return;
+            const u64 from = static_cast<u64>(index) * job.capacity;
+            if (threadIdx.x == 0) target = job.targets[index];
             __syncthreads();
             const bool running = target.status == STATUS_RUNNING;
             if (running) {
                 for (u32 i = threadIdx.x; i < target.count; i += THREADS) {
-                    nodes[i] = job->nodes[from + i];
+                    nodes[i] = next_nodes[i] = job.nodes[from + i];
                     // At the start they are measured.
-                    if (target.steps > 0) edges[i] = job->edges[from + i];
+                    if (target.steps > 0) edges[i] = job.edges[from + i];
                 }
                 if (GROUP) clear_sums(turn_after(1));
                 __syncthreads();
@@ -444,19 +403,20 @@ struct Searcher : Crossings {
                 if (target.inside.pixels == 0 && threadIdx.x == 0) target.status = STATUS_VANISHED;
                 __syncthreads();
             }
-            for (u64 done = 0; done < job->steps && target.status == STATUS_RUNNING; done++) step();
+            for (u64 done = 0; done < job.steps && target.status == STATUS_RUNNING; done++) step();
             if (block == 0) {
                 for (u32 i = threadIdx.x; i < target.count; i += THREADS) {
-                    job->nodes[from + i] = nodes[i];
-                    job->edges[from + i] = edges[i];
+                    job.nodes[from + i] = nodes[i];
+                    job.edges[from + i] = edges[i];
                 }
-                if (threadIdx.x == 0) job->targets[index] = target;
+                if (threadIdx.x == 0) job.targets[index] = target;
             }
         }
     }
 };
 
 #include "snake_edges.cuh"
+#include "snake_choice.cuh"
 
 template <typename T, bool GROUP>
 __device__ __forceinline__ void search(const isoline_snake_job &job)

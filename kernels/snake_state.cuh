@@ -64,10 +64,8 @@ struct Subset {
     u32 first, stride, end;
     bool removal;
 
-    __device__ u32 size() const { return first < end ? (end - first + stride - 1) / stride : 0; }
+    __device__ u32 size() const { return first < end ? (end - first + stride - 1) >> (stride - 1) : 0; }
     __device__ u32 node(u32 item) const { return first + item * stride; }
-    __device__ bool has(u32 i) const { return i >= first && i < end && ((i - first) & (stride - 1)) == 0; }
-    __device__ u32 item(u32 i) const { return (i - first) >> (stride - 1); }
 };
 
 // Edges k to k + 31, and the two nodes after, lie within.
@@ -75,6 +73,14 @@ struct Box {
     int x0, y0, x1, y1;
 };
 constexpr u32 BOX_EDGES = 32;
+
+constexpr u32 NUMBERS_A_SUM = sizeof(isoline_snake_sum) / sizeof(i64);
+
+// What a change adds to the sum, and to twice the area.
+struct Change {
+    isoline_snake_sum sum;
+    i64 area;
+};
 
 // The best changes of a subset's nodes.
 struct Choices {
@@ -88,7 +94,7 @@ struct Choices {
 // Every block of a group has the polygon for itself and decides for itself, all the same way; only the sums over edges are
 // shared out.
 struct State {
-    const isoline_snake_job *job;
+    isoline_snake_job job;       // a copy, near
     Control *control;
     isoline_snake_sum *sums;     // the group's, TURNS of them
     u32 block, blocks;           // of the group
@@ -97,19 +103,25 @@ struct State {
     isoline_snake_target target;
     // By node.
     isoline_snake_sum *edges;
-    int2 *nodes, *next_nodes;
+    int2 *nodes, *next_nodes;    // the latter are the same, but while a change is tried
     Box *boxes;                  // by BOX_EDGES nodes
     // By item of a subset.
     isoline_snake_sum *won;
+    Change *changes;
     double *cost;
     u32 *rank;
     signed char *choice;
     Choices told;                // the group's
+    u32 winners;                 // items that have a change
+    // What is tried comes to.
+    isoline_snake_sum tried_inside;
+    i64 tried_area;
+    double tried_cost;
 
     // Takes the block's part of the memory. `private_bytes` on the host repeats this.
     __device__ void lay_out(const isoline_snake_job &all, u32 group, u32 own, unsigned char *shared)
     {
-        job = &all;
+        job = all;
         control = all.controls + group;
         block = own, blocks = all.blocks_a_group;
         generation = 0, turn = 0;
@@ -124,6 +136,7 @@ struct State {
         boxes = reinterpret_cast<Box *>(at), at += (n / BOX_EDGES + 1) * sizeof(Box);
         edges = reinterpret_cast<isoline_snake_sum *>(at), at += n * sizeof(isoline_snake_sum);
         won = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);
+        changes = reinterpret_cast<Change *>(at), at += items * sizeof(Change);
         nodes = reinterpret_cast<int2 *>(at), at += n * sizeof(int2);
         next_nodes = reinterpret_cast<int2 *>(at), at += n * sizeof(int2);
         cost = reinterpret_cast<double *>(at), at += items * sizeof(double);
@@ -150,15 +163,12 @@ struct State {
     __device__ double cost_of(const isoline_snake_sum &inside) const
     {
         const isoline_snake_sum region = threadIdx.x & BIT ? target.whole - inside : inside;
-        const double mine = region_cost(job->noise, job->looks, region);
+        const double mine = region_cost(job.noise, job.looks, region);
         return __dadd_rn(mine, __shfl_xor_sync(ALL_LANES, mine, BIT));
     }
 
-    // What a change adds to the sum, with the edges that it makes.
-    __device__ isoline_snake_sum difference(u32 i, const isoline_snake_sum &before, const isoline_snake_sum &after) const
-    {
-        return before + after - edges[previous_of(i)] - edges[i];
-    }
+    // What the edges at a node have in the sum.
+    __device__ isoline_snake_sum edges_at(u32 i) const { return edges[previous_of(i)] + edges[i]; }
 
     // Twice the area that a change of one node adds.
     __device__ i64 area_change(u32 i, int place, bool removal) const
@@ -174,7 +184,7 @@ struct State {
     {
         const int2 a = nodes[i], b = nodes[next_of(i)];
         const i64 dx = b.x - a.x, dy = b.y - a.y;
-        return dx * dx + dy * dy > job->spacing_squared;
+        return dx * dx + dy * dy > job.spacing_squared;
     }
 
     __device__ static int half_down(int sum) { return sum >> 1; }

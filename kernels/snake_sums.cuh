@@ -33,33 +33,41 @@ struct isoline_snake_image {
     u32 blocks;                 // entries of `before` a row: width / pixels in a block + 1
 };
 
-// Adds Σz and Σz² of the levels in a word.
-__device__ __forceinline__ void add_word(Constant<int, 1>, u32 word, u32 &z, u64 &zz)
-{
-    z = __dp4a(word, 0x01010101u, z);
-    zz += __dp4a(word, word, 0u);
-}
-__device__ __forceinline__ void add_word(Constant<int, 2>, u32 word, u32 &z, u64 &zz)
-{
-    z = __dp2a_lo(word, 0x0101u, z);
-    zz += wide_product(word & 0xFFFFu, word & 0xFFFFu);
-    zz += wide_product(word >> 16, word >> 16);
-}
+// Sums over levels in words of 32 bits: at most 8 words.
+struct WordSums {
+    u32 z = 0, squares = 0;
+    u32 high = 0;   // of 16 bits: Σ z · (z's upper byte), where `squares` has that with the lower byte
+
+    __device__ __forceinline__ void add(Constant<int, 1>, u32 word)
+    {
+        z = __dp4a(word, 0x01010101u, z);
+        squares = __dp4a(word, word, squares);
+    }
+    __device__ __forceinline__ void add(Constant<int, 2>, u32 word)
+    {
+        const u32 bytes = __byte_perm(word, 0, 0x3120);   // both lower bytes, both upper ones
+        z = __dp2a_lo(word, 0x0101u, z);
+        squares = __dp2a_lo(word, bytes, squares);
+        high = __dp2a_hi(word, bytes, high);
+    }
+};
 
 // Of the levels in a block of 32 bytes.
 template <typename T>
 __device__ __forceinline__ void add_block(const uint4 (&halves)[2], u64 &z, u64 &zz)
 {
-    u32 small = 0;   // of at most 32 levels of 8 bits, 16 of 16
+    constexpr Constant<int, sizeof(T)> BYTES;
+    WordSums sums;
     #pragma unroll
     for (int half = 0; half < 2; half++) {
         const uint4 words = halves[half];
-        add_word(Constant<int, sizeof(T)>(), words.x, small, zz);
-        add_word(Constant<int, sizeof(T)>(), words.y, small, zz);
-        add_word(Constant<int, sizeof(T)>(), words.z, small, zz);
-        add_word(Constant<int, sizeof(T)>(), words.w, small, zz);
+        sums.add(BYTES, words.x);
+        sums.add(BYTES, words.y);
+        sums.add(BYTES, words.z);
+        sums.add(BYTES, words.w);
     }
-    z += small;
+    z += sums.z;
+    zz += sums.squares + wide_product(sums.high, 256u);
 }
 
 // What is stored of the pixels left of a corner, fetched.
@@ -91,8 +99,10 @@ __device__ __forceinline__ Look look_at(const isoline_snake_image &image, u32 x,
 // The word without what lies at or beyond `bits`, counted from the block's begin; the word itself begins at `from`.
 __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
 {
-    const int keep = bits - from;
-    return keep >= 32 ? word : keep <= 0 ? 0u : word & ((1u << keep) - 1u);
+    const u32 keep = static_cast<u32>(max(bits - from, 0));
+    u32 kept;
+    asm("szext.clamp.u32 %0, %1, %2;" : "=r"(kept) : "r"(word), "r"(keep));
+    return kept;
 }
 
 // Σ over the pixels left of the corner.
@@ -122,30 +132,33 @@ __device__ __forceinline__ isoline_snake_sum left_of(const isoline_snake_image &
 }
 
 // How many pixels lie left of an edge in each of its rows: x0 + ceil(((2k + 1)·dx - dy) / (2·dy)) in row k.
+//
+// In floating point, where all of it but the quotient is exact: sides have up to 2^25 pixels, so numerators are below 2^52. The
+// quotient is off by far less than 1: its nearest integer is the ceiling or the one before, as the exact rest says.
 struct Columns {
-    i64 x, dx, denominator;
-    double inverse;
+    int x;
+    double dx, dy, denominator, inverse;
 
-    __device__ Columns(int2 upper, int2 lower)
-        : x(upper.x), dx(static_cast<i64>(lower.x) - upper.x), denominator(2 * max(static_cast<i64>(lower.y) - upper.y, 1ll)),
-          inverse(__ddiv_rn(1.0, static_cast<double>(denominator)))
+    __device__ Columns(int2 upper, int2 lower) : x(upper.x), dx(lower.x - upper.x), dy(max(lower.y - upper.y, 1))
     {
+        denominator = __dadd_rn(dy, dy);
+        inverse = __drcp_rn(denominator);
     }
-    __device__ i64 of_row(i64 k) const
+    __device__ __forceinline__ int of_row(int k) const
     {
-        // The product is off by far less than 1, for sides of up to 2^25; integers say whether its ceiling is.
-        const i64 numerator = (2 * k + 1) * dx - denominator / 2;
-        const i64 ceiling = static_cast<i64>(ceil(__dmul_rn(static_cast<double>(numerator), inverse)));
-        const i64 over = ceiling * denominator - numerator;
-        return x + ceiling + (over < 0) - (over >= denominator);
+        constexpr double NEAREST = 6755399441055744.0;   // 1.5 · 2^52: the sum's lower word is the nearest integer
+        const double numerator = __fma_rn(static_cast<double>(2 * k + 1), dx, -dy);
+        const double sum = __fma_rn(numerator, inverse, NEAREST);
+        const double rest = __fma_rn(__dadd_rn(sum, -NEAREST), denominator, -numerator);
+        return x + __double2loint(sum) + (rest < 0.0);
     }
 };
 
 // Σ over the pixels left of the edge from `upper` to `lower` in its rows among y, y + STRIDE, ... below `end`.
-template <typename T, int STRIDE>
+// TOGETHER of them are fetched before the first is used.
+template <typename T, int STRIDE, int TOGETHER>
 __device__ __forceinline__ isoline_snake_sum rows_sum(const isoline_snake_image &image, int2 upper, int2 lower, int y, int end)
 {
-    constexpr int TOGETHER = 4;
     const Columns columns(upper, lower);
     isoline_snake_sum sum = {0, 0, 0};
     for (; y < end; y += TOGETHER * STRIDE) {

@@ -33,7 +33,7 @@ const TURNS: usize = 3;
 const STATIC_SHARED_BYTES: usize = 8 << 10;
 
 /// Rows of a target's start for each block that works on it, and the most blocks.
-const ROWS_A_BLOCK: i64 = 96;
+const ROWS_A_BLOCK: i64 = 16;
 const MOST_BLOCKS: usize = 128;
 
 /// The most where what a block keeps of its target does not fit in shared memory: each then has its own in device memory.
@@ -162,7 +162,7 @@ fn items(capacity: usize) -> usize {
 /// Bytes that a block keeps of its target, as `lay_out` divides them.
 fn private_bytes(capacity: usize) -> usize {
     let by_node = size_of::<Sum>() + 2 * size_of::<Node>();
-    let by_item = 2 * size_of::<Sum>() + 8 + 4 + 1;
+    let by_item = 2 * size_of::<Sum>() + (size_of::<Sum>() + 8) + 8 + 4 + 1;
     ((capacity / 32 + 1) * 16 + capacity * by_node + items(capacity) * by_item).next_multiple_of(256)
 }
 
