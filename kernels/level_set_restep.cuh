@@ -27,16 +27,25 @@ __device__ __forceinline__ void load_restep(float *shared, const float *from, co
                                             u32 half, u32 lane)
 {
     using S = RestepShape<VOLUME>;
+    // Lanes beside each other copy pieces of one row, which is one request. Of a volume a warp takes 8 rows at once, two
+    // planes in three turns.
+    constexpr u32 QUADS = S::COLUMNS / 4, AT_ONCE = WARP / QUADS, TOGETHER = VOLUME ? 2 : 1, TURNS = 3;
+    static_assert(AT_ONCE * TURNS >= S::ROWS * TOGETHER && S::PLANES % TOGETHER == 0, "all rows are copied");
     const int z0 = VOLUME ? static_cast<int>(t.z * TILE + half * HALF) - RESTEP_HALO : static_cast<int>(t.z);
     const int y0 = static_cast<int>(t.y * S::SIDE + (VOLUME ? 0 : half * SLICE_HALF)) - RESTEP_HALO;
-    for (u32 i = lane; i < S::PLANES * S::ROWS; i += WARP) {
-        const int z = clamp_index(z0 + static_cast<int>(i / S::ROWS), static_cast<int>(field.depth));
-        const int y = clamp_index(y0 + static_cast<int>(i % S::ROWS), static_cast<int>(field.height));
-        // Four elements before the first row there is room; what is not a pixel's is replaced below.
-        const float *line = from + (static_cast<u64>(z) * field.height + y) * field.pitch + t.x * S::SIDE;
-        float *to = shared + i * S::ROW;
+    // Four elements before the first row there is room; what is not a pixel's is replaced below.
+    const float *column = from + t.x * S::SIDE + lane % QUADS * 4 - 4;
 #pragma unroll
-        for (int quad = 0; quad < S::COLUMNS / 4; ++quad) copy_async<16>(to + 4 * quad, line + 4 * quad - 4);
+    for (u32 turn = 0; turn < TURNS; ++turn) {
+        const u32 row = lane / QUADS + turn * AT_ONCE;
+        if (lane >= QUADS * AT_ONCE || row >= S::ROWS * TOGETHER) continue;
+        const u32 y = clamp_index(y0 + static_cast<int>(row % S::ROWS), static_cast<int>(field.height));
+#pragma unroll
+        for (u32 k = 0; k < S::PLANES; k += TOGETHER) {
+            const u32 z = clamp_index(z0 + static_cast<int>(k + row / S::ROWS), static_cast<int>(field.depth));
+            copy_async<16>(shared + (k * S::ROWS + row) * S::ROW + lane % QUADS * 4,
+                           column + static_cast<u64>(z * field.height + y) * field.pitch);
+        }
     }
     copy_async_commit();
     copy_async_wait<0>();

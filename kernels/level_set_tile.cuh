@@ -94,22 +94,22 @@ constexpr int TILE_ROWS = TILE + 2;
 constexpr int TILE_PLANE = TILE_ROWS * TILE_ROW;
 constexpr int TILE_SHARED = (HALF + 2) * TILE_PLANE;   // floats of a warp
 
+// A row is three lanes', a plane one instruction's: what lanes beside each other copy is one request. The last lane of a row
+// copies two elements that nobody reads.
 __device__ __forceinline__ void load_half(float *shared, const float *from, const LevelSetField &field, TilePlace t,
                                           u32 half, u32 lane)
 {
-    const u64 stride = static_cast<u64>(field.height) * field.pitch;
-    const int z0 = static_cast<int>(t.z * TILE + half * HALF) - 1, y0 = static_cast<int>(t.y * TILE) - 1;
+    constexpr u32 QUADS = TILE_ROW / 4;
+    static_assert(QUADS * TILE_ROWS <= WARP, "a lane copies one piece of a plane");
+    if (lane < QUADS * TILE_ROWS) {
+        const int z0 = static_cast<int>(t.z * TILE + half * HALF) - 1, y0 = static_cast<int>(t.y * TILE) - 1;
+        const u32 y = clamp_index(y0 + static_cast<int>(lane / QUADS), static_cast<int>(field.height));
+        const float *line = from + t.x * TILE + lane % QUADS * 4;
 #pragma unroll
-    for (u32 pass = 0; pass < 2; ++pass) {
-        const u32 row = lane + pass * WARP;
-        if (row >= (HALF + 2) * TILE_ROWS) break;
-        const int z = clamp_index(z0 + static_cast<int>(row / TILE_ROWS), static_cast<int>(field.depth));
-        const int y = clamp_index(y0 + static_cast<int>(row % TILE_ROWS), static_cast<int>(field.height));
-        const float *line = from + z * stride + static_cast<u32>(y) * field.pitch + t.x * TILE;
-        float *to = shared + row * TILE_ROW;
-        copy_async<16>(to, line);
-        copy_async<16>(to + 4, line + 4);
-        copy_async<8>(to + 8, line + 8);
+        for (int k = 0; k < HALF + 2; ++k) {
+            const u32 z = clamp_index(z0 + k, static_cast<int>(field.depth));
+            copy_async<16>(shared + k * TILE_PLANE + lane * 4, line + static_cast<u64>(z * field.height + y) * field.pitch);
+        }
     }
     copy_async_commit();
 }
