@@ -46,7 +46,8 @@ __device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL 
     const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
     const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
     const u32 mine = (blockIdx.x * TILE_WARPS + warp) / HALVES;
-    u64 entry = lists.all() || mine >= lists.tiles ? 0 : __ldcg(now + mine);
+    const bool listed = !lists.all() && mine < lists.tiles;
+    u64 entry = listed ? __ldcg(now + mine) : 0, fallen = listed ? __ldcg(last + mine) : 0;
     if (!turn.begin()) return;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (!lists.all()) lists.counts[(step + 2) % RING] = 0;
@@ -56,7 +57,8 @@ __device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL 
     // What fell out of the set. Trips to memory, while a tile is on its way.
     auto copy_fallen = [&]() {
         for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
-            const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
+            if (i / HALVES != mine) fallen = __ldcg(last + i / HALVES);
+            const TilePlace t = unpack_tile(fallen);
             if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
             if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
             else copy_slice_half(from, to, field, t, i % HALVES, lane);
@@ -64,18 +66,18 @@ __device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL 
     };
     bool copied = false;
     for (u64 i = blockIdx.x * TILE_WARPS + warp; !copied || i < static_cast<u64>(own) * HALVES; i += stride) {
-        if (i >= static_cast<u64>(own) * HALVES) {
-            copy_fallen();
-            break;
-        }
+        const bool works = i < static_cast<u64>(own) * HALVES;
         const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
-        if (at != mine && !lists.all()) entry = __ldcg(now + at);
+        if (works && at != mine && !lists.all()) entry = __ldcg(now + at);
         const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(entry);
-        TileNews news;
-        if constexpr (VOLUME) load_half(all[warp], from, field, t, half, lane);
-        else load_slice_half(all[warp], from, field, t, half, lane);
+        if (works) {
+            if constexpr (VOLUME) load_half(all[warp], from, field, t, half, lane);
+            else load_slice_half(all[warp], from, field, t, half, lane);
+        }
         if (!copied) copy_fallen();
         copied = true;
+        if (!works) break;
+        TileNews news;
         if constexpr (VOLUME) update_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
         else update_slice_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
         if (__any_sync(ALL_LANES, news.moved) && wake && !lists.all()) lists.push_around<VOLUME>(step + 1, t, lane);

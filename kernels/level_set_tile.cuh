@@ -78,14 +78,23 @@ struct TileNews {
     }
 };
 
-// An element from one phi to the other, with the copies beside the borders.
-__device__ __forceinline__ void copy_element(const float *from, float *to, const LevelSetField &field, u32 x, u64 row)
+// ROWS elements of a lane from one phi to the other, with the copies beside the borders; `at` gives the place of the i-th, or
+// NOWHERE. All are loaded at once: they come from far.
+constexpr u64 NOWHERE = ~0ull;
+template <u32 ROWS, typename AT>
+__device__ __forceinline__ void copy_elements(const float *from, float *to, const LevelSetField &field, u32 x, AT at)
 {
-    const u64 at = row * field.pitch + x + LEAD;
-    const float value = from[at];
-    to[at] = value;
-    if (x == 0) to[at - 1] = value;
-    if (x + 1 == field.width) to[at + 1] = value;
+    float value[ROWS];
+#pragma unroll
+    for (u32 i = 0; i < ROWS; ++i) value[i] = at(i) != NOWHERE ? from[at(i)] : 0.0f;
+#pragma unroll
+    for (u32 i = 0; i < ROWS; ++i) {
+        if (at(i) == NOWHERE) continue;
+        float *place = to + at(i);
+        place[0] = value[i];
+        if (x == 0) place[-1] = value[i];
+        if (x + 1 == field.width) place[1] = value[i];
+    }
 }
 
 // Shared rows begin at the tile's pixel -1, which LEAD puts on 16 bytes; two planes and two rows more than the half has.
@@ -270,10 +279,10 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
 __device__ __forceinline__ void copy_half(const float *from, float *to, const LevelSetField &field, TilePlace t, u32 half,
                                           u32 lane)
 {
-    const u32 x = t.x * TILE + lane % TILE;
-    if (x >= field.width) return;
-    for (u32 row = lane / TILE; row < HALF * TILE; row += WARP / TILE) {
-        const u32 z = t.z * TILE + half * HALF + row / TILE, y = t.y * TILE + row % TILE;
-        if (z < field.depth && y < field.height) copy_element(from, to, field, x, static_cast<u64>(z) * field.height + y);
-    }
+    const u32 x = t.x * TILE + lane % TILE, y0 = t.y * TILE + lane / TILE, z0 = t.z * TILE + half * HALF;
+    copy_elements<HALF * 2>(from, to, field, x, [&](u32 i) {
+        const u32 z = z0 + i / 2, y = y0 + i % 2 * (TILE / 2);
+        if (x >= field.width || y >= field.height || z >= field.depth) return NOWHERE;
+        return static_cast<u64>(z * field.height + y) * field.pitch + x + LEAD;
+    });
 }
