@@ -83,7 +83,7 @@ __device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL 
         if (__any_sync(ALL_LANES, news.moved) && wake && !lists.all()) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
     }
-    turn.add(tally, lane);
+    turn.add_of_block<TILE_WARPS>(tally);
 }
 
 // Block 128, any grid.
