@@ -10,7 +10,9 @@ constexpr int TILE = 8, TILE_SLICE = 16;
 constexpr u32 RING = 4;              // lists: of the last step, this one, the next, and one that is emptied
 constexpr u32 HALVES = 2;
 constexpr int HALF = TILE / 2;       // planes of a warp
-constexpr u32 TILE_WARPS = 4;        // of a block
+constexpr u32 TILE_WARPS = 4;        // of a block of the kernels round the iterations
+constexpr u32 ITERATION_WARPS = 10, RESTEP_WARPS = 6;   // few blocks, since they meet
+constexpr u32 MARK_BLOCKS = 8;       // a multiprocessor
 
 // A tile's place among the tiles, 21 bits an axis.
 struct TilePlace {
@@ -24,6 +26,36 @@ __device__ __forceinline__ TilePlace unpack_tile(u64 packed)
 {
     constexpr u32 MASK = (1u << 21) - 1;
     return {static_cast<u32>(packed) & MASK, static_cast<u32>(packed >> 21) & MASK, static_cast<u32>(packed >> 42)};
+}
+
+// What a warp does of a tile: of a volume so many of its planes, from `first` on; of a slice a half, from row `first` on.
+struct Piece {
+    TilePlace t;
+    u32 first, planes;
+};
+
+// Pieces of each of so many tiles. A warp's planes come one after another, which takes longer than all else while there is a warp
+// for each piece; beyond that, more pieces are more work.
+__device__ __forceinline__ u32 pieces_of(u32 tiles, u32 warps) { return tiles <= warps / 8 ? 8 : tiles <= warps / 4 ? 4 : 2; }
+template <bool VOLUME>
+__device__ __forceinline__ Piece piece_of(TilePlace t, u32 piece, u32 pieces)
+{
+    if (VOLUME) return {t, piece * (TILE / pieces), TILE / pieces};
+    return {t, piece * (TILE_SLICE / HALVES), 1};
+}
+
+// All blocks, which are on the device together, meet: what they wrote before, all see after. `arrived` was 0 before they first
+// met; `all`: the blocks, times how often they have met with this.
+__device__ __forceinline__ void meet(u32 *arrived, u32 all)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        add_release(arrived, 1);
+        while (load_relaxed(arrived) < all) {
+        }
+        fence_acquire();
+    }
+    __syncthreads();
 }
 
 struct TileLists {
@@ -86,7 +118,7 @@ __device__ __forceinline__ void copy_elements(const float *from, float *to, cons
 {
     float value[ROWS];
 #pragma unroll
-    for (u32 i = 0; i < ROWS; ++i) value[i] = at(i) != NOWHERE ? from[at(i)] : 0.0f;
+    for (u32 i = 0; i < ROWS; ++i) value[i] = at(i) != NOWHERE ? __ldcg(from + at(i)) : 0.0f;
 #pragma unroll
     for (u32 i = 0; i < ROWS; ++i) {
         if (at(i) == NOWHERE) continue;
@@ -103,20 +135,21 @@ constexpr int TILE_ROWS = TILE + 2;
 constexpr int TILE_PLANE = TILE_ROWS * TILE_ROW;
 constexpr int TILE_SHARED = (HALF + 2) * TILE_PLANE;   // floats of a warp
 
-// A row is three lanes', a plane one instruction's: what lanes beside each other copy is one request. The last lane of a row
+// A row is three lanes', a plane one copy's: what lanes beside each other copy is one request. The last lane of a row
 // copies two elements that nobody reads.
-__device__ __forceinline__ void load_half(float *shared, const float *from, const LevelSetField &field, TilePlace t,
-                                          u32 half, u32 lane)
+__device__ __forceinline__ void load_piece(float *shared, const float *from, const LevelSetField &field, const Piece &of,
+                                           u32 lane)
 {
     constexpr u32 QUADS = TILE_ROW / 4;
-    static_assert(QUADS * TILE_ROWS <= WARP, "a lane copies one piece of a plane");
+    static_assert(QUADS * TILE_ROWS <= WARP, "a lane copies one part of a plane");
     if (lane < QUADS * TILE_ROWS) {
-        const int z0 = static_cast<int>(t.z * TILE + half * HALF) - 1, y0 = static_cast<int>(t.y * TILE) - 1;
+        const int z0 = static_cast<int>(of.t.z * TILE + of.first) - 1, y0 = static_cast<int>(of.t.y * TILE) - 1;
         const u32 y = clamp_index(y0 + static_cast<int>(lane / QUADS), static_cast<int>(field.height));
-        const float *line = from + t.x * TILE + lane % QUADS * 4;
+        const float *line = from + of.t.x * TILE + lane % QUADS * 4;
 #pragma unroll
-        for (int k = 0; k < HALF + 2; ++k) {
-            const u32 z = clamp_index(z0 + k, static_cast<int>(field.depth));
+        for (u32 k = 0; k < HALF + 2; ++k) {
+            if (k >= of.planes + 2) break;
+            const u32 z = clamp_index(z0 + static_cast<int>(k), static_cast<int>(field.depth));
             copy_async<16>(shared + k * TILE_PLANE + lane * 4, line + static_cast<u64>(z * field.height + y) * field.pitch);
         }
     }
@@ -138,18 +171,19 @@ struct Around {
     }
 };
 
-// Lane <-> column and two rows; the half's four planes one after another.
+// Lane <-> column and two rows; planes one after another.
 template <typename PIXEL, bool UNIT>
-__device__ __forceinline__ void update_half(const float *shared, float *to, const PIXEL *image, const LevelSetField &field,
-                                            TilePlace t, u32 half, u32 lane, Tally &tally, TileNews &news)
+__device__ __forceinline__ void update_piece(const float *shared, float *to, const PIXEL *image, const LevelSetField &field,
+                                             const Piece &of, u32 lane, Tally &tally, TileNews &news)
 {
+    const TilePlace t = of.t;
     const u32 column = lane % TILE, group = lane / TILE;
     const float *at = shared + TILE_PLANE + (group * 2 + 1) * TILE_ROW + column + 1;
-    const u32 x = t.x * TILE + column, y = t.y * TILE + group * 2, z = t.z * TILE + half * HALF;
+    const u32 x = t.x * TILE + column, y = t.y * TILE + group * 2, z = t.z * TILE + of.first;
     const u64 stride = static_cast<u64>(field.height) * field.pitch;
     const u64 place = z * stride + y * field.pitch + x + LEAD;
-    const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), HALF);
-    const bool own0 = x < field.width && y < field.height, own1 = x < field.width && y + 1 < field.height;
+    const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), static_cast<int>(of.planes));
+    const bool own0 = x < field.width && y < field.height && planes > 0, own1 = own0 && y + 1 < field.height;
     const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= field.width;
     float *out = to + place;
     const PIXEL *pixels = image + place;
@@ -159,7 +193,8 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
     __syncwarp();
 
     const Around<UNIT> around{field};
-    // The faces of the half's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane).
+    // The faces of the piece's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane). Planes that the piece
+    // does not have give what nobody reads.
     float border_x, border_y;
     {
         const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
