@@ -46,19 +46,19 @@ __device__ __forceinline__ bool tiles(float *shared, const float *from, float *t
     const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
     const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
     auto peek = [&](const u64 *list, u32 at) { return lists.all() || at >= lists.tiles ? 0 : __ldcg(list + at); };
-    const u64 in2 = peek(now, first / 2), in4 = VOLUME ? peek(now, first / 4) : 0, in8 = VOLUME ? peek(now, first / 8) : 0;
+    const u64 in2 = peek(now, first / 2), in3 = peek(now, first / 3), in4 = peek(now, first / 4), in8 = peek(now, first / 8);
     u64 fallen = peek(last, first / HALVES);
     if (!turn.begin()) return false;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (!lists.all()) lists.counts[(step + 2) % RING] = 0;
         turn.row(turn.iteration)->tiles = own;
     }
-    const u32 pieces = VOLUME ? pieces_of(own, warps) : HALVES;
-    u64 entry = pieces == 2 ? in2 : pieces == 4 ? in4 : in8;
+    const Split split = VOLUME ? Split::of(own, warps) : Split{HALVES, 1, 1u << 31};
+    u64 entry = split.pieces == 2 ? in2 : split.pieces == 3 ? in3 : split.pieces == 4 ? in4 : in8;
     Tally tally;
     // What fell out of the set. Trips to memory, while a tile is on its way.
     auto copy_fallen = [&]() {
-        for (u64 i = first; i < static_cast<u64>(before) * HALVES; i += warps) {
+        for (u32 i = first; i < before * HALVES; i += warps) {
             if (i != first) fallen = __ldcg(last + i / HALVES);
             const TilePlace t = unpack_tile(fallen);
             if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
@@ -66,26 +66,26 @@ __device__ __forceinline__ bool tiles(float *shared, const float *from, float *t
             else copy_slice_half(from, to, field, t, i % HALVES, lane);
         }
     };
-    const u64 count = static_cast<u64>(own) * pieces;
-    for (u64 i = first; i == first || i < count; i += warps) {
+    const u32 count = own * split.pieces;
+    for (u32 i = first; i == first || i < count; i += warps) {
         const bool works = i < count;
-        const u32 piece = i % pieces, at = static_cast<u32>(i / pieces);
+        const u32 at = split.tile(i);
         if (works && i != first && !lists.all()) entry = __ldcg(now + at);
         const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(entry);
-        const Piece of = piece_of<VOLUME>(t, piece, pieces);
+        const Piece piece = split.piece<VOLUME>(t, i);
         if (works) {
-            if constexpr (VOLUME) load_piece(shared, from, field, of, lane);
-            else load_slice_half(shared, from, field, t, piece, lane);
+            if constexpr (VOLUME) load_piece(shared, from, field, piece, lane);
+            else load_slice_half(shared, from, field, t, i % HALVES, lane);
         }
         if (i == first) copy_fallen();
         if (!works) break;
         TileNews news;
-        if constexpr (VOLUME) update_piece<PIXEL, UNIT>(shared, to, image, field, of, lane, tally, news);
-        else update_slice_half<PIXEL, UNIT>(shared, to, image, field, t, piece, lane, tally, news);
-        if (__any_sync(ALL_LANES, news.moved) && wake && !lists.all()) lists.push_around<VOLUME>(step + 1, t, lane);
+        if constexpr (VOLUME) update_piece<PIXEL, UNIT>(shared, to, image, field, piece, lane, tally, news);
+        else update_slice_half<PIXEL, UNIT>(shared, to, image, field, t, i % HALVES, lane, tally, news);
+        if (wake && !lists.all() && news.moved(field)) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
     }
-    turn.add_of_block<ITERATION_WARPS>(tally);
+    add_of_block<ITERATION_WARPS>(turn, tally);
     return true;
 }
 
@@ -134,17 +134,17 @@ __device__ __forceinline__ void resteps(float *from, float *to, const LevelSetFi
     const u32 own = __ldcg(lists.counts + step % RING);
     const u32 before = begin == 0 ? __ldcg(lists.counts + (step + RING - 1) % RING) : 0;
     auto peek = [&](u32 at) { return at >= lists.tiles ? 0 : __ldcg(now + at); };
-    const u64 in2 = peek(first / 2), in4 = VOLUME ? peek(first / 4) : 0, in8 = VOLUME ? peek(first / 8) : 0;
+    const u64 in2 = peek(first / 2), in3 = peek(first / 3), in4 = peek(first / 4), in8 = peek(first / 8);
     if (!turn.follows()) return;
     if (begin == 0 && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
-    const u32 pieces = VOLUME ? pieces_of(own, warps) : HALVES;
-    const u64 count = static_cast<u64>(own) * pieces, mine = pieces == 2 ? in2 : pieces == 4 ? in4 : in8;
+    const Split split = VOLUME ? Split::of(own, warps) : Split{HALVES, 1, 1u << 31};
+    const u64 mine = split.pieces == 2 ? in2 : split.pieces == 3 ? in3 : split.pieces == 4 ? in4 : in8;
+    const u32 count = own * split.pieces;
 #pragma unroll 1
     for (u32 k = begin;; ++k) {
-        for (u64 i = first; i < count; i += warps) {
-            const u32 piece = i % pieces;
-            const TilePlace t = unpack_tile(i == first ? mine : __ldcg(now + i / pieces));
-            const Piece of = piece_of<VOLUME>(t, piece, pieces);
+        for (u32 i = first; i < count; i += warps) {
+            const TilePlace t = unpack_tile(i == first ? mine : __ldcg(now + split.tile(i)));
+            const Piece of = split.piece<VOLUME>(t, i);
             load_restep<VOLUME>(shared, from, field, of, lane);
             bool near;
             if constexpr (VOLUME) near = restep_piece<UNIT>(shared, to, field, of, lane, k == 0);
@@ -153,7 +153,7 @@ __device__ __forceinline__ void resteps(float *from, float *to, const LevelSetFi
             __syncwarp();
         }
         if (k == 0) {
-            for (u64 i = first; i < static_cast<u64>(before) * HALVES; i += warps) {
+            for (u32 i = first; i < before * HALVES; i += warps) {
                 const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
                 if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
                 if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);

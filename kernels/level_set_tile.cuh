@@ -34,15 +34,29 @@ struct Piece {
     u32 first, planes;
 };
 
-// Pieces of each of so many tiles. A warp's planes come one after another, which takes longer than all else while there is a warp
-// for each piece; beyond that, more pieces are more work.
-__device__ __forceinline__ u32 pieces_of(u32 tiles, u32 warps) { return tiles <= warps / 8 ? 8 : tiles <= warps / 4 ? 4 : 2; }
-template <bool VOLUME>
-__device__ __forceinline__ Piece piece_of(TilePlace t, u32 piece, u32 pieces)
-{
-    if (VOLUME) return {t, piece * (TILE / pieces), TILE / pieces};
-    return {t, piece * (TILE_SLICE / HALVES), 1};
-}
+// How tiles are split into pieces. A warp's planes come one after another, which takes longer than all else while there is a warp for
+// each piece; with more pieces than warps it is the planes of all its pieces that count, and beginning each.
+struct Split {
+    u32 pieces, planes, reciprocal;   // 2^32 / pieces
+
+    // `warps`: that share so many tiles.
+    __device__ __forceinline__ static Split of(u32 tiles, u32 warps)
+    {
+        if (tiles <= warps / 8) return {8, 1, 1u << 29};
+        if (tiles <= warps / 4 || (tiles > warps / 3 * 2 && tiles <= warps / 4 * 3)) return {4, 2, 1u << 30};
+        if (tiles <= warps / 3 || (tiles > warps / 2 && tiles <= warps / 3 * 2)) return {3, 3, 0x55555556};
+        return {2, 4, 1u << 31};
+    }
+    // The tile of a piece.
+    __device__ __forceinline__ u32 tile(u32 i) const { return __umulhi(i, reciprocal); }
+    template <bool VOLUME>
+    __device__ __forceinline__ Piece piece(TilePlace t, u32 i) const
+    {
+        const u32 which = i - tile(i) * pieces;
+        if (VOLUME) return {t, which * planes, min(planes, TILE - which * planes)};
+        return {t, which * (TILE_SLICE / HALVES), 1};
+    }
+};
 
 // All blocks, which are on the device together, meet: what they wrote before, all see after. `arrived` was 0 before they first
 // met; `all`: the blocks, times how often they have met with this.
@@ -100,15 +114,77 @@ struct TileLists {
     }
 };
 
-// What a warp found in its half tile.
+// A warp's sums, see Tally, and what wakes tiles.
 struct TileNews {
-    bool moved = false;   // within the band phi changed
+    float most = 0.0f;   // by which phi changed within the band
 
     __device__ __forceinline__ void see(const LevelSetField &field, float before, float after)
     {
-        moved = moved || (fabsf(before) <= field.reach && fabsf(__fsub_rn(after, before)) > field.tiny);
+        if (fabsf(before) <= field.reach) most = fmaxf(most, fabsf(__fsub_rn(after, before)));
+    }
+    __device__ __forceinline__ bool moved(const LevelSetField &field) const
+    {
+        return __any_sync(ALL_LANES, most > field.tiny);
     }
 };
+
+// As TileNews::see() and Tally::add() of a lane's two voxels, of which it owns some: few change their sides. phi is never -0, so that
+// signs are bits; squares are scaled by a power of two before they are squares, which are the same then.
+__device__ __forceinline__ void count_two(const LevelSetField &field, const bool (&own)[2], const float (&before)[2],
+                                          const float (&after)[2], Tally &tally, TileNews &news)
+{
+    static_assert(SQUARE_ONE == 4096.0f * 4096.0f, "");
+    u32 other[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float change = __fsub_rn(after[i], before[i]), scaled = __fmul_rn(change, __fmul_rn(field.rms_scale, 4096.0f));
+        const u32 square = __float2uint_rz(fminf(__fmul_rn(scaled, scaled), SQUARE_MOST * SQUARE_ONE));
+        if (own[i] && fabsf(before[i]) <= field.reach) news.most = fmaxf(news.most, fabsf(change));
+        if (own[i] && fabsf(before[i]) <= field.near) tally.near += 1, tally.squares += square;
+        other[i] = own[i] ? __float_as_uint(before[i]) ^ __float_as_uint(after[i]) : 0;
+    }
+    if (static_cast<int>(other[0] | other[1]) >= 0) return;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const int crossed = static_cast<int>(other[i] >> 31);
+        tally.changed += crossed, tally.inside += before[i] < 0.0f ? -crossed : crossed;
+    }
+}
+
+// A block's sums, of a block of WARPS warps; all its threads are here. One sum a block, since all go to one place, where they are
+// added one after another.
+template <u32 WARPS>
+__device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tally &tally)
+{
+    __shared__ struct {
+        u64 squares;
+        u32 changed, near;
+        int inside;
+    } of[WARPS];
+    const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const bool any = __any_sync(ALL_LANES, tally.near != 0 || tally.changed != 0);
+    u32 changed = 0, near = 0, low = 0, high = 0;
+    int inside = 0;
+    if (any) {
+        changed = over_lanes(tally.changed), near = over_lanes(tally.near);
+        inside = static_cast<int>(over_lanes(static_cast<u32>(tally.inside)));
+        // In two parts: a lane has less than 2^51.
+        low = over_lanes(static_cast<u32>(tally.squares) & 0xFFFFFF), high = over_lanes(static_cast<u32>(tally.squares >> 24));
+    }
+    if (lane == 0) of[warp] = {(static_cast<u64>(high) << 24) + low, changed, near, inside};
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    u64 squares = 0, all_changed = 0, all_near = 0;
+    long long all_inside = 0;
+#pragma unroll
+    for (u32 i = 0; i < WARPS; ++i)
+        squares += of[i].squares, all_changed += of[i].changed, all_near += of[i].near, all_inside += of[i].inside;
+    LevelSetRow *to = turn.row(turn.iteration);
+    if (all_changed) atomicAdd(&to->changed, all_changed);
+    if (all_near) atomicAdd(&to->near, all_near);
+    if (squares) atomicAdd(&to->squares, squares);
+    if (all_inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(all_inside));
+}
 
 // ROWS elements of a lane from one phi to the other, with the copies beside the borders; `at` gives the place of the i-th, or
 // NOWHERE. All are loaded at once: they come from far.
@@ -183,12 +259,12 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
     const u64 stride = static_cast<u64>(field.height) * field.pitch;
     const u64 place = z * stride + y * field.pitch + x + LEAD;
     const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), static_cast<int>(of.planes));
-    const bool own0 = x < field.width && y < field.height && planes > 0, own1 = own0 && y + 1 < field.height;
+    const bool own[2] = {x < field.width && y < field.height && planes > 0, x < field.width && y + 1 < field.height && planes > 0};
     const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= field.width;
     float *out = to + place;
-    const PIXEL *pixels = image + place;
+    const PIXEL *pixels[2] = {image + place, image + place + field.pitch};
     // A plane ahead: they come from far.
-    PIXEL pixel[2] = {own0 ? pixels[0] : PIXEL(0), own1 ? pixels[field.pitch] : PIXEL(0)};
+    PIXEL pixel[2] = {own[0] ? *pixels[0] : PIXEL(0), own[1] ? *pixels[1] : PIXEL(0)};
     copy_async_wait<0>();
     __syncwarp();
 
@@ -240,9 +316,10 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
     for (int k = 0; k < planes; ++k) {
         PIXEL ahead[2];
         const bool more = k + 1 < planes;
-        ahead[0] = own0 && more ? pixels[(k + 1) * stride] : PIXEL(0);
-        ahead[1] = own1 && more ? pixels[(k + 1) * stride + field.pitch] : PIXEL(0);
-        load(above, at + (k + 1) * TILE_PLANE);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) pixels[i] += stride, ahead[i] = own[i] && more ? *pixels[i] : PIXEL(0);
+        at += TILE_PLANE;
+        load(above, at);
         widen(then, above);
         float wide_z[3];   // rows 0 .. 2
 #pragma unroll
@@ -285,25 +362,19 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
             motion.axis(below.here[i + 1], above.here[i + 1], field.step_z);
             result[i] = motion.result();
         }
-        if (own0) out[0] = result[0];
-        if (own1) out[field.pitch] = result[1];
+        if (own[0]) out[0] = result[0];
+        if (own[1]) out[field.pitch] = result[1];
         if (beside_x) {
             const int copy = x == 0 ? -1 : 1;
-            if (own0 && (x == 0 || x + 1 == field.width)) out[copy] = result[0];
-            if (own1 && (x == 0 || x + 1 == field.width)) out[static_cast<int>(field.pitch) + copy] = result[1];
-            if (field.width == 1 && own0) out[1] = result[0];
-            if (field.width == 1 && own1) out[field.pitch + 1] = result[1];
+            if (own[0] && (x == 0 || x + 1 == field.width)) out[copy] = result[0];
+            if (own[1] && (x == 0 || x + 1 == field.width)) out[static_cast<int>(field.pitch) + copy] = result[1];
+            if (field.width == 1 && own[0]) out[1] = result[0];
+            if (field.width == 1 && own[1]) out[field.pitch + 1] = result[1];
         }
         // Far from the front nothing is counted: few voxels come further.
-        const float nearest = fminf(fminf(fabsf(here.here[1]), fabsf(here.here[2])), fminf(fabsf(result[0]), fabsf(result[1])));
-        if (nearest <= field.reach) {
-#pragma unroll
-            for (int i = 0; i < 2; ++i) {
-                if (!(i ? own1 : own0)) continue;
-                news.see(field, here.here[i + 1], result[i]);
-                tally.add(field, here.here[i + 1], result[i]);
-            }
-        }
+        const float before[2] = {here.here[1], here.here[2]};
+        const float nearest = fminf(fminf(fabsf(before[0]), fabsf(before[1])), fminf(fabsf(result[0]), fabsf(result[1])));
+        if (nearest <= field.reach) count_two(field, own, before, result, tally, news);
         out += stride;
         below = here, here = above, now = then;
         pixel[0] = ahead[0], pixel[1] = ahead[1];

@@ -181,36 +181,6 @@ struct LevelSetTurn {
         const u64 stopped = __ldcg(&course->stopped);
         return stopped == 0 || iteration < stopped;
     }
-    // A block's sums, of a block of WARPS warps; all its threads are here. One sum a block, since all go to one place, where
-    // they are added one after another.
-    template <u32 WARPS>
-    __device__ __forceinline__ void add_of_block(const Tally &tally) const
-    {
-        __shared__ struct {
-            u64 squares;
-            u32 changed, near;
-            int inside;
-        } of[WARPS];
-        const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-        const u32 changed = over_lanes(tally.changed), near = over_lanes(tally.near);
-        const int inside = static_cast<int>(over_lanes(static_cast<u32>(tally.inside)));
-        // In two parts: a lane has less than 2^51.
-        const u32 low = over_lanes(static_cast<u32>(tally.squares) & 0xFFFFFF);
-        const u32 high = over_lanes(static_cast<u32>(tally.squares >> 24));
-        if (lane == 0) of[warp] = {(static_cast<u64>(high) << 24) + low, changed, near, inside};
-        __syncthreads();
-        if (threadIdx.x != 0) return;
-        u64 squares = 0, all_changed = 0, all_near = 0;
-        long long all_inside = 0;
-#pragma unroll
-        for (u32 i = 0; i < WARPS; ++i)
-            squares += of[i].squares, all_changed += of[i].changed, all_near += of[i].near, all_inside += of[i].inside;
-        LevelSetRow *to = row(iteration);
-        if (all_changed) atomicAdd(&to->changed, all_changed);
-        if (all_near) atomicAdd(&to->near, all_near);
-        if (squares) atomicAdd(&to->squares, squares);
-        if (all_inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(all_inside));
-    }
     // A warp's sums.
     __device__ __forceinline__ void add(const Tally &tally, u32 lane) const
     {
