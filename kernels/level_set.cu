@@ -33,15 +33,14 @@ ISOLINE_LS_DENSE(isoline_ls_dense_u16, unsigned short, false)
 ISOLINE_LS_DENSE(isoline_ls_dense_f32, float, false)
 #undef ISOLINE_LS_DENSE
 
-// Tiles of this step's set, or all; whether there was something to do. `wake`: those that moved go into the next step's set
-// with their neighbours. `shared`: the warp's.
+// Tiles of this step's set, or all. `wake`: those that moved go into the next step's set with their neighbours. A block's shared memory.
 template <typename PIXEL, bool VOLUME, bool UNIT>
 __device__ __forceinline__ bool tiles(float *shared, const float *from, float *to, const PIXEL *image,
                                       const LevelSetField &field, const LevelSetTurn &turn, const TileLists &lists, u32 step,
                                       bool wake)
 {
-    const u32 lane = threadIdx.x % WARP, first = (blockIdx.x * blockDim.x + threadIdx.x) / WARP;
-    const u32 warps = gridDim.x * blockDim.x / WARP;
+    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * ITERATION_WARPS + threadIdx.x / WARP;
+    const u32 warps = gridDim.x * ITERATION_WARPS;
     const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
     // One trip to memory for all that is to be known first; what is on a list beyond its count is not used.
     const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
@@ -86,21 +85,19 @@ __device__ __forceinline__ bool tiles(float *shared, const float *from, float *t
         if (wake && !lists.all() && news.moved(field)) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
     }
-    add_of_block(turn, tally);
+    add_of_block<ITERATION_WARPS>(turn, tally);
     return true;
 }
 
-// What a block has of shared memory: each warp its piece's values.
-extern __shared__ __align__(16) float of_warps[];
-
-// Block up to 640, with TILE_SHARED or SLICE_SHARED floats of shared memory a warp. `count` iterations, between which all
-// blocks meet at `arrived`, which is 0 at the beginning: unless it is 1, all are on the device together. `wake`: of the last.
+// Block 320; any grid where `count` is 1, else one whose blocks are on the device together: `count` iterations, between which all
+// blocks meet at `arrived`, which is 0 at the beginning. `wake`: of the last; the others do.
 #define ISOLINE_LS_TILES(NAME, PIXEL, VOLUME, UNIT)                                                                  \
-    extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, 1)                                           \
+    extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, 2)                                           \
     NAME(float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn, TileLists lists,        \
          u32 step, u32 wake, u32 count, u32 *arrived)                                                                \
     {                                                                                                                \
-        float *shared = of_warps + threadIdx.x / WARP * (VOLUME ? TILE_SHARED : SLICE_SHARED);                       \
+        __shared__ __align__(16) float all[ITERATION_WARPS][VOLUME ? TILE_SHARED : SLICE_SHARED];                    \
+        float *shared = all[threadIdx.x / WARP];                                                                     \
         wait_for_previous_launch();                                                                                  \
         for (u32 n = 1;; ++n) {                                                                                      \
             const bool last = n == count;                                                                            \
@@ -129,9 +126,9 @@ template <bool VOLUME, bool UNIT>
 __device__ __forceinline__ void resteps(float *from, float *to, const LevelSetField &field, const LevelSetTurn &turn,
                                         const TileLists &lists, u32 step, u32 begin, u32 end, bool wakes, u32 *arrived)
 {
-    float *shared = of_warps + threadIdx.x / WARP * RestepShape<VOLUME>::SHARED;
-    const u32 lane = threadIdx.x % WARP, first = (blockIdx.x * blockDim.x + threadIdx.x) / WARP;
-    const u32 warps = gridDim.x * blockDim.x / WARP;
+    __shared__ __align__(16) float all[RESTEP_WARPS][RestepShape<VOLUME>::SHARED];
+    float *shared = all[threadIdx.x / WARP];
+    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * RESTEP_WARPS + threadIdx.x / WARP, warps = gridDim.x * RESTEP_WARPS;
     const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
     wait_for_previous_launch();
     const u32 own = __ldcg(lists.counts + step % RING);
@@ -170,10 +167,9 @@ __device__ __forceinline__ void resteps(float *from, float *to, const LevelSetFi
     }
 }
 
-// Block up to 768, with RestepShape::SHARED floats of shared memory a warp; steps begin .. end - 1; blocks, and `arrived`, as
-// above.
+// Block 192; steps begin .. end - 1, where several: of a grid and with `arrived` as above.
 #define ISOLINE_LS_RESTEP(NAME, VOLUME, UNIT)                                                                        \
-    extern "C" __global__ void __launch_bounds__(WARP *RESTEP_WARPS, 1)                                              \
+    extern "C" __global__ void __launch_bounds__(WARP *RESTEP_WARPS)                                                 \
     NAME(float *from, float *to, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step, u32 begin,       \
          u32 end, u32 wakes, u32 *arrived)                                                                           \
     {                                                                                                                \

@@ -2,9 +2,8 @@
 #pragma once
 #include "level_set_tile.cuh"
 
-// Warp <-> so many tiles beside each other that a row of them is a request: those within the band, and their neighbours, are
-// put into the set of `step`. `copy`, if not null, becomes a copy of phi: before a reinitialisation both must agree where it
-// does not work.
+// Warp <-> so many tiles beside each other that a row of them is a request: those within the band, and their neighbours, are put
+// into the set of `step`. `copy`, if not null, becomes a copy of phi: before a reinitialisation both must agree where it does not work.
 template <bool VOLUME>
 struct MarkShape {
     static constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, TOGETHER = WARP / SIDE, DEEP = VOLUME ? TILE : 1;

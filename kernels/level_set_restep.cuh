@@ -93,8 +93,8 @@ __device__ __forceinline__ float recentred(float square, float old, const LevelS
     return within(__fmul_rn(old, scale), field.near);
 }
 
-// Half a tile of a slice. `first`: pixels beside the front are scaled to a gradient within a twentieth of 1; later they stay.
-// Returns whether a pixel is within the band.
+// Half a tile of a slice. `first`: pixels beside the front are scaled to a gradient within a twentieth of 1; later they stay. Returns
+// whether a pixel is within the band.
 template <bool UNIT>
 __device__ __forceinline__ bool restep_slice_half(const float *shared, float *to, const LevelSetField &field, const Piece &of,
                                                   u32 lane, bool first)

@@ -11,7 +11,7 @@ constexpr u32 RING = 4;              // lists: of the last step, this one, the n
 constexpr u32 HALVES = 2;
 constexpr int HALF = TILE / 2;       // planes of a warp
 constexpr u32 TILE_WARPS = 4;        // of a block of the kernels round the iterations
-constexpr u32 ITERATION_WARPS = 20, RESTEP_WARPS = 24;   // at most, of blocks that meet: few and large ones
+constexpr u32 ITERATION_WARPS = 10, RESTEP_WARPS = 6;   // few blocks, since they meet
 constexpr u32 MARK_BLOCKS = 8;       // a multiprocessor
 
 // A tile's place among the tiles, 21 bits an axis.
@@ -34,8 +34,8 @@ struct Piece {
     u32 first, planes;
 };
 
-// How tiles are split into pieces. A warp's planes come one after another, which takes longer than all else while there is a
-// warp for each piece; with more pieces than warps it is the planes of all its pieces that count, and beginning each.
+// How tiles are split into pieces. A warp's planes come one after another, which takes longer than all else while there is a warp for
+// each piece; with more pieces than warps it is the planes of all its pieces that count, and beginning each.
 struct Split {
     u32 pieces, planes, reciprocal;   // 2^32 / pieces
 
@@ -114,7 +114,7 @@ struct TileLists {
     }
 };
 
-// What a lane found in its warp's piece of a tile.
+// A warp's sums, see Tally, and what wakes tiles.
 struct TileNews {
     float most = 0.0f;   // by which phi changed within the band
 
@@ -128,8 +128,8 @@ struct TileNews {
     }
 };
 
-// As TileNews::see() and Tally::add() of a lane's two voxels, of which it owns some: few change their sides. phi is never -0,
-// so that signs are bits; squares are scaled by a power of two before they are squares, which are the same then.
+// As TileNews::see() and Tally::add() of a lane's two voxels, of which it owns some: few change their sides. phi is never -0, so that
+// signs are bits; squares are scaled by a power of two before they are squares, which are the same then.
 __device__ __forceinline__ void count_two(const LevelSetField &field, const bool (&own)[2], const float (&before)[2],
                                           const float (&after)[2], Tally &tally, TileNews &news)
 {
@@ -151,14 +151,16 @@ __device__ __forceinline__ void count_two(const LevelSetField &field, const bool
     }
 }
 
-// A block's sums; all its threads are here. One sum a block, since all go to one place, where they are added one after another.
+// A block's sums, of a block of WARPS warps; all its threads are here. One sum a block, since all go to one place, where they are
+// added one after another.
+template <u32 WARPS>
 __device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tally &tally)
 {
     __shared__ struct {
         u64 squares;
         u32 changed, near;
         int inside;
-    } of[ITERATION_WARPS];
+    } of[WARPS];
     const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const bool any = __any_sync(ALL_LANES, tally.near != 0 || tally.changed != 0);
     u32 changed = 0, near = 0, low = 0, high = 0;
@@ -174,7 +176,8 @@ __device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tal
     if (threadIdx.x != 0) return;
     u64 squares = 0, all_changed = 0, all_near = 0;
     long long all_inside = 0;
-    for (u32 i = 0; i < blockDim.x / WARP; ++i)
+#pragma unroll
+    for (u32 i = 0; i < WARPS; ++i)
         squares += of[i].squares, all_changed += of[i].changed, all_near += of[i].near, all_inside += of[i].inside;
     LevelSetRow *to = turn.row(turn.iteration);
     if (all_changed) atomicAdd(&to->changed, all_changed);
@@ -256,7 +259,7 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
     const u64 stride = static_cast<u64>(field.height) * field.pitch;
     const u64 place = z * stride + y * field.pitch + x + LEAD;
     const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), static_cast<int>(of.planes));
-    const bool exists = x < field.width && planes > 0, own[2] = {exists && y < field.height, exists && y + 1 < field.height};
+    const bool own[2] = {x < field.width && y < field.height && planes > 0, x < field.width && y + 1 < field.height && planes > 0};
     const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= field.width;
     float *out = to + place;
     const PIXEL *pixels[2] = {image + place, image + place + field.pitch};
@@ -266,8 +269,8 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
     __syncwarp();
 
     const Around<UNIT> around{field};
-    // The faces of the piece's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane). Planes that the
-    // piece does not have give what nobody reads.
+    // The faces of the piece's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane). Planes that the piece
+    // does not have give what nobody reads.
     float border_x, border_y;
     {
         const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;

@@ -4,7 +4,6 @@
 mod launch;
 mod paper;
 mod start;
-mod tables;
 mod transfer;
 
 use super::course::{Counts, Course};
@@ -16,11 +15,10 @@ use crate::error::{Error, Result};
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use launch::{Fields, Launcher, Stretch};
+use launch::{CONTROL_BYTES, FRONT, Fields, Launcher, Layout, MEETINGS, ROW_BYTES, ROWS, Row, Stretch, Tables};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
-use tables::{CONTROL_BYTES, FRONT, Layout, MEETINGS, ROW_BYTES, ROWS, Row, Tables};
 
 /// Iterations of the first batch and at most of one; batches grow until one takes this long.
 const FIRST_BATCH: u64 = 16;
@@ -39,7 +37,7 @@ pub(super) fn bytes(params: &Params, input: &Image<'_>) -> u64 {
     let tiles: u64 = (0..3).map(|axis| shape[axis].div_ceil(side[axis]) as u64).product();
     let elements = layout.elements() as u64;
     elements * (2 * size_of::<f32>() + input.pixel_type().bytes()) as u64
-        + tables::table_bytes(tiles)
+        + launch::table_bytes(tiles)
         + mask_piece_bytes(shape) as u64
 }
 
@@ -360,8 +358,7 @@ impl Solver {
         Ok(Batch { first, count, slot, end })
     }
 
-    /// The iterations after `queue`'s, up to `end`, that one launch can do: until a reinitialisation or the end of a check
-    /// interval.
+    /// The iterations after `queue`'s, up to `end`, that one launch can do: until a reinitialisation or the end of a check interval.
     fn stretch(&self, queue: &Queue, end: u64) -> Stretch {
         let every = u64::from(self.plan.reinitialise_every);
         let mut count = if self.launcher.stretches() { end - queue.iteration } else { 1 };

@@ -5,16 +5,25 @@
 use super::super::Variant;
 use super::super::course::SQUARES_UNIT;
 use super::super::plan::{Constants, Plan, REINITIALISING_STEPS};
-use super::tables::{Layout, MEETINGS, ROWS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Stream, failed};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
-use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::ffi::c_void;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "level_set";
+
+/// Elements before the first row, so that a tile's halo may begin before it; a multiple of 16 bytes.
+pub(super) const FRONT: usize = 8;
+/// Elements after the last row, likewise.
+const BACK: usize = 64;
+/// Elements of a row before its first pixel.
+pub(super) const LEAD: usize = 1;
+/// Rows of statistics on the device.
+pub(super) const ROWS: u64 = 8192;
+/// Lists of tiles.
+const RING: usize = 4;
 
 /// Sizes and constants, as every kernel takes them.
 #[repr(C)]
@@ -59,6 +68,96 @@ struct Lists {
     count: u32,
 }
 
+/// Bytes of a row of statistics, and of what decides whether iterations go on.
+pub(super) const ROW_BYTES: usize = 40;
+pub(super) const CONTROL_BYTES: usize = 56;
+
+/// A row of statistics.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub changed: u64,
+    pub near: u64,
+    pub squares: u64,
+    /// What was added to the voxels inside.
+    pub inside: i64,
+    pub tiles: u32,
+    pub done: bool,
+}
+
+impl Row {
+    /// From five words as the kernels write them.
+    pub(super) fn of(words: &[u64]) -> Self {
+        let [changed, near, squares, inside, rest] = *words else { unreachable!("five words a row") };
+        Self { changed, near, squares, inside: inside as i64, tiles: rest as u32, done: rest >> 32 != 0 }
+    }
+}
+
+/// How φ, and the image in its own type, lie in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub shape: [usize; 3],
+    /// Elements from row to row.
+    pub pitch: usize,
+}
+
+impl Layout {
+    pub(super) fn new(shape: [usize; 3]) -> Self {
+        Self { shape, pitch: (shape[0] + 2).next_multiple_of(8) }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.shape[1] * self.shape[2]
+    }
+
+    /// Elements with the room before and after.
+    pub(super) fn elements(&self) -> usize {
+        FRONT + self.pitch * self.rows() + BACK
+    }
+}
+
+/// Counters at which the blocks of a launch meet, one a launch; so many may have been queued since they were emptied.
+pub(super) const MEETINGS: usize = 4096;
+
+/// Bytes of the tables of a plan with so many tiles.
+pub(super) fn table_bytes(tiles: u64) -> u64 {
+    tiles * (RING as u64 * 8 + 2 * 4) + ROWS * ROW_BYTES as u64 + MEETINGS as u64 * 4 + 4096
+}
+
+/// The tables on the device.
+pub(super) struct Tables {
+    pub control: Buffer,
+    pub rows: Buffer,
+    /// Lists of tiles, their counts, stamps.
+    lists: [Buffer; 3],
+    meetings: Buffer,
+}
+
+impl Tables {
+    pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
+        let memory = cuda.memory();
+        let tiles: usize = plan.tiles().into_iter().product();
+        let lists = [memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?];
+        Ok(Self {
+            control: memory.device(CONTROL_BYTES)?,
+            rows: memory.device(ROWS as usize * ROW_BYTES)?,
+            lists,
+            meetings: memory.device(MEETINGS * 4)?,
+        })
+    }
+
+    /// Empties the counters at which blocks meet.
+    pub(super) fn clear_meetings(&self, stream: &Stream) -> Result<()> {
+        stream.fill(&self.meetings, 0, self.meetings.bytes(), 0)
+    }
+
+    /// Empties the lists.
+    pub(super) fn clear_lists(&self, stream: &Stream) -> Result<()> {
+        let [_, counts, stamps] = &self.lists;
+        stream.fill(counts, 0, counts.bytes(), 0)?;
+        stream.fill(stamps, 0, stamps.bytes(), 0)
+    }
+}
+
 /// The kernels of one level set, with what they are always given.
 pub(super) struct Launcher {
     field: Field,
@@ -70,8 +169,8 @@ pub(super) struct Launcher {
     /// Iterations march along z: the planes of a block.
     planes: Option<u32>,
     restep: CudaFunction,
-    /// How these two are launched.
-    together: [Together; 2],
+    /// Warps of these two kernels that are on the device together.
+    warps: [u64; 2],
     meetings: u64,
     mark: CudaFunction,
     judge: CudaFunction,
@@ -83,51 +182,14 @@ pub(super) struct Launcher {
 /// Warps of a block of the kernels that loop, and blocks a multiprocessor.
 const LOOP_WARPS: u32 = 4;
 const BLOCKS: u32 = 8;
-/// The kernels that work on tiles: warps of a block at most, and bytes of shared memory that a warp has in volumes and slices.
-const TILE_WARPS: u32 = 20;
-const TILE_SHARED: [u32; 2] = [2880, 800];
-const RESTEP_WARPS: u32 = 24;
-const RESTEP_SHARED: [u32; 2] = [7680, 1344];
+/// Warps of a block of the kernels that work on tiles.
+const TILE_WARPS: u32 = 10;
+const RESTEP_WARPS: u32 = 6;
 /// Pieces of a tile, a warp each, where tiles are few.
 const PIECES: u64 = 8;
 
 fn pointer<T>(argument: &T) -> *mut c_void {
     std::ptr::from_ref(argument).cast_mut().cast()
-}
-
-/// A launch whose blocks are on the device together, so that they may meet: few and large ones, since that takes longer the
-/// more there are.
-#[derive(Clone, Copy, Debug, Default)]
-struct Together {
-    blocks: u32,
-    /// Of a block.
-    warps: u32,
-    shared: u32,
-}
-
-impl Together {
-    /// Of at most `warps` a block, with `shared` bytes of shared memory each.
-    fn new(cuda: &Cuda, function: &CudaFunction, warps: u32, shared: u32) -> Result<Self> {
-        let room = cuda.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32;
-        // Of a block the kernel has a little for itself.
-        let warps = warps.min(room.saturating_sub(1024) / shared).max(1);
-        let shared = shared * warps;
-        function
-            .set_attribute(CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared as i32)
-            .and_then(|()| function.occupancy_max_active_blocks_per_multiprocessor(warps * 32, shared as usize, None))
-            .map(|blocks| Self { blocks: blocks.max(1) * cuda.multiprocessors(), warps, shared })
-            .map_err(|e| failed("tell how many blocks fit", e))
-    }
-
-    /// For so many tiles.
-    fn config(&self, tiles: u32) -> LaunchConfig {
-        let most = (u64::from(tiles) * PIECES).div_ceil(u64::from(self.warps));
-        LaunchConfig {
-            grid_dim: (most.min(u64::from(self.blocks)) as u32, 1, 1),
-            block_dim: (self.warps * 32, 1, 1),
-            shared_mem_bytes: self.shared,
-        }
-    }
 }
 
 /// What an iteration or a step of a reinitialisation works on: from the first φ to the second.
@@ -183,12 +245,14 @@ impl Launcher {
         };
         let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
         let restep = function(&format!("isoline_ls_restep_{axes}{unit}"))?;
-        let which = usize::from(!constants.volume);
-        let together =
-            |function: &CudaFunction, warps, shared: [u32; 2]| Together::new(cuda, function, warps, shared[which]);
-        // The marching kernel has no such launches.
-        let iterations = if marches { Together::default() } else { together(&iterate, TILE_WARPS, TILE_SHARED)? };
-        let together = [iterations, together(&restep, RESTEP_WARPS, RESTEP_SHARED)?];
+        // Warps that are on the device together: blocks that meet must be.
+        let together = |function: &CudaFunction, warps: u32| {
+            function
+                .occupancy_max_active_blocks_per_multiprocessor(warps * 32, 0, None)
+                .map(|blocks| u64::from(blocks.max(1) * cuda.multiprocessors() * warps))
+                .map_err(|e| failed("tell how many blocks fit", e))
+        };
+        let warps = [together(&iterate, TILE_WARPS)?, together(&restep, RESTEP_WARPS)?];
         Ok(Self {
             field: Field {
                 width: width as u32,
@@ -219,7 +283,7 @@ impl Launcher {
             iterate,
             planes: marches.then(|| planes_of_a_block(cuda, plan.shape)),
             restep,
-            together,
+            warps,
             meetings: tables.meetings.address(),
             mark: function(&format!("isoline_ls_mark_{axes}"))?,
             judge: function("isoline_ls_judge")?,
@@ -239,6 +303,12 @@ impl Launcher {
         LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (LOOP_WARPS * 32, 1, 1), shared_mem_bytes: 0 }
     }
 
+    /// A grid whose blocks are on the device together, for kernels that work on tiles.
+    fn together(&self, held: u64, warps: u32) -> LaunchConfig {
+        let blocks = (u64::from(self.lists.count) * PIECES).min(held).div_ceil(u64::from(warps)) as u32;
+        LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (warps * 32, 1, 1), shared_mem_bytes: 0 }
+    }
+
     /// Where the blocks of a launch meet.
     fn meeting(&self, number: usize) -> u64 {
         assert!(number < MEETINGS, "as many launches as there are counters to meet at");
@@ -246,7 +316,7 @@ impl Launcher {
     }
 
     /// # Safety
-    /// `arguments` are the kernel's, in its order, and so are their types; the grid is one of `Together`.
+    /// `arguments` are the kernel's, in its order, and so are their types; the grid is one of `together`.
     unsafe fn launch_together(
         stream: &Stream,
         function: &CudaFunction,
@@ -291,16 +361,9 @@ impl Launcher {
         self.planes.is_none()
     }
 
-    /// Queues iterations, of the tiles in the sets from `step` on or of all; with `wake` what moves in the last goes into the
-    /// next set, as it does in those before. `meeting`: another for every launch since the counters were emptied.
-    pub(super) fn iterate(
-        &self,
-        stream: &Stream,
-        at: Fields,
-        stretch: Stretch,
-        wake: bool,
-        meeting: usize,
-    ) -> Result<()> {
+    /// Queues iterations, of the tiles in the sets from `step` on or of all; with `wake` what moves in the last goes into the next
+    /// set, as it does in those before. `meeting`: another for every launch since the counters were emptied.
+    pub(super) fn iterate(&self, stream: &Stream, at: Fields, stretch: Stretch, wake: bool, meeting: usize) -> Result<()> {
         let turn = self.turn(stretch.first);
         let wake = u32::from(wake);
         if let Some(planes) = self.planes {
@@ -336,7 +399,7 @@ impl Launcher {
             pointer(&stretch.count),
             pointer(&arrived),
         ];
-        let config = self.together[0].config(self.lists.count);
+        let config = self.together(self.warps[0], TILE_WARPS);
         // SAFETY: as above; the lists have room for all tiles, the counter is 0.
         unsafe {
             if stretch.count == 1 {
@@ -347,8 +410,7 @@ impl Launcher {
         }
     }
 
-    /// Queues the reinitialisation of the set of `step` that follows `iteration`; φ ends where it began. `meeting`: as in
-    /// `iterate`.
+    /// Queues the reinitialisation of the set of `step` that follows `iteration`; φ ends where it began. `meeting`: as in `iterate`.
     pub(super) fn reinitialise(
         &self,
         stream: &Stream,
@@ -373,7 +435,7 @@ impl Launcher {
             pointer(&wakes),
             pointer(&arrived),
         ];
-        let config = self.together[1].config(self.lists.count);
+        let config = self.together(self.warps[1], RESTEP_WARPS);
         // SAFETY: as in `iterate`.
         unsafe { Self::launch_together(stream, &self.restep, config, &mut arguments) }
     }
