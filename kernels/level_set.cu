@@ -33,64 +33,81 @@ ISOLINE_LS_DENSE(isoline_ls_dense_u16, unsigned short, false)
 ISOLINE_LS_DENSE(isoline_ls_dense_f32, float, false)
 #undef ISOLINE_LS_DENSE
 
-// Tiles of this step's set, or all. `wake`: those that moved go into the next step's set with their neighbours.
+// Tiles of this step's set, or all. `wake`: those that moved go into the next step's set with their neighbours. A block's shared memory.
 template <typename PIXEL, bool VOLUME, bool UNIT>
-__device__ __forceinline__ void tiles(const float *from, float *to, const PIXEL *image, const LevelSetField &field,
-                                      const LevelSetTurn &turn, const TileLists &lists, u32 step, bool wake)
+__device__ __forceinline__ bool tiles(float *shared, const float *from, float *to, const PIXEL *image,
+                                      const LevelSetField &field, const LevelSetTurn &turn, const TileLists &lists, u32 step,
+                                      bool wake)
 {
-    __shared__ __align__(16) float all[TILE_WARPS][VOLUME ? TILE_SHARED : SLICE_SHARED];
-    const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, stride = gridDim.x * TILE_WARPS;
+    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * ITERATION_WARPS + threadIdx.x / WARP;
+    const u32 warps = gridDim.x * ITERATION_WARPS;
     const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
-    wait_for_previous_launch();
     // One trip to memory for all that is to be known first; what is on a list beyond its count is not used.
     const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
     const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
-    const u32 mine = (blockIdx.x * TILE_WARPS + warp) / HALVES;
-    u64 entry = lists.all() || mine >= lists.tiles ? 0 : __ldcg(now + mine);
-    if (!turn.begin()) return;
+    auto peek = [&](const u64 *list, u32 at) { return lists.all() || at >= lists.tiles ? 0 : __ldcg(list + at); };
+    const u64 in2 = peek(now, first / 2), in3 = peek(now, first / 3), in4 = peek(now, first / 4), in8 = peek(now, first / 8);
+    u64 fallen = peek(last, first / HALVES);
+    if (!turn.begin()) return false;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (!lists.all()) lists.counts[(step + 2) % RING] = 0;
         turn.row(turn.iteration)->tiles = own;
     }
+    const Split split = VOLUME ? Split::of(own, warps) : Split{HALVES, 1, 1u << 31};
+    u64 entry = split.pieces == 2 ? in2 : split.pieces == 3 ? in3 : split.pieces == 4 ? in4 : in8;
     Tally tally;
     // What fell out of the set. Trips to memory, while a tile is on its way.
     auto copy_fallen = [&]() {
-        for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
-            const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
+        for (u32 i = first; i < before * HALVES; i += warps) {
+            if (i != first) fallen = __ldcg(last + i / HALVES);
+            const TilePlace t = unpack_tile(fallen);
             if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
             if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
             else copy_slice_half(from, to, field, t, i % HALVES, lane);
         }
     };
-    bool copied = false;
-    for (u64 i = blockIdx.x * TILE_WARPS + warp; !copied || i < static_cast<u64>(own) * HALVES; i += stride) {
-        if (i >= static_cast<u64>(own) * HALVES) {
-            copy_fallen();
-            break;
-        }
-        const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
-        if (at != mine && !lists.all()) entry = __ldcg(now + at);
+    const u32 count = own * split.pieces;
+    for (u32 i = first; i == first || i < count; i += warps) {
+        const bool works = i < count;
+        const u32 at = split.tile(i);
+        if (works && i != first && !lists.all()) entry = __ldcg(now + at);
         const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(entry);
+        const Piece piece = split.piece<VOLUME>(t, i);
+        if (works) {
+            if constexpr (VOLUME) load_piece(shared, from, field, piece, lane);
+            else load_slice_half(shared, from, field, t, i % HALVES, lane);
+        }
+        if (i == first) copy_fallen();
+        if (!works) break;
         TileNews news;
-        if constexpr (VOLUME) load_half(all[warp], from, field, t, half, lane);
-        else load_slice_half(all[warp], from, field, t, half, lane);
-        if (!copied) copy_fallen();
-        copied = true;
-        if constexpr (VOLUME) update_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
-        else update_slice_half<PIXEL, UNIT>(all[warp], to, image, field, t, half, lane, tally, news);
-        if (__any_sync(ALL_LANES, news.moved) && wake && !lists.all()) lists.push_around<VOLUME>(step + 1, t, lane);
+        if constexpr (VOLUME) update_piece<PIXEL, UNIT>(shared, to, image, field, piece, lane, tally, news);
+        else update_slice_half<PIXEL, UNIT>(shared, to, image, field, t, i % HALVES, lane, tally, news);
+        if (wake && !lists.all() && news.moved(field)) lists.push_around<VOLUME>(step + 1, t, lane);
         __syncwarp();
     }
-    turn.add(tally, lane);
+    add_of_block<ITERATION_WARPS>(turn, tally);
+    return true;
 }
 
-// Block 128, any grid.
+// Block 320; any grid where `count` is 1, else one whose blocks are on the device together: `count` iterations, between which all
+// blocks meet at `arrived`, which is 0 at the beginning. `wake`: of the last; the others do.
 #define ISOLINE_LS_TILES(NAME, PIXEL, VOLUME, UNIT)                                                                  \
-    extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS, 5)                                                \
-    NAME(const float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn, TileLists lists,  \
-         u32 step, u32 wake)                                                                                         \
+    extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, 2)                                           \
+    NAME(float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn, TileLists lists,        \
+         u32 step, u32 wake, u32 count, u32 *arrived)                                                                \
     {                                                                                                                \
-        tiles<PIXEL, VOLUME, UNIT>(from, to, image, field, turn, lists, step, wake != 0);                            \
+        __shared__ __align__(16) float all[ITERATION_WARPS][VOLUME ? TILE_SHARED : SLICE_SHARED];                    \
+        float *shared = all[threadIdx.x / WARP];                                                                     \
+        wait_for_previous_launch();                                                                                  \
+        for (u32 n = 1;; ++n) {                                                                                      \
+            const bool last = n == count;                                                                            \
+            if (!tiles<PIXEL, VOLUME, UNIT>(shared, from, to, image, field, turn, lists, step, wake != 0 || !last))  \
+                break;                                                                                               \
+            if (last) break;                                                                                         \
+            meet(arrived, n * gridDim.x);                                                                            \
+            float *old = from;                                                                                       \
+            from = to, to = old, ++step, ++turn.iteration;                                                           \
+        }                                                                                                            \
     }
 #define ISOLINE_LS_TILES_OF(TYPE, PIXEL)                                                                             \
     ISOLINE_LS_TILES(isoline_ls_tiles_3d_##TYPE##_unit, PIXEL, true, true)                                           \
@@ -103,47 +120,60 @@ ISOLINE_LS_TILES_OF(f32, float)
 #undef ISOLINE_LS_TILES_OF
 #undef ISOLINE_LS_TILES
 
-// A step of the reinitialisation that follows turn.iteration: all its steps work on the set of one number. The first also
-// copies what fell out of the set; the last, where iterations have sets, puts the tiles within the band into the next set with their neighbours.
+// Steps of the reinitialisation that follows turn.iteration: all work on the set of one number. The first also copies what
+// fell out of the set; the last, with `wakes`, puts the tiles within the band into the next set with their neighbours.
 template <bool VOLUME, bool UNIT>
-__device__ __forceinline__ void resteps(const float *from, float *to, const LevelSetField &field, const LevelSetTurn &turn,
-                                        const TileLists &lists, u32 step, bool first, bool last_)
+__device__ __forceinline__ void resteps(float *from, float *to, const LevelSetField &field, const LevelSetTurn &turn,
+                                        const TileLists &lists, u32 step, u32 begin, u32 end, bool wakes, u32 *arrived)
 {
-    __shared__ __align__(16) float all[TILE_WARPS][RestepShape<VOLUME>::SHARED];
-    const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, stride = gridDim.x * TILE_WARPS;
+    __shared__ __align__(16) float all[RESTEP_WARPS][RestepShape<VOLUME>::SHARED];
+    float *shared = all[threadIdx.x / WARP];
+    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * RESTEP_WARPS + threadIdx.x / WARP, warps = gridDim.x * RESTEP_WARPS;
     const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
     wait_for_previous_launch();
     const u32 own = __ldcg(lists.counts + step % RING);
-    const u32 before = first ? __ldcg(lists.counts + (step + RING - 1) % RING) : 0;
-    const u32 mine = (blockIdx.x * TILE_WARPS + warp) / HALVES;
-    u64 entry = mine >= lists.tiles ? 0 : __ldcg(now + mine);
+    const u32 before = begin == 0 ? __ldcg(lists.counts + (step + RING - 1) % RING) : 0;
+    auto peek = [&](u32 at) { return at >= lists.tiles ? 0 : __ldcg(now + at); };
+    const u64 in2 = peek(first / 2), in3 = peek(first / 3), in4 = peek(first / 4), in8 = peek(first / 8);
     if (!turn.follows()) return;
-    if (first && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
-    for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(own) * HALVES; i += stride) {
-        const u32 half = i % HALVES, at = static_cast<u32>(i / HALVES);
-        if (at != mine) entry = __ldcg(now + at);
-        const TilePlace t = unpack_tile(entry);
-        load_restep<VOLUME>(all[warp], from, field, t, half, lane);
-        bool near;
-        if constexpr (VOLUME) near = restep_volume_half<UNIT>(all[warp], to, field, t, half, lane, first);
-        else near = restep_half<VOLUME, UNIT>(all[warp], to, field, t, half, lane, first);
-        if (last_ && __any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step + 1, t, lane);
-        __syncwarp();
-    }
-    for (u64 i = blockIdx.x * TILE_WARPS + warp; i < static_cast<u64>(before) * HALVES; i += stride) {
-        const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
-        if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
-        if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
-        else copy_slice_half(from, to, field, t, i % HALVES, lane);
+    if (begin == 0 && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
+    const Split split = VOLUME ? Split::of(own, warps) : Split{HALVES, 1, 1u << 31};
+    const u64 mine = split.pieces == 2 ? in2 : split.pieces == 3 ? in3 : split.pieces == 4 ? in4 : in8;
+    const u32 count = own * split.pieces;
+#pragma unroll 1
+    for (u32 k = begin;; ++k) {
+        for (u32 i = first; i < count; i += warps) {
+            const TilePlace t = unpack_tile(i == first ? mine : __ldcg(now + split.tile(i)));
+            const Piece of = split.piece<VOLUME>(t, i);
+            load_restep<VOLUME>(shared, from, field, of, lane);
+            bool near;
+            if constexpr (VOLUME) near = restep_piece<UNIT>(shared, to, field, of, lane, k == 0);
+            else near = restep_slice_half<UNIT>(shared, to, field, of, lane, k == 0);
+            if (wakes && k + 1 == end && __any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step + 1, t, lane);
+            __syncwarp();
+        }
+        if (k == 0) {
+            for (u32 i = first; i < before * HALVES; i += warps) {
+                const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
+                if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
+                if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
+                else copy_slice_half(from, to, field, t, i % HALVES, lane);
+            }
+        }
+        if (k + 1 == end) break;
+        meet(arrived, (k + 1 - begin) * gridDim.x);
+        float *old = from;
+        from = to, to = old;
     }
 }
 
+// Block 192; steps begin .. end - 1, where several: of a grid and with `arrived` as above.
 #define ISOLINE_LS_RESTEP(NAME, VOLUME, UNIT)                                                                        \
-    extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)                                                   \
-    NAME(const float *from, float *to, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step, u32 first, \
-         u32 last)                                                                                                   \
+    extern "C" __global__ void __launch_bounds__(WARP *RESTEP_WARPS)                                                 \
+    NAME(float *from, float *to, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step, u32 begin,       \
+         u32 end, u32 wakes, u32 *arrived)                                                                           \
     {                                                                                                                \
-        resteps<VOLUME, UNIT>(from, to, field, turn, lists, step, first != 0, last != 0);                            \
+        resteps<VOLUME, UNIT>(from, to, field, turn, lists, step, begin, end, wakes != 0, arrived);                  \
     }
 ISOLINE_LS_RESTEP(isoline_ls_restep_3d_unit, true, true)
 ISOLINE_LS_RESTEP(isoline_ls_restep_3d, true, false)
@@ -151,15 +181,20 @@ ISOLINE_LS_RESTEP(isoline_ls_restep_2d_unit, false, true)
 ISOLINE_LS_RESTEP(isoline_ls_restep_2d, false, false)
 #undef ISOLINE_LS_RESTEP
 
-// Block 128, any grid: a warp a tile. Of what follows turn.iteration.
+// Block 128, any grid: a warp so many tiles beside each other. Of what follows turn.iteration.
 #define ISOLINE_LS_MARK(NAME, VOLUME)                                                                                \
-    extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)                                                   \
+    extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS, MARK_BLOCKS)                                      \
     NAME(const float *phi, float *copy, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step)           \
     {                                                                                                                \
+        constexpr u32 TOGETHER = MarkShape<VOLUME>::TOGETHER;                                                        \
+        const u32 across = (lists.tiles_x + TOGETHER - 1) / TOGETHER, rows = lists.tiles_y * lists.tiles_z;          \
         wait_for_previous_launch();                                                                                  \
         if (!turn.follows()) return;                                                                                 \
-        for (u64 i = blockIdx.x * TILE_WARPS + threadIdx.x / WARP; i < lists.tiles; i += gridDim.x * TILE_WARPS)     \
-            mark<VOLUME>(phi, copy, field, lists, step, static_cast<u32>(i), threadIdx.x % WARP);                    \
+        for (u32 i = blockIdx.x * TILE_WARPS + threadIdx.x / WARP; i < across * rows; i += gridDim.x * TILE_WARPS) { \
+            const u32 row = i / across;                                                                              \
+            mark<VOLUME>(phi, copy, field, lists, step,                                                              \
+                         {i % across * TOGETHER, row % lists.tiles_y, row / lists.tiles_y}, threadIdx.x % WARP);     \
+        }                                                                                                            \
     }
 ISOLINE_LS_MARK(isoline_ls_mark_3d, true)
 ISOLINE_LS_MARK(isoline_ls_mark_2d, false)

@@ -2,37 +2,46 @@
 #pragma once
 #include "level_set_tile.cuh"
 
-// Warp <-> tile: those within the band, and their neighbours, are put into the set of `step`. `copy`, if not null, becomes
-// a copy of phi: before a reinitialisation both must agree where it does not work.
+// Warp <-> so many tiles beside each other that a row of them is a request: those within the band, and their neighbours, are put
+// into the set of `step`. `copy`, if not null, becomes a copy of phi: before a reinitialisation both must agree where it does not work.
+template <bool VOLUME>
+struct MarkShape {
+    static constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, TOGETHER = WARP / SIDE, DEEP = VOLUME ? TILE : 1;
+};
 template <bool VOLUME>
 __device__ __forceinline__ void mark(const float *phi, float *copy, const LevelSetField &field, const TileLists &lists,
-                                     u32 step, u32 tile, u32 lane)
+                                     u32 step, TilePlace t, u32 lane)
 {
-    constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, DEEP = VOLUME ? TILE : 1;
-    constexpr u32 ROWS = SIDE * DEEP / (WARP / SIDE);   // of a lane
-    const TilePlace t = lists.place(tile);
-    const u32 x = t.x * SIDE + lane % SIDE;
-    // All at once: they come from far.
-    float value[ROWS];
-    u64 at[ROWS];
-#pragma unroll
-    for (u32 i = 0; i < ROWS; ++i) {
-        const u32 row = lane / SIDE + i * (WARP / SIDE), y = t.y * SIDE + row % SIDE, z = t.z * DEEP + row / SIDE;
-        at[i] = ~0ull;
-        if (x < field.width && y < field.height && z < field.depth)
-            at[i] = (static_cast<u64>(z) * field.height + y) * field.pitch + x + LEAD;
-        value[i] = at[i] != ~0ull ? phi[at[i]] : __int_as_float(0x7F800000);
-    }
+    using S = MarkShape<VOLUME>;
+    constexpr u32 AT_ONCE = 16;   // rows: they come from far
+    const u32 x = t.x * S::SIDE + lane;
+    const bool exists = x < field.width;
     float nearest = __int_as_float(0x7F800000);
+#pragma unroll 1
+    for (u32 first = 0; first < S::SIDE * S::DEEP; first += AT_ONCE) {
+        const u32 z = t.z * S::DEEP + first / S::SIDE, y = t.y * S::SIDE;
+        const u64 corner = static_cast<u64>(z * field.height + y) * field.pitch + x + LEAD;
+        auto place = [&](u32 i) {
+            return corner + static_cast<u64>(i / S::SIDE * field.height + i % S::SIDE) * field.pitch;
+        };
+        auto is = [&](u32 i) { return exists && y + i % S::SIDE < field.height && z + i / S::SIDE < field.depth; };
+        float value[AT_ONCE];
 #pragma unroll
-    for (u32 i = 0; i < ROWS; ++i) {
-        nearest = fminf(nearest, fabsf(value[i]));
-        if (copy == nullptr || at[i] == ~0ull) continue;
-        copy[at[i]] = value[i];
-        if (x == 0) copy[at[i] - 1] = value[i];
-        if (x + 1 == field.width) copy[at[i] + 1] = value[i];
+        for (u32 i = 0; i < AT_ONCE; ++i) value[i] = is(i) ? __ldcg(phi + place(i)) : __int_as_float(0x7F800000);
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; ++i) {
+            nearest = fminf(nearest, fabsf(value[i]));
+            if (copy == nullptr || !is(i)) continue;
+            float *to = copy + place(i);
+            to[0] = value[i];
+            if (x == 0) to[-1] = value[i];
+            if (x + 1 == field.width) to[1] = value[i];
+        }
     }
-    if (__any_sync(ALL_LANES, nearest <= field.reach)) lists.push_around<VOLUME>(step, t, lane);
+    const u32 near = __ballot_sync(ALL_LANES, nearest <= field.reach);
+#pragma unroll 1
+    for (u32 k = 0; k < S::TOGETHER; ++k)
+        if (near >> (k * S::SIDE) & ((1u << S::SIDE) - 1)) lists.push_around<VOLUME>(step, {t.x + k, t.y, t.z}, lane);
 }
 
 // The stop rule, in the arithmetic of the host (src/level_set/course.rs): iterations first .. turn.iteration are added to

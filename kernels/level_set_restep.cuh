@@ -1,4 +1,4 @@
-// One step of a reinitialisation, half a tile a warp: second-order differences, so two voxels of halo.
+// One step of a reinitialisation, half a tile a warp or less: second-order differences, so two voxels of halo.
 #pragma once
 #include "level_set_slice.cuh"
 
@@ -23,20 +23,31 @@ struct RestepShape {
 };
 
 template <bool VOLUME>
-__device__ __forceinline__ void load_restep(float *shared, const float *from, const LevelSetField &field, TilePlace t,
-                                            u32 half, u32 lane)
+__device__ __forceinline__ void load_restep(float *shared, const float *from, const LevelSetField &field, const Piece &of,
+                                            u32 lane)
 {
     using S = RestepShape<VOLUME>;
-    const int z0 = VOLUME ? static_cast<int>(t.z * TILE + half * HALF) - RESTEP_HALO : static_cast<int>(t.z);
-    const int y0 = static_cast<int>(t.y * S::SIDE + (VOLUME ? 0 : half * SLICE_HALF)) - RESTEP_HALO;
-    for (u32 i = lane; i < S::PLANES * S::ROWS; i += WARP) {
-        const int z = clamp_index(z0 + static_cast<int>(i / S::ROWS), static_cast<int>(field.depth));
-        const int y = clamp_index(y0 + static_cast<int>(i % S::ROWS), static_cast<int>(field.height));
-        // Four elements before the first row there is room; what is not a pixel's is replaced below.
-        const float *line = from + (static_cast<u64>(z) * field.height + y) * field.pitch + t.x * S::SIDE;
-        float *to = shared + i * S::ROW;
+    // Lanes beside each other copy pieces of one row, which is one request. Of a volume a warp takes 8 rows at once, two
+    // planes in three turns.
+    constexpr u32 QUADS = S::COLUMNS / 4, AT_ONCE = WARP / QUADS, TOGETHER = VOLUME ? 2 : 1, TURNS = 3;
+    static_assert(AT_ONCE * TURNS >= S::ROWS * TOGETHER && S::PLANES % TOGETHER == 0, "all rows are copied");
+    const TilePlace t = of.t;
+    const int z0 = VOLUME ? static_cast<int>(t.z * TILE + of.first) - RESTEP_HALO : static_cast<int>(t.z);
+    const int y0 = static_cast<int>(t.y * S::SIDE + (VOLUME ? 0 : of.first)) - RESTEP_HALO;
+    // Four elements before the first row there is room; what is not a pixel's is replaced below.
+    const float *column = from + t.x * S::SIDE + lane % QUADS * 4 - 4;
 #pragma unroll
-        for (int quad = 0; quad < S::COLUMNS / 4; ++quad) copy_async<16>(to + 4 * quad, line + 4 * quad - 4);
+    for (u32 turn = 0; turn < TURNS; ++turn) {
+        const u32 row = lane / QUADS + turn * AT_ONCE;
+        if (lane >= QUADS * AT_ONCE || row >= S::ROWS * TOGETHER) continue;
+        const u32 y = clamp_index(y0 + static_cast<int>(row % S::ROWS), static_cast<int>(field.height));
+#pragma unroll
+        for (u32 k = 0; k < S::PLANES; k += TOGETHER) {
+            if (VOLUME && k >= of.planes + 2 * RESTEP_HALO) break;
+            const u32 z = clamp_index(z0 + static_cast<int>(k + row / S::ROWS), static_cast<int>(field.depth));
+            copy_async<16>(shared + (k * S::ROWS + row) * S::ROW + lane % QUADS * 4,
+                           column + static_cast<u64>(z * field.height + y) * field.pitch);
+        }
     }
     copy_async_commit();
     copy_async_wait<0>();
@@ -82,59 +93,45 @@ __device__ __forceinline__ float recentred(float square, float old, const LevelS
     return within(__fmul_rn(old, scale), field.near);
 }
 
-// `first`: voxels beside the front are scaled to a gradient within a twentieth of 1; later they stay. Returns whether a voxel is within the band.
-template <bool VOLUME, bool UNIT>
-__device__ __forceinline__ bool restep_half(const float *shared, float *to, const LevelSetField &field, TilePlace t,
-                                            u32 half, u32 lane, bool first)
+// Half a tile of a slice. `first`: pixels beside the front are scaled to a gradient within a twentieth of 1; later they stay. Returns
+// whether a pixel is within the band.
+template <bool UNIT>
+__device__ __forceinline__ bool restep_slice_half(const float *shared, float *to, const LevelSetField &field, const Piece &of,
+                                                  u32 lane, bool first)
 {
-    using S = RestepShape<VOLUME>;
+    using S = RestepShape<false>;
     const u32 column = lane % S::SIDE, first_row = lane / S::SIDE * S::LANE_ROWS;
-    const u32 x = t.x * S::SIDE + column, z = VOLUME ? t.z * TILE + half * HALF : t.z;
-    const u32 y = t.y * S::SIDE + (VOLUME ? 0 : half * SLICE_HALF) + first_row;
+    const u32 x = of.t.x * S::SIDE + column, y = of.t.y * S::SIDE + of.first + first_row;
     const int rows = x < field.width ? min(max(static_cast<int>(field.height) - static_cast<int>(y), 0), S::LANE_ROWS) : 0;
-    const int planes = VOLUME ? min(static_cast<int>(field.depth) - static_cast<int>(z), HALF) : 1;
-    const float *at = shared + (VOLUME ? RESTEP_HALO * S::PLANE : 0) + (RESTEP_HALO + first_row) * S::ROW + RESTEP_LEAD + column;
-    const u64 stride = static_cast<u64>(field.height) * field.pitch;
-    float *out = to + z * stride + y * static_cast<u64>(field.pitch) + x + LEAD;
+    const float *at = shared + (RESTEP_HALO + first_row) * S::ROW + RESTEP_LEAD + column;
+    float *out = to + (static_cast<u64>(of.t.z) * field.height + y) * field.pitch + x + LEAD;
     bool near = false;
-#pragma unroll 1
-    for (int k = 0; k < planes; ++k, at += S::PLANE, out += stride) {
 #pragma unroll
-        for (int i = 0; i < S::LANE_ROWS; ++i) {
-            if (i >= rows) break;
-            const float *p = at + i * S::ROW;
-            const float old = p[0], left = p[-1], right = p[1], up = p[-S::ROW], down = p[S::ROW];
-            const float below = VOLUME ? p[-S::PLANE] : old, above = VOLUME ? p[S::PLANE] : old;
-            const bool inside = old < 0.0f;
-            const bool beside = (left < 0.0f) != inside || (right < 0.0f) != inside || (up < 0.0f) != inside ||
-                                (down < 0.0f) != inside || (below < 0.0f) != inside || (above < 0.0f) != inside;
-            float result = old;
-            if (!beside) {
-                float square = __fadd_rn(TINY, outwards<UNIT>(inside, p[-2], left, old, right, p[2], field.step_x));
-                square = __fadd_rn(square, outwards<UNIT>(inside, p[-2 * S::ROW], up, old, down, p[2 * S::ROW], field.step_y));
-                if (VOLUME)
-                    square = __fadd_rn(square, outwards<UNIT>(inside, p[-2 * S::PLANE], below, old, above, p[2 * S::PLANE],
-                                                              field.step_z));
-                const float slope = root(square);
-                const float change = __fmul_rn(__fsub_rn(1.0f, slope), field.restep);
-                const float next = inside ? __fsub_rn(old, change) : __fadd_rn(old, change);
-                if ((next < 0.0f) == inside) result = next;
-            } else if (first) {
-                const float wx = per<UNIT>(__fsub_rn(right, left), field.step_x);
-                const float wy = per<UNIT>(__fsub_rn(down, up), field.step_y);
-                float square = __fmaf_rn(wy, wy, __fmaf_rn(wx, wx, TINY));
-                if (VOLUME) {
-                    const float wz = per<UNIT>(__fsub_rn(above, below), field.step_z);
-                    square = __fmaf_rn(wz, wz, square);
-                }
-                result = recentred(square, old, field);
-            }
-            float *line = out + i * field.pitch;
-            line[0] = result;
-            if (x == 0) line[-1] = result;
-            if (x + 1 == field.width) line[1] = result;
-            near = near || fabsf(result) <= field.reach;
+    for (int i = 0; i < S::LANE_ROWS; ++i) {
+        if (i >= rows) break;
+        const float *p = at + i * S::ROW;
+        const float old = p[0], left = p[-1], right = p[1], up = p[-S::ROW], down = p[S::ROW];
+        const bool inside = old < 0.0f;
+        const bool beside = (left < 0.0f) != inside || (right < 0.0f) != inside || (up < 0.0f) != inside ||
+                            (down < 0.0f) != inside;
+        float result = old;
+        if (!beside) {
+            float square = __fadd_rn(TINY, outwards<UNIT>(inside, p[-2], left, old, right, p[2], field.step_x));
+            square = __fadd_rn(square, outwards<UNIT>(inside, p[-2 * S::ROW], up, old, down, p[2 * S::ROW], field.step_y));
+            const float slope = root(square);
+            const float change = __fmul_rn(__fsub_rn(1.0f, slope), field.restep);
+            const float next = inside ? __fsub_rn(old, change) : __fadd_rn(old, change);
+            if ((next < 0.0f) == inside) result = next;
+        } else if (first) {
+            const float wx = per<UNIT>(__fsub_rn(right, left), field.step_x);
+            const float wy = per<UNIT>(__fsub_rn(down, up), field.step_y);
+            result = recentred(__fmaf_rn(wy, wy, __fmaf_rn(wx, wx, TINY)), old, field);
         }
+        float *line = out + i * field.pitch;
+        line[0] = result;
+        if (x == 0) line[-1] = result;
+        if (x + 1 == field.width) line[1] = result;
+        near = near || fabsf(result) <= field.reach;
     }
     return near;
 }
@@ -166,18 +163,19 @@ __device__ __forceinline__ void faces(const float (&value)[N], float step, Face 
     for (int i = 0; i < N - 3; ++i) face[i] = {slope[i + 1], minmod(curve[i + 1], curve[i])};
 }
 
-// restep_half() of a volume, the same bits: what two voxels of a lane share, along y and from plane to plane, is computed
+// The same of a piece of a volume: what two voxels of a lane share, along y and from plane to plane, is computed
 // once. phi is never -0, so that signs are bits.
 template <bool UNIT>
-__device__ __forceinline__ bool restep_volume_half(const float *shared, float *to, const LevelSetField &field, TilePlace t,
-                                                   u32 half, u32 lane, bool first)
+__device__ __forceinline__ bool restep_piece(const float *shared, float *to, const LevelSetField &field, const Piece &of,
+                                             u32 lane, bool first)
 {
     using S = RestepShape<true>;
+    const TilePlace t = of.t;
     constexpr int ROW = S::ROW, PLANE = S::PLANE;
     const u32 column = lane % TILE, first_row = lane / TILE * 2;
-    const u32 x = t.x * TILE + column, y = t.y * TILE + first_row, z = t.z * TILE + half * HALF;
+    const u32 x = t.x * TILE + column, y = t.y * TILE + first_row, z = t.z * TILE + of.first;
     const int rows = x < field.width ? min(max(static_cast<int>(field.height) - static_cast<int>(y), 0), 2) : 0;
-    const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), HALF);
+    const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), static_cast<int>(of.planes));
     const float *at = shared + RESTEP_HALO * PLANE + (RESTEP_HALO + first_row) * ROW + RESTEP_LEAD + column;
     const u64 stride = static_cast<u64>(field.height) * field.pitch;
     float *out = to + z * stride + y * static_cast<u64>(field.pitch) + x + LEAD;

@@ -72,10 +72,10 @@ __device__ __forceinline__ void update_slice_half(const float *shared, float *to
 __device__ __forceinline__ void copy_slice_half(const float *from, float *to, const LevelSetField &field, TilePlace t,
                                                 u32 half, u32 lane)
 {
-    const u32 x = t.x * TILE_SLICE + lane % TILE_SLICE;
-    if (x >= field.width) return;
-    for (u32 row = lane / TILE_SLICE; row < SLICE_HALF; row += WARP / TILE_SLICE) {
-        const u32 y = t.y * TILE_SLICE + half * SLICE_HALF + row;
-        if (y < field.height) copy_element(from, to, field, x, static_cast<u64>(t.z) * field.height + y);
-    }
+    const u32 x = t.x * TILE_SLICE + lane % TILE_SLICE, y0 = t.y * TILE_SLICE + half * SLICE_HALF + lane / TILE_SLICE;
+    copy_elements<SLICE_ROWS>(from, to, field, x, [&](u32 i) {
+        const u32 y = y0 + i * (WARP / TILE_SLICE);
+        if (x >= field.width || y >= field.height) return NOWHERE;
+        return static_cast<u64>(t.z * field.height + y) * field.pitch + x + LEAD;
+    });
 }

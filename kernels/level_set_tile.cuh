@@ -10,7 +10,9 @@ constexpr int TILE = 8, TILE_SLICE = 16;
 constexpr u32 RING = 4;              // lists: of the last step, this one, the next, and one that is emptied
 constexpr u32 HALVES = 2;
 constexpr int HALF = TILE / 2;       // planes of a warp
-constexpr u32 TILE_WARPS = 4;        // of a block
+constexpr u32 TILE_WARPS = 4;        // of a block of the kernels round the iterations
+constexpr u32 ITERATION_WARPS = 10, RESTEP_WARPS = 6;   // few blocks, since they meet
+constexpr u32 MARK_BLOCKS = 8;       // a multiprocessor
 
 // A tile's place among the tiles, 21 bits an axis.
 struct TilePlace {
@@ -24,6 +26,50 @@ __device__ __forceinline__ TilePlace unpack_tile(u64 packed)
 {
     constexpr u32 MASK = (1u << 21) - 1;
     return {static_cast<u32>(packed) & MASK, static_cast<u32>(packed >> 21) & MASK, static_cast<u32>(packed >> 42)};
+}
+
+// What a warp does of a tile: of a volume so many of its planes, from `first` on; of a slice a half, from row `first` on.
+struct Piece {
+    TilePlace t;
+    u32 first, planes;
+};
+
+// How tiles are split into pieces. A warp's planes come one after another, which takes longer than all else while there is a warp for
+// each piece; with more pieces than warps it is the planes of all its pieces that count, and beginning each.
+struct Split {
+    u32 pieces, planes, reciprocal;   // 2^32 / pieces
+
+    // `warps`: that share so many tiles.
+    __device__ __forceinline__ static Split of(u32 tiles, u32 warps)
+    {
+        if (tiles <= warps / 8) return {8, 1, 1u << 29};
+        if (tiles <= warps / 4 || (tiles > warps / 3 * 2 && tiles <= warps / 4 * 3)) return {4, 2, 1u << 30};
+        if (tiles <= warps / 3 || (tiles > warps / 2 && tiles <= warps / 3 * 2)) return {3, 3, 0x55555556};
+        return {2, 4, 1u << 31};
+    }
+    // The tile of a piece.
+    __device__ __forceinline__ u32 tile(u32 i) const { return __umulhi(i, reciprocal); }
+    template <bool VOLUME>
+    __device__ __forceinline__ Piece piece(TilePlace t, u32 i) const
+    {
+        const u32 which = i - tile(i) * pieces;
+        if (VOLUME) return {t, which * planes, min(planes, TILE - which * planes)};
+        return {t, which * (TILE_SLICE / HALVES), 1};
+    }
+};
+
+// All blocks, which are on the device together, meet: what they wrote before, all see after. `arrived` was 0 before they first
+// met; `all`: the blocks, times how often they have met with this.
+__device__ __forceinline__ void meet(u32 *arrived, u32 all)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        add_release(arrived, 1);
+        while (load_relaxed(arrived) < all) {
+        }
+        fence_acquire();
+    }
+    __syncthreads();
 }
 
 struct TileLists {
@@ -68,24 +114,95 @@ struct TileLists {
     }
 };
 
-// What a warp found in its half tile.
+// A warp's sums, see Tally, and what wakes tiles.
 struct TileNews {
-    bool moved = false;   // within the band phi changed
+    float most = 0.0f;   // by which phi changed within the band
 
     __device__ __forceinline__ void see(const LevelSetField &field, float before, float after)
     {
-        moved = moved || (fabsf(before) <= field.reach && fabsf(__fsub_rn(after, before)) > field.tiny);
+        if (fabsf(before) <= field.reach) most = fmaxf(most, fabsf(__fsub_rn(after, before)));
+    }
+    __device__ __forceinline__ bool moved(const LevelSetField &field) const
+    {
+        return __any_sync(ALL_LANES, most > field.tiny);
     }
 };
 
-// An element from one phi to the other, with the copies beside the borders.
-__device__ __forceinline__ void copy_element(const float *from, float *to, const LevelSetField &field, u32 x, u64 row)
+// As TileNews::see() and Tally::add() of a lane's two voxels, of which it owns some: few change their sides. phi is never -0, so that
+// signs are bits; squares are scaled by a power of two before they are squares, which are the same then.
+__device__ __forceinline__ void count_two(const LevelSetField &field, const bool (&own)[2], const float (&before)[2],
+                                          const float (&after)[2], Tally &tally, TileNews &news)
 {
-    const u64 at = row * field.pitch + x + LEAD;
-    const float value = from[at];
-    to[at] = value;
-    if (x == 0) to[at - 1] = value;
-    if (x + 1 == field.width) to[at + 1] = value;
+    static_assert(SQUARE_ONE == 4096.0f * 4096.0f, "");
+    u32 other[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float change = __fsub_rn(after[i], before[i]), scaled = __fmul_rn(change, __fmul_rn(field.rms_scale, 4096.0f));
+        const u32 square = __float2uint_rz(fminf(__fmul_rn(scaled, scaled), SQUARE_MOST * SQUARE_ONE));
+        if (own[i] && fabsf(before[i]) <= field.reach) news.most = fmaxf(news.most, fabsf(change));
+        if (own[i] && fabsf(before[i]) <= field.near) tally.near += 1, tally.squares += square;
+        other[i] = own[i] ? __float_as_uint(before[i]) ^ __float_as_uint(after[i]) : 0;
+    }
+    if (static_cast<int>(other[0] | other[1]) >= 0) return;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const int crossed = static_cast<int>(other[i] >> 31);
+        tally.changed += crossed, tally.inside += before[i] < 0.0f ? -crossed : crossed;
+    }
+}
+
+// A block's sums, of a block of WARPS warps; all its threads are here. One sum a block, since all go to one place, where they are
+// added one after another.
+template <u32 WARPS>
+__device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tally &tally)
+{
+    __shared__ struct {
+        u64 squares;
+        u32 changed, near;
+        int inside;
+    } of[WARPS];
+    const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const bool any = __any_sync(ALL_LANES, tally.near != 0 || tally.changed != 0);
+    u32 changed = 0, near = 0, low = 0, high = 0;
+    int inside = 0;
+    if (any) {
+        changed = over_lanes(tally.changed), near = over_lanes(tally.near);
+        inside = static_cast<int>(over_lanes(static_cast<u32>(tally.inside)));
+        // In two parts: a lane has less than 2^51.
+        low = over_lanes(static_cast<u32>(tally.squares) & 0xFFFFFF), high = over_lanes(static_cast<u32>(tally.squares >> 24));
+    }
+    if (lane == 0) of[warp] = {(static_cast<u64>(high) << 24) + low, changed, near, inside};
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    u64 squares = 0, all_changed = 0, all_near = 0;
+    long long all_inside = 0;
+#pragma unroll
+    for (u32 i = 0; i < WARPS; ++i)
+        squares += of[i].squares, all_changed += of[i].changed, all_near += of[i].near, all_inside += of[i].inside;
+    LevelSetRow *to = turn.row(turn.iteration);
+    if (all_changed) atomicAdd(&to->changed, all_changed);
+    if (all_near) atomicAdd(&to->near, all_near);
+    if (squares) atomicAdd(&to->squares, squares);
+    if (all_inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(all_inside));
+}
+
+// ROWS elements of a lane from one phi to the other, with the copies beside the borders; `at` gives the place of the i-th, or
+// NOWHERE. All are loaded at once: they come from far.
+constexpr u64 NOWHERE = ~0ull;
+template <u32 ROWS, typename AT>
+__device__ __forceinline__ void copy_elements(const float *from, float *to, const LevelSetField &field, u32 x, AT at)
+{
+    float value[ROWS];
+#pragma unroll
+    for (u32 i = 0; i < ROWS; ++i) value[i] = at(i) != NOWHERE ? __ldcg(from + at(i)) : 0.0f;
+#pragma unroll
+    for (u32 i = 0; i < ROWS; ++i) {
+        if (at(i) == NOWHERE) continue;
+        float *place = to + at(i);
+        place[0] = value[i];
+        if (x == 0) place[-1] = value[i];
+        if (x + 1 == field.width) place[1] = value[i];
+    }
 }
 
 // Shared rows begin at the tile's pixel -1, which LEAD puts on 16 bytes; two planes and two rows more than the half has.
@@ -94,22 +211,23 @@ constexpr int TILE_ROWS = TILE + 2;
 constexpr int TILE_PLANE = TILE_ROWS * TILE_ROW;
 constexpr int TILE_SHARED = (HALF + 2) * TILE_PLANE;   // floats of a warp
 
-__device__ __forceinline__ void load_half(float *shared, const float *from, const LevelSetField &field, TilePlace t,
-                                          u32 half, u32 lane)
+// A row is three lanes', a plane one copy's: what lanes beside each other copy is one request. The last lane of a row
+// copies two elements that nobody reads.
+__device__ __forceinline__ void load_piece(float *shared, const float *from, const LevelSetField &field, const Piece &of,
+                                           u32 lane)
 {
-    const u64 stride = static_cast<u64>(field.height) * field.pitch;
-    const int z0 = static_cast<int>(t.z * TILE + half * HALF) - 1, y0 = static_cast<int>(t.y * TILE) - 1;
+    constexpr u32 QUADS = TILE_ROW / 4;
+    static_assert(QUADS * TILE_ROWS <= WARP, "a lane copies one part of a plane");
+    if (lane < QUADS * TILE_ROWS) {
+        const int z0 = static_cast<int>(of.t.z * TILE + of.first) - 1, y0 = static_cast<int>(of.t.y * TILE) - 1;
+        const u32 y = clamp_index(y0 + static_cast<int>(lane / QUADS), static_cast<int>(field.height));
+        const float *line = from + of.t.x * TILE + lane % QUADS * 4;
 #pragma unroll
-    for (u32 pass = 0; pass < 2; ++pass) {
-        const u32 row = lane + pass * WARP;
-        if (row >= (HALF + 2) * TILE_ROWS) break;
-        const int z = clamp_index(z0 + static_cast<int>(row / TILE_ROWS), static_cast<int>(field.depth));
-        const int y = clamp_index(y0 + static_cast<int>(row % TILE_ROWS), static_cast<int>(field.height));
-        const float *line = from + z * stride + static_cast<u32>(y) * field.pitch + t.x * TILE;
-        float *to = shared + row * TILE_ROW;
-        copy_async<16>(to, line);
-        copy_async<16>(to + 4, line + 4);
-        copy_async<8>(to + 8, line + 8);
+        for (u32 k = 0; k < HALF + 2; ++k) {
+            if (k >= of.planes + 2) break;
+            const u32 z = clamp_index(z0 + static_cast<int>(k), static_cast<int>(field.depth));
+            copy_async<16>(shared + k * TILE_PLANE + lane * 4, line + static_cast<u64>(z * field.height + y) * field.pitch);
+        }
     }
     copy_async_commit();
 }
@@ -129,28 +247,30 @@ struct Around {
     }
 };
 
-// Lane <-> column and two rows; the half's four planes one after another.
+// Lane <-> column and two rows; planes one after another.
 template <typename PIXEL, bool UNIT>
-__device__ __forceinline__ void update_half(const float *shared, float *to, const PIXEL *image, const LevelSetField &field,
-                                            TilePlace t, u32 half, u32 lane, Tally &tally, TileNews &news)
+__device__ __forceinline__ void update_piece(const float *shared, float *to, const PIXEL *image, const LevelSetField &field,
+                                             const Piece &of, u32 lane, Tally &tally, TileNews &news)
 {
+    const TilePlace t = of.t;
     const u32 column = lane % TILE, group = lane / TILE;
     const float *at = shared + TILE_PLANE + (group * 2 + 1) * TILE_ROW + column + 1;
-    const u32 x = t.x * TILE + column, y = t.y * TILE + group * 2, z = t.z * TILE + half * HALF;
+    const u32 x = t.x * TILE + column, y = t.y * TILE + group * 2, z = t.z * TILE + of.first;
     const u64 stride = static_cast<u64>(field.height) * field.pitch;
     const u64 place = z * stride + y * field.pitch + x + LEAD;
-    const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), HALF);
-    const bool own0 = x < field.width && y < field.height, own1 = x < field.width && y + 1 < field.height;
+    const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), static_cast<int>(of.planes));
+    const bool own[2] = {x < field.width && y < field.height && planes > 0, x < field.width && y + 1 < field.height && planes > 0};
     const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= field.width;
     float *out = to + place;
-    const PIXEL *pixels = image + place;
+    const PIXEL *pixels[2] = {image + place, image + place + field.pitch};
     // A plane ahead: they come from far.
-    PIXEL pixel[2] = {own0 ? pixels[0] : PIXEL(0), own1 ? pixels[field.pitch] : PIXEL(0)};
+    PIXEL pixel[2] = {own[0] ? *pixels[0] : PIXEL(0), own[1] ? *pixels[1] : PIXEL(0)};
     copy_async_wait<0>();
     __syncwarp();
 
     const Around<UNIT> around{field};
-    // The faces of the half's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane).
+    // The faces of the piece's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane). Planes that the piece
+    // does not have give what nobody reads.
     float border_x, border_y;
     {
         const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
@@ -196,9 +316,10 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
     for (int k = 0; k < planes; ++k) {
         PIXEL ahead[2];
         const bool more = k + 1 < planes;
-        ahead[0] = own0 && more ? pixels[(k + 1) * stride] : PIXEL(0);
-        ahead[1] = own1 && more ? pixels[(k + 1) * stride + field.pitch] : PIXEL(0);
-        load(above, at + (k + 1) * TILE_PLANE);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) pixels[i] += stride, ahead[i] = own[i] && more ? *pixels[i] : PIXEL(0);
+        at += TILE_PLANE;
+        load(above, at);
         widen(then, above);
         float wide_z[3];   // rows 0 .. 2
 #pragma unroll
@@ -241,25 +362,19 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
             motion.axis(below.here[i + 1], above.here[i + 1], field.step_z);
             result[i] = motion.result();
         }
-        if (own0) out[0] = result[0];
-        if (own1) out[field.pitch] = result[1];
+        if (own[0]) out[0] = result[0];
+        if (own[1]) out[field.pitch] = result[1];
         if (beside_x) {
             const int copy = x == 0 ? -1 : 1;
-            if (own0 && (x == 0 || x + 1 == field.width)) out[copy] = result[0];
-            if (own1 && (x == 0 || x + 1 == field.width)) out[static_cast<int>(field.pitch) + copy] = result[1];
-            if (field.width == 1 && own0) out[1] = result[0];
-            if (field.width == 1 && own1) out[field.pitch + 1] = result[1];
+            if (own[0] && (x == 0 || x + 1 == field.width)) out[copy] = result[0];
+            if (own[1] && (x == 0 || x + 1 == field.width)) out[static_cast<int>(field.pitch) + copy] = result[1];
+            if (field.width == 1 && own[0]) out[1] = result[0];
+            if (field.width == 1 && own[1]) out[field.pitch + 1] = result[1];
         }
         // Far from the front nothing is counted: few voxels come further.
-        const float nearest = fminf(fminf(fabsf(here.here[1]), fabsf(here.here[2])), fminf(fabsf(result[0]), fabsf(result[1])));
-        if (nearest <= field.reach) {
-#pragma unroll
-            for (int i = 0; i < 2; ++i) {
-                if (!(i ? own1 : own0)) continue;
-                news.see(field, here.here[i + 1], result[i]);
-                tally.add(field, here.here[i + 1], result[i]);
-            }
-        }
+        const float before[2] = {here.here[1], here.here[2]};
+        const float nearest = fminf(fminf(fabsf(before[0]), fabsf(before[1])), fminf(fabsf(result[0]), fabsf(result[1])));
+        if (nearest <= field.reach) count_two(field, own, before, result, tally, news);
         out += stride;
         below = here, here = above, now = then;
         pixel[0] = ahead[0], pixel[1] = ahead[1];
@@ -270,10 +385,10 @@ __device__ __forceinline__ void update_half(const float *shared, float *to, cons
 __device__ __forceinline__ void copy_half(const float *from, float *to, const LevelSetField &field, TilePlace t, u32 half,
                                           u32 lane)
 {
-    const u32 x = t.x * TILE + lane % TILE;
-    if (x >= field.width) return;
-    for (u32 row = lane / TILE; row < HALF * TILE; row += WARP / TILE) {
-        const u32 z = t.z * TILE + half * HALF + row / TILE, y = t.y * TILE + row % TILE;
-        if (z < field.depth && y < field.height) copy_element(from, to, field, x, static_cast<u64>(z) * field.height + y);
-    }
+    const u32 x = t.x * TILE + lane % TILE, y0 = t.y * TILE + lane / TILE, z0 = t.z * TILE + half * HALF;
+    copy_elements<HALF * 2>(from, to, field, x, [&](u32 i) {
+        const u32 z = z0 + i / 2, y = y0 + i % 2 * (TILE / 2);
+        if (x >= field.width || y >= field.height || z >= field.depth) return NOWHERE;
+        return static_cast<u64>(z * field.height + y) * field.pitch + x + LEAD;
+    });
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use launch::{CONTROL_BYTES, FRONT, Fields, Launcher, Layout, ROW_BYTES, ROWS, Row, Tables};
+use launch::{CONTROL_BYTES, FRONT, Fields, Launcher, Layout, MEETINGS, ROW_BYTES, ROWS, Row, Stretch, Tables};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -316,15 +316,20 @@ impl Solver {
                 stream.fill(&self.tables.rows, at * row, rows * row, 0)?;
             }
         }
+        const { assert!(MEETINGS >= 2 * LARGEST_BATCH as usize, "an iteration is at most two launches") }
+        self.tables.clear_meetings(stream)?;
+        let mut meeting = 0;
         let mut unjudged = first;
-        for _ in 0..count {
-            queue.iteration += 1;
+        let end = queue.iteration + count;
+        while queue.iteration < end {
+            let stretch = self.stretch(queue, end);
+            queue.iteration += u64::from(stretch.count);
             let iteration = queue.iteration;
             let every = u64::from(self.plan.reinitialise_every);
             let reinitialises = every > 0 && iteration.is_multiple_of(every);
-            self.launcher.iterate(stream, queue.fields, iteration, queue.step, !reinitialises)?;
-            queue.advance(self.steps(false));
-            queue.watched += 1;
+            self.launcher.iterate(stream, queue.fields, stretch, !reinitialises, meeting)?;
+            meeting += 1;
+            queue.advance(stretch.count, self.steps(false));
             if queue.watched == self.plan.check_interval {
                 self.launcher.judge(stream, unjudged, iteration, true)?;
                 (unjudged, queue.watched) = (iteration + 1, 0);
@@ -333,7 +338,8 @@ impl Solver {
                 // Dense iterations leave the other φ one behind everywhere.
                 let copy = if self.launcher.band() { 0 } else { queue.fields.to };
                 self.launcher.mark(stream, queue.fields.from, copy, iteration, queue.step)?;
-                self.launcher.reinitialise(stream, queue.fields, iteration, queue.step)?;
+                self.launcher.reinitialise(stream, queue.fields, iteration, queue.step, meeting)?;
+                meeting += 1;
                 queue.step = queue.step.wrapping_add(1);
             }
         }
@@ -350,6 +356,17 @@ impl Solver {
         let end = self.cuda.event()?;
         stream.record(&end)?;
         Ok(Batch { first, count, slot, end })
+    }
+
+    /// The iterations after `queue`'s, up to `end`, that one launch can do: until a reinitialisation or the end of a check interval.
+    fn stretch(&self, queue: &Queue, end: u64) -> Stretch {
+        let every = u64::from(self.plan.reinitialise_every);
+        let mut count = if self.launcher.stretches() { end - queue.iteration } else { 1 };
+        count = count.min(u64::from(self.plan.check_interval - queue.watched));
+        if every > 0 {
+            count = count.min(every - queue.iteration % every);
+        }
+        Stretch { first: queue.iteration + 1, count: count as u32, step: queue.step }
     }
 
     /// Sets of tiles that an iteration makes, with the reinitialisation that follows it or without.
@@ -479,8 +496,12 @@ impl Queue {
         Self { iteration: iterations, fields: solver.fields(), step: solver.step, watched: solver.watched }
     }
 
-    fn advance(&mut self, steps: u32) {
-        std::mem::swap(&mut self.fields.from, &mut self.fields.to);
-        self.step = self.step.wrapping_add(steps);
+    /// By so many iterations, each of so many sets.
+    fn advance(&mut self, iterations: u32, steps: u32) {
+        if !iterations.is_multiple_of(2) {
+            std::mem::swap(&mut self.fields.from, &mut self.fields.to);
+        }
+        self.step = self.step.wrapping_add(iterations.wrapping_mul(steps));
+        self.watched += iterations;
     }
 }

@@ -115,9 +115,12 @@ impl Layout {
     }
 }
 
+/// Counters at which the blocks of a launch meet, one a launch; so many may have been queued since they were emptied.
+pub(super) const MEETINGS: usize = 4096;
+
 /// Bytes of the tables of a plan with so many tiles.
 pub(super) fn table_bytes(tiles: u64) -> u64 {
-    tiles * (RING as u64 * 8 + 2 * 4) + ROWS * ROW_BYTES as u64 + 4096
+    tiles * (RING as u64 * 8 + 2 * 4) + ROWS * ROW_BYTES as u64 + MEETINGS as u64 * 4 + 4096
 }
 
 /// The tables on the device.
@@ -126,6 +129,7 @@ pub(super) struct Tables {
     pub rows: Buffer,
     /// Lists of tiles, their counts, stamps.
     lists: [Buffer; 3],
+    meetings: Buffer,
 }
 
 impl Tables {
@@ -133,7 +137,17 @@ impl Tables {
         let memory = cuda.memory();
         let tiles: usize = plan.tiles().into_iter().product();
         let lists = [memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?];
-        Ok(Self { control: memory.device(CONTROL_BYTES)?, rows: memory.device(ROWS as usize * ROW_BYTES)?, lists })
+        Ok(Self {
+            control: memory.device(CONTROL_BYTES)?,
+            rows: memory.device(ROWS as usize * ROW_BYTES)?,
+            lists,
+            meetings: memory.device(MEETINGS * 4)?,
+        })
+    }
+
+    /// Empties the counters at which blocks meet.
+    pub(super) fn clear_meetings(&self, stream: &Stream) -> Result<()> {
+        stream.fill(&self.meetings, 0, self.meetings.bytes(), 0)
     }
 
     /// Empties the lists.
@@ -155,6 +169,9 @@ pub(super) struct Launcher {
     /// Iterations march along z: the planes of a block.
     planes: Option<u32>,
     restep: CudaFunction,
+    /// Warps of these two kernels that are on the device together.
+    warps: [u64; 2],
+    meetings: u64,
     mark: CudaFunction,
     judge: CudaFunction,
     multiprocessors: u32,
@@ -162,11 +179,14 @@ pub(super) struct Launcher {
     check: (f64, f64),
 }
 
-/// Block of the kernels that loop: four warps.
-const BLOCK: (u32, u32, u32) = (128, 1, 1);
-/// Blocks a multiprocessor of those, and of `restep`, which has fewer registers.
-const BLOCKS: u32 = 5;
-const RESTEP_BLOCKS: u32 = 7;
+/// Warps of a block of the kernels that loop, and blocks a multiprocessor.
+const LOOP_WARPS: u32 = 4;
+const BLOCKS: u32 = 8;
+/// Warps of a block of the kernels that work on tiles.
+const TILE_WARPS: u32 = 10;
+const RESTEP_WARPS: u32 = 6;
+/// Pieces of a tile, a warp each, where tiles are few.
+const PIECES: u64 = 8;
 
 fn pointer<T>(argument: &T) -> *mut c_void {
     std::ptr::from_ref(argument).cast_mut().cast()
@@ -178,6 +198,14 @@ pub(super) struct Fields {
     pub from: u64,
     pub to: u64,
     pub image: u64,
+}
+
+/// Iterations that follow each other in one launch: the first, how many, the number of its set of tiles.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch {
+    pub first: u64,
+    pub count: u32,
+    pub step: u32,
 }
 
 impl Launcher {
@@ -216,6 +244,15 @@ impl Launcher {
             function(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
         };
         let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
+        let restep = function(&format!("isoline_ls_restep_{axes}{unit}"))?;
+        // Warps that are on the device together: blocks that meet must be.
+        let together = |function: &CudaFunction, warps: u32| {
+            function
+                .occupancy_max_active_blocks_per_multiprocessor(warps * 32, 0, None)
+                .map(|blocks| u64::from(blocks.max(1) * cuda.multiprocessors() * warps))
+                .map_err(|e| failed("tell how many blocks fit", e))
+        };
+        let warps = [together(&iterate, TILE_WARPS)?, together(&restep, RESTEP_WARPS)?];
         Ok(Self {
             field: Field {
                 width: width as u32,
@@ -245,7 +282,9 @@ impl Launcher {
             },
             iterate,
             planes: marches.then(|| planes_of_a_block(cuda, plan.shape)),
-            restep: function(&format!("isoline_ls_restep_{axes}{unit}"))?,
+            restep,
+            warps,
+            meetings: tables.meetings.address(),
             mark: function(&format!("isoline_ls_mark_{axes}"))?,
             judge: function("isoline_ls_judge")?,
             multiprocessors: cuda.multiprocessors(),
@@ -258,10 +297,44 @@ impl Launcher {
         Turn { iteration, ..self.turn }
     }
 
-    /// A grid of at most what the device holds, for kernels that loop over half tiles, tiles or rows, a warp each.
-    fn loops(&self, warps: u64, held: u32) -> LaunchConfig {
-        let blocks = warps.div_ceil(4).clamp(1, u64::from(self.multiprocessors * held)) as u32;
-        LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: BLOCK, shared_mem_bytes: 0 }
+    /// A grid of at most what the device holds, for kernels that loop over rows, a warp each.
+    fn loops(&self, warps: u64) -> LaunchConfig {
+        let blocks = warps.div_ceil(u64::from(LOOP_WARPS)).clamp(1, u64::from(self.multiprocessors * BLOCKS)) as u32;
+        LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (LOOP_WARPS * 32, 1, 1), shared_mem_bytes: 0 }
+    }
+
+    /// A grid whose blocks are on the device together, for kernels that work on tiles.
+    fn together(&self, held: u64, warps: u32) -> LaunchConfig {
+        let blocks = (u64::from(self.lists.count) * PIECES).min(held).div_ceil(u64::from(warps)) as u32;
+        LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (warps * 32, 1, 1), shared_mem_bytes: 0 }
+    }
+
+    /// Where the blocks of a launch meet.
+    fn meeting(&self, number: usize) -> u64 {
+        assert!(number < MEETINGS, "as many launches as there are counters to meet at");
+        self.meetings + 4 * number as u64
+    }
+
+    /// # Safety
+    /// `arguments` are the kernel's, in its order, and so are their types; the grid is one of `together`.
+    unsafe fn launch_together(
+        stream: &Stream,
+        function: &CudaFunction,
+        config: LaunchConfig,
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            cudarc::driver::result::launch_cooperative_kernel(
+                function.cu_function(),
+                config.grid_dim,
+                config.block_dim,
+                config.shared_mem_bytes,
+                stream.raw().cu_stream(),
+                arguments,
+            )
+        }
+        .map_err(|e| failed("start a kernel of the level set whose blocks meet", e))
     }
 
     /// # Safety
@@ -283,11 +356,18 @@ impl Launcher {
         done.map_err(|e| failed("start a kernel of the level set", e))
     }
 
-    /// Queues an iteration, of the tiles in the set of `step` or of all; with `wake` what moves goes into the next set.
-    pub(super) fn iterate(&self, stream: &Stream, at: Fields, iteration: u64, step: u32, wake: bool) -> Result<()> {
-        let turn = self.turn(iteration);
+    /// Whether several iterations may be one launch.
+    pub(super) fn stretches(&self) -> bool {
+        self.planes.is_none()
+    }
+
+    /// Queues iterations, of the tiles in the sets from `step` on or of all; with `wake` what moves in the last goes into the next
+    /// set, as it does in those before. `meeting`: another for every launch since the counters were emptied.
+    pub(super) fn iterate(&self, stream: &Stream, at: Fields, stretch: Stretch, wake: bool, meeting: usize) -> Result<()> {
+        let turn = self.turn(stretch.first);
         let wake = u32::from(wake);
         if let Some(planes) = self.planes {
+            assert_eq!(stretch.count, 1, "an iteration a launch");
             let Field { width, height, depth, .. } = self.field;
             let config = LaunchConfig {
                 grid_dim: (width.div_ceil(62), height.div_ceil(8), depth.div_ceil(planes)),
@@ -306,6 +386,7 @@ impl Launcher {
             return unsafe { self.launch(stream, &self.iterate, config, &mut arguments) };
         }
         let lists = if self.band { self.lists } else { Lists { entries: 0, ..self.lists } };
+        let arrived = self.meeting(meeting);
         let mut arguments = [
             pointer(&at.from),
             pointer(&at.to),
@@ -313,37 +394,50 @@ impl Launcher {
             pointer(&self.field),
             pointer(&turn),
             pointer(&lists),
-            pointer(&step),
+            pointer(&stretch.step),
             pointer(&wake),
+            pointer(&stretch.count),
+            pointer(&arrived),
         ];
-        let config = self.loops(2 * u64::from(self.lists.count), BLOCKS);
-        // SAFETY: as above; the lists have room for all tiles.
-        unsafe { self.launch(stream, &self.iterate, config, &mut arguments) }
+        let config = self.together(self.warps[0], TILE_WARPS);
+        // SAFETY: as above; the lists have room for all tiles, the counter is 0.
+        unsafe {
+            if stretch.count == 1 {
+                self.launch(stream, &self.iterate, config, &mut arguments)
+            } else {
+                Self::launch_together(stream, &self.iterate, config, &mut arguments)
+            }
+        }
     }
 
-    /// Queues the reinitialisation of the set of `step` that follows `iteration`; φ ends where it began.
-    pub(super) fn reinitialise(&self, stream: &Stream, at: Fields, iteration: u64, step: u32) -> Result<()> {
+    /// Queues the reinitialisation of the set of `step` that follows `iteration`; φ ends where it began. `meeting`: as in `iterate`.
+    pub(super) fn reinitialise(
+        &self,
+        stream: &Stream,
+        at: Fields,
+        iteration: u64,
+        step: u32,
+        meeting: usize,
+    ) -> Result<()> {
         const { assert!(REINITIALISING_STEPS.is_multiple_of(2), "phi ends where it began") }
         let turn = self.turn(iteration);
-        let config = self.loops(2 * u64::from(self.lists.count), RESTEP_BLOCKS);
-        let mut at = at;
-        for k in 0..REINITIALISING_STEPS {
-            let (first, last) = (u32::from(k == 0), u32::from(self.band && k + 1 == REINITIALISING_STEPS));
-            let mut arguments = [
-                pointer(&at.from),
-                pointer(&at.to),
-                pointer(&self.field),
-                pointer(&turn),
-                pointer(&self.lists),
-                pointer(&step),
-                pointer(&first),
-                pointer(&last),
-            ];
-            // SAFETY: as in `iterate`.
-            unsafe { self.launch(stream, &self.restep, config, &mut arguments) }?;
-            std::mem::swap(&mut at.from, &mut at.to);
-        }
-        Ok(())
+        let (begin, end, wakes) = (0u32, REINITIALISING_STEPS, u32::from(self.band));
+        let arrived = self.meeting(meeting);
+        let mut arguments = [
+            pointer(&at.from),
+            pointer(&at.to),
+            pointer(&self.field),
+            pointer(&turn),
+            pointer(&self.lists),
+            pointer(&step),
+            pointer(&begin),
+            pointer(&end),
+            pointer(&wakes),
+            pointer(&arrived),
+        ];
+        let config = self.together(self.warps[1], RESTEP_WARPS);
+        // SAFETY: as in `iterate`.
+        unsafe { Self::launch_together(stream, &self.restep, config, &mut arguments) }
     }
 
     /// Queues the putting of the tiles within the band, and of their neighbours, into the set of `step`; after `iteration`.
@@ -353,7 +447,7 @@ impl Launcher {
         let mut arguments =
             [pointer(&phi), pointer(&copy), pointer(&self.field), pointer(&turn), pointer(&self.lists), pointer(&step)];
         // SAFETY: the kernel's arguments; both φ have the layout's elements and are different.
-        unsafe { self.launch(stream, &self.mark, self.loops(u64::from(self.lists.count), BLOCKS), &mut arguments) }
+        unsafe { self.launch(stream, &self.mark, self.loops(u64::from(self.lists.count)), &mut arguments) }
     }
 
     /// Whether iterations work on lists of tiles.
@@ -436,7 +530,7 @@ impl Launcher {
         field: Field,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
-        let config = self.loops(u64::from(field.height) * u64::from(field.depth), BLOCKS);
+        let config = self.loops(u64::from(field.height) * u64::from(field.depth));
         // SAFETY: the caller's arguments are the kernel's, in its order, with buffers of the layout's size.
         unsafe { launch_plainly(stream, &cuda.function(MODULE, name)?, config, arguments) }
             .map_err(|e| failed(&format!("start the kernel {name}"), e))
