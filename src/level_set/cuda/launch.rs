@@ -152,8 +152,8 @@ pub(super) struct Launcher {
     band: bool,
     turn: Turn,
     iterate: CudaFunction,
-    /// Iterations march along z: the planes of a block.
-    planes: Option<u32>,
+    /// Iterations march along z, each block its share of the planes.
+    marching: Option<Marching>,
     restep: CudaFunction,
     mark: CudaFunction,
     judge: CudaFunction,
@@ -208,9 +208,10 @@ impl Launcher {
         let unit = if constants.step[..counted].iter().all(|step| *step == 1.0) { "_unit" } else { "" };
         let name = pixel_type.name();
         let function = |name: &str| cuda.function(MODULE, name);
-        // A warp of the marching kernel has two rows.
-        let marches = plan.variant == Variant::Dense && constants.volume && (2..=65535 * 8).contains(&height);
-        let iterate = if marches {
+        let marching = (plan.variant == Variant::Dense && constants.volume)
+            .then(|| Marching::new(u64::from(cuda.multiprocessors()), plan.shape))
+            .flatten();
+        let iterate = if marching.is_some() {
             function(&format!("isoline_ls_dense_{name}{unit}"))?
         } else {
             function(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
@@ -244,7 +245,7 @@ impl Launcher {
                 ring: ROWS as u32 - 1,
             },
             iterate,
-            planes: marches.then(|| planes_of_a_block(cuda, plan.shape)),
+            marching,
             restep: function(&format!("isoline_ls_restep_{axes}{unit}"))?,
             mark: function(&format!("isoline_ls_mark_{axes}"))?,
             judge: function("isoline_ls_judge")?,
@@ -287,11 +288,10 @@ impl Launcher {
     pub(super) fn iterate(&self, stream: &Stream, at: Fields, iteration: u64, step: u32, wake: bool) -> Result<()> {
         let turn = self.turn(iteration);
         let wake = u32::from(wake);
-        if let Some(planes) = self.planes {
-            let Field { width, height, depth, .. } = self.field;
+        if let Some(Marching { blocks, share, longer }) = self.marching {
             let config = LaunchConfig {
-                grid_dim: (width.div_ceil(62), height.div_ceil(8), depth.div_ceil(planes)),
-                block_dim: (32, 4, 1),
+                grid_dim: (blocks, 1, 1),
+                block_dim: (32, Marching::WARPS as u32, 1),
                 shared_mem_bytes: 0,
             };
             let mut arguments = [
@@ -300,7 +300,8 @@ impl Launcher {
                 pointer(&at.image),
                 pointer(&self.field),
                 pointer(&turn),
-                pointer(&planes),
+                pointer(&share),
+                pointer(&longer),
             ];
             // SAFETY: the kernel's arguments; both φ and the image have the layout's elements, the φ are different.
             return unsafe { self.launch(stream, &self.iterate, config, &mut arguments) };
@@ -464,23 +465,41 @@ unsafe fn launch_plainly(
     }
 }
 
-/// Planes of a block of the marching kernel: fewer mean more blocks, which fill the device more evenly, and more planes
-/// that are read twice.
-fn planes_of_a_block(cuda: &Cuda, [width, height, depth]: [usize; 3]) -> u32 {
-    /// Blocks that a multiprocessor holds, and what beginning costs in planes.
-    const HELD: u64 = 4;
-    const BEGINNING: f64 = 1.5;
-    /// Turns of blocks from which on an uneven last one is no matter.
-    const TURNS: f64 = 12.0;
-    let columns = (width as u64).div_ceil(62) * (height as u64).div_ceil(8);
-    let held = u64::from(cuda.multiprocessors()) * HELD;
-    let cost = |planes: usize| {
-        let blocks = columns * (depth as u64).div_ceil(planes as u64);
-        let turns = blocks as f64 / held as f64;
-        let turns = if turns < TURNS { turns.ceil() } else { turns };
-        turns * (planes as f64 + BEGINNING)
-    };
-    // The grid has at most 65535 layers.
-    let fewest = depth.div_ceil(65535).max(4).min(depth);
-    (fewest..=depth.min(128).max(fewest)).min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(depth) as u32
+/// How the blocks of the marching kernel share out a volume: see `dense` in `kernels/level_set_dense.cuh`, whose constants
+/// these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Marching {
+    blocks: u32,
+    /// Planes of a block, the first `longer` blocks one more.
+    share: u32,
+    longer: u32,
+}
+
+impl Marching {
+    /// Columns of a warp; rows of a warp; warps of a block; blocks that a multiprocessor holds.
+    const COLUMNS: u64 = 62;
+    const ROWS: u64 = 2;
+    const WARPS: u64 = 4;
+    const HELD: u64 = 5;
+    /// What the beginning of a column costs, in planes.
+    const BEGIN: u64 = 2;
+    /// Planes of a block, about: fewer fill the device more evenly, but begin more often. None for less than the second.
+    const SHARE: u64 = 40;
+    const LEAST: u64 = 6;
+
+    /// None where the volume has fewer rows than a warp.
+    fn new(multiprocessors: u64, [width, height, depth]: [usize; 3]) -> Option<Self> {
+        let [width, height, depth] = [width, height, depth].map(|n| n as u64);
+        if height < Self::ROWS {
+            return None;
+        }
+        let columns = width.div_ceil(Self::COLUMNS) * height.div_ceil(Self::ROWS * Self::WARPS);
+        let total = columns * (depth + Self::BEGIN);
+        u32::try_from(total).ok()?;
+        let once = multiprocessors * Self::HELD;
+        // Whole turns of what the device holds.
+        let turns = ((total + once * Self::SHARE / 2) / (once * Self::SHARE)).max(1);
+        let blocks = (once * turns).min((total / Self::LEAST).max(1));
+        Some(Self { blocks: blocks as u32, share: (total / blocks) as u32, longer: (total % blocks) as u32 })
+    }
 }
