@@ -14,16 +14,16 @@
 #include "level_set_rest.cuh"
 #include "level_set_restep.cuh"
 
-// Block (32, 4); see dense().
+// Block (32, DENSE_WARPS); see dense().
 #define ISOLINE_LS_DENSE(NAME, PIXEL, UNIT)                                                                          \
-    extern "C" __global__ void __launch_bounds__(WARP *DENSE_WARPS, 4)                                               \
-    NAME(const float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn, u32 planes)       \
+    extern "C" __global__ void __launch_bounds__(WARP *DENSE_WARPS, DENSE_BLOCKS)                                    \
+    NAME(const float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn, u32 share,        \
+         u32 longer)                                                                                                 \
     {                                                                                                                \
         wait_for_previous_launch();                                                                                  \
-        if (!turn.begin()) return;                                                                                   \
         Tally tally;                                                                                                 \
-        dense<PIXEL, 2, UNIT>(from, to, image, field, planes, tally);                                                \
-        turn.add(tally, threadIdx.x);                                                                                \
+        const bool done = dense<PIXEL, DENSE_ROWS, UNIT>(from, to, image, field, turn, share, longer, tally);        \
+        if (done) turn.add(tally, threadIdx.x);                                                                      \
     }
 ISOLINE_LS_DENSE(isoline_ls_dense_u8_unit, unsigned char, true)
 ISOLINE_LS_DENSE(isoline_ls_dense_u16_unit, unsigned short, true)

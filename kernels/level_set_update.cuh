@@ -122,6 +122,17 @@ struct Tally {
             squares += __float2uint_rz(__fmul_rn(fminf(__fmul_rn(change, change), SQUARE_MOST), SQUARE_ONE));
         }
     }
+    // The same where it is `mine`, without a branch.
+    __device__ __forceinline__ void add(const LevelSetField &field, float before, float after, bool mine)
+    {
+        const bool was = before < 0.0f, is = after < 0.0f, close = mine && fabsf(before) <= field.near;
+        changed += mine && was != is ? 1u : 0u;
+        inside += mine ? static_cast<int>(is) - static_cast<int>(was) : 0;
+        const float change = __fmul_rn(__fsub_rn(after, before), field.rms_scale);
+        const u32 square = __float2uint_rz(__fmul_rn(fminf(__fmul_rn(change, change), SQUARE_MOST), SQUARE_ONE));
+        near += close ? 1u : 0u;
+        squares += close ? square : 0u;
+    }
 };
 
 // A warp's sum.

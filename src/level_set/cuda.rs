@@ -2,8 +2,10 @@
 //! itself counts, keeps the list of active tiles and stops. Kernels are launched in [`launch`].
 
 mod launch;
+mod marching;
 mod paper;
 mod start;
+mod tables;
 mod transfer;
 
 use super::course::{Counts, Course};
@@ -15,10 +17,11 @@ use crate::error::{Error, Result};
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use launch::{CONTROL_BYTES, FRONT, Fields, Launcher, Layout, MEETINGS, ROW_BYTES, ROWS, Row, Stretch, Tables};
+use launch::{Fields, Launcher, Stretch};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
+use tables::{CONTROL_BYTES, FRONT, Layout, MEETINGS, ROW_BYTES, ROWS, Row, Tables, table_bytes};
 
 /// Iterations of the first batch and at most of one; batches grow until one takes this long.
 const FIRST_BATCH: u64 = 16;
@@ -37,7 +40,7 @@ pub(super) fn bytes(params: &Params, input: &Image<'_>) -> u64 {
     let tiles: u64 = (0..3).map(|axis| shape[axis].div_ceil(side[axis]) as u64).product();
     let elements = layout.elements() as u64;
     elements * (2 * size_of::<f32>() + input.pixel_type().bytes()) as u64
-        + launch::table_bytes(tiles)
+        + table_bytes(tiles)
         + mask_piece_bytes(shape) as u64
 }
 

@@ -5,6 +5,8 @@
 use super::super::Variant;
 use super::super::course::SQUARES_UNIT;
 use super::super::plan::{Constants, Plan, REINITIALISING_STEPS};
+use super::marching::Marching;
+use super::tables::{Layout, MEETINGS, ROWS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Stream, failed};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
@@ -13,17 +15,6 @@ use std::ffi::c_void;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "level_set";
-
-/// Elements before the first row, so that a tile's halo may begin before it; a multiple of 16 bytes.
-pub(super) const FRONT: usize = 8;
-/// Elements after the last row, likewise.
-const BACK: usize = 64;
-/// Elements of a row before its first pixel.
-pub(super) const LEAD: usize = 1;
-/// Rows of statistics on the device.
-pub(super) const ROWS: u64 = 8192;
-/// Lists of tiles.
-const RING: usize = 4;
 
 /// Sizes and constants, as every kernel takes them.
 #[repr(C)]
@@ -68,96 +59,6 @@ struct Lists {
     count: u32,
 }
 
-/// Bytes of a row of statistics, and of what decides whether iterations go on.
-pub(super) const ROW_BYTES: usize = 40;
-pub(super) const CONTROL_BYTES: usize = 56;
-
-/// A row of statistics.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
-    pub changed: u64,
-    pub near: u64,
-    pub squares: u64,
-    /// What was added to the voxels inside.
-    pub inside: i64,
-    pub tiles: u32,
-    pub done: bool,
-}
-
-impl Row {
-    /// From five words as the kernels write them.
-    pub(super) fn of(words: &[u64]) -> Self {
-        let [changed, near, squares, inside, rest] = *words else { unreachable!("five words a row") };
-        Self { changed, near, squares, inside: inside as i64, tiles: rest as u32, done: rest >> 32 != 0 }
-    }
-}
-
-/// How φ, and the image in its own type, lie in memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
-    pub shape: [usize; 3],
-    /// Elements from row to row.
-    pub pitch: usize,
-}
-
-impl Layout {
-    pub(super) fn new(shape: [usize; 3]) -> Self {
-        Self { shape, pitch: (shape[0] + 2).next_multiple_of(8) }
-    }
-
-    pub(super) fn rows(&self) -> usize {
-        self.shape[1] * self.shape[2]
-    }
-
-    /// Elements with the room before and after.
-    pub(super) fn elements(&self) -> usize {
-        FRONT + self.pitch * self.rows() + BACK
-    }
-}
-
-/// Counters at which the blocks of a launch meet, one a launch; so many may have been queued since they were emptied.
-pub(super) const MEETINGS: usize = 4096;
-
-/// Bytes of the tables of a plan with so many tiles.
-pub(super) fn table_bytes(tiles: u64) -> u64 {
-    tiles * (RING as u64 * 8 + 2 * 4) + ROWS * ROW_BYTES as u64 + MEETINGS as u64 * 4 + 4096
-}
-
-/// The tables on the device.
-pub(super) struct Tables {
-    pub control: Buffer,
-    pub rows: Buffer,
-    /// Lists of tiles, their counts, stamps.
-    lists: [Buffer; 3],
-    meetings: Buffer,
-}
-
-impl Tables {
-    pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
-        let memory = cuda.memory();
-        let tiles: usize = plan.tiles().into_iter().product();
-        let lists = [memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?];
-        Ok(Self {
-            control: memory.device(CONTROL_BYTES)?,
-            rows: memory.device(ROWS as usize * ROW_BYTES)?,
-            lists,
-            meetings: memory.device(MEETINGS * 4)?,
-        })
-    }
-
-    /// Empties the counters at which blocks meet.
-    pub(super) fn clear_meetings(&self, stream: &Stream) -> Result<()> {
-        stream.fill(&self.meetings, 0, self.meetings.bytes(), 0)
-    }
-
-    /// Empties the lists.
-    pub(super) fn clear_lists(&self, stream: &Stream) -> Result<()> {
-        let [_, counts, stamps] = &self.lists;
-        stream.fill(counts, 0, counts.bytes(), 0)?;
-        stream.fill(stamps, 0, stamps.bytes(), 0)
-    }
-}
-
 /// The kernels of one level set, with what they are always given.
 pub(super) struct Launcher {
     field: Field,
@@ -166,8 +67,8 @@ pub(super) struct Launcher {
     band: bool,
     turn: Turn,
     iterate: CudaFunction,
-    /// Iterations march along z: the planes of a block.
-    planes: Option<u32>,
+    /// Iterations march along z, each block its share of the planes.
+    marching: Option<Marching>,
     restep: CudaFunction,
     /// Warps of these two kernels that are on the device together.
     warps: [u64; 2],
@@ -236,9 +137,10 @@ impl Launcher {
         let unit = if constants.step[..counted].iter().all(|step| *step == 1.0) { "_unit" } else { "" };
         let name = pixel_type.name();
         let function = |name: &str| cuda.function(MODULE, name);
-        // A warp of the marching kernel has two rows.
-        let marches = plan.variant == Variant::Dense && constants.volume && (2..=65535 * 8).contains(&height);
-        let iterate = if marches {
+        let marching = (plan.variant == Variant::Dense && constants.volume)
+            .then(|| Marching::new(u64::from(cuda.multiprocessors()), plan.shape))
+            .flatten();
+        let iterate = if marching.is_some() {
             function(&format!("isoline_ls_dense_{name}{unit}"))?
         } else {
             function(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
@@ -281,7 +183,7 @@ impl Launcher {
                 ring: ROWS as u32 - 1,
             },
             iterate,
-            planes: marches.then(|| planes_of_a_block(cuda, plan.shape)),
+            marching,
             restep,
             warps,
             meetings: tables.meetings.address(),
@@ -358,20 +260,26 @@ impl Launcher {
 
     /// Whether several iterations may be one launch.
     pub(super) fn stretches(&self) -> bool {
-        self.planes.is_none()
+        self.marching.is_none()
     }
 
     /// Queues iterations, of the tiles in the sets from `step` on or of all; with `wake` what moves in the last goes into the next
     /// set, as it does in those before. `meeting`: another for every launch since the counters were emptied.
-    pub(super) fn iterate(&self, stream: &Stream, at: Fields, stretch: Stretch, wake: bool, meeting: usize) -> Result<()> {
+    pub(super) fn iterate(
+        &self,
+        stream: &Stream,
+        at: Fields,
+        stretch: Stretch,
+        wake: bool,
+        meeting: usize,
+    ) -> Result<()> {
         let turn = self.turn(stretch.first);
         let wake = u32::from(wake);
-        if let Some(planes) = self.planes {
+        if let Some(Marching { blocks, share, longer }) = self.marching {
             assert_eq!(stretch.count, 1, "an iteration a launch");
-            let Field { width, height, depth, .. } = self.field;
             let config = LaunchConfig {
-                grid_dim: (width.div_ceil(62), height.div_ceil(8), depth.div_ceil(planes)),
-                block_dim: (32, 4, 1),
+                grid_dim: (blocks, 1, 1),
+                block_dim: (32, Marching::WARPS as u32, 1),
                 shared_mem_bytes: 0,
             };
             let mut arguments = [
@@ -380,7 +288,8 @@ impl Launcher {
                 pointer(&at.image),
                 pointer(&self.field),
                 pointer(&turn),
-                pointer(&planes),
+                pointer(&share),
+                pointer(&longer),
             ];
             // SAFETY: the kernel's arguments; both φ and the image have the layout's elements, the φ are different.
             return unsafe { self.launch(stream, &self.iterate, config, &mut arguments) };
@@ -556,25 +465,4 @@ unsafe fn launch_plainly(
             arguments,
         )
     }
-}
-
-/// Planes of a block of the marching kernel: fewer mean more blocks, which fill the device more evenly, and more planes
-/// that are read twice.
-fn planes_of_a_block(cuda: &Cuda, [width, height, depth]: [usize; 3]) -> u32 {
-    /// Blocks that a multiprocessor holds, and what beginning costs in planes.
-    const HELD: u64 = 4;
-    const BEGINNING: f64 = 1.5;
-    /// Turns of blocks from which on an uneven last one is no matter.
-    const TURNS: f64 = 12.0;
-    let columns = (width as u64).div_ceil(62) * (height as u64).div_ceil(8);
-    let held = u64::from(cuda.multiprocessors()) * HELD;
-    let cost = |planes: usize| {
-        let blocks = columns * (depth as u64).div_ceil(planes as u64);
-        let turns = blocks as f64 / held as f64;
-        let turns = if turns < TURNS { turns.ceil() } else { turns };
-        turns * (planes as f64 + BEGINNING)
-    };
-    // The grid has at most 65535 layers.
-    let fewest = depth.div_ceil(65535).max(4).min(depth);
-    (fewest..=depth.min(128).max(fewest)).min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(depth) as u32
 }

@@ -1,6 +1,6 @@
 //! Images and φ between the host, or a caller's device memory, and the rows that the kernels work on.
 
-use super::launch::{FRONT, LEAD, Layout};
+use super::tables::{FRONT, LEAD, Layout};
 use crate::device::cuda::{Buffer, Cuda, Side, Stream, check_device_range};
 use crate::error::Result;
 use crate::image::{DevicePixels, Image, ImageMut, PixelType, zeroed};
