@@ -163,13 +163,14 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         const bool direct = !FAR && !whole && static_cast<u32>(__syncthreads_count(far)) * DT_RARE <= blockDim.x;
 
         // 2. The points, level by level, 1 << `bits` apart; first the two ends.
+        constexpr u32 FAN_BITS = C <= 8 && !FAR ? 3 : 2, FAN = 1 << FAN_BITS;    // fewer levels where columns are long
         u32 bits = 0;
-        while (DT_FAN << bits < intervals) bits += DT_FAN_BITS;
+        while (FAN << bits < intervals) bits += FAN_BITS;
         for (bool top = true; !direct; top = false) {
-            // Those that are not of a level before: of every DT_FAN one is.
-            const u32 points = top ? 2 : ((intervals - 1) >> bits) - ((intervals - 1) >> (bits + DT_FAN_BITS));
+            // Those that are not of a level before: of every FAN one is.
+            const u32 points = top ? 2 : ((intervals - 1) >> bits) - ((intervals - 1) >> (bits + FAN_BITS));
             const auto point = [&](u32 which) {
-                return top ? which * intervals : (which / (DT_FAN - 1) * DT_FAN + which % (DT_FAN - 1) + 1) << bits;
+                return top ? which * intervals : (which / (FAN - 1) * FAN + which % (FAN - 1) + 1) << bits;
             };
             u32 part_bits = 0;    // how many threads share a point, as a power of two
             while (points > 0 && points << (part_bits + 1) <= threads) ++part_bits;
@@ -179,9 +180,9 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 first = 0, last = octets - 1;
                 if (top) return;
                 // One pixel more on either side, which may be an octet.
-                const u32 before = k >> (bits + DT_FAN_BITS) << (bits + DT_FAN_BITS);
+                const u32 before = k >> (bits + FAN_BITS) << (bits + FAN_BITS);
                 first = PLACES::low(found_at[before * C]);
-                last = PLACES::high(found_at[min(before + (DT_FAN << bits), intervals) * C]);
+                last = PLACES::high(found_at[min(before + (FAN << bits), intervals) * C]);
                 first = (first > 0 ? first - 1 : 0) / 2, last = min((last + 1) / 2, octets - 1);
             };
             const auto start = [&](const COLUMN &of, u32 home, float &sign) {
@@ -246,7 +247,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
             }
             if (top) continue;
             if (bits == 0) break;
-            bits -= DT_FAN_BITS;
+            bits -= FAN_BITS;
         }
 
         // 3. The octets.

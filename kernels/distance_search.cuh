@@ -4,7 +4,6 @@
 
 constexpr u32 DT_OCTET = 8;
 constexpr u32 DT_QUAD = 4;    // half of one
-constexpr u32 DT_FAN_BITS = 2, DT_FAN = 1 << DT_FAN_BITS;
 constexpr u32 DT_WIDE = 48;          // quads that are too many for an octet's thread
 constexpr u32 DT_WIDE_POINT = 64;    // octets that are for a point's
 constexpr u32 DT_LEAST_THREADS = 64;    // of a block

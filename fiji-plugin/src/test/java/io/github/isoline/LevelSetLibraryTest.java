@@ -74,9 +74,9 @@ class LevelSetLibraryTest implements OperationContract {
             assertEquals(20, surface.epsilon());
             assertTrue(surface.timeStep() > 0);
             long before = surface.inside();
-            surface.step(500, null);
+            surface.step(5000, null);
             assertTrue(surface.converged(), "after " + surface.iterations());
-            assertTrue(surface.iterations() < 500);
+            assertTrue(surface.iterations() < 5000);
             assertTrue(surface.inside() > 2 * before);
             assertEquals(1, surface.inside() / (double) scene.ball, 0.05);
             surface.readMask(scene.mask);
@@ -106,8 +106,8 @@ class LevelSetLibraryTest implements OperationContract {
                 Scene many = new Scene();
                 LevelSet whole = one.start(params);
                 LevelSet pieces = many.start(params)) {
-            whole.step(500, null);
-            while (!pieces.converged() && pieces.iterations() < 500) {
+            whole.step(5000, null);
+            while (!pieces.converged() && pieces.iterations() < 5000) {
                 pieces.step(7, null);
             }
             assertEquals(whole.iterations(), pieces.iterations());
