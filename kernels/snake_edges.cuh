@@ -29,8 +29,12 @@ template <typename T, bool GROUP>
 __device__ __forceinline__ void Searcher<T, GROUP>::wait_for_all(bool sums)
 {
     if (GROUP && threadIdx.x == 0) {
-        if (sums) turn = turn_after(1);
-        const u32 wanted = ++generation * blocks;
+        // Volatile, so that they are read here only: the others read what lies beside them while these are written.
+        volatile u32 &now = turn, &met = generation;
+        const u32 next = now + 1, meeting = met + 1;
+        if (sums) now = next < TURNS ? next : 0;
+        met = meeting;
+        const u32 wanted = meeting * blocks;
         while (static_cast<int>(load_acquire(&control->arrived) - wanted) < 0) {
         }
     }

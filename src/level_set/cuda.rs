@@ -138,7 +138,9 @@ impl Solver {
             watched: 0,
         };
         let stream = &solver.stream;
-        for buffer in [&solver.phi[0], &solver.image, &solver.tables.control, &solver.tables.rows] {
+        // Lists too: kernels load what may be on them before they know how much is.
+        let Tables { control, rows, lists: [entries, ..], .. } = &solver.tables;
+        for buffer in [&solver.phi[0], &solver.image, control, rows, entries] {
             stream.fill(buffer, 0, buffer.bytes(), 0)?;
         }
         transfer::upload(stream, input, &solver.image, &layout)?;
