@@ -9,7 +9,7 @@
  *     -t TARGET -e EPSILON            the intensities to take in: TARGET - EPSILON to TARGET + EPSILON
  *                                     (default: the mean inside the ball and twice its standard deviation)
  *     -a ALPHA                        the weight of the image against smoothness, 0 to 1 (default: automatic)
- *     -n ITERATIONS                   the most iterations (default 1000)
+ *     -n ITERATIONS                   the most iterations (default 10000)
  *     -2                              every slice by itself
  *     X,Y,Z,RADIUS                    the ball: column, row and slice of its centre, counted from 0, and its radius in
  *                                     the unit

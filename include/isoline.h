@@ -708,7 +708,7 @@ typedef struct {
     // Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels, at
     // least 0. Default 0.5. Both rules must be met.
     double rms_tolerance;
-    // isoline_level_set_run: the most iterations. Default 1000. Unused by isoline_level_set_new.
+    // isoline_level_set_run: the most iterations. Default 10000. Unused by isoline_level_set_new.
     uint64_t iterations;
 } isoline_level_set_params;
 

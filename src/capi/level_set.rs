@@ -72,7 +72,7 @@ pub struct isoline_level_set_params {
     /// Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels, at
     /// least 0. Default 0.5. Both rules must be met.
     pub rms_tolerance: f64,
-    /// isoline_level_set_run: the most iterations. Default 1000. Unused by isoline_level_set_new.
+    /// isoline_level_set_run: the most iterations. Default 10000. Unused by isoline_level_set_new.
     pub iterations: u64,
 }
 
@@ -96,7 +96,7 @@ unsafe impl Sized32 for isoline_level_set_params {
             cfl: defaults.cfl,
             change_tolerance: defaults.change_tolerance,
             rms_tolerance: defaults.rms_tolerance,
-            iterations: 1000,
+            iterations: 10000,
         }
     }
 }

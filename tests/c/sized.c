@@ -221,7 +221,7 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK_NUMBER(surface.cfl, 0.5);
     CHECK_NUMBER(surface.change_tolerance, 2e-3);
     CHECK_NUMBER(surface.rms_tolerance, 0.5);
-    CHECK_NUMBER(surface.iterations, 1000);
+    CHECK_NUMBER(surface.iterations, 10000);
 
     isoline_snake_params snake;
     GOOD(isoline_snake_params_init(&snake, sizeof snake));

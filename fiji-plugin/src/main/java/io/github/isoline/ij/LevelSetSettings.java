@@ -165,7 +165,7 @@ final class LevelSetSettings {
     /** {@link #CONVERGED} or {@link #ITERATE}. */
     String mode = CONVERGED;
 
-    double iterations = 1000;
+    double iterations = 10000;
     double reinitialise = 50;
 
     /** Δt, 0 for automatic. */
