@@ -45,7 +45,7 @@ edgeDrawing("edges-brain", "brain.tif", "Stack: MRI of the brain, 20 slices, eac
 
 levelSet("segmentation-brain", "brain.tif", "Volume: white matter of the brain, grown from four spheres",
     13, newArray(74, 122, 60, 136), newArray(59, 59, 138, 138),
-    "stack=volume start=spheres radius=8 range=values target=225 epsilon=30 alpha=0.2 iterations=600",
+    "stack=volume start=spheres radius=8 range=values target=225 epsilon=30 alpha=0.2",
     "T = 225, epsilon = 30, alpha = 0.2, 3D with voxels of 1 x 1 x 2 mm; at the start spheres of 8 mm");
 snake("outlines-nuclei", "nuclei.png", "Microscopy: fluorescent nuclei, each outlined from a rough circle",
     newArray(426, 296, 62, 318, 166, 317, 265, 133, 375, 215, 29, 314, 276, 249, 110, 437, 41, 315, 77, 263, 398,
