@@ -1,6 +1,8 @@
 //! The level set on CUDA: φ, a second φ and the image stay on the device; iterations are queued in batches, and the device
 //! itself counts, keeps the list of active tiles and stops. Kernels are launched in [`launch`].
 
+#[cfg(test)]
+mod contract;
 mod launch;
 mod marching;
 mod paper;
