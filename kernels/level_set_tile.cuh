@@ -394,10 +394,12 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
             if (field.width == 1 && own[0]) out[1] = result[0];
             if (field.width == 1 && own[1]) out[field.pitch + 1] = result[1];
         }
-        // Far from the front nothing is counted: few voxels come further.
+        // Far from the front nothing is counted unless a voxel changes sides, as it may where phi is steep.
         const float before[2] = {here.here[1], here.here[2]};
-        const float nearest = fminf(fminf(fabsf(before[0]), fabsf(before[1])), fminf(fabsf(result[0]), fabsf(result[1])));
-        if (nearest <= field.reach) count_two(field, own, before, result, tally, news);
+        const u32 turned = (__float_as_uint(before[0]) ^ __float_as_uint(result[0])) |
+                           (__float_as_uint(before[1]) ^ __float_as_uint(result[1]));
+        if (fminf(fabsf(before[0]), fabsf(before[1])) <= field.reach || static_cast<int>(turned) < 0)
+            count_two(field, own, before, result, tally, news);
         out += stride;
         below = here, here = above, now = then;
         pixel[0] = ahead[0], pixel[1] = ahead[1];
