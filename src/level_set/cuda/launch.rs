@@ -117,18 +117,21 @@ impl Launcher {
         pixel_type: PixelType,
         tables: &Tables,
     ) -> Result<Self> {
-        /// Kernels index the elements of a plane in 30 bits, tiles in 32 and a tile's place along an axis in 21.
+        /// Kernels index the elements of a plane in 30 bits, halves of tiles and rows in 32 and a tile's place along an axis
+        /// in 21.
         const MAX_PLANE: u64 = 1 << 30;
+        const MAX_ROWS: u64 = 1 << 32;
         let [width, height, depth] = plan.shape;
         let tiles = plan.tiles();
         let count: u64 = tiles.into_iter().map(|n| n as u64).product();
         if layout.pitch as u64 * height as u64 > MAX_PLANE
             || tiles.into_iter().any(|n| n >= 1 << 21)
             || count >= 1 << 31
+            || layout.rows() as u64 > MAX_ROWS
         {
             return Err(Error::unsupported(format!(
-                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice and 2^31 tiles, but this has \
-                 {width} x {height} x {depth}; use the device cpu"
+                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice, 2^32 rows and 2^31 tiles, but this \
+                 has {width} x {height} x {depth}; use the device cpu"
             )));
         }
         let constants = &plan.constants;
