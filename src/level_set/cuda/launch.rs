@@ -1,5 +1,5 @@
 //! The launches of `kernels/level_set.cu`: which kernel, which geometry, which arguments. The kernels' contract is in that
-//! file and in those it includes; the structures and constants here repeat it.
+//! file and in those it includes; the structures and constants here repeat it, which the tests in `contract` hold them to.
 #![allow(unsafe_code)]
 
 use super::super::Variant;
