@@ -5,8 +5,6 @@
 //                                  is near a boundary, distance_near.cuh
 //
 // Distances are squared and signed (inside negative), in units of half the last axis' spacing; no boundary: infinity.
-#include "common.cuh"
-#include <type_traits>
 #include "distance_columns.cuh"
 #include "distance_rows.cuh"
 

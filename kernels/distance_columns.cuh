@@ -24,6 +24,7 @@
 #include "distance_near.cuh"
 #include "distance_octet.cuh"
 #include "distance_search.cuh"
+#include <type_traits>
 
 template <u32 C, bool TABLE, bool FAR>
 __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
@@ -35,7 +36,8 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     extern __shared__ float4 dt_shared[];
     const u32 length = job.length, step_bits = job.step_bits;
     const u32 octets = (length + DT_OCTET - 1) / DT_OCTET;
-    const u32 intervals = (octets + (1u << step_bits) - 1) >> step_bits;    // points are 0 .. intervals, the last beyond the column's end
+    // Points are 0 .. intervals, the last beyond the column's end.
+    const u32 intervals = (octets + (1u << step_bits) - 1) >> step_bits;
     const u32 c = threadIdx.x % C, r = threadIdx.x / C, threads = blockDim.x / C;
     const u32 x = blockIdx.x * C + c;
     const bool is_column = x < job.width;

@@ -27,6 +27,7 @@ struct isoline_dt_rows {
     u32 cut;      // of f32 its bits
     double weight;    // of the axis: the square of its spacing
 };
+static_assert(sizeof(isoline_dt_rows) == 80, "src/distance/cuda/launch.rs repeats it");
 
 // NaN is never inside.
 template <typename PIXEL>

@@ -26,6 +26,7 @@ struct isoline_dt_columns {
     u32 last;
     u32 whole;                     // this axis' weight and those before are whole numbers: so are all sums
 };
+static_assert(sizeof(isoline_dt_columns) == 88, "src/distance/cuda/launch.rs repeats it");
 
 // Four times the squared distance along the axis to the near side of the pixel `steps` away, as the CPU has it.
 __device__ __forceinline__ float dt_term(double weight, int steps)
@@ -122,6 +123,7 @@ struct Found {
     float best;
     u32 low, high;    // quads
 };
+static_assert(sizeof(Found) == 12, "src/distance/cuda/launch.rs repeats it");
 
 // The least sum of the first pixel of octet `home`, and where it is, among the octets first..last and what is `found`.
 template <typename COLUMN, typename TERMS>

@@ -1,14 +1,15 @@
 // Level sets: phi' = phi + dt F |grad phi|, F = -alpha D(I) + (1 - alpha) H; the definition is src/level_set/scalar.rs.
 //
 //   dense   every voxel of a volume: planes in registers, marching along z (level_set_dense.cuh)
-//   tile    tiles of 8^3 (slices: 16^2): those on a list that is made on the device, or all (level_set_tile.cuh,
-//           level_set_slice.cuh); restep: a step of a reinitialisation of the same tiles (level_set_restep.cuh)
+//   tiles   of 8^3 (slices: 16^2): those on a list that is made on the device, or all (level_set_tile.cuh,
+//           level_set_slice.cuh); restep: steps of a reinitialisation of the same tiles (level_set_restep.cuh)
 //   rest    which tiles are near the front, the stop rule, phi and the mask in and out (level_set_rest.cuh)
 //   paper   the paper's own design, for comparison (level_set_paper.cuh)
 //
-// A chain of launches without the host: each iteration counts into its own row of statistics, `judge` looks at them at the
-// end of a check interval, and every launch begins by asking whether iterations go on. All kernels wait for the launch
-// ahead by themselves (programmatic dependent launch).
+// A chain of launches without the host: each iteration begins by asking whether iterations go on, and counts into its own
+// row of statistics, at which `judge` looks at the end of a check interval. A launch of `tiles` or `restep` may do many
+// iterations or steps, between which its blocks meet. Kernels that may be launched early (programmatic dependent launch)
+// wait for the launch ahead by themselves.
 #include "level_set_dense.cuh"
 #include "level_set_paper.cuh"
 #include "level_set_rest.cuh"
@@ -33,11 +34,12 @@ ISOLINE_LS_DENSE(isoline_ls_dense_u16, unsigned short, false)
 ISOLINE_LS_DENSE(isoline_ls_dense_f32, float, false)
 #undef ISOLINE_LS_DENSE
 
-// Tiles of this step's set, or all. `wake`: those that moved go into the next step's set with their neighbours. A block's shared memory.
+// An iteration of the tiles in the set of `step`, or of all; whether iterations go on, which is the same in all threads.
+// `wake`: tiles that moved go into the next step's set with their neighbours. `shared`: the warp's.
 template <typename PIXEL, bool VOLUME, bool UNIT>
 __device__ __forceinline__ bool tiles(float *shared, const float *from, float *to, const PIXEL *image,
-                                      const LevelSetField &field, const LevelSetTurn &turn, const TileLists &lists, u32 step,
-                                      bool wake)
+                                      const LevelSetField &field, const LevelSetTurn &turn, const TileLists &lists,
+                                      u32 step, bool wake)
 {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * ITERATION_WARPS + threadIdx.x / WARP;
     const u32 warps = gridDim.x * ITERATION_WARPS;
@@ -46,15 +48,15 @@ __device__ __forceinline__ bool tiles(float *shared, const float *from, float *t
     const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
     const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
     auto peek = [&](const u64 *list, u32 at) { return lists.all() || at >= lists.tiles ? 0 : __ldcg(list + at); };
-    const u64 in2 = peek(now, first / 2), in3 = peek(now, first / 3), in4 = peek(now, first / 4), in8 = peek(now, first / 8);
+    const FirstEntry peeked(first, [&](u32 at) { return peek(now, at); });
     u64 fallen = peek(last, first / HALVES);
     if (!turn.begin()) return false;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (!lists.all()) lists.counts[(step + 2) % RING] = 0;
         turn.row(turn.iteration)->tiles = own;
     }
-    const Split split = VOLUME ? Split::of(own, warps) : Split{HALVES, 1, 1u << 31};
-    u64 entry = split.pieces == 2 ? in2 : split.pieces == 3 ? in3 : split.pieces == 4 ? in4 : in8;
+    const Split split = Split::of<VOLUME>(own, warps);
+    u64 entry = peeked.in(split);
     Tally tally;
     // What fell out of the set. Trips to memory, while a tile is on its way.
     auto copy_fallen = [&]() {
@@ -89,10 +91,10 @@ __device__ __forceinline__ bool tiles(float *shared, const float *from, float *t
     return true;
 }
 
-// Block 320; any grid where `count` is 1, else one whose blocks are on the device together: `count` iterations, between which all
-// blocks meet at `arrived`, which is 0 at the beginning. `wake`: of the last; the others do.
+// Block 32 ITERATION_WARPS; any grid where `count` is 1, else one whose blocks are on the device together: `count`
+// iterations, between which all blocks meet at `arrived`, which is 0 at the beginning. `wake`: of the last; the others do.
 #define ISOLINE_LS_TILES(NAME, PIXEL, VOLUME, UNIT)                                                                  \
-    extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, 2)                                           \
+    extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, ITERATION_BLOCKS)                            \
     NAME(float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn, TileLists lists,        \
          u32 step, u32 wake, u32 count, u32 *arrived)                                                                \
     {                                                                                                                \
@@ -120,25 +122,26 @@ ISOLINE_LS_TILES_OF(f32, float)
 #undef ISOLINE_LS_TILES_OF
 #undef ISOLINE_LS_TILES
 
-// Steps of the reinitialisation that follows turn.iteration: all work on the set of one number. The first also copies what
-// fell out of the set; the last, with `wakes`, puts the tiles within the band into the next set with their neighbours.
+// Steps begin .. end - 1 of the reinitialisation that follows turn.iteration: all work on the set of one number. Step 0 also
+// copies what fell out of the set; the last, with `wakes`, puts the tiles within the band into the next set with their
+// neighbours.
 template <bool VOLUME, bool UNIT>
 __device__ __forceinline__ void resteps(float *from, float *to, const LevelSetField &field, const LevelSetTurn &turn,
                                         const TileLists &lists, u32 step, u32 begin, u32 end, bool wakes, u32 *arrived)
 {
     __shared__ __align__(16) float all[RESTEP_WARPS][RestepShape<VOLUME>::SHARED];
     float *shared = all[threadIdx.x / WARP];
-    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * RESTEP_WARPS + threadIdx.x / WARP, warps = gridDim.x * RESTEP_WARPS;
+    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * RESTEP_WARPS + threadIdx.x / WARP;
+    const u32 warps = gridDim.x * RESTEP_WARPS;
     const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
     wait_for_previous_launch();
     const u32 own = __ldcg(lists.counts + step % RING);
     const u32 before = begin == 0 ? __ldcg(lists.counts + (step + RING - 1) % RING) : 0;
-    auto peek = [&](u32 at) { return at >= lists.tiles ? 0 : __ldcg(now + at); };
-    const u64 in2 = peek(first / 2), in3 = peek(first / 3), in4 = peek(first / 4), in8 = peek(first / 8);
+    const FirstEntry peeked(first, [&](u32 at) { return at >= lists.tiles ? 0 : __ldcg(now + at); });
     if (!turn.follows()) return;
     if (begin == 0 && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
-    const Split split = VOLUME ? Split::of(own, warps) : Split{HALVES, 1, 1u << 31};
-    const u64 mine = split.pieces == 2 ? in2 : split.pieces == 3 ? in3 : split.pieces == 4 ? in4 : in8;
+    const Split split = Split::of<VOLUME>(own, warps);
+    const u64 mine = peeked.in(split);
     const u32 count = own * split.pieces;
 #pragma unroll 1
     for (u32 k = begin;; ++k) {
@@ -167,7 +170,7 @@ __device__ __forceinline__ void resteps(float *from, float *to, const LevelSetFi
     }
 }
 
-// Block 192; steps begin .. end - 1, where several: of a grid and with `arrived` as above.
+// Block 32 RESTEP_WARPS; where there are several steps, a grid and `arrived` as above.
 #define ISOLINE_LS_RESTEP(NAME, VOLUME, UNIT)                                                                        \
     extern "C" __global__ void __launch_bounds__(WARP *RESTEP_WARPS)                                                 \
     NAME(float *from, float *to, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step, u32 begin,       \
@@ -181,16 +184,16 @@ ISOLINE_LS_RESTEP(isoline_ls_restep_2d_unit, false, true)
 ISOLINE_LS_RESTEP(isoline_ls_restep_2d, false, false)
 #undef ISOLINE_LS_RESTEP
 
-// Block 128, any grid: a warp so many tiles beside each other. Of what follows turn.iteration.
+// Block 32 LOOP_WARPS, any grid: a warp so many tiles beside each other. Of what follows turn.iteration.
 #define ISOLINE_LS_MARK(NAME, VOLUME)                                                                                \
-    extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS, MARK_BLOCKS)                                      \
+    extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS, MARK_BLOCKS)                                      \
     NAME(const float *phi, float *copy, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step)           \
     {                                                                                                                \
         constexpr u32 TOGETHER = MarkShape<VOLUME>::TOGETHER;                                                        \
         const u32 across = (lists.tiles_x + TOGETHER - 1) / TOGETHER, rows = lists.tiles_y * lists.tiles_z;          \
         wait_for_previous_launch();                                                                                  \
         if (!turn.follows()) return;                                                                                 \
-        for (u32 i = blockIdx.x * TILE_WARPS + threadIdx.x / WARP; i < across * rows; i += gridDim.x * TILE_WARPS) { \
+        for (u32 i = blockIdx.x * LOOP_WARPS + threadIdx.x / WARP; i < across * rows; i += gridDim.x * LOOP_WARPS) { \
             const u32 row = i / across;                                                                              \
             mark<VOLUME>(phi, copy, field, lists, step,                                                              \
                          {i % across * TOGETHER, row % lists.tiles_y, row / lists.tiles_y}, threadIdx.x % WARP);     \
@@ -208,21 +211,21 @@ extern "C" __global__ void __launch_bounds__(WARP) isoline_ls_judge(LevelSetTurn
     judge(turn, first, test != 0, unit, change_tolerance, rms_tolerance, threadIdx.x);
 }
 
-// Block 128, any grid: a warp a row. Not launched early.
+// Block 32 LOOP_WARPS, any grid: a warp a row. Not launched early.
 #define ISOLINE_LS_ROWS(CALL)                                                                                        \
     const u64 rows = static_cast<u64>(field.height) * field.depth;                                                   \
-    for (u64 row = blockIdx.x * TILE_WARPS + threadIdx.x / WARP; row < rows; row += gridDim.x * TILE_WARPS) CALL;
-extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)
+    for (u64 row = blockIdx.x * LOOP_WARPS + threadIdx.x / WARP; row < rows; row += gridDim.x * LOOP_WARPS) CALL;
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
 isoline_ls_settle(float *phi, LevelSetField field, float far, u32 strict, u64 *found)
 {
     ISOLINE_LS_ROWS(settle(phi, field, far, strict != 0, found, row, threadIdx.x % WARP))
 }
-extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
 isoline_ls_replace_missing(float *image, LevelSetField field, float missing)
 {
     ISOLINE_LS_ROWS(replace_missing(image, field, missing, row, threadIdx.x % WARP))
 }
-extern "C" __global__ void __launch_bounds__(WARP *TILE_WARPS)
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
 isoline_ls_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride, LevelSetField field)
 {
     ISOLINE_LS_ROWS(read_mask(phi, mask, row_stride, slice_stride, field, row, threadIdx.x % WARP))
@@ -230,7 +233,8 @@ isoline_ls_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice
 #undef ISOLINE_LS_ROWS
 
 // See paper().
-extern "C" __global__ void isoline_ls_paper_u8(const float *from, float *to, const unsigned char *image, LevelSetField field)
+extern "C" __global__ void isoline_ls_paper_u8(const float *from, float *to, const unsigned char *image,
+                                               LevelSetField field)
 {
     paper(from, to, image, field);
 }

@@ -7,7 +7,7 @@
 #include "level_set_update.cuh"
 #include <type_traits>
 
-// src/level_set/cuda/launch.rs repeats what a grid is made from.
+// src/level_set/cuda/marching.rs repeats what a grid is made from.
 constexpr int DENSE_WARPS = 4, DENSE_BLOCKS = 5;   // of a block; of a multiprocessor
 constexpr int DENSE_ROWS = 2;       // of a warp
 constexpr int DENSE_COLUMNS = 62;   // of a warp's 64 the outer two are its neighbours'
@@ -82,8 +82,9 @@ struct Dense {
         // A pair of bytes lies within a word.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)
-            copy_async<PAIR>(words + (slot * ROWS + i) * 2 * WARP,
-                             reinterpret_cast<const float *>(beyond(pixels, row[i + 1] / (sizeof(float) / sizeof(PIXEL)) & ~3u)));
+            copy_async<PAIR>(
+                words + (slot * ROWS + i) * 2 * WARP,
+                reinterpret_cast<const float *>(beyond(pixels, row[i + 1] / (sizeof(float) / sizeof(PIXEL)) & ~3u)));
     }
     __device__ __forceinline__ float pixel(int slot, int i, int c) const
     {
@@ -198,7 +199,8 @@ struct Dense {
 };
 
 // Block (32, DENSE_WARPS), any grid. All columns of planes one after another, with DENSE_BEGIN more for each, are shared
-// out (32 bits count them): a block has `share` of them, the first `longer` blocks one more. height >= ROWS. Returns whether iterations go on.
+// out (32 bits count them): a block has `share` of them, the first `longer` blocks one more. height >= ROWS. Returns whether
+// iterations go on.
 template <typename PIXEL, int ROWS, bool UNIT>
 __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__restrict__ to,
                                       const PIXEL *__restrict__ image, const LevelSetField &field, const LevelSetTurn &turn,
@@ -229,8 +231,9 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
         int z = max(static_cast<int>(place - column * length) - DENSE_BEGIN, 0);
         const int end = min(static_cast<int>(behind - column * length) - DENSE_BEGIN, depth);
         if (z >= end) continue;
-        // The last group overlaps the one above it: same values twice. Warps below the image do the same work once more and
-        // count nothing: with them all that decides where a warp goes is the same for all threads, as the compiler sees.
+        // The last group overlaps the one above it: same values twice. Warps below the image do the same work once more
+        // and count nothing: with them all that decides where a warp goes is the same for all threads, as the compiler
+        // sees.
         const int y = min(start, height - ROWS);
 
 #pragma unroll
@@ -266,11 +269,12 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
         // Elements -1 .. width are written, those of pixels counted.
         const bool write0 = x <= width && (lane > 0 || x < 0), write1 = x + 1 <= width && (lane < 31 || x + 1 == width);
         const bool own0 = lane > 0 && x < width, own1 = lane < 31 && x + 1 < width;
-        const bool last_strip = width - strip * DENSE_COLUMNS <= 62;
+        const bool last_strip = width - strip * DENSE_COLUMNS <= DENSE_COLUMNS;
         job.side = strip == 0 || last_strip;
         u32 what = (x < 0 ? job.FIRST : 0) |
                    (last_strip && own0 && !own1 ? job.REPEATS : 0) | (last_strip && x == width ? job.TAKES : 0) |
-                   (write0 && write1 ? job.BOTH : 0) | (write0 && !write1 ? job.LEFT : 0) | (write1 && !write0 ? job.RIGHT : 0);
+                   (write0 && write1 ? job.BOTH : 0) | (write0 && !write1 ? job.LEFT : 0) |
+                   (write1 && !write0 ? job.RIGHT : 0);
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)   // the first `start - y` rows are the group's above
             if (i >= start - y) what |= (own0 ? 1u << 2 * i : 0) | (own1 ? 2u << 2 * i : 0);

@@ -2,8 +2,9 @@
 #pragma once
 #include "level_set_tile.cuh"
 
-// Warp <-> so many tiles beside each other that a row of them is a request: those within the band, and their neighbours, are put
-// into the set of `step`. `copy`, if not null, becomes a copy of phi: before a reinitialisation both must agree where it does not work.
+// Warp <-> so many tiles beside each other that a row of them is a request: those within the band, and their neighbours,
+// are put into the set of `step`. `copy`, if not null, becomes a copy of phi: before a reinitialisation both must agree where
+// it does not work.
 template <bool VOLUME>
 struct MarkShape {
     static constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, TOGETHER = WARP / SIDE, DEEP = VOLUME ? TILE : 1;
@@ -71,7 +72,8 @@ __device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool 
     if (lane != 0) return;
     // Voxels inside before the first of these iterations.
     const long long before = __ldcg(&course.inside[turn.iteration & 1]) + __ldcg(&turn.row(turn.iteration)->inside) - added;
-    const u64 inside = course.inside_sum + static_cast<u64>(before * static_cast<long long>(turn.iteration + 1 - first) + later);
+    const long long iterations = static_cast<long long>(turn.iteration + 1 - first);
+    const u64 inside = course.inside_sum + static_cast<u64>(before * iterations + later);
     near += course.near_sum, squares += course.squares_sum;
     if (!test) {
         course.inside_sum = inside, course.near_sum = near, course.squares_sum = squares;
@@ -90,7 +92,8 @@ __device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool 
 // After phi came in from outside: values beyond +-far are brought back, -0 becomes 0, the copies beside the
 // borders are made, found[0] counts the voxels inside, found[1], if `strict`, becomes the smallest index of a
 // value that is not finite, complemented, or stays 0. Warp <-> row.
-__device__ __forceinline__ void settle(float *phi, const LevelSetField &field, float far, bool strict, u64 *found, u64 row, u32 lane)
+__device__ __forceinline__ void settle(float *phi, const LevelSetField &field, float far, bool strict, u64 *found,
+                                       u64 row, u32 lane)
 {
     float *line = phi + row * field.pitch + LEAD;
     u32 inside = 0;

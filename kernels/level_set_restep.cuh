@@ -1,4 +1,4 @@
-// One step of a reinitialisation, half a tile a warp or less: second-order differences, so two voxels of halo.
+// One step of a reinitialisation, a piece of a tile a warp: second-order differences, so two voxels of halo.
 #pragma once
 #include "level_set_slice.cuh"
 
@@ -8,7 +8,7 @@ constexpr int RESTEP_LEAD = 5, RESTEP_HALO = 2;
 // 1 / |grad phi| beside the front is left alone within these.
 constexpr float FLAT_LEAST = 0.95f, FLAT_MOST = 1.0526316f;
 
-// A volume: 8 x 8 x 4 voxels, two rows a lane. A slice: 16 x 8, four rows a lane.
+// A volume: up to 8 x 8 x 4 voxels, two rows a lane. A slice: 16 x 8, four rows a lane.
 template <bool VOLUME>
 struct RestepShape {
     static constexpr int SIDE = VOLUME ? TILE : TILE_SLICE;
@@ -93,8 +93,8 @@ __device__ __forceinline__ float recentred(float square, float old, const LevelS
     return within(__fmul_rn(old, scale), field.near);
 }
 
-// Half a tile of a slice. `first`: pixels beside the front are scaled to a gradient within a twentieth of 1; later they stay. Returns
-// whether a pixel is within the band.
+// Half a tile of a slice. `first`: pixels beside the front are scaled to a gradient within a twentieth of 1; later they
+// stay. Returns whether a pixel is within the band.
 template <bool UNIT>
 __device__ __forceinline__ bool restep_slice_half(const float *shared, float *to, const LevelSetField &field, const Piece &of,
                                                   u32 lane, bool first)

@@ -2,17 +2,20 @@
 //
 // Step s reads one phi and writes the other. Its set is what step s - 1 pushed; a tile that fell out of the set is copied,
 // so that both phi agree wherever no step works. A tile is in a set once, by its stamp; the order of a list is chance,
-// but no result depends on it. A warp does half a tile: 8 x 8 x 4 voxels, or 16 x 8 of a slice, by itself.
+// but no result depends on it. A warp does a piece of a tile by itself: of a volume one to four planes (see Split), of a
+// slice 16 x 8 pixels.
 #pragma once
 #include "level_set_update.cuh"
 
 constexpr int TILE = 8, TILE_SLICE = 16;
 constexpr u32 RING = 4;              // lists: of the last step, this one, the next, and one that is emptied
-constexpr u32 HALVES = 2;
-constexpr int HALF = TILE / 2;       // planes of a warp
-constexpr u32 TILE_WARPS = 4;        // of a block of the kernels round the iterations
-constexpr u32 ITERATION_WARPS = 10, RESTEP_WARPS = 6;   // few blocks, since they meet
-constexpr u32 MARK_BLOCKS = 8;       // a multiprocessor
+constexpr u32 HALVES = 2;            // of a tile: the pieces of a slice's, and what a warp copies at once
+constexpr int HALF = TILE / 2;       // planes of a piece, at most
+constexpr u32 MOST_PIECES = 8;       // of a tile
+// Warps of a block: of the kernels round the iterations; of iterations, and of steps of a reinitialisation, where few
+// blocks are better, since they meet.
+constexpr u32 LOOP_WARPS = 4, ITERATION_WARPS = 10, RESTEP_WARPS = 6;
+constexpr u32 ITERATION_BLOCKS = 2, MARK_BLOCKS = 8;   // a multiprocessor, for which their registers are bounded
 
 // A tile's place among the tiles, 21 bits an axis.
 struct TilePlace {
@@ -34,15 +37,18 @@ struct Piece {
     u32 first, planes;
 };
 
-// How tiles are split into pieces. A warp's planes come one after another, which takes longer than all else while there is a warp for
-// each piece; with more pieces than warps it is the planes of all its pieces that count, and beginning each.
+// How tiles are split into pieces. A warp's planes come one after another, which takes longer than all else while there is
+// a warp for each piece; with more pieces than warps it is the planes of all its pieces that count, and beginning each.
 struct Split {
-    u32 pieces, planes, reciprocal;   // 2^32 / pieces
+    u32 pieces, planes;
+    u32 reciprocal;   // 2^32 / pieces, not below it: exact for 3 up to 2^31 pieces
 
     // `warps`: that share so many tiles.
+    template <bool VOLUME>
     __device__ __forceinline__ static Split of(u32 tiles, u32 warps)
     {
-        if (tiles <= warps / 8) return {8, 1, 1u << 29};
+        if (!VOLUME) return {HALVES, 1, 1u << 31};
+        if (tiles <= warps / 8) return {MOST_PIECES, 1, 1u << 29};
         if (tiles <= warps / 4 || (tiles > warps / 3 * 2 && tiles <= warps / 4 * 3)) return {4, 2, 1u << 30};
         if (tiles <= warps / 3 || (tiles > warps / 2 && tiles <= warps / 3 * 2)) return {3, 3, 0x55555556};
         return {2, 4, 1u << 31};
@@ -58,8 +64,24 @@ struct Split {
     }
 };
 
-// All blocks, which are on the device together, meet: what they wrote before, all see after. `arrived` was 0 before they first
-// met; `all`: the blocks, times how often they have met with this.
+// What a warp's first piece is of, asked for before it is known how many pieces a tile has: one trip to memory for all.
+struct FirstEntry {
+    u64 of_2, of_3, of_4, of_8;
+
+    template <typename PEEK>
+    __device__ __forceinline__ FirstEntry(u32 first, PEEK &&peek)
+        : of_2(peek(first / 2)), of_3(peek(first / 3)), of_4(peek(first / 4)), of_8(peek(first / MOST_PIECES))
+    {
+    }
+    __device__ __forceinline__ u64 in(const Split &split) const
+    {
+        return split.pieces == 2 ? of_2 : split.pieces == 3 ? of_3 : split.pieces == 4 ? of_4 : of_8;
+    }
+};
+
+// All blocks, which are on the device together, meet: what they wrote before, all see after. `arrived` was 0 before they
+// first met; `all`: the blocks, times how often they have met with this. (Turing's copies to shared memory go through the
+// first-level cache; the fence empties it.)
 __device__ __forceinline__ void meet(u32 *arrived, u32 all)
 {
     __syncthreads();
@@ -81,7 +103,6 @@ struct TileLists {
     // Without lists every tile is worked on.
     __device__ __forceinline__ bool all() const { return entries == nullptr; }
     __device__ __forceinline__ u64 *list(u32 step) const { return entries + static_cast<u64>(step % RING) * tiles; }
-    __device__ __forceinline__ u32 count(u32 step) const { return counts[step % RING]; }
     __device__ __forceinline__ u32 index(TilePlace t) const { return (t.z * tiles_y + t.y) * tiles_x + t.x; }
     __device__ __forceinline__ TilePlace place(u32 i) const
     {
@@ -113,6 +134,7 @@ struct TileLists {
         if (x < tiles_x && y < tiles_y && z < tiles_z) push(step, {x, y, z});
     }
 };
+static_assert(sizeof(TileLists) == 40, "src/level_set/cuda/launch.rs repeats it");
 
 // A warp's sums, see Tally, and what wakes tiles.
 struct TileNews {
@@ -128,8 +150,8 @@ struct TileNews {
     }
 };
 
-// As TileNews::see() and Tally::add() of a lane's two voxels, of which it owns some: few change their sides. phi is never -0, so that
-// signs are bits; squares are scaled by a power of two before they are squares, which are the same then.
+// As TileNews::see() and Tally::add() of a lane's two voxels, of which it owns some: few change their sides. phi is never
+// -0, so that signs are bits; squares are scaled by a power of two before they are squares, which are the same then.
 __device__ __forceinline__ void count_two(const LevelSetField &field, const bool (&own)[2], const float (&before)[2],
                                           const float (&after)[2], Tally &tally, TileNews &news)
 {
@@ -151,8 +173,8 @@ __device__ __forceinline__ void count_two(const LevelSetField &field, const bool
     }
 }
 
-// A block's sums, of a block of WARPS warps; all its threads are here. One sum a block, since all go to one place, where they are
-// added one after another.
+// A block's sums, of a block of WARPS warps; all its threads are here. One sum a block, since all go to one place, where
+// they are added one after another.
 template <u32 WARPS>
 __device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tally &tally)
 {
@@ -186,8 +208,8 @@ __device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tal
     if (all_inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(all_inside));
 }
 
-// ROWS elements of a lane from one phi to the other, with the copies beside the borders; `at` gives the place of the i-th, or
-// NOWHERE. All are loaded at once: they come from far.
+// ROWS elements of a lane from one phi to the other, with the copies beside the borders; `at` gives the place of the i-th,
+// or NOWHERE. All are loaded at once: they come from far.
 constexpr u64 NOWHERE = ~0ull;
 template <u32 ROWS, typename AT>
 __device__ __forceinline__ void copy_elements(const float *from, float *to, const LevelSetField &field, u32 x, AT at)
@@ -205,7 +227,7 @@ __device__ __forceinline__ void copy_elements(const float *from, float *to, cons
     }
 }
 
-// Shared rows begin at the tile's pixel -1, which LEAD puts on 16 bytes; two planes and two rows more than the half has.
+// Shared rows begin at the tile's pixel -1, which LEAD puts on 16 bytes; two planes and two rows more than a piece has.
 constexpr int TILE_ROW = 12;
 constexpr int TILE_ROWS = TILE + 2;
 constexpr int TILE_PLANE = TILE_ROWS * TILE_ROW;
@@ -259,7 +281,8 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
     const u64 stride = static_cast<u64>(field.height) * field.pitch;
     const u64 place = z * stride + y * field.pitch + x + LEAD;
     const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), static_cast<int>(of.planes));
-    const bool own[2] = {x < field.width && y < field.height && planes > 0, x < field.width && y + 1 < field.height && planes > 0};
+    const bool own[2] = {x < field.width && y < field.height && planes > 0,
+                         x < field.width && y + 1 < field.height && planes > 0};
     const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= field.width;
     float *out = to + place;
     const PIXEL *pixels[2] = {image + place, image + place + field.pitch};
@@ -269,8 +292,8 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
     __syncwarp();
 
     const Around<UNIT> around{field};
-    // The faces of the piece's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane). Planes that the piece
-    // does not have give what nobody reads.
+    // The faces of the piece's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane). Planes that
+    // the piece does not have give what nobody reads.
     float border_x, border_y;
     {
         const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
@@ -371,10 +394,12 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
             if (field.width == 1 && own[0]) out[1] = result[0];
             if (field.width == 1 && own[1]) out[field.pitch + 1] = result[1];
         }
-        // Far from the front nothing is counted: few voxels come further.
+        // Far from the front nothing is counted unless a voxel changes sides, as it may where phi is steep.
         const float before[2] = {here.here[1], here.here[2]};
-        const float nearest = fminf(fminf(fabsf(before[0]), fabsf(before[1])), fminf(fabsf(result[0]), fabsf(result[1])));
-        if (nearest <= field.reach) count_two(field, own, before, result, tally, news);
+        const u32 turned = (__float_as_uint(before[0]) ^ __float_as_uint(result[0])) |
+                           (__float_as_uint(before[1]) ^ __float_as_uint(result[1]));
+        if (fminf(fabsf(before[0]), fabsf(before[1])) <= field.reach || static_cast<int>(turned) < 0)
+            count_two(field, own, before, result, tally, news);
         out += stride;
         below = here, here = above, now = then;
         pixel[0] = ahead[0], pixel[1] = ahead[1];

@@ -18,6 +18,7 @@ struct LevelSetField {
     float restep;                   // the step of a reinitialisation
     float sharpest;                 // the bound of the normals' divergence
 };
+static_assert(sizeof(LevelSetField) == 68, "src/level_set/cuda/launch.rs repeats it");
 
 constexpr int LEAD = 1;
 
@@ -154,6 +155,7 @@ struct LevelSetRow {
     u32 tiles;          // updated
     u32 done;
 };
+static_assert(sizeof(LevelSetRow) == 40, "src/level_set/cuda/tables.rs repeats it");
 
 // What decides whether iterations go on.
 struct LevelSetCourse {
@@ -163,6 +165,7 @@ struct LevelSetCourse {
     // the squares >> SQUARES_SHIFT; of the interval before: the first of these, or 0 where there is none.
     u64 inside_sum, near_sum, squares_sum, inside_before;
 };
+static_assert(sizeof(LevelSetCourse) == 56, "src/level_set/cuda/tables.rs repeats it");
 
 // Where an iteration stands. Rows are a ring.
 struct LevelSetTurn {
@@ -210,3 +213,4 @@ struct LevelSetTurn {
         if (inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(static_cast<long long>(inside)));
     }
 };
+static_assert(sizeof(LevelSetTurn) == 40, "src/level_set/cuda/launch.rs repeats it");

@@ -11,6 +11,8 @@
 pub(super) mod find;
 mod host;
 mod memory;
+#[cfg(test)]
+pub(crate) mod source;
 
 pub(crate) use host::{Host, needs_staging, pack, unpack};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};

@@ -11,7 +11,7 @@ const KEPT: usize = 1_000_000;
 pub(super) const SQUARES_UNIT: f64 = 1.0 / 16_777_216.0;
 
 /// Of the stop rule's sums of them: in this larger unit they cannot overflow.
-const SQUARES_SHIFT: u32 = 10;
+pub(super) const SQUARES_SHIFT: u32 = 10;
 
 /// What a device counts in one iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,27 +1,30 @@
 //! The level set on CUDA: φ, a second φ and the image stay on the device; iterations are queued in batches, and the device
 //! itself counts, keeps the list of active tiles and stops. Kernels are launched in [`launch`].
 
+#[cfg(test)]
+mod contract;
 mod launch;
 mod marching;
 mod paper;
 mod start;
 mod tables;
 mod transfer;
+mod values;
 
 use super::course::{Counts, Course};
 use super::plan::{self, Plan, Survey};
 use super::{Params, Variant};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
-use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image, ImageMut, PixelType};
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::{Dimensions, Image, PixelType};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use launch::{Fields, Launcher, Stretch};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
-use tables::{CONTROL_BYTES, FRONT, Layout, MEETINGS, ROW_BYTES, ROWS, Row, Tables, table_bytes};
+use tables::{FRONT, Layout, MEETINGS, ROW_BYTES, ROWS, Row, Tables, table_bytes};
 
 /// Iterations of the first batch and at most of one; batches grow until one takes this long.
 const FIRST_BATCH: u64 = 16;
@@ -29,8 +32,6 @@ const LARGEST_BATCH: u64 = 2048;
 const BATCH_SECONDS: f64 = 0.010;
 /// Batches in flight: one running, one queued behind it.
 const BATCHES: usize = 2;
-/// The mask leaves the device in pieces of about this size.
-const MASK_PIECE: usize = 64 << 20;
 
 /// The device memory that a level set needs.
 pub(super) fn bytes(params: &Params, input: &Image<'_>) -> u64 {
@@ -41,16 +42,7 @@ pub(super) fn bytes(params: &Params, input: &Image<'_>) -> u64 {
     let elements = layout.elements() as u64;
     elements * (2 * size_of::<f32>() + input.pixel_type().bytes()) as u64
         + table_bytes(tiles)
-        + mask_piece_bytes(shape) as u64
-}
-
-/// Slices of a piece of the mask.
-fn mask_piece_slices([width, height, depth]: [usize; 3]) -> usize {
-    (MASK_PIECE / (width * height)).clamp(1, depth)
-}
-
-fn mask_piece_bytes(shape: [usize; 3]) -> usize {
-    shape[0] * shape[1] * mask_piece_slices(shape)
+        + values::mask_piece_bytes(shape) as u64
 }
 
 /// Measures images of which at least one is in device memory.
@@ -85,6 +77,8 @@ pub(super) struct Solver {
     listed: bool,
     /// Iterations of the check interval under way.
     watched: u32,
+    /// A launch failed while iterations were queued, so nobody knows which one φ is at.
+    lost: bool,
 }
 
 impl std::fmt::Debug for Solver {
@@ -136,6 +130,7 @@ impl Solver {
             step: 0,
             listed: false,
             watched: 0,
+            lost: false,
         };
         let stream = &solver.stream;
         // Lists too: kernels load what may be on them before they know how much is.
@@ -150,26 +145,6 @@ impl Solver {
         }
         solver.start(mask)?;
         Ok(solver)
-    }
-
-    /// Completes φ `which` after it came in and makes the other one its copy; the voxels inside, or the index of a value
-    /// that is not finite where `strict`.
-    fn settle(&self, which: usize, far: f32, strict: bool) -> Result<std::result::Result<u64, u64>> {
-        let (stream, memory) = (&self.stream, self.cuda.memory());
-        let found = memory.device(16)?;
-        let mut back = memory.pinned(16)?;
-        stream.fill(&found, 0, 16, 0)?;
-        self.launcher.settle(&self.cuda, stream, self.address(which), (far, strict), &found)?;
-        stream.copy(found.side(0), back.side(), 16, 1, [16, 16])?;
-        stream.synchronize()?;
-        let words: &[u64] = bytemuck::cast_slice(&back.as_mut_slice()[..16]);
-        if words[1] != 0 {
-            return Ok(Err(!words[1]));
-        }
-        let bytes = self.layout.elements() * size_of::<f32>();
-        stream.copy(self.phi[which].side(0), self.phi[1 - which].side(0), bytes, 1, [bytes, bytes])?;
-        stream.synchronize()?;
-        Ok(Ok(words[0]))
     }
 
     /// Where the first row of φ `which` begins.
@@ -194,14 +169,27 @@ impl Solver {
         progress: &mut Option<&mut Progress<'_>>,
         report: &mut Report,
     ) -> Result<()> {
+        self.known()?;
         self.cuda.bind()?;
         let started = Instant::now();
         let ticker = Ticker::new("level set");
         ticker.report(progress)?;
         let result = self.evolve(course, iterations, progress, &ticker);
+        self.lost = matches!(&result, Err(error) if error.kind() != ErrorKind::Cancelled);
         report.seconds_compute = started.elapsed().as_secs_f64();
         report.peak_device_bytes = self.cuda.memory().peak();
         result
+    }
+
+    fn known(&self) -> Result<()> {
+        if self.lost {
+            return Err(Error::new(
+                ErrorKind::DeviceFailed,
+                "the device failed in an earlier step of this level set, so its phi is not known; write phi, or begin a \
+                 new level set",
+            ));
+        }
+        Ok(())
     }
 
     fn vanished(&self) -> bool {
@@ -404,78 +392,6 @@ impl Solver {
             }
         }
         done
-    }
-
-    pub(super) fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
-        self.cuda.bind()?;
-        let (cuda, stream) = (&self.cuda, &self.stream);
-        let [width, height, depth] = self.plan.shape;
-        let slice = |z: usize| self.address(self.current) + (z * height * self.layout.pitch * size_of::<f32>()) as u64;
-        match mask {
-            ImageMut::Device(pixels) => {
-                transfer::check(cuda, "the mask", &pixels)?;
-                self.launcher.mask(cuda, stream, slice(0), depth, (pixels.address, pixels.strides))?;
-                stream.synchronize()
-            }
-            ImageMut::U8(mut view) => {
-                let slices = mask_piece_slices(self.plan.shape);
-                let piece = cuda.memory().device(mask_piece_bytes(self.plan.shape))?;
-                let bytes = width * height;
-                transfer::download(stream, &mut view, |to, z| {
-                    if z % slices == 0 {
-                        let target = (piece.address(), [width, bytes]);
-                        self.launcher.mask(cuda, stream, slice(z), slices.min(depth - z), target)?;
-                    }
-                    stream.copy(piece.side(z % slices * bytes), to, bytes, 1, [bytes, bytes])
-                })
-            }
-            _ => unreachable!("the type was checked"),
-        }
-    }
-
-    pub(super) fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
-        self.cuda.bind()?;
-        if let ImageMut::Device(pixels) = &phi {
-            transfer::check(&self.cuda, "the output for phi", pixels)?;
-        }
-        transfer::download_phi(&self.stream, &self.phi[self.current], &self.layout, phi)
-    }
-
-    /// In host or device memory; refuses what is not finite.
-    pub(super) fn write_phi(&mut self, phi: &Image<'_>) -> Result<()> {
-        self.cuda.bind()?;
-        if let Image::Device(pixels) = phi {
-            transfer::check(&self.cuda, "phi", pixels)?;
-        }
-        let other = 1 - self.current;
-        transfer::upload(&self.stream, phi, &self.phi[other], &self.layout)?;
-        self.stream.synchronize()?;
-        match self.settle(other, self.plan.largest_phi, true)? {
-            Ok(inside) => {
-                self.current = other;
-                self.inside = inside;
-                self.listed = false;
-                self.watched = 0;
-                // The device's share of the check interval begins anew too.
-                self.stream.fill(&self.tables.control, 0, CONTROL_BYTES, 0)?;
-                self.stream.synchronize()
-            }
-            Err(index) => {
-                // The other φ is the newest one's copy again.
-                let bytes = self.layout.elements() * size_of::<f32>();
-                let (newest, copy) = (&self.phi[self.current], &self.phi[other]);
-                self.stream.copy(newest.side(0), copy.side(0), bytes, 1, [bytes, bytes])?;
-                self.stream.synchronize()?;
-                self.listed = false;
-                let [width, height, _] = self.plan.shape.map(|n| n as u64);
-                Err(Error::argument(format!(
-                    "phi must be finite everywhere, but at x = {}, y = {}, z = {} it is not",
-                    index % width,
-                    index / width % height,
-                    index / width / height
-                )))
-            }
-        }
     }
 
     pub(super) fn inside(&self) -> u64 {

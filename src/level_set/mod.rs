@@ -212,7 +212,7 @@ impl LevelSet {
     /// # Errors
     /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step goes on from it. Where φ
     /// was being made a distance again, its magnitudes, not its signs, are on the way; a step of 0 iterations ends that.
-    /// A device failure.
+    /// A device failure, after which φ is not known, until it is written.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;

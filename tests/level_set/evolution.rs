@@ -216,3 +216,40 @@ fn a_level_set_outlives_the_handle_on_its_context() {
     });
     assert_eq!(moved.join().unwrap(), 5);
 }
+
+/// Where φ is steep a front that moves less than a voxel takes φ from far above zero to far below it.
+#[test]
+fn voxels_that_change_sides_are_counted_however_steep_phi_is() {
+    everywhere(|context, name| {
+        let dim = (19, 22, 25);
+        let image = Array3::from_elem(dim, 100u8);
+        let centre = [12.3, 11.1, 9.4];
+        let mask = ball(dim, centre, 6.0, [1.0; 3]);
+        for variant in variants(context) {
+            for steepness in [1.0f32, 5.0, 25.0, 125.0] {
+                let range = Some(TargetRange { target: 100.0, epsilon: 20.0 });
+                let params = Params {
+                    variant: *variant,
+                    range,
+                    alpha: Some(0.9),
+                    cfl: 0.9,
+                    reinitialise_every: 0,
+                    ..unstopped()
+                };
+                let mut surface = start(context, image.view(), &mask, &params);
+                let phi = distance_to(dim, centre, [1.0; 3]).mapv(|d| steepness * (d - 6.0) as f32);
+                surface.write_phi(phi.view().into()).unwrap();
+                let mut before = phi.mapv(|phi| phi < 0.0);
+                for iteration in 0..6 {
+                    surface.step(1, None).unwrap();
+                    let after = mask_of(&surface, dim).mapv(|pixel| pixel > 0);
+                    let what = format!("{name} {variant:?} {steepness} {iteration}");
+                    let count = after.iter().filter(|inside| **inside).count() as u64;
+                    let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count() as u64;
+                    assert_eq!((last(&surface).inside, last(&surface).changed), (count, changed), "{what}");
+                    before = after;
+                }
+            }
+        }
+    });
+}

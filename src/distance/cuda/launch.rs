@@ -101,7 +101,7 @@ struct RowsJob {
 // SAFETY: plain numbers in the layout of the kernels' struct.
 unsafe impl cudarc::driver::DeviceRepr for RowsJob {}
 
-/// `isoline_dt_columns` in `kernels/distance_columns.cuh`.
+/// `isoline_dt_columns` in `kernels/distance_search.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct ColumnsJob {
@@ -426,6 +426,7 @@ impl Transform {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::cuda::source::constant;
 
     /// Of a block, on an H100 and on a Turing card.
     const LARGE: usize = 227 << 10;
@@ -449,9 +450,19 @@ mod tests {
     }
 
     #[test]
+    fn the_constants_are_the_kernels() {
+        let search = include_str!("../../../kernels/distance_search.cuh");
+        let rows = include_str!("../../../kernels/distance_rows.cuh");
+        assert_eq!(constant(search, "DT_OCTET"), OCTET as f64);
+        assert_eq!(constant(search, "DT_LEAST_THREADS"), MIN_THREADS as f64);
+        assert_eq!(constant(search, "DT_COUNT") * size_of::<u32>() as f64, COUNT_BYTES as f64);
+        assert_eq!(constant(rows, "DT_ROWS"), f64::from(ROW_WARPS));
+    }
+
+    /// The kernels' files assert these sizes of theirs.
+    #[test]
     fn the_structs_have_the_kernels_sizes() {
-        assert_eq!(size_of::<RowsJob>(), 6 * 8 + 2 * 4 + 8 + 2 * 4 + 8);
-        assert_eq!(size_of::<ColumnsJob>(), 7 * 8 + 8 * 4);
+        assert_eq!([size_of::<RowsJob>(), size_of::<ColumnsJob>(), FOUND_BYTES], [80, 88, 12]);
     }
 
     #[test]

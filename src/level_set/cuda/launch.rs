@@ -1,5 +1,5 @@
 //! The launches of `kernels/level_set.cu`: which kernel, which geometry, which arguments. The kernels' contract is in that
-//! file and in those it includes; the structures and constants here repeat it.
+//! file and in those it includes; the structures and constants here repeat it, which the tests in `contract` hold them to.
 #![allow(unsafe_code)]
 
 use super::super::Variant;
@@ -19,7 +19,7 @@ const MODULE: &str = "level_set";
 /// Sizes and constants, as every kernel takes them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct Field {
+pub(super) struct Field {
     width: u32,
     height: u32,
     depth: u32,
@@ -40,7 +40,7 @@ struct Field {
 /// Where an iteration stands.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct Turn {
+pub(super) struct Turn {
     course: u64,
     rows: u64,
     iteration: u64,
@@ -51,7 +51,7 @@ struct Turn {
 /// The lists of tiles; no entries: all tiles.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct Lists {
+pub(super) struct Lists {
     entries: u64,
     counts: u64,
     stamps: u64,
@@ -70,8 +70,8 @@ pub(super) struct Launcher {
     /// Iterations march along z, each block its share of the planes.
     marching: Option<Marching>,
     restep: CudaFunction,
-    /// Warps of these two kernels that are on the device together.
-    warps: [u64; 2],
+    /// Blocks of these two kernels that are on the device together; of iterations where they do not march.
+    held: [u32; 2],
     meetings: u64,
     mark: CudaFunction,
     judge: CudaFunction,
@@ -80,14 +80,14 @@ pub(super) struct Launcher {
     check: (f64, f64),
 }
 
-/// Warps of a block of the kernels that loop, and blocks a multiprocessor.
-const LOOP_WARPS: u32 = 4;
-const BLOCKS: u32 = 8;
-/// Warps of a block of the kernels that work on tiles.
-const TILE_WARPS: u32 = 10;
-const RESTEP_WARPS: u32 = 6;
+/// Warps of a block of the kernels round the iterations, and blocks a multiprocessor.
+pub(super) const LOOP_WARPS: u32 = 4;
+pub(super) const BLOCKS: u32 = 8;
+/// Warps of a block of iterations of tiles, and of steps of a reinitialisation.
+pub(super) const ITERATION_WARPS: u32 = 10;
+pub(super) const RESTEP_WARPS: u32 = 6;
 /// Pieces of a tile, a warp each, where tiles are few.
-const PIECES: u64 = 8;
+pub(super) const PIECES: u64 = 8;
 
 fn pointer<T>(argument: &T) -> *mut c_void {
     std::ptr::from_ref(argument).cast_mut().cast()
@@ -117,18 +117,21 @@ impl Launcher {
         pixel_type: PixelType,
         tables: &Tables,
     ) -> Result<Self> {
-        /// Kernels index the elements of a plane in 30 bits, tiles in 32 and a tile's place along an axis in 21.
+        /// Kernels index the elements of a plane in 30 bits, halves of tiles and rows in 32 and a tile's place along an axis
+        /// in 21.
         const MAX_PLANE: u64 = 1 << 30;
+        const MAX_ROWS: u64 = 1 << 32;
         let [width, height, depth] = plan.shape;
         let tiles = plan.tiles();
         let count: u64 = tiles.into_iter().map(|n| n as u64).product();
         if layout.pitch as u64 * height as u64 > MAX_PLANE
             || tiles.into_iter().any(|n| n >= 1 << 21)
             || count >= 1 << 31
+            || layout.rows() as u64 > MAX_ROWS
         {
             return Err(Error::unsupported(format!(
-                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice and 2^31 tiles, but this has \
-                 {width} x {height} x {depth}; use the device cpu"
+                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice, 2^32 rows and 2^31 tiles, but this \
+                 has {width} x {height} x {depth}; use the device cpu"
             )));
         }
         let constants = &plan.constants;
@@ -137,24 +140,27 @@ impl Launcher {
         let unit = if constants.step[..counted].iter().all(|step| *step == 1.0) { "_unit" } else { "" };
         let name = pixel_type.name();
         let function = |name: &str| cuda.function(MODULE, name);
-        let marching = (plan.variant == Variant::Dense && constants.volume)
-            .then(|| Marching::new(u64::from(cuda.multiprocessors()), plan.shape))
-            .flatten();
-        let iterate = if marching.is_some() {
+        // Blocks of a kernel that the device holds together: as many are a turn, and those that meet must not be more.
+        let held = |function: &CudaFunction, warps: u32| {
+            function
+                .occupancy_max_active_blocks_per_multiprocessor(warps * 32, 0, None)
+                .map(|blocks| blocks.max(1) * cuda.multiprocessors())
+                .map_err(|e| failed("tell how many blocks fit", e))
+        };
+        let marches = plan.variant == Variant::Dense && constants.volume && Marching::fits(plan.shape);
+        let iterate = if marches {
             function(&format!("isoline_ls_dense_{name}{unit}"))?
         } else {
             function(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
         };
+        let (marching, iterating) = if marches {
+            (Some(Marching::new(held(&iterate, Marching::WARPS)?.into(), plan.shape)), 0)
+        } else {
+            (None, held(&iterate, ITERATION_WARPS)?)
+        };
         let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
         let restep = function(&format!("isoline_ls_restep_{axes}{unit}"))?;
-        // Warps that are on the device together: blocks that meet must be.
-        let together = |function: &CudaFunction, warps: u32| {
-            function
-                .occupancy_max_active_blocks_per_multiprocessor(warps * 32, 0, None)
-                .map(|blocks| u64::from(blocks.max(1) * cuda.multiprocessors() * warps))
-                .map_err(|e| failed("tell how many blocks fit", e))
-        };
-        let warps = [together(&iterate, TILE_WARPS)?, together(&restep, RESTEP_WARPS)?];
+        let held = [iterating, held(&restep, RESTEP_WARPS)?];
         Ok(Self {
             field: Field {
                 width: width as u32,
@@ -185,7 +191,7 @@ impl Launcher {
             iterate,
             marching,
             restep,
-            warps,
+            held,
             meetings: tables.meetings.address(),
             mark: function(&format!("isoline_ls_mark_{axes}"))?,
             judge: function("isoline_ls_judge")?,
@@ -206,8 +212,8 @@ impl Launcher {
     }
 
     /// A grid whose blocks are on the device together, for kernels that work on tiles.
-    fn together(&self, held: u64, warps: u32) -> LaunchConfig {
-        let blocks = (u64::from(self.lists.count) * PIECES).min(held).div_ceil(u64::from(warps)) as u32;
+    fn together(&self, held: u32, warps: u32) -> LaunchConfig {
+        let blocks = (u64::from(self.lists.count) * PIECES).div_ceil(warps.into()).min(held.into()) as u32;
         LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (warps * 32, 1, 1), shared_mem_bytes: 0 }
     }
 
@@ -277,11 +283,8 @@ impl Launcher {
         let wake = u32::from(wake);
         if let Some(Marching { blocks, share, longer }) = self.marching {
             assert_eq!(stretch.count, 1, "an iteration a launch");
-            let config = LaunchConfig {
-                grid_dim: (blocks, 1, 1),
-                block_dim: (32, Marching::WARPS as u32, 1),
-                shared_mem_bytes: 0,
-            };
+            let config =
+                LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (32, Marching::WARPS, 1), shared_mem_bytes: 0 };
             let mut arguments = [
                 pointer(&at.from),
                 pointer(&at.to),
@@ -308,7 +311,7 @@ impl Launcher {
             pointer(&stretch.count),
             pointer(&arrived),
         ];
-        let config = self.together(self.warps[0], TILE_WARPS);
+        let config = self.together(self.held[0], ITERATION_WARPS);
         // SAFETY: as above; the lists have room for all tiles, the counter is 0.
         unsafe {
             if stretch.count == 1 {
@@ -344,7 +347,7 @@ impl Launcher {
             pointer(&wakes),
             pointer(&arrived),
         ];
-        let config = self.together(self.warps[1], RESTEP_WARPS);
+        let config = self.together(self.held[1], RESTEP_WARPS);
         // SAFETY: as in `iterate`.
         unsafe { Self::launch_together(stream, &self.restep, config, &mut arguments) }
     }

@@ -13,7 +13,7 @@ pub(super) const LEAD: usize = 1;
 /// Rows of statistics on the device.
 pub(super) const ROWS: u64 = 8192;
 /// Lists of tiles.
-const RING: usize = 4;
+pub(super) const RING: usize = 4;
 
 /// Bytes of a row of statistics, and of what decides whether iterations go on.
 pub(super) const ROW_BYTES: usize = 40;

@@ -1,0 +1,42 @@
+//! Tests that what Rust repeats of the kernels is what they say.
+
+use super::launch::{BLOCKS, Field, ITERATION_WARPS, LOOP_WARPS, Lists, PIECES, RESTEP_WARPS, Turn};
+use super::marching::Marching;
+use super::tables::{CONTROL_BYTES, LEAD, RING, ROW_BYTES};
+use crate::device::cuda::source::constant;
+use crate::level_set::course::{SQUARES_SHIFT, SQUARES_UNIT};
+use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
+use crate::level_set::scalar::FLATNESS;
+
+const UPDATE: &str = include_str!("../../../kernels/level_set_update.cuh");
+const TILE: &str = include_str!("../../../kernels/level_set_tile.cuh");
+const DENSE: &str = include_str!("../../../kernels/level_set_dense.cuh");
+const RESTEP: &str = include_str!("../../../kernels/level_set_restep.cuh");
+
+#[test]
+fn constants_are_the_kernels() {
+    let same = |source, name, here: u64| assert_eq!(constant(source, name), here as f64, "{name}");
+    same(UPDATE, "LEAD", LEAD as u64);
+    same(UPDATE, "SQUARES_SHIFT", SQUARES_SHIFT.into());
+    assert_eq!(1.0 / constant(UPDATE, "SQUARE_ONE"), SQUARES_UNIT);
+    same(TILE, "TILE", VOLUME_TILE[0] as u64);
+    same(TILE, "TILE_SLICE", SLICE_TILE[0] as u64);
+    same(TILE, "RING", RING as u64);
+    same(TILE, "MOST_PIECES", PIECES);
+    same(TILE, "LOOP_WARPS", LOOP_WARPS.into());
+    same(TILE, "MARK_BLOCKS", BLOCKS.into());
+    same(TILE, "ITERATION_WARPS", ITERATION_WARPS.into());
+    same(TILE, "RESTEP_WARPS", RESTEP_WARPS.into());
+    same(DENSE, "DENSE_COLUMNS", Marching::COLUMNS);
+    same(DENSE, "DENSE_ROWS", Marching::ROWS);
+    same(DENSE, "DENSE_WARPS", Marching::WARPS.into());
+    same(DENSE, "DENSE_BEGIN", Marching::BEGIN);
+    assert_eq!(["FLAT_LEAST", "FLAT_MOST"].map(|name| constant(RESTEP, name) as f32), FLATNESS);
+}
+
+/// The kernels' files assert these sizes of theirs.
+#[test]
+fn structs_have_the_kernels_sizes() {
+    assert_eq!([size_of::<Field>(), size_of::<Turn>(), size_of::<Lists>()], [68, 40, 40]);
+    assert_eq!([ROW_BYTES, CONTROL_BYTES], [40, 56]);
+}
