@@ -15,6 +15,7 @@ use super::polygon::Node;
 use crate::error::Result;
 use crate::image::zeroed;
 use rayon::prelude::*;
+use std::convert::Infallible;
 
 /// How many pixels, the sum of their values, and of the squares of those. Signed: an edge's part may be negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,12 +134,26 @@ impl<T: Level> Sums<T> {
     }
 
     /// The parts of edges that lie side by side, by bands of rows: what one brings into the caches, the others find there.
-    pub(super) fn edges<const N: usize>(&self, ends: [(Node, Node); N]) -> [Sum; N] {
+    fn edges<const N: usize>(&self, ends: [(Node, Node); N]) -> [Sum; N] {
+        match self.edges_while(ends, || Ok::<_, Infallible>(())) {
+            Ok(sums) => sums,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The same, asking before each band whether to go on: an edge may pass millions of rows.
+    #[inline(never)]
+    pub(super) fn edges_while<const N: usize, E>(
+        &self,
+        ends: [(Node, Node); N],
+        go_on: impl Fn() -> Result<(), E>,
+    ) -> Result<[Sum; N], E> {
         let mut walks = ends.map(|(a, b)| if a.y <= b.y { Rows::new(a, b) } else { Rows::new(b, a) });
         let mut sums = [Sum::default(); N];
         let (mut band, end) =
             walks.iter().fold((i64::MAX, 0), |(first, end), walk| (first.min(walk.y), end.max(walk.end)));
         while band < end {
+            go_on()?;
             band += BAND_ROWS;
             for (walk, sum) in walks.iter_mut().zip(&mut sums) {
                 let rows = walk.end.min(band) - walk.y;
@@ -152,7 +167,7 @@ impl<T: Level> Sums<T> {
                 *sum = Sum::default() - *sum;
             }
         }
-        sums
+        Ok(sums)
     }
 
     /// The sum over a polygon that runs clockwise on the screen.
