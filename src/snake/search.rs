@@ -126,7 +126,7 @@ impl Target {
 
     /// The sums of all edges anew.
     fn measure<T: Level>(&self, sums: &Sums<T>, ticker: &Ticker) -> Result<Vec<Sum>> {
-        self.ends().map(|(a, b)| Ok(sums.edges_while([(a, b)], || ticker.check())?[0])).collect()
+        self.ends().map(|(a, b)| Ok(sums.try_edges([(a, b)], ticker)?[0])).collect()
     }
 
     /// The edges of a polygon that is new, with all that follows from them.
@@ -259,8 +259,8 @@ impl Target {
         let without = Sum::default() - self.edges[(node + count - 1) % count] - self.edges[node];
         // A place outside stands for here; nobody asks.
         let places = self.places(node).map(|to| to.unwrap_or(self.nodes[node]));
-        let arrivals = sums.edges_while(places.map(|to| (previous, to)), || ticker.check())?;
-        let departures = sums.edges_while(places.map(|to| (to, next)), || ticker.check())?;
+        let arrivals = sums.try_edges(places.map(|to| (previous, to)), ticker)?;
+        let departures = sums.try_edges(places.map(|to| (to, next)), ticker)?;
         Ok(std::array::from_fn(|place| without + arrivals[place] + departures[place]))
     }
 
@@ -301,7 +301,7 @@ impl Target {
             return Ok(None);
         }
         let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
-        let [edge] = sums.edges_while([(previous, next)], || ticker.check())?;
+        let [edge] = sums.try_edges([(previous, next)], ticker)?;
         let difference = edge - self.edges[(node + count - 1) % count] - self.edges[node];
         let cost = self.cost_of(rules, self.inside + difference);
         let change = Change { node, to: None, difference, cost };
@@ -349,7 +349,7 @@ impl Target {
         for change in changes.iter().filter(|change| change.to.is_some()) {
             let (before, after) = ((change.node + count - 1) % count, (change.node + 1) % count);
             for edge in [before, change.node] {
-                [self.edges[edge]] = sums.edges_while([(self.nodes[edge], self.node(edge + 1))], || ticker.check())?;
+                [self.edges[edge]] = sums.try_edges([(self.nodes[edge], self.node(edge + 1))], ticker)?;
             }
             for neighbour in [before, change.node, after] {
                 self.looked[neighbour] = None;
