@@ -31,8 +31,9 @@ const PIECE_BYTES: usize = 32 << 20;
 /// A launch should take about this long, in seconds: the host looks for a cancel between two.
 const LAUNCH_SECONDS: f64 = 0.03;
 
-/// The steps of the first launch.
+/// The steps of the first launch, where no target has more nodes than this: what a step takes grows with their square.
 const FIRST_STEPS: u64 = 16;
+const FIRST_NODES: usize = 2048;
 
 /// Bytes of a level: 1 for 8-bit and binary images, else 2.
 fn level_bytes(input: &Image<'_>, params: &Params) -> usize {
@@ -301,7 +302,8 @@ impl Solver {
         let ticker = Ticker::new("moving the polygons");
         let started = Instant::now();
         let mut left = iterations;
-        let mut batch = FIRST_STEPS;
+        let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
+        let mut batch = (FIRST_STEPS / (most.div_ceil(FIRST_NODES).max(1) as u64).pow(2)).max(1);
         let outcome = loop {
             if let Err(error) = ticker.report(progress) {
                 break Err(error);
@@ -325,7 +327,8 @@ impl Solver {
             if seconds < LAUNCH_SECONDS / 2.0 {
                 batch = batch.saturating_mul(2);
             } else if seconds > 2.0 * LAUNCH_SECONDS {
-                batch = (batch / 2).max(1);
+                // At once, for where nodes are many twice as many take four times as long.
+                batch = ((batch as f64 * LAUNCH_SECONDS / seconds) as u64).max(1);
             }
         };
         report.seconds_compute += started.elapsed().as_secs_f64();

@@ -8,6 +8,7 @@ use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, reserved};
 use crate::levels::{LARGEST, Quantise};
+use crate::progress::Ticker;
 use ndarray::ArrayView2;
 
 /// What levels mean in the image's own units.
@@ -125,10 +126,10 @@ impl Levels {
         }
     }
 
-    pub(super) fn step(&self, rules: &Rules, target: &mut Target) {
+    pub(super) fn step(&self, rules: &Rules, target: &mut Target, ticker: &Ticker) -> Result<()> {
         match self {
-            Self::U8(sums) => target.step(sums, rules),
-            Self::U16(sums) => target.step(sums, rules),
+            Self::U8(sums) => target.step(sums, rules, ticker),
+            Self::U16(sums) => target.step(sums, rules, ticker),
         }
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn step(
                 if target.status != Status::Running {
                     break;
                 }
-                levels.step(&rules, target);
+                levels.step(&rules, target, &ticker)?;
             }
             ticker.add(1);
             Ok(())

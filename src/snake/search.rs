@@ -17,6 +17,8 @@ use super::criterion::Noise;
 use super::polygon::{Bounds, Node, edge_crosses, folds, meet, twice_area};
 use super::sums::{Level, Sum, Sums};
 use super::{Schedule, Status};
+use crate::error::Result;
+use crate::progress::Ticker;
 
 /// The eight places round a node, in the order in which a tie is decided.
 pub(super) const PLACES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
@@ -83,7 +85,8 @@ impl Target {
     pub(super) fn new<T: Level>(sums: &Sums<T>, rules: &Rules, nodes: Vec<Node>, bounds: Bounds) -> Self {
         let mut target = Self::unmeasured(nodes, bounds, rules.largest_step);
         target.whole = sums.rectangle(bounds.x0, bounds.y0, bounds.x1, bounds.y1);
-        target.measure(sums, rules);
+        let edges = target.ends().map(|(a, b)| sums.edge(a, b)).collect();
+        target.take_edges(rules, edges);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;
         }
@@ -116,9 +119,19 @@ impl Target {
         self.nodes[index % self.nodes.len()]
     }
 
-    /// All sums anew.
-    fn measure<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) {
-        self.edges = (0..self.nodes.len()).map(|i| sums.edge(self.nodes[i], self.node(i + 1))).collect();
+    /// The ends of each edge.
+    fn ends(&self) -> impl Iterator<Item = (Node, Node)> {
+        (0..self.nodes.len()).map(|i| (self.nodes[i], self.node(i + 1)))
+    }
+
+    /// The sums of all edges anew.
+    fn measure<T: Level>(&self, sums: &Sums<T>, ticker: &Ticker) -> Result<Vec<Sum>> {
+        self.ends().map(|(a, b)| Ok(sums.try_edges([(a, b)], ticker)?[0])).collect()
+    }
+
+    /// The edges of a polygon that is new, with all that follows from them.
+    fn take_edges(&mut self, rules: &Rules, edges: Vec<Sum>) {
+        self.edges = edges;
         self.forget();
         self.inside = self.edges.iter().copied().sum();
         self.cost = self.cost_of(rules, self.inside);
@@ -134,21 +147,34 @@ impl Target {
         rules.noise.cost(&inside) + rules.noise.cost(&(self.whole - inside))
     }
 
-    /// One step, with what follows when it moves nothing.
-    pub(super) fn step<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) {
+    /// One step, with what follows when it moves nothing. A cancel is looked for all along, as a step of very many nodes takes
+    /// seconds; a target that was cancelled is as it was before the step.
+    pub(super) fn step<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<()> {
         if self.status != Status::Running {
-            return;
+            return Ok(());
         }
-        let mut changed = self.move_nodes(sums, rules);
+        // What has been looked at need not be kept: it would come out the same.
+        let before = Self { nodes: self.nodes.clone(), edges: self.edges.clone(), looked: Vec::new(), ..*self };
+        let outcome = self.whole_step(sums, rules, ticker);
+        if outcome.is_err() {
+            *self = before;
+            self.forget();
+        }
+        outcome
+    }
+
+    /// One step; after a cancel it may be half done.
+    fn whole_step<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<()> {
+        let mut changed = self.move_nodes(sums, rules, ticker)?;
         self.steps += 1;
         if self.inside.pixels == 0 {
             self.status = Status::Vanished;
-            return;
+            return Ok(());
         }
         if !changed {
             changed = match self.phase {
                 Phase::Evolve => {
-                    let added = self.add_nodes(sums, rules);
+                    let added = self.add_nodes(sums, rules, ticker)?;
                     let halved = self.distance > 1;
                     if halved {
                         self.distance /= 2;
@@ -156,12 +182,12 @@ impl Target {
                     }
                     if !added && !halved && rules.node_cost > 0.0 {
                         self.phase = Phase::Prune;
-                        self.take_out_nodes(sums, rules)
+                        self.take_out_nodes(sums, rules, ticker)?
                     } else {
                         added || halved
                     }
                 }
-                Phase::Prune => self.take_out_nodes(sums, rules),
+                Phase::Prune => self.take_out_nodes(sums, rules, ticker)?,
             };
         }
         if !changed {
@@ -172,33 +198,34 @@ impl Target {
         if self.status != Status::Running {
             self.looked = Vec::new();
         }
+        Ok(())
     }
 
     /// Moves nodes; whether any moved.
-    fn move_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) -> bool {
+    fn move_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<bool> {
         let mut moved = false;
         for group in self.groups(rules.schedule) {
-            let changes = group.filter_map(|node| self.best_move(sums, rules, node)).collect();
-            moved |= self.apply(sums, rules, changes);
+            let found = group.filter_map(|node| self.best_move(sums, rules, node, ticker).transpose());
+            let changes = found.collect::<Result<_>>()?;
+            moved |= self.apply(sums, rules, changes, ticker)?;
         }
-        moved
+        Ok(moved)
     }
 
     /// Takes nodes out; whether any went.
-    fn take_out_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) -> bool {
-        let changes: Vec<Change> = match rules.schedule {
+    fn take_out_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<bool> {
+        let removal = |node| self.removal(sums, rules, node, ticker).transpose();
+        let changes = match rules.schedule {
             // The first that pays: the polygon is another one then.
-            Schedule::Sequential => {
-                (0..self.nodes.len()).find_map(|node| self.removal(sums, rules, node)).into_iter().collect()
-            }
+            Schedule::Sequential => (0..self.nodes.len()).find_map(removal).transpose()?.into_iter().collect(),
             Schedule::Parallel => {
                 let even = (0..self.nodes.len() & !1).step_by(2);
                 let odd = (1..self.nodes.len()).step_by(2);
-                let found: Vec<_> = even.filter_map(|node| self.removal(sums, rules, node)).collect();
-                if found.is_empty() { odd.filter_map(|node| self.removal(sums, rules, node)).collect() } else { found }
+                let found: Vec<Change> = even.filter_map(removal).collect::<Result<_>>()?;
+                if found.is_empty() { odd.filter_map(removal).collect::<Result<_>>()? } else { found }
             }
         };
-        self.apply(sums, rules, changes)
+        self.apply(sums, rules, changes, ticker)
     }
 
     /// The nodes whose moves are sought together, group after group.
@@ -226,23 +253,31 @@ impl Target {
     }
 
     /// What a node would add to the sum at each of its places.
-    fn look<T: Level>(&self, sums: &Sums<T>, node: usize) -> [Sum; PLACES.len()] {
+    fn look<T: Level>(&self, sums: &Sums<T>, node: usize, ticker: &Ticker) -> Result<[Sum; PLACES.len()]> {
         let count = self.nodes.len();
         let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
         let without = Sum::default() - self.edges[(node + count - 1) % count] - self.edges[node];
         // A place outside stands for here; nobody asks.
         let places = self.places(node).map(|to| to.unwrap_or(self.nodes[node]));
-        let (arrivals, departures) =
-            (sums.edges(places.map(|to| (previous, to))), sums.edges(places.map(|to| (to, next))));
-        std::array::from_fn(|place| without + arrivals[place] + departures[place])
+        let arrivals = sums.try_edges(places.map(|to| (previous, to)), ticker)?;
+        let departures = sums.try_edges(places.map(|to| (to, next)), ticker)?;
+        Ok(std::array::from_fn(|place| without + arrivals[place] + departures[place]))
     }
 
     /// The best place of one node, if one improves and crosses nothing.
-    fn best_move<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, node: usize) -> Option<Change> {
-        if self.looked[node].is_none() {
-            self.looked[node] = Some(self.look(sums, node));
-        }
-        let differences = self.looked[node]?;
+    fn best_move<T: Level>(
+        &mut self,
+        sums: &Sums<T>,
+        rules: &Rules,
+        node: usize,
+        ticker: &Ticker,
+    ) -> Result<Option<Change>> {
+        ticker.check()?;
+        let differences = match self.looked[node] {
+            Some(differences) => differences,
+            None => self.look(sums, node, ticker)?,
+        };
+        self.looked[node] = Some(differences);
         let mut better: Vec<(usize, Change)> = (self.places(node).into_iter().zip(differences).enumerate())
             .filter_map(|(place, (to, difference))| {
                 let cost = self.cost_of(rules, self.inside + difference);
@@ -250,25 +285,39 @@ impl Target {
             })
             .collect();
         better.sort_by(|(a, x), (b, y)| x.cost.total_cmp(&y.cost).then(a.cmp(b)));
-        better.into_iter().map(|(_, change)| change).find(|change| !self.crosses(std::slice::from_ref(change)))
+        for (_, change) in better {
+            if !self.crosses(std::slice::from_ref(&change), ticker)? {
+                return Ok(Some(change));
+            }
+        }
+        Ok(None)
     }
 
     /// The removal of one node, if it pays and crosses nothing.
-    fn removal<T: Level>(&self, sums: &Sums<T>, rules: &Rules, node: usize) -> Option<Change> {
+    fn removal<T: Level>(&self, sums: &Sums<T>, rules: &Rules, node: usize, ticker: &Ticker) -> Result<Option<Change>> {
+        ticker.check()?;
         let count = self.nodes.len();
         if count <= 3 {
-            return None;
+            return Ok(None);
         }
         let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
-        let difference = sums.edge(previous, next) - self.edges[(node + count - 1) % count] - self.edges[node];
+        let [edge] = sums.try_edges([(previous, next)], ticker)?;
+        let difference = edge - self.edges[(node + count - 1) % count] - self.edges[node];
         let cost = self.cost_of(rules, self.inside + difference);
         let change = Change { node, to: None, difference, cost };
-        (cost - rules.node_cost < self.cost && !self.crosses(std::slice::from_ref(&change))).then_some(change)
+        let good = cost - rules.node_cost < self.cost && !self.crosses(std::slice::from_ref(&change), ticker)?;
+        Ok(good.then_some(change))
     }
 
     /// Makes the changes together if they are good together, else the better half of them, and so on; whether any.
     /// No two are of neighbouring nodes, so that what they add to the sum adds up.
-    fn apply<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, mut changes: Vec<Change>) -> bool {
+    fn apply<T: Level>(
+        &mut self,
+        sums: &Sums<T>,
+        rules: &Rules,
+        mut changes: Vec<Change>,
+        ticker: &Ticker,
+    ) -> Result<bool> {
         changes.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.node.cmp(&b.node)));
         while !changes.is_empty() {
             let inside = self.inside + changes.iter().map(|change| change.difference).sum();
@@ -276,19 +325,19 @@ impl Target {
             let removed = changes.iter().filter(|change| change.to.is_none()).count();
             let good = cost - rules.node_cost * (removed as f64) < self.cost
                 && self.nodes.len() - removed >= 3
-                && (changes.len() == 1 || !self.crosses(&changes));
+                && (changes.len() == 1 || !self.crosses(&changes, ticker)?);
             if good {
-                self.make(sums, &changes);
+                self.make(sums, &changes, ticker)?;
                 self.inside = inside;
                 self.cost = cost;
-                return true;
+                return Ok(true);
             }
             changes.truncate(changes.len() / 2);
         }
-        false
+        Ok(false)
     }
 
-    fn make<T: Level>(&mut self, sums: &Sums<T>, changes: &[Change]) {
+    fn make<T: Level>(&mut self, sums: &Sums<T>, changes: &[Change], ticker: &Ticker) -> Result<()> {
         let mut gone = Vec::new();
         for change in changes {
             match change.to {
@@ -300,25 +349,26 @@ impl Target {
         for change in changes.iter().filter(|change| change.to.is_some()) {
             let (before, after) = ((change.node + count - 1) % count, (change.node + 1) % count);
             for edge in [before, change.node] {
-                self.edges[edge] = sums.edge(self.nodes[edge], self.node(edge + 1));
+                [self.edges[edge]] = sums.try_edges([(self.nodes[edge], self.node(edge + 1))], ticker)?;
             }
             for neighbour in [before, change.node, after] {
                 self.looked[neighbour] = None;
             }
         }
         if !gone.is_empty() {
-            gone.sort_unstable();
-            for node in gone.into_iter().rev() {
-                self.nodes.remove(node);
-            }
-            self.edges = (0..self.nodes.len()).map(|i| sums.edge(self.nodes[i], self.node(i + 1))).collect();
+            let mut stays = vec![true; count];
+            gone.into_iter().for_each(|node| stays[node] = false);
+            let mut stays = stays.into_iter();
+            self.nodes.retain(|_| stays.next() == Some(true));
+            self.edges = self.measure(sums, ticker)?;
             self.forget();
         }
+        Ok(())
     }
 
     /// Whether the polygon with these changes touches itself where one of them has made a new edge, or is turned inside
     /// out.
-    fn crosses(&self, changes: &[Change]) -> bool {
+    fn crosses(&self, changes: &[Change], ticker: &Ticker) -> Result<bool> {
         let mut nodes = self.nodes.clone();
         let mut gone = vec![false; nodes.len()];
         let mut touched = vec![false; nodes.len()];
@@ -340,14 +390,22 @@ impl Target {
             }
         }
         // A jump can turn a small polygon inside out without a crossing.
-        twice_area(&kept) <= 0
-            || (0..kept.len()).filter(|edge| new_edge[*edge]).any(|edge| edge_crosses(|i| kept[i], kept.len(), edge))
+        if twice_area(&kept) <= 0 {
+            return Ok(true);
+        }
+        for edge in (0..kept.len()).filter(|edge| new_edge[*edge]) {
+            ticker.check()?;
+            if edge_crosses(|i| kept[i], kept.len(), edge) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Puts a node into the middle of every long edge, while there may be more; whether any. The middle is rounded to a
     /// corner, which can make the polygon touch itself where edges are less than a pixel apart: an edge that, bent, would
     /// touch another one, straight or bent, gets none.
-    fn add_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules) -> bool {
+    fn add_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<bool> {
         let count = self.nodes.len();
         let middles: Vec<Option<Node>> = (0..count)
             .map(|index| {
@@ -360,6 +418,7 @@ impl Target {
         let mut room = rules.max_nodes.saturating_sub(count);
         let mut nodes = Vec::with_capacity(2 * count);
         for index in 0..count {
+            ticker.check()?;
             nodes.push(self.nodes[index]);
             if let Some(middle) = middles[index]
                 && room > 0
@@ -372,9 +431,10 @@ impl Target {
         let added = nodes.len() > count;
         if added {
             self.nodes = nodes;
-            self.measure(sums, rules);
+            let edges = self.measure(sums, ticker)?;
+            self.take_edges(rules, edges);
         }
-        added
+        Ok(added)
     }
 
     fn bend_touches(&self, middles: &[Option<Node>], index: usize, m: Node) -> bool {

@@ -14,6 +14,7 @@
 use super::polygon::Node;
 use crate::error::Result;
 use crate::image::zeroed;
+use crate::progress::Ticker;
 use rayon::prelude::*;
 
 /// How many pixels, the sum of their values, and of the squares of those. Signed: an edge's part may be negative.
@@ -133,12 +134,19 @@ impl<T: Level> Sums<T> {
     }
 
     /// The parts of edges that lie side by side, by bands of rows: what one brings into the caches, the others find there.
-    pub(super) fn edges<const N: usize>(&self, ends: [(Node, Node); N]) -> [Sum; N] {
+    fn edges<const N: usize>(&self, ends: [(Node, Node); N]) -> [Sum; N] {
+        self.edges_while(ends, || true)
+    }
+
+    /// The same, asking before each band of rows whether to go on, for an edge may pass millions: what comes back when told to
+    /// stop is not whole.
+    #[inline(never)]
+    fn edges_while<const N: usize>(&self, ends: [(Node, Node); N], go_on: impl Fn() -> bool) -> [Sum; N] {
         let mut walks = ends.map(|(a, b)| if a.y <= b.y { Rows::new(a, b) } else { Rows::new(b, a) });
         let mut sums = [Sum::default(); N];
         let (mut band, end) =
             walks.iter().fold((i64::MAX, 0), |(first, end), walk| (first.min(walk.y), end.max(walk.end)));
-        while band < end {
+        while band < end && go_on() {
             band += BAND_ROWS;
             for (walk, sum) in walks.iter_mut().zip(&mut sums) {
                 let rows = walk.end.min(band) - walk.y;
@@ -153,6 +161,12 @@ impl<T: Level> Sums<T> {
             }
         }
         sums
+    }
+
+    /// The parts of edges, unless the search is cancelled meanwhile.
+    pub(super) fn try_edges<const N: usize>(&self, ends: [(Node, Node); N], ticker: &Ticker) -> Result<[Sum; N]> {
+        let sums = self.edges_while(ends, || ticker.check().is_ok());
+        ticker.check().map(|()| sums)
     }
 
     /// The sum over a polygon that runs clockwise on the screen.

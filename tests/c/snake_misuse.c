@@ -481,6 +481,58 @@ static void a_cancel_keeps_the_last_whole_step(const char *device) {
     end_snake_job(&work);
 }
 
+/* A comb with so many nodes has steps that take seconds: a cancel does not wait for their end. */
+static void a_cancel_of_very_many_nodes_takes_effect_within_100_ms(const char *device) {
+    const double promised = 0.1, slack = 0.25;
+    const size_t count = scaled(12000, 200), width = 2 * count + 8, height = 40;
+    snake_job work = new_snake_job(device);
+    uint8_t *pixels = (uint8_t *)allocate(width * height);
+    uint32_t seed = 5;
+    for (size_t i = 0; i < width * height; i++) {
+        pixels[i] = (uint8_t)(150 + next_random(&seed) % 100);
+    }
+    isoline_node *nodes = (isoline_node *)allocate(count * sizeof *nodes);
+    nodes[0] = corner(4, 6);
+    nodes[1] = corner(2 * (int)count, 6);
+    for (size_t i = 2; i < count; i++) {
+        nodes[i] = corner(2 * (int)(count - i) + 2, i % 2 ? 20 : 34);
+    }
+    const uint64_t offsets[] = {0, count};
+    const isoline_polygons comb = polygons_of(nodes, offsets, 1);
+    work.input = describe(ISOLINE_U8, width, height, 1, pixels);
+    work.params = snake_defaults();
+    work.params.largest_step = 1;
+    work.params.max_nodes = (uint32_t)count;
+    isoline_snake *snake = NULL, *other = NULL;
+    GOOD(isoline_snake_new(work.context, &work.input, &comb, &work.params, &snake));
+    GOOD(isoline_snake_new(work.context, &work.input, &comb, &work.params, &other));
+    for (int cancel_at = 1; cancel_at <= 16; cancel_at *= 2) {
+        watch seen = {0, cancel_at, 0, 0, 0};
+        isoline_progress progress = watched_by(&seen);
+        const isoline_status status = isoline_snake_step(snake, TO_THE_END, &progress, NULL);
+        const double late = seconds_now() - seen.cancelled;
+        if (status == ISOLINE_OK) {
+            /* It was done before the callback came to cancel. */
+            CHECK(seen.calls < cancel_at);
+            break;
+        }
+        CHECK_NUMBER(status, ISOLINE_CANCELLED);
+        check_that(slow() || late <= promised + slack, __FILE__, __LINE__, "cancelled at call %d: it took %.3f s", cancel_at,
+                   late);
+    }
+    /* Whole steps are kept, and go on as if nothing had been. */
+    const uint64_t done = statistics_of(snake, 0).iterations;
+    GOOD(isoline_snake_step(snake, 1, NULL, NULL));
+    GOOD(isoline_snake_step(other, done + 1, NULL, NULL));
+    const isoline_polygons a = lent_by(snake), b = lent_by(other);
+    CHECK(same_polygons(&a, &b));
+    isoline_snake_free(other);
+    isoline_snake_free(snake);
+    free(nodes);
+    free(pixels);
+    end_snake_job(&work);
+}
+
 typedef struct {
     snake_job *work;
     isoline_snake *own, *other;
@@ -789,6 +841,7 @@ int main(void) {
     RUN_ON_EACH(more_labels_than_16_bits_can_count_are_refused);
     RUN_ON_EACH(what_the_image_is_kept_as_cannot_change);
     RUN_ON_EACH(a_cancel_keeps_the_last_whole_step);
+    RUN_ON_EACH(a_cancel_of_very_many_nodes_takes_effect_within_100_ms);
     RUN_ON_EACH(a_callback_may_not_use_snakes_of_its_context);
     RUN_ON_EACH(a_callback_may_use_another_contexts_snake);
     RUN_ON_EACH(threads_take_turns_on_one_snake);

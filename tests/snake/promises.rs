@@ -3,8 +3,9 @@
 
 use super::{Random, converged, cpu, mask_of, polygon};
 use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Schedule, Snake, Status};
-use isoline::{Context, ErrorKind, Image};
+use isoline::{Context, Continue, ErrorKind, Image};
 use ndarray::{Array2, s};
+use std::time::{Duration, Instant};
 
 const NOISES: [Noise; 5] =
     [Noise::Gaussian, Noise::Poisson, Noise::Gamma { looks: 2.0 }, Noise::Rayleigh, Noise::Bernoulli];
@@ -274,4 +275,60 @@ fn a_cancel_keeps_whole_steps() {
     assert_eq!(snake.statistics()[0].status, Status::Running);
     assert!(snake.region_sums(&snake.polygons()).is_ok(), "a whole polygon");
     snake.step(5, None).unwrap();
+}
+
+/// A comb with so many nodes, its teeth downwards.
+fn comb(nodes: i32) -> Polygons {
+    let teeth = (0..nodes - 2).map(|index| Node::new(4 + 2 * index, if index % 2 == 0 { 20 } else { 34 }));
+    let mut points: Vec<Node> = teeth.rev().collect();
+    points.extend([Node::new(4, 6), Node::new(2 * nodes, 6)]);
+    let mut polygons = Polygons::new();
+    polygons.push(&points);
+    polygons
+}
+
+#[test]
+fn a_cancel_within_a_long_step_is_answered_soon_and_leaves_no_trace() {
+    // A step of a polygon of so many nodes takes seconds. The small one beside it makes hundreds of steps meanwhile.
+    const NODES: i32 = 12_000;
+    let mut random = Random::new(3);
+    let image = Array2::from_shape_fn((40, 2 * NODES as usize + 8), |_| (200.0 + 20.0 * random.normal()) as u8);
+    let mut starts = comb(NODES);
+    starts.push(&[Node::new(10, 2), Node::new(600, 2), Node::new(600, 38), Node::new(10, 38)]);
+    for schedule in [Schedule::Parallel, Schedule::Sequential] {
+        let params = Params { schedule, largest_step: 1, max_nodes: NODES as u32, ..Params::default() };
+        let made = || Snake::new(&cpu(), image.view().into(), Some(&starts), &params).unwrap();
+        let (mut cancelled, mut small) = (made(), made());
+        let start = cancelled.statistics()[0];
+        for last_call in [2, 3, 5, 9] {
+            let mut calls = 0;
+            let mut asked = Instant::now();
+            let mut stop = |_: f64, _: &str| {
+                calls += 1;
+                asked = Instant::now();
+                if calls == last_call { Continue::No } else { Continue::Yes }
+            };
+            let error = cancelled.step(if last_call == 2 { 1 } else { u64::MAX }, Some(&mut stop)).unwrap_err();
+            let late = asked.elapsed();
+            assert_eq!(error.kind(), ErrorKind::Cancelled);
+            assert!(late < Duration::from_millis(350), "{schedule:?}: the cancel took {late:?}");
+            assert_eq!(cancelled.statistics()[0], start, "{schedule:?}: the first step is not done");
+            assert_eq!(cancelled.polygons().get(0), starts.get(0));
+        }
+        // The small one has its whole steps.
+        let steps = cancelled.statistics()[1].iterations;
+        small.restart(Some(&polygon(&[(10, 2), (600, 2), (600, 38), (10, 38)])), &params).unwrap();
+        small.step(steps, None).unwrap();
+        assert_eq!(
+            (small.polygons().get(0), small.statistics()[0]),
+            (cancelled.polygons().get(1), cancelled.statistics()[1])
+        );
+        // The step that was given up comes out as if nothing had been.
+        let mut whole = made();
+        whole.step(1, None).unwrap();
+        cancelled.step(1, None).unwrap();
+        assert_eq!(whole.polygons().get(0), cancelled.polygons().get(0), "{schedule:?}");
+        assert_eq!(whole.statistics()[0], cancelled.statistics()[0], "{schedule:?}");
+        assert!(whole.polygons().get(0) != starts.get(0));
+    }
 }
