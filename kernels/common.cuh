@@ -154,3 +154,23 @@ __device__ __forceinline__ void next_launch_may_start()
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
+
+// A value's sum over a warp, in all its lanes.
+__device__ __forceinline__ u32 lanes_total(u32 value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, value);
+#else
+    #pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
+    return value;
+#endif
+}
+
+template <typename T>
+__device__ __forceinline__ T lanes_total(T value)
+{
+    #pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
+    return value;
+}

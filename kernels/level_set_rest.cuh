@@ -52,11 +52,6 @@ __device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool 
 {
     if (!turn.follows()) return;
     LevelSetCourse &course = *turn.course;
-    auto sum = [](auto v) {
-#pragma unroll
-        for (int d = WARP / 2; d > 0; d /= 2) v += __shfl_xor_sync(ALL_LANES, v, d);
-        return v;
-    };
     u64 near = 0, squares = 0;
     bool done = true;
     long long added = 0, later = 0;   // voxels that came inside, and these times the iterations from then on
@@ -68,7 +63,7 @@ __device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool 
         added += inside, later += inside * static_cast<long long>(turn.iteration + 1 - i);
     }
     if (!__all_sync(ALL_LANES, done)) return;
-    near = sum(near), squares = sum(squares), added = sum(added), later = sum(later);
+    near = lanes_total(near), squares = lanes_total(squares), added = lanes_total(added), later = lanes_total(later);
     if (lane != 0) return;
     // Voxels inside before the first of these iterations.
     const long long before = __ldcg(&course.inside[turn.iteration & 1]) + __ldcg(&turn.row(turn.iteration)->inside) - added;
@@ -106,7 +101,7 @@ __device__ __forceinline__ void settle(float *phi, const LevelSetField &field, f
         if (x + 1 == field.width) line[field.width] = value;
         inside += value < 0.0f;
     }
-    for (int d = WARP / 2; d > 0; d /= 2) inside += __shfl_xor_sync(ALL_LANES, inside, d);
+    inside = lanes_total(inside);
     if (lane == 0 && inside) atomicAdd(found, static_cast<u64>(inside));
 }
 

@@ -188,10 +188,10 @@ __device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tal
     u32 changed = 0, near = 0, low = 0, high = 0;
     int inside = 0;
     if (any) {
-        changed = over_lanes(tally.changed), near = over_lanes(tally.near);
-        inside = static_cast<int>(over_lanes(static_cast<u32>(tally.inside)));
+        changed = lanes_total(tally.changed), near = lanes_total(tally.near);
+        inside = static_cast<int>(lanes_total(static_cast<u32>(tally.inside)));
         // In two parts: a lane has less than 2^51.
-        low = over_lanes(static_cast<u32>(tally.squares) & 0xFFFFFF), high = over_lanes(static_cast<u32>(tally.squares >> 24));
+        low = lanes_total(static_cast<u32>(tally.squares) & 0xFFFFFF), high = lanes_total(static_cast<u32>(tally.squares >> 24));
     }
     if (lane == 0) of[warp] = {(static_cast<u64>(high) << 24) + low, changed, near, inside};
     __syncthreads();

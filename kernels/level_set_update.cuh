@@ -136,18 +136,6 @@ struct Tally {
     }
 };
 
-// A warp's sum.
-__device__ __forceinline__ u32 over_lanes(u32 v)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(ALL_LANES, v);
-#else
-#pragma unroll
-    for (int d = WARP / 2; d > 0; d /= 2) v += __shfl_xor_sync(ALL_LANES, v, d);
-    return v;
-#endif
-}
-
 // One iteration's statistics, as the host reads them.
 struct LevelSetRow {
     u64 changed, near, squares;
@@ -199,11 +187,11 @@ struct LevelSetTurn {
     __device__ __forceinline__ void add(const Tally &tally, u32 lane) const
     {
         if (!__any_sync(ALL_LANES, tally.near != 0 || tally.changed != 0)) return;
-        const u32 changed = over_lanes(tally.changed), near = over_lanes(tally.near);
-        const int inside = static_cast<int>(over_lanes(static_cast<u32>(tally.inside)));
+        const u32 changed = lanes_total(tally.changed), near = lanes_total(tally.near);
+        const int inside = static_cast<int>(lanes_total(static_cast<u32>(tally.inside)));
         // In two parts: a lane has less than 2^51.
-        const u32 low = over_lanes(static_cast<u32>(tally.squares) & 0xFFFFFF);
-        const u32 high = over_lanes(static_cast<u32>(tally.squares >> 24));
+        const u32 low = lanes_total(static_cast<u32>(tally.squares) & 0xFFFFFF);
+        const u32 high = lanes_total(static_cast<u32>(tally.squares >> 24));
         const u64 squares = (static_cast<u64>(high) << 24) + low;
         if (lane != 0) return;
         LevelSetRow *to = row(iteration);

@@ -15,25 +15,6 @@ constexpr int GROUP_THREADS = 512;
 // Subsets of more nodes are shared out among a group's blocks.
 constexpr u32 SHARED_OUT = 32;
 
-__device__ __forceinline__ u32 lanes_total(u32 value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(ALL_LANES, value);
-#else
-    #pragma unroll
-    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
-    return value;
-#endif
-}
-
-template <typename T>
-__device__ __forceinline__ T lanes_total(T value)
-{
-    #pragma unroll
-    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
-    return value;
-}
-
 template <typename T, bool GROUP>
 struct Searcher : Crossings {
     static constexpr u32 THREADS = GROUP ? GROUP_THREADS : ALONE_THREADS;

@@ -113,8 +113,9 @@ impl Course {
         let never = self.change_tolerance == 0.0 && self.rms_tolerance == 0.0;
         let first = self.inside_before == 0;
         let met = !never && !first && drift <= self.change_tolerance && rms <= self.rms_tolerance;
-        self.inside_before = self.inside;
-        (self.watched, self.inside, self.near, self.squares) = (0, 0, 0, 0);
+        let inside = self.inside;
+        self.begin_interval();
+        self.inside_before = inside;
         met
     }
 

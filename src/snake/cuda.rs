@@ -204,7 +204,7 @@ impl Solver {
         self.copy_in(bytemuck::cast_slice(&structs), &device_targets)?;
         // All polygons in one copy: a row each.
         let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
-        let mut pairs = vec![[0i32; 2]; targets.len() * most];
+        let mut pairs: Vec<[i32; 2]> = zeroed(targets.len() * most)?;
         for (row, target) in pairs.chunks_mut(most.max(1)).zip(targets) {
             for (pair, node) in row.iter_mut().zip(&target.nodes) {
                 *pair = [node.x, node.y];
