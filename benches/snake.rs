@@ -3,9 +3,12 @@
 //! `ISOLINE_BENCH_JSON` say the same. `benches/snake_peers.py` sets other programs beside it.
 //!
 //! Every number is the least of a few. "made": the image taken in and its rows cumulated; on a GPU from host memory and,
-//! "resident", from the GPU's own. "search": from the start until every target has ended. The largest image is 300 MB, and
-//! 750 MB more as the library keeps it.
+//! "resident", from the GPU's own. "search": from the start until every target has ended. "ratio": host to host against the
+//! bare copy of the image from pinned memory, made from the GPU's own, and search together. The largest image is 300 MB,
+//! and 750 MB more as the library keeps it.
 #![allow(missing_docs)]
+
+mod link;
 
 use isoline::snake::{self, Background, Node, Params, Polygons, Schedule, Snake};
 use isoline::{Context, DeviceKind, Image, PixelType};
@@ -94,7 +97,10 @@ impl Bench {
         let mut resident = None;
         if on_gpu {
             let mut image = context.device_image(PixelType::U16, [width, height, 1])?;
-            let link = least(self.rounds, || Ok(timed(|| image.upload(case.image.view().into()))?.1))?;
+            image.upload(case.image.view().into())?;
+            // The bare copy of as many bytes that need no staging; the image's own do.
+            let bytes = size_of_val(case.image.as_slice().ok_or("a packed image")?);
+            let [link, ..] = link::Memory::new(info.index as usize, [bytes, 1], true)?.seconds()?;
             resident = Some((image, link));
         }
         let make = |image: Image<'_>| timed(|| Snake::new(context, image, case.starts, &case.params));

@@ -18,12 +18,12 @@
 // Block (32, DENSE_WARPS); see dense().
 #define ISOLINE_LS_DENSE(NAME, PIXEL, UNIT)                                                                          \
     extern "C" __global__ void __launch_bounds__(WARP *DENSE_WARPS, DENSE_BLOCKS)                                    \
-    NAME(const float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn, u32 share,        \
-         u32 longer)                                                                                                 \
+    NAME(const float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn,                   \
+         DenseShares shares)                                                                                         \
     {                                                                                                                \
         wait_for_previous_launch();                                                                                  \
         Tally tally;                                                                                                 \
-        const bool done = dense<PIXEL, DENSE_ROWS, UNIT>(from, to, image, field, turn, share, longer, tally);        \
+        const bool done = dense<PIXEL, DENSE_ROWS, UNIT>(from, to, image, field, turn, shares, tally);               \
         if (done) turn.add(tally, threadIdx.x);                                                                      \
     }
 ISOLINE_LS_DENSE(isoline_ls_dense_u8_unit, unsigned char, true)

@@ -198,13 +198,24 @@ struct Dense {
     }
 };
 
-// Block (32, DENSE_WARPS), any grid. All columns of planes one after another, with DENSE_BEGIN more for each, are shared
-// out (32 bits count them): a block has `share` of them, the first `longer` blocks one more. height >= ROWS. Returns whether
-// iterations go on.
+// How a volume is shared out: all columns of planes one after another, with DENSE_BEGIN more for each (32 bits count them).
+// The first `large` blocks have `share` of them, those after them `small`, the first `longer` of these one more.
+struct DenseShares {
+    u32 large, share, small, longer;
+
+    __device__ __forceinline__ u32 begin(u32 block) const
+    {
+        const u32 of_small = block - min(block, large);
+        return min(block, large) * share + of_small * small + min(of_small, longer);
+    }
+};
+static_assert(sizeof(DenseShares) == 16, "src/level_set/cuda/marching.rs repeats it");
+
+// Block (32, DENSE_WARPS), any grid: blocks do their shares. height >= ROWS. Returns whether iterations go on.
 template <typename PIXEL, int ROWS, bool UNIT>
 __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__restrict__ to,
                                       const PIXEL *__restrict__ image, const LevelSetField &field, const LevelSetTurn &turn,
-                                      u32 share, u32 longer, Tally &tally)
+                                      const DenseShares &shares, Tally &tally)
 {
     constexpr int SLOTS = DENSE_AHEAD + 1;
     static_assert(DENSE_TURN == SLOTS && (SLOTS == 2 || SLOTS == 3), "a step's slot is a constant");
@@ -214,8 +225,8 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     const int width = static_cast<int>(field.width), height = static_cast<int>(field.height);
     const int depth = static_cast<int>(field.depth);
     const u32 strips = (field.width + DENSE_COLUMNS - 1) / DENSE_COLUMNS, length = field.depth + DENSE_BEGIN;
-    u32 place = blockIdx.x * share + min(blockIdx.x, longer);
-    const u32 behind = place + share + (blockIdx.x < longer);
+    u32 place = shares.begin(blockIdx.x);
+    const u32 behind = shares.begin(blockIdx.x + 1);
     Dense<PIXEL, ROWS, UNIT> job{field, tally};
     job.slots = kept_shared(all[threadIdx.y] + 2 * lane);
     job.words = job.slots + (SLOTS + 1) * PLANE;

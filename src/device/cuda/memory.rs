@@ -11,6 +11,7 @@ use crate::image::{DevicePixels, Image, ImageMut, PixelType};
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype};
 use ndarray::ArrayView3;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -362,8 +363,8 @@ impl DeviceImage {
     /// # Errors
     /// Another type or size, or a device failure.
     pub fn upload(&mut self, source: Image<'_>) -> Result<()> {
-        fn packed<T: Copy>(view: ArrayView3<'_, T>) -> Vec<T> {
-            view.iter().copied().collect()
+        fn packed<'a, T: Copy>(view: &ArrayView3<'a, T>) -> Cow<'a, [T]> {
+            view.to_slice().map_or_else(|| view.iter().copied().collect(), Cow::Borrowed)
         }
         fn bytes<T>(values: &[T]) -> Side {
             Side::Host { address: values.as_ptr() as usize, bytes: size_of_val(values) }
@@ -383,9 +384,9 @@ impl DeviceImage {
             self.stream.synchronize()
         };
         match source {
-            Image::U8(view) => send(bytes(&packed(view))),
-            Image::U16(view) => send(bytes(&packed(view))),
-            Image::F32(view) => send(bytes(&packed(view))),
+            Image::U8(view) => send(bytes(&packed(&view))),
+            Image::U16(view) => send(bytes(&packed(&view))),
+            Image::F32(view) => send(bytes(&packed(&view))),
             Image::Device(_) => Err(Error::unsupported("copies between device images are not offered")),
         }
     }

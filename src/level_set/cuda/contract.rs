@@ -1,7 +1,7 @@
 //! Tests that what Rust repeats of the kernels is what they say.
 
 use super::launch::{BLOCKS, Field, ITERATION_WARPS, LOOP_WARPS, Lists, PIECES, RESTEP_WARPS, Turn};
-use super::marching::Marching;
+use super::marching::{Marching, Shares};
 use super::tables::{CONTROL_BYTES, LEAD, RING, ROW_BYTES};
 use crate::device::cuda::source::constant;
 use crate::level_set::course::{SQUARES_SHIFT, SQUARES_UNIT};
@@ -38,5 +38,5 @@ fn constants_are_the_kernels() {
 #[test]
 fn structs_have_the_kernels_sizes() {
     assert_eq!([size_of::<Field>(), size_of::<Turn>(), size_of::<Lists>()], [68, 40, 40]);
-    assert_eq!([ROW_BYTES, CONTROL_BYTES], [40, 56]);
+    assert_eq!([ROW_BYTES, CONTROL_BYTES, size_of::<Shares>()], [40, 56, 16]);
 }

@@ -281,7 +281,7 @@ impl Launcher {
     ) -> Result<()> {
         let turn = self.turn(stretch.first);
         let wake = u32::from(wake);
-        if let Some(Marching { blocks, share, longer }) = self.marching {
+        if let Some(Marching { blocks, shares }) = self.marching {
             assert_eq!(stretch.count, 1, "an iteration a launch");
             let config =
                 LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (32, Marching::WARPS, 1), shared_mem_bytes: 0 };
@@ -291,8 +291,7 @@ impl Launcher {
                 pointer(&at.image),
                 pointer(&self.field),
                 pointer(&turn),
-                pointer(&share),
-                pointer(&longer),
+                pointer(&shares),
             ];
             // SAFETY: the kernel's arguments; both φ and the image have the layout's elements, the φ are different.
             return unsafe { self.launch(stream, &self.iterate, config, &mut arguments) };

@@ -1,12 +1,22 @@
 //! How the dense kernel shares out a volume among its blocks.
 
-/// How the blocks of the marching kernel share out a volume: see `dense` in `kernels/level_set_dense.cuh`.
+/// What each block does of a volume's planes: `DenseShares` of `kernels/level_set_dense.cuh`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shares {
+    /// So many blocks begin, of `share` planes each.
+    pub large: u32,
+    pub share: u32,
+    /// Planes of each of the others, the first `longer` of them one more.
+    pub small: u32,
+    pub longer: u32,
+}
+
+/// How the blocks of the marching kernel share out a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marching {
     pub blocks: u32,
-    /// Planes of a block, the first `longer` blocks one more.
-    pub share: u32,
-    pub longer: u32,
+    pub shares: Shares,
 }
 
 impl Marching {
@@ -18,7 +28,12 @@ impl Marching {
     pub(super) const BEGIN: u64 = 2;
     /// Planes of a block, about: fewer fill the device more evenly, but begin more often. None for less than the second.
     const SHARE: u64 = 20;
-    const LEAST: u64 = 6;
+    const LEAST: u64 = 2;
+    /// Up to so many turns of what the device holds, blocks end far apart, as the first on a multiprocessor is served first
+    /// and a front's planes cost more. Then seven tenths of the planes are one turn, and what is free first takes of the
+    /// rest, two turns: so long as a block has some planes.
+    const FEW_TURNS: u64 = 3;
+    const SOME: u64 = 8;
 
     /// Whether a volume can be shared out: it has as many rows as a warp, and 32 bits count its planes.
     pub(super) fn fits(shape: [usize; 3]) -> bool {
@@ -37,8 +52,19 @@ impl Marching {
         let total = Self::total(shape);
         // Whole turns of what the device holds.
         let turns = ((total + held * Self::SHARE / 2) / (held * Self::SHARE)).max(1);
+        if turns <= Self::FEW_TURNS && total >= held * Self::SOME {
+            let share = total * 7 / 10 / held;
+            let (rest, others) = (total - held * share, 2 * held);
+            let shares = [held, share, rest / others, rest % others];
+            return Self::of(held + others, shares);
+        }
         let blocks = (held * turns).min((total / Self::LEAST).max(1));
-        Self { blocks: blocks as u32, share: (total / blocks) as u32, longer: (total % blocks) as u32 }
+        Self::of(blocks, [0, 0, total / blocks, total % blocks])
+    }
+
+    fn of(blocks: u64, shares: [u64; 4]) -> Self {
+        let [large, share, small, longer] = shares.map(|planes| planes as u32);
+        Self { blocks: blocks as u32, shares: Shares { large, share, small, longer } }
     }
 }
 
@@ -51,10 +77,12 @@ mod tests {
         for shape in [[1, 2, 1], [181, 217, 181], [512, 512, 512], [62, 8, 1], [63, 9, 7], [1 << 14, 1 << 14, 300]] {
             assert!(Marching::fits(shape), "{shape:?}");
             for held in [1, 48, 660, 740] {
-                let Marching { blocks, share, longer } = Marching::new(held, shape);
-                let shared = u64::from(blocks) * u64::from(share) + u64::from(longer);
+                let Marching { blocks, shares: Shares { large, share, small, longer } } = Marching::new(held, shape);
+                let planes = |blocks: u32, share: u32| u64::from(blocks) * u64::from(share);
+                let shared = planes(large, share) + planes(blocks - large, small) + u64::from(longer);
                 assert_eq!(shared, Marching::total(shape), "{shape:?} on {held}");
-                assert!(longer < blocks && share > 0, "{shape:?} on {held}");
+                assert!(longer < blocks - large && small > 0, "{shape:?} on {held}");
+                assert!(large == 0 || share > small, "{shape:?} on {held}");
             }
         }
         assert!(!Marching::fits([100, 1, 100]) && !Marching::fits([1 << 15, 1 << 15, 1 << 15]));
