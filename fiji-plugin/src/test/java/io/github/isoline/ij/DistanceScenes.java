@@ -4,11 +4,12 @@ import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
+import static io.github.isoline.ij.GuiDriver.command;
 import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.title;
 import static io.github.isoline.ij.GuiDriver.toggle;
 import static io.github.isoline.ij.GuiDriver.type;
 
@@ -71,7 +72,7 @@ final class DistanceScenes {
         recorder.setLocation(20, 700);
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> preview(dialog).contains(" ms on "));
         say("hint", hint(dialog).replace('\n', '/'));
         say("overlay during preview", image.getOverlay().size());
@@ -85,9 +86,9 @@ final class DistanceScenes {
         await("a preview", () -> preview(dialog).contains(" ms on "));
         driver.picture("distance-dialog");
         press(button(dialog, "OK"));
-        await("a result", () -> title().startsWith("Signed distance"));
+        await("a result", () -> opened("Signed distance") != null);
         await("the overlay", () -> image.getOverlay() == own);
-        ImagePlus made = WindowManager.getCurrentImage();
+        ImagePlus made = opened("Signed distance");
         made.getWindow().setLocation(20, 110);
         recorder.toFront();
         driver.picture("distance-result");
@@ -102,13 +103,13 @@ final class DistanceScenes {
         IJ.setThreshold(image, 110, 255);
         IJ.run(image, "Convert to Mask", "");
         say("inverting", image.isInvertedLut());
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> preview(dialog).contains(" ms on "));
         say("hint", hint(dialog).replace('\n', '/'));
         driver.picture("distance-mask");
         press(button(dialog, "OK"));
-        await("a result", () -> title().startsWith("Signed distance"));
-        ImageProcessor made = WindowManager.getCurrentImage().getProcessor();
+        await("a result", () -> opened("Signed distance") != null);
+        ImageProcessor made = opened("Signed distance").getProcessor();
         int wrong = 0;
         for (int p = 0; p < made.getPixelCount(); p++) {
             boolean black = image.getProcessor().get(p) == 255;
@@ -119,7 +120,7 @@ final class DistanceScenes {
 
     /** A selection that is drawn while the dialog is open. */
     private void selection(ImagePlus image) throws Exception {
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         choose(dialog, "selection");
         await("a refusal", () -> preview(dialog).contains("needs a selection with an area"));
         EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(100, 80, 200, 150)));
@@ -154,7 +155,7 @@ final class DistanceScenes {
         image.show();
         image.getWindow().setLocation(640, 200);
         EventQueue.invokeAndWait(() -> image.setPosition(2, 2, 3));
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         type(dialog, THRESHOLD, "110");
         choose(dialog, "volume");
         await("the scope", () -> hint(dialog).contains("Takes channel 2 of 2, frame 3 of 4"));
@@ -163,8 +164,8 @@ final class DistanceScenes {
         await("the scope", () -> hint(dialog).contains("Takes channel 2 of 2, all 4 frames"));
         driver.picture("distance-hyperstack-dialog");
         press(button(dialog, "OK"));
-        await("a result", () -> title().startsWith("Signed distance"));
-        ImagePlus made = WindowManager.getCurrentImage();
+        await("a result", () -> opened("Signed distance") != null);
+        ImagePlus made = opened("Signed distance");
         made.getWindow().setLocation(300, 200);
         driver.picture("distance-hyperstack");
         say("sizes", made.getNChannels() + " " + made.getNSlices() + " " + made.getNFrames());
@@ -184,8 +185,8 @@ final class DistanceScenes {
         say("wrong pixels", wrong);
     }
 
-    private static Dialog open() throws Exception {
-        IJ.doCommand(COMMAND);
+    private static Dialog open(ImagePlus image) throws Exception {
+        command(image, COMMAND);
         Dialog dialog = dialog();
         dialog.setLocation(20, 130);
         return dialog;

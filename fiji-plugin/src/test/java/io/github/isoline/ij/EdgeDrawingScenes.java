@@ -4,11 +4,12 @@ import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
+import static io.github.isoline.ij.GuiDriver.command;
 import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.title;
 import static io.github.isoline.ij.GuiDriver.toggle;
 import static io.github.isoline.ij.GuiDriver.type;
 
@@ -88,7 +89,7 @@ final class EdgeDrawingScenes {
         note.setStrokeColor(Color.yellow);
         Overlay own = new Overlay(note);
         image.setOverlay(own);
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains(" segments, "));
         int first = segments(dialog);
         driver.picture("edge-drawing-preview");
@@ -124,13 +125,13 @@ final class EdgeDrawingScenes {
 
         // None before, none after; and one that was hidden stays so.
         image.setOverlay((Overlay) null);
-        Dialog again = open();
+        Dialog again = open(image);
         await("a preview", () -> image.getOverlay() != null);
         press(button(again, "Cancel"));
         await("no overlay", () -> image.getOverlay() == null);
         image.setOverlay(own);
         image.setHideOverlay(true);
-        Dialog third = open();
+        Dialog third = open(image);
         await("a preview", () -> image.getOverlay() != own);
         say("overlay that was hidden", image.getOverlay().size() + " " + image.getHideOverlay());
         press(button(third, "Cancel"));
@@ -145,7 +146,7 @@ final class EdgeDrawingScenes {
         recorder.setLocation(20, 700);
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains(" segments, "));
         // The image can be worked with while the dialog is open.
         IJ.doCommand("Set... ");
@@ -159,11 +160,11 @@ final class EdgeDrawingScenes {
         await("a preview", () -> status(dialog).contains(" segments, "));
         driver.picture("edge-drawing-dialog");
         press(button(dialog, "OK"));
-        await("an edge map", () -> title().startsWith("Edges of"));
+        await("an edge map", () -> opened("Edges of") != null);
         await("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(500);
         RoiManager manager = RoiManager.getInstance();
-        ImagePlus edges = WindowManager.getCurrentImage();
+        ImagePlus edges = opened("Edges of");
         edges.getWindow().setLocation(20, 110);
         manager.setLocation(1000, 0);
         WindowManager.getWindow("Results").setLocation(640, 600);
@@ -203,7 +204,7 @@ final class EdgeDrawingScenes {
         ImagePlus stack = new ImagePlus("stack", slices);
         stack.show();
         stack.getWindow().setLocation(620, 200);
-        Dialog dialog = open();
+        Dialog dialog = open(stack);
         await("a preview", () -> status(dialog).contains(" segments in this slice"));
         int first = segments(dialog);
         say("scope", hint(dialog).split("\n")[0]);
@@ -243,7 +244,7 @@ final class EdgeDrawingScenes {
                 "run(\"Edge Drawing...\", \"gradient_threshold=60 all_channels all_frames edge_map roi_manager overlay\");");
         RoiManager manager = RoiManager.getInstance();
         manager.setLocation(950, 200);
-        ImagePlus edges = WindowManager.getCurrentImage();
+        ImagePlus edges = opened("Edges of");
         edges.getWindow().setLocation(20, 200);
         say("edges", edges.getNChannels() + " " + edges.getNSlices() + " " + edges.getNFrames());
         say("edges open as hyperstack", edges.isHyperStack());
@@ -268,7 +269,7 @@ final class EdgeDrawingScenes {
 
     /** A second dialog for the same image is refused; another command may take the overlay. */
     private void twice(ImagePlus image) throws Exception {
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains(" segments, "));
         IJ.doCommand(COMMAND);
         await("a message", () -> dialog() != dialog);
@@ -291,7 +292,7 @@ final class EdgeDrawingScenes {
 
     /** Who closes the image closes the dialog. */
     private void closedImage(ImagePlus image) throws Exception {
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains(" segments, "));
         EventQueue.invokeAndWait(
                 () -> {
@@ -332,7 +333,7 @@ final class EdgeDrawingScenes {
         ImagePlus image = new ImagePlus("noise", noise);
         image.show();
         image.getWindow().setLocation(400, 20);
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         Pulse pulse = new Pulse();
         type(dialog, 3, "2");
         await("a preview", () -> status(dialog).contains(" segments, "));
@@ -344,7 +345,7 @@ final class EdgeDrawingScenes {
         }
         long began = System.nanoTime();
         press(button(dialog, "OK"));
-        await("rows", () -> title().startsWith("Edges of"));
+        await("rows", () -> opened("Edges of") != null);
         IJ.wait(1000);
         pulse.close();
         say("seconds", (System.nanoTime() - began) / 1e9);
@@ -355,8 +356,8 @@ final class EdgeDrawingScenes {
         driver.picture("edge-drawing-many");
     }
 
-    private static Dialog open() throws Exception {
-        IJ.doCommand(COMMAND);
+    private static Dialog open(ImagePlus image) throws Exception {
+        command(image, COMMAND);
         Dialog dialog = dialog();
         dialog.setLocation(20, 130);
         return dialog;

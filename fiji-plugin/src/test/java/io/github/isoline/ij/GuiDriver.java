@@ -35,6 +35,7 @@ import javax.imageio.ImageIO;
 final class GuiDriver {
     private static final int PATIENCE_MS = 60_000;
     private static final int GLANCE_MS = 20;
+    private static final int SETTLED_MS = 800;
 
     private final File pictures;
 
@@ -48,8 +49,14 @@ final class GuiDriver {
             play(args);
             System.exit(0);
         } catch (Throwable e) {
-            // Its windows would keep it alive.
             e.printStackTrace();
+            try {
+                say("current", title());
+                new GuiDriver(new File(args[2])).picture("failed " + args[0]);
+            } catch (Exception unseen) {
+                unseen.printStackTrace();
+            }
+            // Its windows would keep it alive.
             System.exit(1);
         }
     }
@@ -125,9 +132,9 @@ final class GuiDriver {
         await("no complaint", () -> button(dialog, "OK").isEnabled());
         picture("dialog");
         press(button(dialog, "OK"));
-        await("a result", () -> title().startsWith("ESF of"));
+        await("a result", () -> opened("ESF of") != null);
         picture("result");
-        ImagePlus result = WindowManager.getCurrentImage();
+        ImagePlus result = opened("ESF of");
         say("title", result.getTitle());
         say("unit", result.getCalibration().getUnit());
         say("recorded", recorder.getText().trim().replace('\n', ' '));
@@ -201,7 +208,7 @@ final class GuiDriver {
                                 "Edge Strength Function...",
                                 "iterations=20000 threshold=110 device=cpu"));
         say("the call held the event thread for ms", (System.nanoTime() - began) / 1_000_000);
-        await("a result", () -> title().startsWith("ESF of"));
+        await("a result", () -> opened("ESF of") != null);
         say("info", WindowManager.getCurrentImage().getInfoProperty().replace('\n', ' '));
     }
 
@@ -342,6 +349,37 @@ final class GuiDriver {
     static String title() {
         ImagePlus image = WindowManager.getCurrentImage();
         return image == null ? "" : image.getTitle();
+    }
+
+    /**
+     * The image opened last whose title begins so; null if there is none. Which of several new
+     * images becomes the current one depends on when their windows become active.
+     */
+    static ImagePlus opened(String title) {
+        int[] all = WindowManager.getIDList();
+        for (int index = all == null ? 0 : all.length; index-- > 0; ) {
+            ImagePlus image = WindowManager.getImage(all[index]);
+            if (image != null && image.getTitle().startsWith(title)) {
+                return image;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * A command of the menus on this image, when that has been the current one for a while: a
+     * window that was just opened may become active, and its image current, a little later.
+     */
+    static void command(ImagePlus image, String name) throws Exception {
+        long since = System.currentTimeMillis();
+        while (System.currentTimeMillis() - since < SETTLED_MS) {
+            if (WindowManager.getCurrentImage() != image) {
+                WindowManager.setCurrentWindow(image.getWindow());
+                since = System.currentTimeMillis();
+            }
+            Thread.sleep(GLANCE_MS);
+        }
+        IJ.doCommand(name);
     }
 
     static void await(String what, Callable<Boolean> condition) throws Exception {

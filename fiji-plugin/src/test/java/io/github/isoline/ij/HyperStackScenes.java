@@ -3,8 +3,10 @@ package io.github.isoline.ij;
 import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
+import static io.github.isoline.ij.GuiDriver.command;
 import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
 import static io.github.isoline.ij.GuiDriver.toggle;
@@ -45,9 +47,8 @@ final class HyperStackScenes {
         Recorder recorder = new Recorder();
         recorder.setLocation(640, 600);
         for (String[] command : COMMANDS) {
-            WindowManager.setCurrentWindow(image.getWindow());
             EventQueue.invokeAndWait(() -> image.setPosition(2, 2, 3));
-            IJ.doCommand(command[0] + "...");
+            command(image, command[0] + "...");
             Dialog dialog = dialog();
             dialog.setLocation(20, 20);
             type(dialog, Integer.parseInt(command[1]), "110");
@@ -60,7 +61,7 @@ final class HyperStackScenes {
             press(button(dialog, "OK"));
             await("a result", () -> WindowManager.getImageCount() > before);
             IJ.wait(200);
-            ImagePlus made = WindowManager.getCurrentImage();
+            ImagePlus made = opened("");
             made.getWindow().setLocation(640, 300);
             say(
                     name + " made",

@@ -4,11 +4,12 @@ import static io.github.isoline.ij.GuiDriver.all;
 import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
+import static io.github.isoline.ij.GuiDriver.command;
 import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.title;
 import static io.github.isoline.ij.GuiDriver.toggle;
 
 import ij.IJ;
@@ -95,7 +96,7 @@ final class LevelSetScenes {
     private void preview(ImagePlus image) throws Exception {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a word", () -> status(dialog).contains("start=roi needs a selection"));
         say("without selection", status(dialog));
         // The selection is drawn while the dialog is open.
@@ -138,7 +139,7 @@ final class LevelSetScenes {
         RoiManager manager = new RoiManager();
         manager.setLocation(1000, 0);
         manager.addRoi(new Roi(1, 1, 4, 4));
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains("in range"));
         write(field(dialog, "Target"), "200");
         write(field(dialog, "Epsilon"), "90");
@@ -152,11 +153,11 @@ final class LevelSetScenes {
         driver.picture("level-set-dialog");
         press(button(dialog, "OK"));
         int fronts = watch(image, "level-set-running");
-        await("a result", () -> title().startsWith("Level set of"));
+        await("a result", () -> opened("Level set of") != null);
         await("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(500);
         say("different fronts", fronts);
-        ImagePlus mask = WindowManager.getCurrentImage();
+        ImagePlus mask = opened("Level set of");
         mask.getWindow().setLocation(20, 110);
         ImagePlus phi = WindowManager.getImage("Phi of cell.png");
         phi.getWindow().setLocation(330, 150);
@@ -183,7 +184,7 @@ final class LevelSetScenes {
                                 + recorder.getText().trim().replace("show_every=5", "show_every=0")
                                 + "return \"\" + getResult(\"Iterations\", 1);");
         say("iterations without pictures", silent);
-        say("same mask", same(mask, WindowManager.getCurrentImage()));
+        say("same mask", same(mask, opened("Level set of")));
     }
 
     /** Spheres in the ROI Manager, each on its slice; the front is drawn on the slice shown. */
@@ -201,7 +202,7 @@ final class LevelSetScenes {
         both.addPoint(brain, 57, 110);
         manager.add(brain, both, -1);
         brain.deleteRoi();
-        Dialog dialog = open();
+        Dialog dialog = open(brain);
         choose(choice(dialog, "volume"), "volume");
         choose(choice(dialog, "spheres"), "spheres");
         write(field(dialog, "Radius"), "6");
@@ -219,11 +220,11 @@ final class LevelSetScenes {
         driver.picture("level-set-volume-dialog");
         press(button(dialog, "OK"));
         int fronts = watch(brain, "level-set-volume-running");
-        await("a result", () -> title().startsWith("Level set of"));
+        await("a result", () -> opened("Level set of") != null);
         await("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(700);
         say("different fronts", fronts);
-        ImagePlus mask = WindowManager.getCurrentImage();
+        ImagePlus mask = opened("Level set of");
         mask.getWindow().setLocation(20, 150);
         ImagePlus phi = WindowManager.getImage("Phi of brain.tif");
         phi.getWindow().setLocation(330, 150);
@@ -252,7 +253,7 @@ final class LevelSetScenes {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
         image.setRoi(new OvalRoi(70, 70, 36, 36));
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains("in range"));
         write(field(dialog, "Target"), "200");
         write(field(dialog, "Epsilon"), "60");
@@ -278,11 +279,11 @@ final class LevelSetScenes {
         robot.keyRelease(KeyEvent.VK_ESCAPE);
         await("the run to end", () -> !image.isLocked());
         say("ended after ms", (System.nanoTime() - pressed) / 1_000_000);
-        await("a result", () -> title().startsWith("Level set of"));
+        await("a result", () -> opened("Level set of") != null);
         IJ.wait(300);
         driver.picture("level-set-stopped");
         say("overlay", (image.getOverlay() == own) + " " + own.size());
-        say("inside", WindowManager.getCurrentImage().getProcessor().getHistogram()[255] > 500);
+        say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 500);
         ResultsTable table = ResultsTable.getResultsTable();
         say("iterations", table.getValue("Iterations", 0) > 10);
         say("log", IJ.getLog().trim().replace('\n', '/'));
@@ -294,7 +295,7 @@ final class LevelSetScenes {
         IJ.run(image, "Multiply...", "value=0.00001");
         IJ.resetMinAndMax(image);
         image.setRoi(new OvalRoi(60, 60, 60, 60));
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains("in range"));
         say("target", field(dialog, "Target").getText());
         say("epsilon", field(dialog, "Epsilon").getText());
@@ -319,8 +320,8 @@ final class LevelSetScenes {
         say("moved", field(dialog, "Target").getText());
         driver.picture("level-set-floats");
         press(button(dialog, "OK"));
-        await("a result", () -> title().startsWith("Level set of"));
-        say("inside", WindowManager.getCurrentImage().getProcessor().getHistogram()[255] > 700);
+        await("a result", () -> opened("Level set of") != null);
+        say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 700);
     }
 
     /** A mask among the open images; a dialog for an image that is closed meanwhile. */
@@ -330,16 +331,15 @@ final class LevelSetScenes {
                         + "newImage(\"my start\", \"8-bit black\", 180, 180, 1);"
                         + "makeOval(70, 75, 30, 30); run(\"Set...\", \"value=255\");"
                         + "run(\"Select None\"); selectWindow(\"cell.png\");");
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         choose(choice(dialog, "mask"), "mask");
         await("a preview", () -> status(dialog).contains("pixels above 0 of \"my start\""));
         Choice masks = choice(dialog, "my start");
         say("masks", masks.getItemCount() + " " + masks.getItem(0));
         press(button(dialog, "OK"));
-        await("a result", () -> title().startsWith("Level set of"));
-        say("inside", WindowManager.getCurrentImage().getProcessor().getHistogram()[255] > 700);
-        WindowManager.setCurrentWindow(image.getWindow());
-        Dialog again = open();
+        await("a result", () -> opened("Level set of") != null);
+        say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 700);
+        Dialog again = open(image);
         await("a preview", () -> status(again).length() > 15);
         EventQueue.invokeAndWait(
                 () -> {
@@ -393,8 +393,8 @@ final class LevelSetScenes {
         }
     }
 
-    private static Dialog open() throws Exception {
-        IJ.doCommand(COMMAND);
+    private static Dialog open(ImagePlus image) throws Exception {
+        command(image, COMMAND);
         Dialog dialog = dialog();
         dialog.setLocation(20, 100);
         return dialog;

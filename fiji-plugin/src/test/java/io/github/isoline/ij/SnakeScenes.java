@@ -4,11 +4,12 @@ import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
+import static io.github.isoline.ij.GuiDriver.command;
 import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.title;
 import static io.github.isoline.ij.GuiDriver.toggle;
 import static io.github.isoline.ij.GuiDriver.type;
 
@@ -77,7 +78,7 @@ final class SnakeScenes {
     private void preview(ImagePlus image) throws Exception {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         choose(dialog, "roi");
         await("a word", () -> status(dialog).contains("start=roi needs a selection"));
         EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(370, 320, 100, 100)));
@@ -115,7 +116,7 @@ final class SnakeScenes {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
         image.setRoi(new OvalRoi(375, 320, 100, 100));
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains("1 target starts"));
         for (String output : OUTPUTS) {
             toggle(checkbox(dialog, output), true);
@@ -133,12 +134,12 @@ final class SnakeScenes {
         await("OK", () -> button(more, "OK").isEnabled());
         driver.picture("region-snake-more");
         press(button(more, "OK"));
-        await("a result", () -> title().startsWith("Labels of"));
+        await("a result", () -> opened("Labels of") != null);
         await("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(500);
         RoiManager manager = RoiManager.getInstance();
         manager.setLocation(1000, 0);
-        ImagePlus labels = WindowManager.getCurrentImage();
+        ImagePlus labels = opened("Labels of");
         labels.getWindow().setLocation(20, 110);
         WindowManager.getWindow("Results").setLocation(300, 600);
         WindowManager.getWindow("Results").toFront();
@@ -182,8 +183,7 @@ final class SnakeScenes {
         IJ.run("Clear Results");
         await("nuclei", () -> manager.getCount() > 40);
         int starts = manager.getCount();
-        WindowManager.setCurrentWindow(nuclei.getWindow());
-        Dialog dialog = open();
+        Dialog dialog = open(nuclei);
         choose(dialog, "manager");
         await("starts", () -> status(dialog).contains(starts + " targets start"));
         for (String output : OUTPUTS) {
@@ -224,7 +224,7 @@ final class SnakeScenes {
         image.getWindow().setLocation(640, 150);
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
-        Dialog dialog = open();
+        Dialog dialog = open(image);
         choose(dialog, "rectangle");
         for (String output : OUTPUTS) {
             boolean wanted = output.startsWith("Label") || output.startsWith("Results");
@@ -253,11 +253,11 @@ final class SnakeScenes {
         robot.keyPress(KeyEvent.VK_ESCAPE);
         robot.keyRelease(KeyEvent.VK_ESCAPE);
         await("the run to end", () -> !image.isLocked());
-        await("a result", () -> title().startsWith("Labels of"));
+        await("a result", () -> opened("Labels of") != null);
         IJ.wait(300);
         driver.picture("region-snake-stopped");
         say("overlay", (image.getOverlay() == own) + " " + own.size());
-        say("inside", zeros(WindowManager.getCurrentImage()) < 1600 * 1600 - 1000);
+        say("inside", zeros(opened("Labels of")) < 1600 * 1600 - 1000);
         say("status", ResultsTable.getResultsTable().getStringValue("Status", 0));
         say("log", IJ.getLog().trim().replace('\n', '/'));
     }
@@ -283,8 +283,8 @@ final class SnakeScenes {
         return seen.size();
     }
 
-    private static Dialog open() throws Exception {
-        IJ.doCommand(COMMAND);
+    private static Dialog open(ImagePlus image) throws Exception {
+        command(image, COMMAND);
         Dialog dialog = dialog();
         dialog.setLocation(20, 100);
         return dialog;
