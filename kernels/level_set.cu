@@ -15,7 +15,7 @@
 #include "level_set_rest.cuh"
 #include "level_set_restep.cuh"
 
-// Block (32, DENSE_WARPS); see dense().
+// Block (32, DENSE_WARPS), a column of planes' chunk; see dense().
 #define ISOLINE_LS_DENSE(NAME, PIXEL, UNIT)                                                                          \
     extern "C" __global__ void __launch_bounds__(WARP *DENSE_WARPS, DENSE_BLOCKS)                                    \
     NAME(const float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn,                   \

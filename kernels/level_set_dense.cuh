@@ -8,11 +8,10 @@
 #include <type_traits>
 
 // src/level_set/cuda/marching.rs repeats what a grid is made from.
-constexpr int DENSE_WARPS = 4, DENSE_BLOCKS = 5;   // of a block; of a multiprocessor
+constexpr int DENSE_WARPS = 2, DENSE_BLOCKS = 10;   // of a block; of a multiprocessor
 constexpr int DENSE_ROWS = 2;       // of a warp
 constexpr int DENSE_COLUMNS = 62;   // of a warp's 64 the outer two are its neighbours'
 constexpr int DENSE_AHEAD = 2;      // planes on their way, beyond the one that a step needs
-constexpr int DENSE_BEGIN = 2;      // what the beginning of a column's part costs, in planes
 constexpr int DENSE_TURN = DENSE_AHEAD + 1;   // steps of the loop; with six it stalls for instructions
 
 // `bytes` beyond a pointer that all lanes share: an address of one register.
@@ -171,12 +170,18 @@ struct Dense {
                 turned |= __float_as_uint(old) ^ __float_as_uint(result[i][c]);
             }
         }
-        near = near || static_cast<int>(turned) < 0;
-        if (__any_sync(ALL_LANES, near)) {
+        if (__any_sync(ALL_LANES, near || static_cast<int>(turned) < 0)) {
 #pragma unroll
-            for (int i = 0; i < ROWS; ++i)
+            for (int i = 0; i < ROWS; ++i) {
+                const bool mine[2] = {(what >> 2 * i & 1u) != 0, (what >> 2 * i & 2u) != 0};
+                tally.add_pair<UNIT>(field, here.v[i + 1], result[i], mine);
+            }
+            if (__any_sync(ALL_LANES, static_cast<int>(turned) < 0)) {
 #pragma unroll
-                for (int c = 0; c < 2; ++c) tally.add(field, here.v[i + 1][c], result[i][c], (what >> (2 * i + c) & 1u) != 0);
+                for (int i = 0; i < ROWS; ++i)
+#pragma unroll
+                    for (int c = 0; c < 2; ++c) tally.add_side(here.v[i + 1][c], result[i][c], (what >> (2 * i + c) & 1u) != 0);
+            }
         }
         if (side) {
 #pragma unroll
@@ -198,20 +203,21 @@ struct Dense {
     }
 };
 
-// How a volume is shared out: all columns of planes one after another, with DENSE_BEGIN more for each (32 bits count them).
-// The first `large` blocks have `share` of them, those after them `small`, the first `longer` of these one more.
+// How columns of planes are cut: the first `large` chunks have `share` planes, those after them `small`, the first `longer`
+// of these one more.
 struct DenseShares {
     u32 large, share, small, longer;
 
-    __device__ __forceinline__ u32 begin(u32 block) const
+    __device__ __forceinline__ u32 begin(u32 chunk) const
     {
-        const u32 of_small = block - min(block, large);
-        return min(block, large) * share + of_small * small + min(of_small, longer);
+        const u32 of_small = chunk - min(chunk, large);
+        return min(chunk, large) * share + of_small * small + min(of_small, longer);
     }
 };
 static_assert(sizeof(DenseShares) == 16, "src/level_set/cuda/marching.rs repeats it");
 
-// Block (32, DENSE_WARPS), any grid: blocks do their shares. height >= ROWS. Returns whether iterations go on.
+// Block (32, DENSE_WARPS), grid (strips of DENSE_COLUMNS, groups of DENSE_WARPS ROWS rows, chunks). height >= ROWS. Returns
+// whether iterations go on.
 template <typename PIXEL, int ROWS, bool UNIT>
 __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__restrict__ to,
                                       const PIXEL *__restrict__ image, const LevelSetField &field, const LevelSetTurn &turn,
@@ -224,102 +230,91 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     const int lane = threadIdx.x;
     const int width = static_cast<int>(field.width), height = static_cast<int>(field.height);
     const int depth = static_cast<int>(field.depth);
-    const u32 strips = (field.width + DENSE_COLUMNS - 1) / DENSE_COLUMNS, length = field.depth + DENSE_BEGIN;
-    u32 place = shares.begin(blockIdx.x);
-    const u32 behind = shares.begin(blockIdx.x + 1);
     Dense<PIXEL, ROWS, UNIT> job{field, tally};
     job.slots = kept_shared(all[threadIdx.y] + 2 * lane);
     job.words = job.slots + (SLOTS + 1) * PLANE;
 
-    bool begun = false;
-#pragma unroll 1
-    for (u32 next_column; place < behind; place = next_column) {
-        const u32 column = place / length;
-        next_column = (column + 1) * length;
-        const int strip = static_cast<int>(column % strips);
-        const int x = strip * DENSE_COLUMNS - 1 + 2 * lane;   // odd: with LEAD pairs are aligned
-        const int start = (static_cast<int>(column / strips) * DENSE_WARPS + static_cast<int>(threadIdx.y)) * ROWS;
-        int z = max(static_cast<int>(place - column * length) - DENSE_BEGIN, 0);
-        const int end = min(static_cast<int>(behind - column * length) - DENSE_BEGIN, depth);
-        if (z >= end) continue;
-        // The last group overlaps the one above it: same values twice. Warps below the image do the same work once more
-        // and count nothing: with them all that decides where a warp goes is the same for all threads, as the compiler
-        // sees.
-        const int y = min(start, height - ROWS);
+    const int strip = static_cast<int>(blockIdx.x);
+    const int x = strip * DENSE_COLUMNS - 1 + 2 * lane;   // odd: with LEAD pairs are aligned
+    const int start = (static_cast<int>(blockIdx.y) * DENSE_WARPS + static_cast<int>(threadIdx.y)) * ROWS;
+    int z = static_cast<int>(shares.begin(blockIdx.z));
+    const int end = static_cast<int>(shares.begin(blockIdx.z + 1));
+    // The last group overlaps the one above it: same values twice. Warps below the image do the same work once more
+    // and count nothing: with them all that decides where a warp goes is the same for all threads, as the compiler
+    // sees.
+    const int y = min(start, height - ROWS);
 
 #pragma unroll
-        for (int i = 0; i < ROWS + 2; ++i)
-            job.row[i] = (static_cast<u32>(clamp_index(y + i - 1, height)) * field.pitch +
-                          static_cast<u32>(min(x, (width - 1) | 1) + LEAD)) * static_cast<u32>(sizeof(float));
-        // Rows have a multiple of 8 elements: a pair begins at the same place in its word everywhere.
-        job.pairs = beyond(job.words, job.row[1] / (sizeof(float) / sizeof(PIXEL)) & 3u);
-        // Planes z - 1, z and those above, as far as there are slots.
-        const u32 stride = field.height * field.pitch;
-        const float *at = from + static_cast<u64>(stride) * z;
-        const PIXEL *pixels = image + static_cast<u64>(stride) * z;
-        int wanted = z;   // planes up to this one are on their way; those up to `end` will be read
-        job.fetch(SLOTS - 1, z > 0 ? at - stride : at);
-        job.fetch(SLOTS, at);
-        auto fetch = [&](int slot) {
-            if (++wanted <= end) {
-                at += wanted < depth ? stride : 0;
-                job.fetch(slot, at);
-                job.fetch_pixels(slot, pixels);
-                pixels += stride;
-            }
-            copy_async_commit();
-        };
-#pragma unroll
-        for (int i = 0; i < DENSE_AHEAD; ++i) fetch(i);
-        // What the launch ahead says, while that is on its way.
-        if (!begun && !__all_sync(ALL_LANES, turn.begin())) {
-            copy_async_wait<0>();
-            return false;
+    for (int i = 0; i < ROWS + 2; ++i)
+        job.row[i] = (static_cast<u32>(clamp_index(y + i - 1, height)) * field.pitch +
+                      static_cast<u32>(min(x, (width - 1) | 1) + LEAD)) * static_cast<u32>(sizeof(float));
+    // Rows have a multiple of 8 elements: a pair begins at the same place in its word everywhere.
+    job.pairs = beyond(job.words, job.row[1] / (sizeof(float) / sizeof(PIXEL)) & 3u);
+    // Planes z - 1, z and those above, as far as there are slots.
+    const u32 stride = field.height * field.pitch;
+    const float *at = from + static_cast<u64>(stride) * z;
+    const PIXEL *pixels = image + static_cast<u64>(stride) * z;
+    int wanted = z;   // planes up to this one are on their way; those up to `end` will be read
+    job.fetch(SLOTS - 1, z > 0 ? at - stride : at);
+    job.fetch(SLOTS, at);
+    auto fetch = [&](int slot) {
+        if (++wanted <= end) {
+            at += wanted < depth ? stride : 0;
+            job.fetch(slot, at);
+            job.fetch_pixels(slot, pixels);
+            pixels += stride;
         }
-        begun = true;
-        // Elements -1 .. width are written, those of pixels counted.
-        const bool write0 = x <= width && (lane > 0 || x < 0), write1 = x + 1 <= width && (lane < 31 || x + 1 == width);
-        const bool own0 = lane > 0 && x < width, own1 = lane < 31 && x + 1 < width;
-        const bool last_strip = width - strip * DENSE_COLUMNS <= DENSE_COLUMNS;
-        job.side = strip == 0 || last_strip;
-        u32 what = (x < 0 ? job.FIRST : 0) |
-                   (last_strip && own0 && !own1 ? job.REPEATS : 0) | (last_strip && x == width ? job.TAKES : 0) |
-                   (write0 && write1 ? job.BOTH : 0) | (write0 && !write1 ? job.LEFT : 0) |
-                   (write1 && !write0 ? job.RIGHT : 0);
+        copy_async_commit();
+    };
 #pragma unroll
-        for (int i = 0; i < ROWS; ++i)   // the first `start - y` rows are the group's above
-            if (i >= start - y) what |= (own0 ? 1u << 2 * i : 0) | (own1 ? 2u << 2 * i : 0);
-        job.what = kept(what);
-
-        Plane<ROWS> p[3];
-        Wide<ROWS> w[2];
-        copy_async_wait<DENSE_AHEAD - 1>();
-        job.take(p[0], SLOTS - 1);
-        job.take(p[1], SLOTS);
-        job.begin(p[0], p[1], w[0]);
-        float *out = to + static_cast<u64>(stride) * z;
-        auto next = [&](auto of_turn) {
-            constexpr int K = decltype(of_turn)::VALUE;
-            fetch((K + DENSE_AHEAD) % SLOTS);
-            copy_async_wait<DENSE_AHEAD>();
-            job.take(p[(K + 2) % 3], K % SLOTS);
-            job.step(p[K % 3], p[(K + 1) % 3], p[(K + 2) % 3], w[K % 2], w[(K + 1) % 2], K % SLOTS, out);
-            out += stride;
-            return ++z == end;
-        };
-#pragma unroll 1
-        for (;;) {
-            if (next(Constant<int, 0>())) break;
-            if (next(Constant<int, 1>())) break;
-            // What the next turn begins with.
-            if constexpr (DENSE_TURN == 3) {
-                if (next(Constant<int, 2>())) break;
-                w[0] = w[1];
-            } else {
-                p[1] = p[0], p[0] = p[2];
-            }
-        }
+    for (int i = 0; i < DENSE_AHEAD; ++i) fetch(i);
+    // What the launch ahead says, while that is on its way.
+    if (!__all_sync(ALL_LANES, turn.begin())) {
         copy_async_wait<0>();
+        return false;
     }
-    return begun || turn.begin();
+    // Elements -1 .. width are written, those of pixels counted.
+    const bool write0 = x <= width && (lane > 0 || x < 0), write1 = x + 1 <= width && (lane < 31 || x + 1 == width);
+    const bool own0 = lane > 0 && x < width, own1 = lane < 31 && x + 1 < width;
+    const bool last_strip = width - strip * DENSE_COLUMNS <= DENSE_COLUMNS;
+    job.side = strip == 0 || last_strip;
+    u32 what = (x < 0 ? job.FIRST : 0) |
+               (last_strip && own0 && !own1 ? job.REPEATS : 0) | (last_strip && x == width ? job.TAKES : 0) |
+               (write0 && write1 ? job.BOTH : 0) | (write0 && !write1 ? job.LEFT : 0) |
+               (write1 && !write0 ? job.RIGHT : 0);
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i)   // the first `start - y` rows are the group's above
+        if (i >= start - y) what |= (own0 ? 1u << 2 * i : 0) | (own1 ? 2u << 2 * i : 0);
+    job.what = kept(what);
+
+    Plane<ROWS> p[3];
+    Wide<ROWS> w[2];
+    copy_async_wait<DENSE_AHEAD - 1>();
+    job.take(p[0], SLOTS - 1);
+    job.take(p[1], SLOTS);
+    job.begin(p[0], p[1], w[0]);
+    float *out = to + static_cast<u64>(stride) * z;
+    auto next = [&](auto of_turn) {
+        constexpr int K = decltype(of_turn)::VALUE;
+        fetch((K + DENSE_AHEAD) % SLOTS);
+        copy_async_wait<DENSE_AHEAD>();
+        job.take(p[(K + 2) % 3], K % SLOTS);
+        job.step(p[K % 3], p[(K + 1) % 3], p[(K + 2) % 3], w[K % 2], w[(K + 1) % 2], K % SLOTS, out);
+        out += stride;
+        return ++z == end;
+    };
+#pragma unroll 1
+    for (;;) {
+        if (next(Constant<int, 0>())) break;
+        if (next(Constant<int, 1>())) break;
+        // What the next turn begins with.
+        if constexpr (DENSE_TURN == 3) {
+            if (next(Constant<int, 2>())) break;
+            w[0] = w[1];
+        } else {
+            p[1] = p[0], p[0] = p[2];
+        }
+    }
+    copy_async_wait<0>();
+    return true;
 }

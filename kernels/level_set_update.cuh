@@ -123,16 +123,26 @@ struct Tally {
             squares += __float2uint_rz(__fmul_rn(fminf(__fmul_rn(change, change), SQUARE_MOST), SQUARE_ONE));
         }
     }
-    // The same where it is `mine`, without a branch.
-    __device__ __forceinline__ void add(const LevelSetField &field, float before, float after, bool mine)
+    // The same where it is `mine`, without a branch: what is near the front, of two voxels; and who changed sides.
+    template <bool UNIT>
+    __device__ __forceinline__ void add_pair(const LevelSetField &field, const float *before, const float *after,
+                                             const bool *mine)
     {
-        const bool was = before < 0.0f, is = after < 0.0f, close = mine && fabsf(before) <= field.near;
+        constexpr float ROOT_ONE = 4096.0f;   // of SQUARE_ONE: powers of two change no digit
+        u32 sum = 0;
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+            const float change = __fmul_rn(__fsub_rn(after[c], before[c]), UNIT ? ROOT_ONE : __fmul_rn(field.rms_scale, ROOT_ONE));
+            const u32 square = __float2uint_rz(fminf(__fmul_rn(change, change), SQUARE_MOST * SQUARE_ONE));
+            if (mine[c] && fabsf(before[c]) <= field.near) sum += square, near += 1;
+        }
+        squares += sum;
+    }
+    __device__ __forceinline__ void add_side(float before, float after, bool mine)
+    {
+        const bool was = before < 0.0f, is = after < 0.0f;
         changed += mine && was != is ? 1u : 0u;
         inside += mine ? static_cast<int>(is) - static_cast<int>(was) : 0;
-        const float change = __fmul_rn(__fsub_rn(after, before), field.rms_scale);
-        const u32 square = __float2uint_rz(__fmul_rn(fminf(__fmul_rn(change, change), SQUARE_MOST), SQUARE_ONE));
-        near += close ? 1u : 0u;
-        squares += close ? square : 0u;
     }
 };
 

@@ -30,7 +30,6 @@ fn constants_are_the_kernels() {
     same(DENSE, "DENSE_COLUMNS", Marching::COLUMNS);
     same(DENSE, "DENSE_ROWS", Marching::ROWS);
     same(DENSE, "DENSE_WARPS", Marching::WARPS.into());
-    same(DENSE, "DENSE_BEGIN", Marching::BEGIN);
     assert_eq!(["FLAT_LEAST", "FLAT_MOST"].map(|name| constant(RESTEP, name) as f32), FLATNESS);
 }
 

@@ -281,10 +281,9 @@ impl Launcher {
     ) -> Result<()> {
         let turn = self.turn(stretch.first);
         let wake = u32::from(wake);
-        if let Some(Marching { blocks, shares }) = self.marching {
+        if let Some(Marching { grid, shares }) = self.marching {
             assert_eq!(stretch.count, 1, "an iteration a launch");
-            let config =
-                LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (32, Marching::WARPS, 1), shared_mem_bytes: 0 };
+            let config = LaunchConfig { grid_dim: grid, block_dim: (32, Marching::WARPS, 1), shared_mem_bytes: 0 };
             let mut arguments = [
                 pointer(&at.from),
                 pointer(&at.to),
