@@ -58,7 +58,7 @@ struct Dense {
     u32 row[ROWS + 2];       // offsets of its rows within a plane, bytes of phi
     u32 what;                // which of its voxels it counts: bit 2 * row + column; and the bits below
     bool side;               // of a strip with copies beside the volume
-    float low_z[ROWS][2];
+    float low_z[ROWS][2], low_dz[ROWS][2];   // of the faces below: normals, and four times the differences
     // What a lane has to do at the volume's sides.
     static constexpr u32 FIRST = 1u << 31, REPEATS = 1u << 30, TAKES = 1u << 29;
     // Which elements it writes: both at once, or one of them.
@@ -116,16 +116,17 @@ struct Dense {
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)
 #pragma unroll
-            for (int c = 0; c < 2; ++c)
-                low_z[i][c] = normal(four<UNIT>(here.v[i + 1][c], __fmul_rn(4.0f, below.v[i + 1][c]), field.step_z),
-                                     __fadd_rn(b.x[i + 1][c], w.x[i + 1][c]), __fadd_rn(b.y[i][c], w.y[i][c]));
+            for (int c = 0; c < 2; ++c) {
+                low_dz[i][c] = four<UNIT>(here.v[i + 1][c], __fmul_rn(4.0f, below.v[i + 1][c]), field.step_z);
+                low_z[i][c] = normal(low_dz[i][c], __fadd_rn(b.x[i + 1][c], w.x[i + 1][c]), __fadd_rn(b.y[i][c], w.y[i][c]));
+            }
     }
 
     // One plane: `here`, whose wide differences are w; those of `above` are left in u.
     __device__ __forceinline__ void step(const Plane<ROWS> &below, const Plane<ROWS> &here, Plane<ROWS> &above,
                                          const Wide<ROWS> &w, Wide<ROWS> &u, int slot, float *out)
     {
-        float sz[ROWS + 2][2], four_[2], low_y[2];
+        float sz[ROWS + 2][2], four_[2], low_y[2], low_dy[2];
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i)
 #pragma unroll
@@ -134,8 +135,8 @@ struct Dense {
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
             four_[c] = __fmul_rn(4.0f, here.v[1][c]);
-            low_y[c] = normal(per<UNIT>(__fmaf_rn(-4.0f, here.v[0][c], four_[c]), field.step_y),
-                              __fadd_rn(w.x[0][c], w.x[1][c]), __fadd_rn(sz[0][c], sz[1][c]));
+            low_dy[c] = per<UNIT>(__fmaf_rn(-4.0f, here.v[0][c], four_[c]), field.step_y);
+            low_y[c] = normal(low_dy[c], __fadd_rn(w.x[0][c], w.x[1][c]), __fadd_rn(sz[0][c], sz[1][c]));
         }
         float result[ROWS][2];
         bool near = false;
@@ -145,26 +146,33 @@ struct Dense {
             const float sy_after = per<UNIT>(__fsub_rn(here.right[i + 2], here.right[i]), field.step_y);
             const float sz_after = per<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), field.step_z);
             if (i > 0) four_[0] = __fmul_rn(4.0f, here.v[i + 1][0]), four_[1] = __fmul_rn(4.0f, here.v[i + 1][1]);
-            const float nx0 = normal(four<UNIT>(here.v[i + 1][1], four_[0], field.step_x),
-                                     __fadd_rn(w.y[i][0], w.y[i][1]), __fadd_rn(sz[i + 1][0], sz[i + 1][1]));
-            const float nx1 = normal(four<UNIT>(here.right[i + 1], four_[1], field.step_x), __fadd_rn(w.y[i][1], sy_after),
-                                     __fadd_rn(sz[i + 1][1], sz_after));
+            // Four times the differences across the faces before, between and after the lane's two voxels.
+            const float dx[3] = {per<UNIT>(__fmaf_rn(-4.0f, w.left[i], four_[0]), field.step_x),
+                                 four<UNIT>(here.v[i + 1][1], four_[0], field.step_x),
+                                 four<UNIT>(here.right[i + 1], four_[1], field.step_x)};
+            const float nx0 =
+                normal(dx[1], __fadd_rn(w.y[i][0], w.y[i][1]), __fadd_rn(sz[i + 1][0], sz[i + 1][1]));
+            const float nx1 = normal(dx[2], __fadd_rn(w.y[i][1], sy_after), __fadd_rn(sz[i + 1][1], sz_after));
             const float nx_ = __shfl_up_sync(ALL_LANES, nx1, 1);
 #pragma unroll
             for (int c = 0; c < 2; ++c) {
                 const float old = here.v[i + 1][c];
-                const float ny = normal(four<UNIT>(here.v[i + 2][c], four_[c], field.step_y),
-                                        __fadd_rn(w.x[i + 1][c], w.x[i + 2][c]), __fadd_rn(sz[i + 1][c], sz[i + 2][c]));
-                const float nz = normal(four<UNIT>(above.v[i + 1][c], four_[c], field.step_z),
-                                        __fadd_rn(w.x[i + 1][c], u.x[i + 1][c]), __fadd_rn(w.y[i][c], u.y[i][c]));
+                const float dy = four<UNIT>(here.v[i + 2][c], four_[c], field.step_y);
+                const float dz = four<UNIT>(above.v[i + 1][c], four_[c], field.step_z);
+                const float ny =
+                    normal(dy, __fadd_rn(w.x[i + 1][c], w.x[i + 2][c]), __fadd_rn(sz[i + 1][c], sz[i + 2][c]));
+                const float nz = normal(dz, __fadd_rn(w.x[i + 1][c], u.x[i + 1][c]), __fadd_rn(w.y[i][c], u.y[i][c]));
                 float curve = per<UNIT>(c ? __fsub_rn(nx1, nx0) : __fsub_rn(nx0, nx_), field.step_x);
                 curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny, low_y[c]), field.step_y));
                 curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(nz, low_z[i][c]), field.step_z));
-                low_y[c] = ny, low_z[i][c] = nz;
-                Motion<UNIT> motion(field, old, curve, image_term(field, pixel(slot, i, c)));
-                motion.axis(c ? here.v[i + 1][0] : w.left[i], c ? here.right[i + 1] : here.v[i + 1][1], field.step_x);
-                motion.axis(here.v[i][c], here.v[i + 2][c], field.step_y);
-                motion.axis(below.v[i + 1][c], above.v[i + 1][c], field.step_z);
+                Motion motion(field, old, curve, image_term(field, pixel(slot, i, c)));
+                motion.side(dx[c + 1]);
+                motion.side(-dx[c]);
+                motion.side(dy);
+                motion.side(-low_dy[c]);
+                motion.side(dz);
+                motion.side(-low_dz[i][c]);
+                low_y[c] = ny, low_z[i][c] = nz, low_dy[c] = dy, low_dz[i][c] = dz;
                 result[i][c] = motion.result();
                 near = near || fabsf(old) <= field.near;
                 turned |= __float_as_uint(old) ^ __float_as_uint(result[i][c]);

@@ -86,7 +86,7 @@ __device__ __forceinline__ float outwards(bool inside, float b2, float b1, float
 // phi beside the front, scaled to a gradient within a twentieth of 1; `square`: of the wide gradient.
 __device__ __forceinline__ float recentred(float square, float old, const LevelSetField &field)
 {
-    const float flatness = __fmul_rn(2.0f, inverse_root(square));
+    const float flatness = __fmul_rn(static_cast<float>(2.0 * ROOT_UNIT), inverse_root(square));
     const float scale = flatness < FLAT_LEAST  ? __fmul_rn(flatness, FLAT_MOST)
                         : flatness > FLAT_MOST ? __fmul_rn(flatness, FLAT_LEAST)
                                                : 1.0f;

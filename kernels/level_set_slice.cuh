@@ -40,23 +40,26 @@ __device__ __forceinline__ void update_slice_half(const float *shared, float *to
 
     auto wide_x = [&](const float *p) { return per<UNIT>(__fsub_rn(p[1], p[-1]), field.step_x); };
     auto wide_y = [&](const float *p) { return per<UNIT>(__fsub_rn(p[SLICE_ROW], p[-SLICE_ROW]), field.step_y); };
-    float low_y = normal(four<UNIT>(at[0], __fmul_rn(4.0f, at[-SLICE_ROW]), field.step_y),
-                         __fadd_rn(wide_x(at - SLICE_ROW), wide_x(at)));
+    float low_dy = four<UNIT>(at[0], __fmul_rn(4.0f, at[-SLICE_ROW]), field.step_y);
+    float low_y = normal(low_dy, __fadd_rn(wide_x(at - SLICE_ROW), wide_x(at)));
     float here_x = wide_x(at);
     float *out = to + place;
 #pragma unroll
     for (int i = 0; i < SLICE_ROWS; ++i) {
         const float *p = at + i * SLICE_ROW;
         const float old = p[0], four_ = __fmul_rn(4.0f, old), after_x = wide_x(p + SLICE_ROW), here_y = wide_y(p);
-        const float low_x = normal(per<UNIT>(__fmaf_rn(-4.0f, p[-1], four_), field.step_x), __fadd_rn(wide_y(p - 1), here_y));
-        const float nx = normal(four<UNIT>(p[1], four_, field.step_x), __fadd_rn(here_y, wide_y(p + 1)));
-        const float ny = normal(four<UNIT>(p[SLICE_ROW], four_, field.step_y), __fadd_rn(here_x, after_x));
+        const float low_dx = per<UNIT>(__fmaf_rn(-4.0f, p[-1], four_), field.step_x);
+        const float dx = four<UNIT>(p[1], four_, field.step_x), dy = four<UNIT>(p[SLICE_ROW], four_, field.step_y);
+        const float low_x = normal(low_dx, __fadd_rn(wide_y(p - 1), here_y));
+        const float nx = normal(dx, __fadd_rn(here_y, wide_y(p + 1))), ny = normal(dy, __fadd_rn(here_x, after_x));
         float curve = per<UNIT>(__fsub_rn(nx, low_x), field.step_x);
         curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny, low_y), field.step_y));
-        low_y = ny, here_x = after_x;
-        Motion<UNIT> motion(field, old, curve, image_term(field, pixel[i]));
-        motion.axis(p[-1], p[1], field.step_x);
-        motion.axis(p[-SLICE_ROW], p[SLICE_ROW], field.step_y);
+        Motion motion(field, old, curve, image_term(field, pixel[i]));
+        motion.side(dx);
+        motion.side(-low_dx);
+        motion.side(dy);
+        motion.side(-low_dy);
+        low_y = ny, low_dy = dy, here_x = after_x;
         const float result = motion.result();
         if (i >= rows) continue;
         out[0] = result;

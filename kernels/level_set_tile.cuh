@@ -328,13 +328,14 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
     };
     Values below, here, above;
     Wide now, then;
-    float low_z[2];
+    float low_z[2], low_dz[2];
     load(below, at - TILE_PLANE), load(here, at);
     widen(then, below), widen(now, here);
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
-        low_z[i] = normal(four<UNIT>(here.here[i + 1], __fmul_rn(4.0f, below.here[i + 1]), field.step_z),
-                          __fadd_rn(then.x[i], now.x[i]), __fadd_rn(then.y[i], now.y[i]));
+    for (int i = 0; i < 2; ++i) {
+        low_dz[i] = four<UNIT>(here.here[i + 1], __fmul_rn(4.0f, below.here[i + 1]), field.step_z);
+        low_z[i] = normal(low_dz[i], __fadd_rn(then.x[i], now.x[i]), __fadd_rn(then.y[i], now.y[i]));
+    }
 #pragma unroll 1
     for (int k = 0; k < planes; ++k) {
         PIXEL ahead[2];
@@ -347,16 +348,17 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
         float wide_z[3];   // rows 0 .. 2
 #pragma unroll
         for (int i = 0; i < 3; ++i) wide_z[i] = per<UNIT>(__fsub_rn(above.here[i + 1], below.here[i + 1]), field.step_z);
-        float nx[2], low_x[2], ny[3], four_[2];
+        float nx[2], low_x[2], ny[3], four_[2], dx[2], dy[3];
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             const float right_z = per<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), field.step_z);
             four_[i] = __fmul_rn(4.0f, here.here[i + 1]);
-            nx[i] = normal(four<UNIT>(here.right[i + 1], four_[i], field.step_x), __fadd_rn(now.y[i], now.y_right[i]),
-                           __fadd_rn(wide_z[i], right_z));
-            ny[i + 1] = normal(four<UNIT>(here.here[i + 2], four_[i], field.step_y), __fadd_rn(now.x[i], now.x[i + 1]),
-                               __fadd_rn(wide_z[i], wide_z[i + 1]));
+            dx[i] = four<UNIT>(here.right[i + 1], four_[i], field.step_x);
+            dy[i + 1] = four<UNIT>(here.here[i + 2], four_[i], field.step_y);
+            nx[i] = normal(dx[i], __fadd_rn(now.y[i], now.y_right[i]), __fadd_rn(wide_z[i], right_z));
+            ny[i + 1] = normal(dy[i + 1], __fadd_rn(now.x[i], now.x[i + 1]), __fadd_rn(wide_z[i], wide_z[i + 1]));
         }
+        dy[0] = per<UNIT>(__fmaf_rn(-4.0f, here.here[0], four_[0]), field.step_y);
         // Normals of the faces towards -x and -y: of the lane there, or of the border.
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
@@ -373,16 +375,19 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             const float old = here.here[i + 1];
-            const float nz = normal(four<UNIT>(above.here[i + 1], four_[i], field.step_z), __fadd_rn(now.x[i], then.x[i]),
-                                    __fadd_rn(now.y[i], then.y[i]));
+            const float dz = four<UNIT>(above.here[i + 1], four_[i], field.step_z);
+            const float nz = normal(dz, __fadd_rn(now.x[i], then.x[i]), __fadd_rn(now.y[i], then.y[i]));
             float curve = per<UNIT>(__fsub_rn(nx[i], low_x[i]), field.step_x);
             curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny[i + 1], ny[i]), field.step_y));
             curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(nz, low_z[i]), field.step_z));
-            low_z[i] = nz;
-            Motion<UNIT> motion(field, old, curve, image_term(field, pixel[i]));
-            motion.axis(here.left[i + 1], here.right[i + 1], field.step_x);
-            motion.axis(here.here[i], here.here[i + 2], field.step_y);
-            motion.axis(below.here[i + 1], above.here[i + 1], field.step_z);
+            Motion motion(field, old, curve, image_term(field, pixel[i]));
+            motion.side(dx[i]);
+            motion.side(per<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -four_[i]), field.step_x));
+            motion.side(dy[i + 1]);
+            motion.side(-dy[i]);
+            motion.side(dz);
+            motion.side(-low_dz[i]);
+            low_z[i] = nz, low_dz[i] = dz;
             result[i] = motion.result();
         }
         if (own[0]) out[0] = result[0];

@@ -8,26 +8,30 @@
 struct LevelSetField {
     u32 width, height, depth;
     u32 pitch;                      // elements, a multiple of 8
-    float target, gain, offset;     // dt * -alpha * D(I) = fma(|I - target|, gain, offset)
-    float bend;                     // dt * (1 - alpha) / 2
+    // A quarter of both terms of the speed, as gradients are four times as large:
+    float target, gain, offset;     // dt * -alpha * D(I) / 4 = fma(|I - target|, gain, offset)
+    float bend;                     // dt * (1 - alpha) / 8 * ROOT_UNIT
     float step_x, step_y, step_z;   // 1 / spacing
     float near;                     // the largest spacing
     float rms_scale;                // 1 / the smallest spacing
     float reach;                    // |phi| up to this is within the band
     float tiny;                     // a larger change near the front keeps a tile awake
     float restep;                   // the step of a reinitialisation
-    float sharpest;                 // the bound of the normals' divergence
+    float sharpest;                 // the bound of the normals' divergence, over ROOT_UNIT
 };
 static_assert(sizeof(LevelSetField) == 68, "src/level_set/cuda/launch.rs repeats it");
 
 constexpr int LEAD = 1;
 
-// 1/sqrt(x), see src/level_set/scalar.rs: the same bits on every device.
+// 1/sqrt(x) over ROOT_UNIT, see src/level_set/scalar.rs: the same bits on every device.
+constexpr double ROOT_UNIT = 0.68062353;
+constexpr u32 ROOT_START = 0xBE3E0000u;
+constexpr float ROOT_SHIFT = -1.3139546f, ROOT_REST = 1.3784941f;
 __device__ __forceinline__ float inverse_root(float x)
 {
-    const float start = __uint_as_float((0xBE6DE000u - __float_as_uint(x)) >> 1);
-    const float off = __fmaf_rn(__fmul_rn(x, start), start, -1.0f);
-    return __fmul_rn(start, __fmaf_rn(__fmaf_rn(off, 0.37955564f, -0.5010563f), off, 0.9999956f));
+    const float start = __uint_as_float((ROOT_START - __float_as_uint(x)) >> 1);
+    const float off = __fmaf_rn(__fmul_rn(x, start), start, ROOT_SHIFT);
+    return __fmul_rn(start, __fmaf_rn(off, off, ROOT_REST));
 }
 
 // sqrt(x), correctly rounded, for 4e-31 <= x < infinity.
@@ -46,8 +50,9 @@ __device__ __forceinline__ float per(float v, float step)
     return UNIT ? v : __fmul_rn(v, step);
 }
 
-// The component of the unit normal across a face: d4 is four times the first difference there, a and b the sums of both
-// sides' wide differences (twice the central ones) along the other axes. All is four times as large as in the definition.
+// The component of the normal, 1/ROOT_UNIT long, across a face: d4 is four times the first difference there, a and b the
+// sums of both sides' wide differences (twice the central ones) along the other axes. All is four times as large as in the
+// definition.
 constexpr float TINY = 1.6e-19f;
 __device__ __forceinline__ float normal(float d4, float a, float b)
 {
@@ -73,13 +78,14 @@ __device__ __forceinline__ float image_term(const LevelSetField &field, PIXEL pi
     return __fmaf_rn(fabsf(__fsub_rn(static_cast<float>(pixel), field.target)), field.gain, field.offset);
 }
 
-// A voxel's step: the speed, and the square of the gradient as it gathers axis after axis.
-template <bool UNIT>
+// A voxel's step: a quarter of the speed, and the square of four times the gradient as it gathers side after side. Powers
+// of two change no digit.
 struct Motion {
-    float old, speed, sign, here;   // sign: +1 where phi grows, else -1; here = sign * old
-    bool curves;                    // curvature's part of the speed is the larger one
-    float least;                    // differences are clipped at it: at 0 upwind, at none where both sides count
-    float square = TINY;
+    float old, speed;
+    bool curves;   // curvature's part of the speed is the larger one: both sides of an axis count, whatever their sign
+    bool falls;    // else: only sides with a difference below 0 do, as phi falls; or only those above
+    float least;
+    float square = 16.0f * TINY;
 
     __device__ __forceinline__ Motion(const LevelSetField &field, float old, float curve, float of_image) : old(old)
     {
@@ -87,16 +93,12 @@ struct Motion {
         speed = __fmaf_rn(curve, field.bend, of_image);
         curves = fabsf(__fmul_rn(curve, field.bend)) > fabsf(of_image);
         least = curves ? __uint_as_float(0xFF800000u) : 0.0f;
-        // Where the speed is 0, either will do.
-        sign = copysignf(1.0f, speed);
-        here = __fmul_rn(sign, old);
+        falls = !curves && speed < 0.0f;   // where the speed is 0, either will do
     }
-    __device__ __forceinline__ void axis(float before, float after, float step)
+    // d4: four times the difference to the voxel on one side, over the spacing.
+    __device__ __forceinline__ void side(float d4)
     {
-        // D+ and -D-, or turned round; squares do not mind the sign.
-        const float f = fmaxf(per<UNIT>(__fmaf_rn(sign, after, -here), step), least);
-        const float b = fmaxf(per<UNIT>(__fmaf_rn(sign, before, -here), step), least);
-        square = __fmaf_rn(b, b, __fmaf_rn(f, f, square));
+        if ((d4 > least) != falls) square = __fmaf_rn(d4, d4, square);
     }
     __device__ __forceinline__ float result() const
     {

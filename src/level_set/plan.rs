@@ -1,5 +1,6 @@
 //! The parameters of a level set, checked and resolved: what every device computes with.
 
+use super::scalar::ROOT_UNIT;
 use super::{Params, TargetRange, Variant};
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Image};
@@ -48,9 +49,9 @@ pub(super) struct Constants {
     /// Δt·α and −Δt·α·ε: −Δt·α·D(I) = |I − T|·gain + offset.
     pub gain: f32,
     pub offset: f32,
-    /// Δt·(1 − α)/2.
+    /// Δt·(1 − α)/2, times [`ROOT_UNIT`], because normals are longer.
     pub bend: f32,
-    /// The bound of the normals' divergence.
+    /// The bound of the normals' divergence, over [`ROOT_UNIT`].
     pub sharpest: f32,
     /// What a pixel that is not finite is taken for: as far from T as the farthest finite one.
     pub missing: f32,
@@ -199,8 +200,8 @@ impl Params {
             target: target as f32,
             gain: (time_step * alpha) as f32,
             offset: (-time_step * alpha * epsilon) as f32,
-            sharpest: (2.0 * inverse_squares).sqrt() as f32,
-            bend: (time_step * (1.0 - alpha) / 2.0) as f32,
+            sharpest: ((2.0 * inverse_squares).sqrt() / ROOT_UNIT) as f32,
+            bend: (time_step * (1.0 - alpha) / 2.0 * ROOT_UNIT) as f32,
             missing: (target + epsilon + largest) as f32,
             near: h_max as f32,
             band: (BAND_WIDTH * h_max) as f32,

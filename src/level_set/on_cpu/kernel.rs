@@ -6,7 +6,7 @@
 use super::tiles::{Layout, Row};
 use super::vector::Floats;
 use crate::level_set::plan::Constants;
-use crate::level_set::scalar::{self, FLATNESS, TINY};
+use crate::level_set::scalar::{self, FLATNESS, TINY, TWO_ROOT_UNITS};
 use pulp::{Arch, Simd, WithSimd};
 
 /// The image's part of the speed, Δt included, of one row.
@@ -435,8 +435,7 @@ fn restep<
                 let new = inside.select(old - change, old + change);
                 let new = new.less_than(zero).differs(inside).select(old, new);
                 let held = if FIRST {
-                    let flatness = wide_gradient.rsqrt();
-                    let flatness = flatness + flatness;
+                    let flatness = Floats::splat(simd, TWO_ROOT_UNITS) * wide_gradient.rsqrt();
                     let scale = flat.less_than(flatness).select(flatness * steep, one);
                     let scale = flatness.less_than(steep).select(flatness * flat, scale);
                     (old * scale).clamp(constants.near)

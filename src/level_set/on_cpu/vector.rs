@@ -1,6 +1,6 @@
 //! A vector of floats with operators, so that formulas read as formulas.
 
-use crate::level_set::scalar::TINY;
+use crate::level_set::scalar::{ROOT_SHAPE, ROOT_START, TINY};
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
 
@@ -85,11 +85,11 @@ impl<S: Simd> Floats<S> {
     pub(super) fn rsqrt(self) -> Self {
         let simd = self.simd;
         let bits = simd.transmute_u32s_f32s(self.values);
-        let doubled = simd.sub_u32s(simd.splat_u32s(0xBE6D_E000), bits);
+        let doubled = simd.sub_u32s(simd.splat_u32s(ROOT_START), bits);
         let start = self.with(simd.transmute_f32s_u32s(simd.wrapping_dyn_shr_u32s(doubled, simd.splat_u32s(1))));
-        let [one, a, b, c] = [-1.0, 0.379_555_64, -0.501_056_3, 0.999_995_6].map(|value| Self::splat(simd, value));
-        let off = (self * start).mul_add(start, one);
-        start * off.mul_add(a, b).mul_add(off, c)
+        let [b, c] = ROOT_SHAPE.map(|value| Self::splat(simd, value));
+        let off = (self * start).mul_add(start, b);
+        start * off.mul_add(off, c)
     }
 
     /// √x, rounded once.
