@@ -33,10 +33,15 @@ impl Solver {
         if words[1] != 0 {
             return Ok(Err(!words[1]));
         }
-        let bytes = self.layout.elements() * size_of::<f32>();
-        stream.copy(self.phi[which].side(0), self.phi[1 - which].side(0), bytes, 1, [bytes, bytes])?;
-        stream.synchronize()?;
+        self.copy_from(which)?;
         Ok(Ok(words[0]))
+    }
+
+    /// Makes the other φ a copy of φ `which`, and waits for it.
+    fn copy_from(&self, which: usize) -> Result<()> {
+        let bytes = self.layout.elements() * size_of::<f32>();
+        self.stream.copy(self.phi[which].side(0), self.phi[1 - which].side(0), bytes, 1, [bytes, bytes])?;
+        self.stream.synchronize()
     }
 
     pub(in crate::level_set) fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
@@ -97,11 +102,7 @@ impl Solver {
                 self.stream.synchronize()
             }
             Err(index) => {
-                // The other φ is the newest one's copy again.
-                let bytes = self.layout.elements() * size_of::<f32>();
-                let (newest, copy) = (&self.phi[self.current], &self.phi[other]);
-                self.stream.copy(newest.side(0), copy.side(0), bytes, 1, [bytes, bytes])?;
-                self.stream.synchronize()?;
+                self.copy_from(self.current)?;
                 self.listed = false;
                 let [width, height, _] = self.plan.shape.map(|n| n as u64);
                 Err(Error::argument(format!(
