@@ -6,6 +6,8 @@
 //   texture  the paper's second design: neighbours through the texture unit, whose clamping is the Neumann border.
 //            Bound to the buffer itself, so without the paper's copy per iteration.
 //   fused    several iterations for each pass over memory (edge_strength_fused.cuh, edge_strength_fused_3d.cuh).
+// `least` of the first two: LEAST where the iteration is flushed (see edge_strength_update.cuh), else 0; its bits, because
+// a number costs the 3D kernel 12 registers.
 // Before them: prepare (pixels -> the bit mask of the shape and, where it is needed, v) and minmax (range of the finite
 // pixels).
 //
@@ -202,7 +204,7 @@ static_assert(TILE_X == WARP, "a warp is one row of the tile, so that its mask b
 // mostly hits the cache) and a mask bit, writes 4.
 extern "C" __global__ void __launch_bounds__(TILE_X * TILE_Y)
 isoline_es_shared_2d(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width,
-                     u32 height, u64 pitch, u32 mask_pitch, float dt, float k)
+                     u32 height, u64 pitch, u32 mask_pitch, float dt, float k, u32 least)
 {
     __shared__ float s_v[TILE_Y + 2 * RIM][TILE_X + 2 * RIM];
     const u32 tx = threadIdx.x, ty = threadIdx.y;
@@ -225,8 +227,9 @@ isoline_es_shared_2d(const float *__restrict__ in, float *__restrict__ out, cons
         if (x < width && y < height) {
             const u32 word = mask[y * static_cast<u64>(mask_pitch) + MASK_LEAD + blockIdx.x];
             const float m = (word >> tx) & 1u ? 0.0f : dt;
-            out[y * pitch + x] = update_2d(s_v[ty + RIM][tx + RIM], s_v[ty + RIM][tx], s_v[ty + RIM][tx + 2 * RIM],
-                                           s_v[ty][tx + RIM], s_v[ty + 2 * RIM][tx + RIM], m, k);
+            const float v = update_2d(s_v[ty + RIM][tx + RIM], s_v[ty + RIM][tx], s_v[ty + RIM][tx + 2 * RIM],
+                                      s_v[ty][tx + RIM], s_v[ty + 2 * RIM][tx + RIM], m, k);
+            out[y * pitch + x] = flush(v, __uint_as_float(least));
         }
         tile += gridDim.y;
         if (tile >= tile_rows) break;
@@ -242,7 +245,7 @@ static_assert(TILE3_X == WARP, "a warp is one row of the tile, so that its mask 
 // (9.6 with the rim) and a mask bit, writes 4.
 extern "C" __global__ void __launch_bounds__(TILE3_X * TILE3_Y * TILE3_Z)
 isoline_es_shared_3d(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width,
-                     u32 height, u32 depth, u64 pitch, u32 mask_pitch, float dt, float k)
+                     u32 height, u32 depth, u64 pitch, u32 mask_pitch, float dt, float k, u32 least)
 {
     __shared__ float s_v[TILE3_Z + 2 * RIM][TILE3_Y + 2 * RIM][TILE3_X + 2 * RIM];
     const int tx = threadIdx.x, ty = threadIdx.y, tz = threadIdx.z;
@@ -274,10 +277,11 @@ isoline_es_shared_3d(const float *__restrict__ in, float *__restrict__ out, cons
                 const u64 line = static_cast<u64>(z) * height + y;
                 const u32 word = mask[line * mask_pitch + MASK_LEAD + blockIdx.x];
                 const float m = (word >> tx) & 1u ? 0.0f : dt;
-                out[line * pitch + x] =
+                const float v =
                     update_3d(s[ty + RIM][tx + RIM], s[ty + RIM][tx], s[ty + RIM][tx + 2 * RIM], s[ty][tx + RIM],
                               s[ty + 2 * RIM][tx + RIM], s_v[tz][ty + RIM][tx + RIM],
                               s_v[tz + 2 * RIM][ty + RIM][tx + RIM], m, k);
+                out[line * pitch + x] = flush(v, __uint_as_float(least));
             }
             __syncthreads();   // the next tile of this block overwrites s_v
         }
@@ -291,7 +295,7 @@ isoline_es_shared_3d(const float *__restrict__ in, float *__restrict__ out, cons
 // (4 bytes of memory traffic), a mask bit, writes 4.
 extern "C" __global__ void __launch_bounds__(TILE_X * TILE_Y)
 isoline_es_texture_2d(cudaTextureObject_t in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width,
-                      u32 height, u64 pitch, u32 mask_pitch, float dt, float k)
+                      u32 height, u64 pitch, u32 mask_pitch, float dt, float k, u32 least)
 {
     constexpr float CENTRE = 0.5f;   // texel centres; exact, as the texture limits keep x and y far below 2^23
     const int x = blockIdx.x * TILE_X + threadIdx.x;
@@ -304,8 +308,9 @@ isoline_es_texture_2d(cudaTextureObject_t in, float *__restrict__ out, const u32
         const float u = x + CENTRE, w = y + CENTRE;
         const u32 word = mask[y * static_cast<u64>(mask_pitch) + MASK_LEAD + blockIdx.x];
         const float m = (word >> threadIdx.x) & 1u ? 0.0f : dt;
-        out[y * pitch + x] = update_2d(tex2D<float>(in, u, w), tex2D<float>(in, u - 1, w), tex2D<float>(in, u + 1, w),
-                                       tex2D<float>(in, u, w - 1), tex2D<float>(in, u, w + 1), m, k);
+        const float v = update_2d(tex2D<float>(in, u, w), tex2D<float>(in, u - 1, w), tex2D<float>(in, u + 1, w),
+                                  tex2D<float>(in, u, w - 1), tex2D<float>(in, u, w + 1), m, k);
+        out[y * pitch + x] = flush(v, __uint_as_float(least));
     }
 }
 
@@ -314,7 +319,7 @@ isoline_es_texture_2d(cudaTextureObject_t in, float *__restrict__ out, const u32
 // per axis, so the indices are clamped here. Per voxel: seven texture reads, a mask bit, writes 4.
 extern "C" __global__ void __launch_bounds__(TILE3_X * TILE3_Y * TILE3_Z)
 isoline_es_texture_3d(cudaTextureObject_t in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width,
-                      u32 height, u32 depth, u64 pitch, u32 mask_pitch, float dt, float k)
+                      u32 height, u32 depth, u64 pitch, u32 mask_pitch, float dt, float k, u32 least)
 {
     const int x = blockIdx.x * TILE3_X + threadIdx.x;
     if (x >= static_cast<int>(width)) return;
@@ -329,13 +334,14 @@ isoline_es_texture_3d(cudaTextureObject_t in, float *__restrict__ out, const u32
             const u64 line = static_cast<u64>(z) * height + y;
             const u32 word = mask[line * mask_pitch + MASK_LEAD + blockIdx.x];
             const float m = (word >> threadIdx.x) & 1u ? 0.0f : dt;
-            out[line * pitch + x] = update_3d(
+            const float v = update_3d(
                 tex1Dfetch<float>(in, at), tex1Dfetch<float>(in, x > 0 ? at - 1 : at),
                 tex1Dfetch<float>(in, x + 1 < static_cast<int>(width) ? at + 1 : at),
                 tex1Dfetch<float>(in, y > 0 ? at - row : at),
                 tex1Dfetch<float>(in, y + 1 < static_cast<int>(height) ? at + row : at),
                 tex1Dfetch<float>(in, z > 0 ? at - slice : at),
                 tex1Dfetch<float>(in, z + 1 < static_cast<int>(depth) ? at + slice : at), m, k);
+            out[line * pitch + x] = flush(v, __uint_as_float(least));
         }
 }
 

@@ -65,8 +65,8 @@ enum class StreamSource { QUADS, COLUMNWISE, SHAPE };
 
 // Warp <-> strip of STREAM_VALID columns x chunk of chunk_rows rows; lane <-> STREAM_COLUMNS columns from
 // strip*VALID - HALO + lane*COLUMNS on. The warp runs down the rows; level t makes row r - t when row r is read, from
-// rows r-t-1, r-t, r-t+1 of level t-1. `in` is null with SHAPE.
-template <StreamSource SOURCE>
+// rows r-t-1, r-t, r-t+1 of level t-1. `in` is null with SHAPE. FLUSH: the last level's results are flushed.
+template <StreamSource SOURCE, bool FLUSH>
 __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float *__restrict__ out,
                                              const u32 *__restrict__ mask, int width, int height, u32 pitch,
                                              u32 mask_pitch, int chunk_rows, float dt,
@@ -176,8 +176,12 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
 
             // 3. The last level's row is T rows behind the row read, which began T rows above the chunk.
             const u32 y = start + i - 2 * T;
-            if (L == T && writes && y < static_cast<u32>(rows))
+            if (L == T && writes && y < static_cast<u32>(rows)) {
+                if (FLUSH)
+#pragma unroll
+                    for (int j = 0; j < C; ++j) row[j] = flush(row[j], LEAST);
                 store_vector<4>(reinterpret_cast<float *>(out_lane + wide_product(y, row_bytes)), row);
+            }
         }
         };
     // Level t has nothing right to work on before row 2t, so the first trip needs few levels.
@@ -205,20 +209,27 @@ __device__ __forceinline__ void stream_tables(StreamShared &shared, float dt)
 // fastest, so that neighbours find their common columns in the cache. Shared memory 7168 bytes (Turing: 5376). Per pixel and launch:
 // reads 4 bytes and a mask bit, times (128/112)*(1 + 16/chunk_rows), most of the excess from the cache; writes 4 (up
 // to 3 columns beyond the width too, within the pitch). Preconditions: sides >= 128 and below 2^30.
-extern "C" __global__ void __launch_bounds__(WARP, STREAM_BLOCKS)
-isoline_es_fused_2d_stream(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask,
-                           u32 width, u32 height, u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt,
-                           const __grid_constant__ isoline_es_weights k)
-{
-    __shared__ StreamShared shared;
-    stream_tables<StreamSource::QUADS>(shared, dt);
-    wait_for_previous_launch();
-    const u32 row = static_cast<u32>(pitch);
-    if (width % STREAM_COLUMNS == 0)
-        stream_strip<StreamSource::QUADS>(in, out, mask, width, height, row, mask_pitch, chunk_rows, dt, k, shared);
-    else
-        stream_strip<StreamSource::COLUMNWISE>(in, out, mask, width, height, row, mask_pitch, chunk_rows, dt, k, shared);
-}
+//
+// `_flush`: its last iteration's results are flushed; a kernel of its own, so that other launches pay nothing for it.
+#define ISOLINE_ES_FUSED_STREAM(NAME, FLUSH)                                                                         \
+    extern "C" __global__ void __launch_bounds__(WARP, STREAM_BLOCKS)                                                \
+    NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \
+         u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt, const __grid_constant__ isoline_es_weights k)          \
+    {                                                                                                                \
+        __shared__ StreamShared shared;                                                                              \
+        stream_tables<StreamSource::QUADS>(shared, dt);                                                              \
+        wait_for_previous_launch();                                                                                  \
+        const u32 row = static_cast<u32>(pitch);                                                                     \
+        if (width % STREAM_COLUMNS == 0)                                                                             \
+            stream_strip<StreamSource::QUADS, FLUSH>(in, out, mask, width, height, row, mask_pitch, chunk_rows, dt,  \
+                                                     k, shared);                                                     \
+        else                                                                                                         \
+            stream_strip<StreamSource::COLUMNWISE, FLUSH>(in, out, mask, width, height, row, mask_pitch, chunk_rows, \
+                                                          dt, k, shared);                                            \
+    }
+ISOLINE_ES_FUSED_STREAM(isoline_es_fused_2d_stream, false)
+ISOLINE_ES_FUSED_STREAM(isoline_es_fused_2d_stream_flush, true)
+#undef ISOLINE_ES_FUSED_STREAM
 
 // The same as the first pass from v = 1 on the shape and 0 beside it, of which the mask tells all: `in` is not read.
 extern "C" __global__ void __launch_bounds__(WARP, STREAM_BLOCKS)
@@ -229,8 +240,8 @@ isoline_es_fused_2d_stream_shape(const float *__restrict__ in, float *__restrict
     __shared__ StreamShared shared;
     stream_tables<StreamSource::SHAPE>(shared, dt);
     wait_for_previous_launch();
-    stream_strip<StreamSource::SHAPE>(in, out, mask, width, height, static_cast<u32>(pitch), mask_pitch, chunk_rows, dt,
-                                      k, shared);
+    stream_strip<StreamSource::SHAPE, false>(in, out, mask, width, height, static_cast<u32>(pitch), mask_pitch,
+                                             chunk_rows, dt, k, shared);
 }
 
 // -------------------------------------------------------------------------------------------------- tile
@@ -244,10 +255,12 @@ static_assert(FTILE_WIDTH > 2 * MAX_STEPS && FTILE_HEIGHT > 2 * MAX_STEPS, "the 
 // Block <-> tile of 128x128 pixels, of which the inner 128 - 2*halo, halo = levels rounded up to 4, are written; lane
 // <-> 4 columns x 8 rows, in registers throughout. Block (32, 16), grid (ceil(width/inner), ceil(height/inner)) with
 // at most 65535 tile rows. 34112 bytes of shared memory. Per pixel and launch: reads 4 bytes and a mask bit, times
-// (128/inner)^2; writes 4. in null: v is 1 on the shape and 0 beside it.
+// (128/inner)^2; writes 4. in null: v is 1 on the shape and 0 beside it. flushed_level, counted from 0: the one whose
+// results are flushed; from `levels` on, none's are.
 extern "C" __global__ void __launch_bounds__(WARP * FTILE_WARPS, 1)
 isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width_,
-                         u32 height_, u64 pitch, u32 mask_pitch, u32 levels, float dt, isoline_es_weights k)
+                         u32 height_, u64 pitch, u32 mask_pitch, u32 levels, float dt, isoline_es_weights k,
+                         u32 flushed_level)
 {
     constexpr int C = TILE_COLUMNS, R = FTILE_ROWS;
     constexpr int NIBBLES = 16;
@@ -319,6 +332,11 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
                                                            float down) {
             return update_2d(c, left, right, up, down, m[r][j], weight);
         });
+        if (level == flushed_level)   // for the whole block; in the update it would cost every level
+#pragma unroll
+            for (int r = 0; r < R; ++r)
+#pragma unroll
+                for (int j = 0; j < C; ++j) v[r][j] = flush(v[r][j], LEAST);
     }
 
     // 4. Store the inner part.

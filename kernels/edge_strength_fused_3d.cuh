@@ -19,8 +19,8 @@ constexpr int F3_HALO = (T + F3_COLUMNS - 1) / F3_COLUMNS * F3_COLUMNS;   // who
 // Block <-> (64 - 2*halo)^2 columns of voxels, chunk_slices deep; lane <-> 2 columns x 8 rows. Block (32, 8), grid
 // (ceil(width/inner), ceil(height/inner), ceil(depth/chunk_slices)), inner = 64 - 2*halo, y and z at most 65535.
 // Shared memory T*8192 bytes. Per voxel and launch: reads 4 bytes and a mask bit, times (64/inner)^2 *
-// (1 + 2*T/chunk_slices); writes 4.
-template <int T>
+// (1 + 2*T/chunk_slices); writes 4. FLUSH: the last level's results are flushed.
+template <int T, bool FLUSH>
 __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__restrict__ out,
                                          const u32 *__restrict__ mask, int width, int height, int depth, u64 pitch,
                                          u32 mask_pitch, int chunk_slices, float dt, const isoline_es_weights &weights)
@@ -142,6 +142,11 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
             // 3. The last level's slice is z0 - T + (step - T); its inner part is right and is kept.
             const int z = step - 2 * T;
             if (lane_writes && z >= 0 && z < slices) {
+                if (FLUSH)
+#pragma unroll
+                    for (int r = 0; r < R; ++r)
+#pragma unroll
+                        for (int j = 0; j < C; ++j) v[r][j] = flush(v[r][j], LEAST);
                 float *to = out + (static_cast<u64>(z0 + z) * height + y0) * pitch + x0;
 #pragma unroll
                 for (int r = 0; r < R; ++r, to += pitch)
@@ -153,14 +158,16 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     }
 }
 
-#define ISOLINE_ES_FUSED_3D(NAME, T, MIN_BLOCKS)                                                                     \
+// `_flush`: as in 2D. The others' launches come after all of four iterations and never reach one that is flushed.
+#define ISOLINE_ES_FUSED_3D(NAME, T, FLUSH, MIN_BLOCKS)                                                              \
     extern "C" __global__ void __launch_bounds__(WARP * F3_WARPS, MIN_BLOCKS)                                        \
     NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \
          u32 depth, u64 pitch, u32 mask_pitch, u32 chunk_slices, float dt, isoline_es_weights k)                     \
     {                                                                                                                \
-        fused_3d<T>(in, out, mask, width, height, depth, pitch, mask_pitch, chunk_slices, dt, k);                    \
+        fused_3d<T, FLUSH>(in, out, mask, width, height, depth, pitch, mask_pitch, chunk_slices, dt, k);             \
     }
-ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_4, 4, 1)
-ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_2, 2, 2)
-ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_1, 1, 2)
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_4, 4, false, 1)
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_4_flush, 4, true, 1)
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_2, 2, false, 2)
+ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_1, 1, false, 2)
 #undef ISOLINE_ES_FUSED_3D

@@ -1,6 +1,9 @@
 // The update of one pixel, the same everywhere: operations, order and rounding are part of the contract with the
 // CPU path. m is the time step, or 0 on the shape. k is the iteration's centre weight 4 + 1/rho^2 (6 in 3D), whose
 // rounding error the host carries over to the next iteration's.
+//
+// Of the results of every 16th iteration (number 16, 32, ... of all), those below LEAST are 0. So nothing becomes
+// subnormal: many CPUs are slow at such numbers, and here it keeps the bits the same.
 #pragma once
 
 #include "common.cuh"
@@ -10,6 +13,11 @@ constexpr int MAX_STEPS = 16;
 struct isoline_es_weights {
     float k[MAX_STEPS];
 };
+
+constexpr float LEAST = 0x1p-80f;
+
+// What a value becomes where it is flushed: `least` is LEAST; 0 leaves all as they are.
+__device__ __forceinline__ float flush(float v, float least) { return v < least ? 0.0f : v; }
 
 __device__ __forceinline__ float update_2d(float c, float left, float right, float up, float down, float m, float k)
 {

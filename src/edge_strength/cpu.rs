@@ -14,15 +14,15 @@
 mod planes;
 mod rows;
 
-use super::Steps;
 use super::prepare::Pixels;
+use super::{LEAST, Steps, is_flushed};
 use crate::device::{Lent, Scratch};
 use crate::error::Result;
 use crate::image::reserved;
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis};
 use planes::Planes;
-use pulp::Arch;
+use pulp::{Arch, Simd};
 use rayon::prelude::*;
 use rows::Rows;
 use std::ops::Range;
@@ -112,14 +112,14 @@ pub(super) fn iterate(
     let spare = ArrayViewMut3::from_shape(dim, &mut spare[..count]).unwrap_or_else(|_| unreachable!("its own size"));
     let result = result.view_mut();
     let (mut to, mut other) = if passes.is_multiple_of(2) { (spare, result) } else { (result, spare) };
-    let mut first = true;
+    let mut done = 0;
     while !weights.is_empty() {
         // The passes left, each of about the same number of iterations.
         let (now, later) = weights.split_at(weights.len().div_ceil(passes));
         passes -= 1;
         weights = later;
-        let field = if first { None } else { Some(other.view()) };
-        let pass = Pass { pixels, field, shape: cut.shape, time_step: steps.time_step, centre_weights: now };
+        let field = if done == 0 { None } else { Some(other.view()) };
+        let pass = Pass { pixels, field, shape: cut.shape, time_step: steps.time_step, done, centre_weights: now };
         cut.tasks(&mut to, now.len())?.into_par_iter().with_max_len(1).try_for_each(|task| {
             ticker.check()?;
             let updates = task.pixels() * now.len();
@@ -134,7 +134,7 @@ pub(super) fn iterate(
             Ok(())
         })?;
         std::mem::swap(&mut to, &mut other);
-        first = false;
+        done += now.len();
     }
     Ok(())
 }
@@ -163,6 +163,8 @@ struct Pass<'a, 'p> {
     /// As [`Cut::shape`].
     shape: [usize; 3],
     time_step: f32,
+    /// The iterations before.
+    done: usize,
     centre_weights: &'a [f32],
 }
 
@@ -178,6 +180,18 @@ impl Pass<'_, '_> {
             None => self.pixels.start([y, z], columns, values),
         }
     }
+
+    /// Whether the results of the pass's iteration `level`, the first one being 1, are flushed.
+    fn is_flushed(&self, level: usize) -> bool {
+        is_flushed(self.done + level)
+    }
+}
+
+/// Values below [`LEAST`] become 0.
+#[inline(always)]
+fn flush<S: Simd>(simd: S, values: S::f32s) -> S::f32s {
+    let small = simd.less_than_f32s(values, simd.splat_f32s(LEAST));
+    simd.select_f32s(small, simd.splat_f32s(0.0), values)
 }
 
 /// A piece of the field and where its result goes.
@@ -299,7 +313,7 @@ mod tests {
     use super::*;
     use crate::image::Image;
     use ndarray::Array3;
-    use pulp::{Scalar, Simd};
+    use pulp::Scalar;
 
     /// What a CPU without any vector unit that is known computes: vectors of one lane, products rounded.
     #[test]
@@ -321,8 +335,8 @@ mod tests {
 
             let cut = Cut::new(shape, steps.dimensions, 1);
             let centre_weights = steps.centre_weights;
-            let pass =
-                Pass { pixels: &pixels, field: None, shape: cut.shape, time_step: steps.time_step, centre_weights };
+            let time_step = steps.time_step;
+            let pass = Pass { pixels: &pixels, field: None, shape: cut.shape, time_step, done: 0, centre_weights };
             let mut got = Array3::<f32>::zeros(input.dim());
             for task in cut.tasks(&mut got.view_mut(), centre_weights.len()).unwrap() {
                 room.at_bench(|bench| {

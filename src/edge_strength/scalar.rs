@@ -1,7 +1,7 @@
 //! Eq. 3, written down as a plain loop on one thread: the reference that the fast paths are compared with.
 
-use super::Steps;
 use super::prepare::zeroed;
+use super::{LEAST, Steps, is_flushed};
 use crate::error::Result;
 use crate::progress::Ticker;
 
@@ -18,7 +18,8 @@ pub(super) fn iterate(
     // Jacobi: every pixel is computed from the last iteration alone, so the order of the loop does not matter.
     let mut next = zeroed(field.len())?;
     next.copy_from_slice(field);
-    for &centre in steps.centre_weights {
+    for (done, &centre) in steps.centre_weights.iter().enumerate() {
+        let least = if is_flushed(done + 1) { LEAST } else { 0.0 };
         for z in 0..depth {
             for y in 0..height {
                 ticker.check()?;
@@ -39,7 +40,8 @@ pub(super) fn iterate(
                     if volume {
                         sum += field[front + x] + field[back + x];
                     }
-                    next[row + x] = v + steps.time_step * (sum - centre * v);
+                    let changed = v + steps.time_step * (sum - centre * v);
+                    next[row + x] = if changed < least { 0.0 } else { changed };
                 }
             }
             ticker.add((width * height) as u64);

@@ -8,7 +8,7 @@ use ndarray::{Array3, s};
 const BOTH: [Dimensions; 2] = [Dimensions::Slices, Dimensions::Volume];
 
 /// The automatic Δt, as the documentation gives it.
-fn automatic(dimensions: Dimensions, rho: f64) -> f64 {
+pub fn automatic(dimensions: Dimensions, rho: f64) -> f64 {
     let (step, neighbours) = if dimensions == Dimensions::Volume { (0.15, 6.0) } else { (0.2, 4.0) };
     f64::min(step, 0.9 / (neighbours + 1.0 / (rho * rho)))
 }

@@ -5,6 +5,7 @@ mod accuracy;
 #[path = "../common/mod.rs"]
 mod common;
 mod errors;
+mod flush;
 mod invariants;
 mod reference;
 

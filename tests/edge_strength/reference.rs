@@ -29,7 +29,8 @@ pub fn iterate_f64(
 }
 
 /// The promised float32 arithmetic: two fused multiply-adds on a sum of neighbours in a fixed order, and the centre
-/// weight 4 + λ (6 + λ) rounded anew in each iteration with the rounding error carried on.
+/// weight 4 + λ (6 + λ) rounded anew in each iteration with the rounding error carried on; every 16th iteration makes 0
+/// of what is below 2⁻⁸⁰.
 pub fn iterate_f32(
     start: &Array3<f32>,
     shape: &Array3<bool>,
@@ -41,7 +42,7 @@ pub fn iterate_f32(
     let lambda = 1.0 / (rho * rho);
     let mut carry = 0.0;
     let mut v = start.clone();
-    for _ in 0..iterations {
+    for iteration in 1..=iterations {
         let old = v.clone();
         let count = if dimensions == Dimensions::Volume { 6.0 } else { 4.0 };
         let wanted = count + lambda + carry;
@@ -56,6 +57,9 @@ pub fn iterate_f32(
             };
             let change = (-k).mul_add(old[at], sum);
             *new = if shape[at] { 0.0f32 } else { time_step }.mul_add(change, old[at]);
+            if iteration % 16 == 0 && *new < 2.0f32.powi(-80) {
+                *new = 0.0;
+            }
         }
     }
     v

@@ -4,7 +4,7 @@
 //! `q`, iteration 2 `q − 2` and `q − 1`, and so on down to the last, which leaves for memory. Between two arrivals only
 //! two planes per iteration are alive. The halo shrinks by a pixel an iteration.
 
-use super::{LINE, LINE_BYTES, Pass, Span, Task};
+use super::{LINE, LINE_BYTES, Pass, Span, Task, flush};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
@@ -195,7 +195,11 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                     0 => self.slabs.copy(b, c),
                     _ => {}
                 }
-                self.two_slabs(simd, level, p, [a, b, c, d]);
+                if self.pass.is_flushed(level) {
+                    self.two_slabs::<S, true>(simd, level, p, [a, b, c, d]);
+                } else {
+                    self.two_slabs::<S, false>(simd, level, p, [a, b, c, d]);
+                }
                 if level < levels {
                     self.extend_borders(a);
                     self.extend_borders(self.spare);
@@ -208,9 +212,10 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         true
     }
 
-    /// Iteration `level` on slabs p − 1 = b and p = c, between a and d. The results go to a and to the spare one.
+    /// Iteration `level` on slabs p − 1 = b and p = c, between a and d. The results go to a and to the spare one. `FLUSH`:
+    /// those below `LEAST` become 0.
     #[inline(always)]
-    fn two_slabs<S: Simd>(&mut self, simd: S, level: usize, p: isize, [a, b, c, d]: [usize; 4]) {
+    fn two_slabs<S: Simd, const FLUSH: bool>(&mut self, simd: S, level: usize, p: isize, [a, b, c, d]: [usize; 4]) {
         let [a, b, c, d, e] = self.slabs.get_five_mut([a, b, c, d, self.spare]);
         // p − 1 may be −1, of which nothing is used.
         let count = self.mask_count as isize;
@@ -224,7 +229,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                 start..start + columns.len()
             };
             let row = self.stride as isize;
-            two_rows::<S>(
+            two_rows::<S, FLUSH>(
                 simd,
                 self.pass.centre_weights[level - 1],
                 &mut a[at(0)],
@@ -293,10 +298,10 @@ fn weights<S: Simd>(simd: S, mask: &[u8], time_step: f32) -> S::f32s {
 /// is not needed any more; that of c goes to e. Two at once because each needs the other: ten loads instead of twelve.
 ///
 /// `b` and `c`: left, centre, right, up, down. All of whole vectors. Without fused multiply-add the products are
-/// rounded, too.
+/// rounded, too. `FLUSH`: results below `LEAST` become 0.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "all are rows of one stencil")]
-fn two_rows<S: Simd>(
+fn two_rows<S: Simd, const FLUSH: bool>(
     simd: S,
     centre_weight: f32,
     a: &mut [f32],
@@ -326,7 +331,9 @@ fn two_rows<S: Simd>(
         c_sum = simd.add_f32s(c_sum, simd.add_f32s(b, d[i]));
         let b_change = simd.mul_add_e_f32s(k, b, b_sum);
         let c_change = simd.mul_add_e_f32s(k, c, c_sum);
-        a[i] = simd.mul_add_e_f32s(weights(simd, b_mask, time_step), b_change, b);
-        e[i] = simd.mul_add_e_f32s(weights(simd, c_mask, time_step), c_change, c);
+        let b_changed = simd.mul_add_e_f32s(weights(simd, b_mask, time_step), b_change, b);
+        let c_changed = simd.mul_add_e_f32s(weights(simd, c_mask, time_step), c_change, c);
+        a[i] = if FLUSH { flush(simd, b_changed) } else { b_changed };
+        e[i] = if FLUSH { flush(simd, c_changed) } else { c_changed };
     }
 }

@@ -12,7 +12,7 @@
 //! them is moved to the sign of a word by a shift. A byte begins every [`ROWS`] rows, so that any [`ROWS`] rows are in
 //! one byte, and each bit is in two.
 
-use super::{LINE, LINE_BYTES, Pass, Span, Task};
+use super::{LINE, LINE_BYTES, Pass, Span, Task, flush};
 use bytemuck::Pod;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
@@ -205,7 +205,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                 {
                     self.copy(rows[i - 1], rows[i]);
                 }
-                self.four_rows(simd, self.pass.centre_weights[level - 1], p, rows);
+                self.four_rows(simd, level, p, rows);
             }
         }
         true
@@ -216,9 +216,9 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         self.rows.copy_within(from, to.start);
     }
 
-    /// An iteration on rows b to e = p − 1 to p + 2. The results go to a to d.
+    /// Iteration `level` on rows b to e = p − 1 to p + 2. The results go to a to d.
     #[inline(always)]
-    fn four_rows<S: Simd>(&mut self, simd: S, centre_weight: f32, p: isize, handles: [usize; ROWS + 2]) {
+    fn four_rows<S: Simd>(&mut self, simd: S, level: usize, p: isize, handles: [usize; ROWS + 2]) {
         // Beyond the right border the field goes on with the last column. Where that ends a lane, see `after`.
         let columns = self.xs.window.len();
         if self.xs.at_end() && columns < self.len {
@@ -233,7 +233,12 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         let masks = &self.masks[self.mask(block)];
         let ranges = handles.map(|handle| self.row(handle));
         let rows = self.rows.get_disjoint_mut(ranges).unwrap_or_else(|_| unreachable!("no handle is given out twice"));
-        four_rows(simd, centre_weight, self.pass.time_step, rows, masks, row);
+        let (centre_weight, time_step) = (self.pass.centre_weights[level - 1], self.pass.time_step);
+        if self.pass.is_flushed(level) {
+            four_rows::<S, true>(simd, centre_weight, time_step, rows, masks, row);
+        } else {
+            four_rows::<S, false>(simd, centre_weight, time_step, rows, masks, row);
+        }
     }
 
     /// Writes the rows that are done to memory.
@@ -344,9 +349,9 @@ fn separate<T: Lane>(from: &[T], to: &mut [T]) {
 /// walk along the rows keeps the left neighbours in registers.
 ///
 /// From bit `row` on, counted from the highest, `masks` has a bit each for b to e: 1 where the pixel changes. Without
-/// fused multiply-add the products are rounded, too.
+/// fused multiply-add the products are rounded, too. `FLUSH`: results below `LEAST` become 0.
 #[inline(always)]
-fn four_rows<S: Simd>(
+fn four_rows<S: Simd, const FLUSH: bool>(
     simd: S,
     centre_weight: f32,
     time_step: f32,
@@ -374,13 +379,13 @@ fn four_rows<S: Simd>(
             let (i, right) = ($i, $right);
             let centre = [b[i], c[i], d[i], e[i]];
             let word = simd.wrapping_dyn_shl_u32s(widen(simd, $masks), shift);
-            a[i] = update(simd, k, dt, word, left[0], right[0], a[i], centre[0], centre[1]);
+            a[i] = update::<S, FLUSH>(simd, k, dt, word, left[0], right[0], a[i], centre[0], centre[1]);
             let word = simd.add_u32s(word, word);
-            b[i] = update(simd, k, dt, word, left[1], right[1], centre[0], centre[1], centre[2]);
+            b[i] = update::<S, FLUSH>(simd, k, dt, word, left[1], right[1], centre[0], centre[1], centre[2]);
             let word = simd.add_u32s(word, word);
-            c[i] = update(simd, k, dt, word, left[2], right[2], centre[1], centre[2], centre[3]);
+            c[i] = update::<S, FLUSH>(simd, k, dt, word, left[2], right[2], centre[1], centre[2], centre[3]);
             let word = simd.add_u32s(word, word);
-            d[i] = update(simd, k, dt, word, left[3], right[3], centre[2], centre[3], f[i]);
+            d[i] = update::<S, FLUSH>(simd, k, dt, word, left[3], right[3], centre[2], centre[3], f[i]);
             left = centre;
         };
     }
@@ -421,7 +426,7 @@ fn after<S: Simd>(simd: S, row: &[S::f32s]) -> S::f32s {
 /// A vector's new values: where the word's sign is set, those of eq. 3, else the old ones.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "all belong to one stencil")]
-fn update<S: Simd>(
+fn update<S: Simd, const FLUSH: bool>(
     simd: S,
     k: S::f32s,
     dt: S::f32s,
@@ -434,7 +439,10 @@ fn update<S: Simd>(
 ) -> S::f32s {
     let sum = simd.add_f32s(simd.add_f32s(left, right), simd.add_f32s(up, down));
     let change = simd.mul_add_e_f32s(k, centre, sum);
-    let changed = simd.mul_add_e_f32s(dt, change, centre);
+    let mut changed = simd.mul_add_e_f32s(dt, change, centre);
+    if FLUSH {
+        changed = flush(simd, changed);
+    }
     let zero = simd.transmute_i32s_u32s(simd.splat_u32s(0));
     simd.select_f32s(simd.less_than_i32s(simd.transmute_i32s_u32s(word), zero), changed, centre)
 }

@@ -2,7 +2,7 @@
 //! `edge_strength_fused_3d.cuh`, whose constants are repeated here).
 #![allow(unsafe_code)]
 
-use super::super::Plan;
+use super::super::{FLUSH_EVERY, Plan, is_flushed};
 use super::field::Field;
 use super::launch::{MAX_GRID_YZ, MODULE, WARP};
 use crate::device::cuda::Cuda;
@@ -35,18 +35,28 @@ pub(super) struct Choice<'a> {
     pub(super) steps: usize,
     /// `chunk_rows`, `chunk_slices` or `levels`.
     pub(super) argument: u32,
+    /// The last argument of tiles, which other kernels do not have.
+    pub(super) flushed_level: Option<u32>,
     pub(super) config: LaunchConfig,
 }
 
 /// The fused kernels of a job and how it uses them.
 pub(super) enum Fused {
-    /// 2D, large: strips that blocks run down, `shape` for the first pass from the mask alone, and tiles for the last few
-    /// iterations.
-    Stream { stream: CudaFunction, shape: CudaFunction, tile: CudaFunction, field: Field, multiprocessors: usize },
+    /// 2D, large: strips that blocks run down, `shape` for the first pass from the mask alone, `flush` for those whose last
+    /// iteration is flushed, and tiles for the last few iterations.
+    Stream {
+        stream: CudaFunction,
+        shape: CudaFunction,
+        flush: CudaFunction,
+        tile: CudaFunction,
+        field: Field,
+        multiprocessors: usize,
+    },
     /// 2D, small: tiles only.
     Tile { tile: CudaFunction, field: Field },
-    /// 3D: columns that blocks run through, by their number of iterations, most first.
-    Volume { by_steps: Vec<(usize, CudaFunction)>, field: Field, multiprocessors: usize },
+    /// 3D: columns that blocks run through, by their number of iterations, most first; `flush` makes as many as the first
+    /// and flushes the last.
+    Volume { by_steps: Vec<(usize, CudaFunction)>, flush: CudaFunction, field: Field, multiprocessors: usize },
 }
 
 /// Iterations of one launch of the stream kernel, columns that a block of it writes, and the blocks that a
@@ -54,6 +64,9 @@ pub(super) enum Fused {
 const STREAM_STEPS: usize = 8;
 const STREAM_VALID: usize = 112;
 const STREAM_BLOCKS: usize = 12;
+
+/// Strips come before tiles, so that a flush is due after one of their launches, and not after the first.
+const _: () = assert!(FLUSH_EVERY.is_multiple_of(STREAM_STEPS) && FLUSH_EVERY > STREAM_STEPS);
 
 /// A chunk of the stream kernel has at least this many rows: its halo of 16 rows is computed as well.
 const STREAM_LEAST_ROWS: usize = 16;
@@ -67,9 +80,17 @@ const TILE_SIDE: usize = 128;
 const TILE_WARPS: u32 = 16;
 const TILE_MOST_STEPS: usize = 16;
 
+/// A launch has one level that is flushed, or none.
+const _: () = assert!(TILE_MOST_STEPS <= FLUSH_EVERY);
+
 /// In 3D: the side of a column and the warps of its block.
 const COLUMN_SIDE: usize = 64;
 const COLUMN_WARPS: u32 = 8;
+
+/// Its kernels' iterations, most first. A flush is due after one of the first kernel's launches: the others' come after
+/// all of those, for fewer iterations than one has.
+const VOLUME_STEPS: [usize; 3] = [4, 2, 1];
+const _: () = assert!(FLUSH_EVERY.is_multiple_of(VOLUME_STEPS[0]));
 
 impl Fused {
     pub(super) fn new(cuda: &Cuda, plan: &Plan, field: Field) -> Result<Self> {
@@ -77,34 +98,48 @@ impl Fused {
         let multiprocessors = cuda.multiprocessors().max(1) as usize;
         let [width, height, _] = field.shape;
         if plan.dimensions == 3 {
-            let by_steps = [4, 2, 1]
+            let by_steps = VOLUME_STEPS
                 .into_iter()
                 .map(|steps| Ok((steps, function(format!("3d_{steps}"))?)))
                 .collect::<Result<_>>()?;
-            return Ok(Self::Volume { by_steps, field, multiprocessors });
+            let flush = function(format!("3d_{}_flush", VOLUME_STEPS[0]))?;
+            return Ok(Self::Volume { by_steps, flush, field, multiprocessors });
         }
         let tile = function("2d_tile".into())?;
         if width.min(height) < STREAM_LEAST_SIDE || width * height < STREAM_LEAST_PIXELS {
             return Ok(Self::Tile { tile, field });
         }
-        let (stream, shape) = (function("2d_stream".into())?, function("2d_stream_shape".into())?);
-        Ok(Self::Stream { stream, shape, tile, field, multiprocessors })
+        Ok(Self::Stream {
+            stream: function("2d_stream".into())?,
+            shape: function("2d_stream_shape".into())?,
+            flush: function("2d_stream_flush".into())?,
+            tile,
+            field,
+            multiprocessors,
+        })
     }
 
-    /// The next launch when `left` iterations are to be done. `from_mask`: in 2D, it starts from the mask and gets no
-    /// field.
-    pub(super) fn choose(&self, left: usize, from_mask: bool) -> Result<Choice<'_>> {
+    /// The next launch when `done` iterations are done and `left` are to be done. `from_mask`: in 2D, it starts from the
+    /// mask and gets no field.
+    pub(super) fn choose(&self, done: usize, left: usize, from_mask: bool) -> Result<Choice<'_>> {
         match self {
-            Self::Stream { stream, shape, field, multiprocessors, .. } if left >= STREAM_STEPS => {
-                let function = if from_mask { shape } else { stream };
+            Self::Stream { stream, shape, flush, field, multiprocessors, .. } if left >= STREAM_STEPS => {
+                let function = if from_mask {
+                    shape
+                } else if is_flushed(done + STREAM_STEPS) {
+                    flush
+                } else {
+                    stream
+                };
                 Ok(stream_choice(function, *field, *multiprocessors))
             }
-            Self::Stream { tile, field, .. } | Self::Tile { tile, field } => tile_choice(tile, *field, left),
-            Self::Volume { by_steps, field, multiprocessors } => {
+            Self::Stream { tile, field, .. } | Self::Tile { tile, field } => tile_choice(tile, *field, done, left),
+            Self::Volume { by_steps, flush, field, multiprocessors } => {
                 let (steps, function) = by_steps
                     .iter()
                     .find(|(steps, _)| *steps <= left)
                     .expect("there is a kernel for one iteration, and at least one is left");
+                let function = if is_flushed(done + steps) { flush } else { function };
                 volume_choice(function, *steps, *field, *multiprocessors)
             }
         }
@@ -121,6 +156,7 @@ fn stream_choice(function: &CudaFunction, field: Field, multiprocessors: usize) 
         function,
         steps: STREAM_STEPS,
         argument: chunk_rows as u32,
+        flushed_level: None,
         config: LaunchConfig {
             grid_dim: ((strips * height.div_ceil(chunk_rows)) as u32, 1, 1),
             block_dim: (WARP, 1, 1),
@@ -129,7 +165,7 @@ fn stream_choice(function: &CudaFunction, field: Field, multiprocessors: usize) 
     }
 }
 
-fn tile_choice(function: &CudaFunction, field: Field, left: usize) -> Result<Choice<'_>> {
+fn tile_choice(function: &CudaFunction, field: Field, done: usize, left: usize) -> Result<Choice<'_>> {
     let [width, height, _] = field.shape;
     // Equal launches: the halo of each is then as small as can be.
     let launches = left.div_ceil(TILE_MOST_STEPS);
@@ -145,6 +181,7 @@ fn tile_choice(function: &CudaFunction, field: Field, left: usize) -> Result<Cho
         function,
         steps,
         argument: steps as u32,
+        flushed_level: Some((FLUSH_EVERY - 1 - done % FLUSH_EVERY) as u32),
         config: LaunchConfig {
             grid_dim: (width.div_ceil(inner) as u32, rows as u32, 1),
             block_dim: (WARP, TILE_WARPS, 1),
@@ -177,6 +214,7 @@ fn volume_choice(function: &CudaFunction, steps: usize, field: Field, multiproce
         function,
         steps,
         argument: chunk as u32,
+        flushed_level: None,
         config: LaunchConfig {
             grid_dim: (columns_x as u32, columns_y as u32, chunks as u32),
             block_dim: (WARP, COLUMN_WARPS, 1),

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::super::prepare::Start0;
-use super::super::{Foreground, Plan, Start, Variant};
+use super::super::{Foreground, LEAST, Plan, Start, Variant, is_flushed};
 use super::field::Field;
 use super::fused::{Fused, Weights};
 use crate::device::cuda::{Buffer, Cuda, Stream, Texture, TextureShape, failed};
@@ -243,21 +243,19 @@ impl Binding<'_> {
 
     /// Queues one launch, of as many iterations as fit from iteration `done` on; returns how many.
     pub(super) fn launch(&mut self, stream: &Stream, done: usize) -> Result<usize> {
-        let left = &self.launcher.plan.centre_weights[done..];
-        let from_mask = self.launcher.starts_from_mask && done == 0;
         let steps = match &self.launcher.kernels {
             Kernels::Single(function) => {
-                self.single(stream, function, left[0])?;
+                self.single(stream, function, done)?;
                 1
             }
-            Kernels::Fused(fused) => self.fused(stream, fused, left, from_mask)?,
+            Kernels::Fused(fused) => self.fused(stream, fused, done)?,
         };
         self.current = 1 - self.current;
         Ok(steps)
     }
 
-    /// One iteration: `shared` or `texture`.
-    fn single(&self, stream: &Stream, function: &CudaFunction, weight: f32) -> Result<()> {
+    /// The iteration after `done`: `shared` or `texture`.
+    fn single(&self, stream: &Stream, function: &CudaFunction, done: usize) -> Result<()> {
         let launcher = self.launcher;
         let sizes = &launcher.sizes;
         // A texture object and a device address are both 64-bit numbers to the launch.
@@ -268,23 +266,27 @@ impl Binding<'_> {
         let to = self.values[1 - self.current].address();
         let mask = self.mask.address();
         let volume = launcher.plan.dimensions == 3;
+        let weight = launcher.plan.centre_weights[done];
+        let least = if is_flushed(done + 1) { LEAST } else { 0.0 }.to_bits();
         let mut launch = stream.raw().launch_builder(function);
         launch.arg(&from).arg(&to).arg(&mask).arg(&sizes.width).arg(&sizes.height);
         if volume {
             launch.arg(&sizes.depth);
         }
-        launch.arg(&sizes.pitch).arg(&sizes.mask_pitch).arg(&launcher.plan.time_step).arg(&weight);
+        launch.arg(&sizes.pitch).arg(&sizes.mask_pitch).arg(&launcher.plan.time_step).arg(&weight).arg(&least);
         let config = single_geometry(launcher.field, volume);
         // SAFETY: the arguments are the kernel's, in its order; both fields and the mask have the field's bytes, the
         // fields are different buffers, and the textures are bound to them.
         unsafe { launch.launch(config) }.map(|_| ()).map_err(|e| kernel_launch(e, "shared or texture"))
     }
 
-    /// The next few iterations in one pass over memory; `from_mask`: the first ones, whose v⁰ the mask tells.
-    fn fused(&self, stream: &Stream, fused: &Fused, left: &[f32], from_mask: bool) -> Result<usize> {
+    /// The next few iterations after `done`, in one pass over memory.
+    fn fused(&self, stream: &Stream, fused: &Fused, done: usize) -> Result<usize> {
         let launcher = self.launcher;
         let sizes = &launcher.sizes;
-        let choice = fused.choose(left.len(), from_mask)?;
+        let left = &launcher.plan.centre_weights[done..];
+        let from_mask = launcher.starts_from_mask && done == 0;
+        let choice = fused.choose(done, left.len(), from_mask)?;
         let weights = Weights::of(&left[..choice.steps]);
         let from = if from_mask { 0 } else { self.values[self.current].address() };
         let to = self.values[1 - self.current].address();
@@ -292,7 +294,7 @@ impl Binding<'_> {
         let volume = launcher.plan.dimensions == 3;
         // The kernels of 2D wait for the launch ahead by themselves.
         if launcher.early_launches && !volume {
-            let mut arguments = [
+            let mut arguments = vec![
                 pointer(&from),
                 pointer(&to),
                 pointer(&mask),
@@ -304,6 +306,7 @@ impl Binding<'_> {
                 pointer(&launcher.plan.time_step),
                 pointer(&weights),
             ];
+            arguments.extend(choice.flushed_level.as_ref().map(pointer));
             // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel asks for, a kernel that
             // gets no field reads none, and all 2D kernels begin by waiting for the launch ahead.
             unsafe { stream.launch_early(choice.function, choice.config, &mut arguments) }
@@ -321,6 +324,9 @@ impl Binding<'_> {
             .arg(&choice.argument)
             .arg(&launcher.plan.time_step)
             .arg(&weights);
+        if let Some(level) = &choice.flushed_level {
+            launch.arg(level);
+        }
         // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel asks for.
         unsafe { launch.launch(choice.config) }.map_err(|e| kernel_launch(e, "fused"))?;
         Ok(choice.steps)
