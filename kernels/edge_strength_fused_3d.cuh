@@ -158,7 +158,7 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     }
 }
 
-// `_flush`: as in 2D. The others' launches come after all of four iterations and never reach one that is flushed.
+// `_flush`: as in 2D. The launches of two and one come after all those of four and never reach an iteration that is flushed.
 #define ISOLINE_ES_FUSED_3D(NAME, T, FLUSH, MIN_BLOCKS)                                                              \
     extern "C" __global__ void __launch_bounds__(WARP * F3_WARPS, MIN_BLOCKS)                                        \
     NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \

@@ -195,11 +195,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                     0 => self.slabs.copy(b, c),
                     _ => {}
                 }
-                if self.pass.is_flushed(level) {
-                    self.two_slabs::<S, true>(simd, level, p, [a, b, c, d]);
-                } else {
-                    self.two_slabs::<S, false>(simd, level, p, [a, b, c, d]);
-                }
+                self.two_slabs(simd, level, p, [a, b, c, d]);
                 if level < levels {
                     self.extend_borders(a);
                     self.extend_borders(self.spare);
@@ -212,10 +208,9 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         true
     }
 
-    /// Iteration `level` on slabs p − 1 = b and p = c, between a and d. The results go to a and to the spare one. `FLUSH`:
-    /// those below `LEAST` become 0.
+    /// Iteration `level` on slabs p − 1 = b and p = c, between a and d. The results go to a and to the spare one.
     #[inline(always)]
-    fn two_slabs<S: Simd, const FLUSH: bool>(&mut self, simd: S, level: usize, p: isize, [a, b, c, d]: [usize; 4]) {
+    fn two_slabs<S: Simd>(&mut self, simd: S, level: usize, p: isize, [a, b, c, d]: [usize; 4]) {
         let [a, b, c, d, e] = self.slabs.get_five_mut([a, b, c, d, self.spare]);
         // p − 1 may be −1, of which nothing is used.
         let count = self.mask_count as isize;
@@ -223,13 +218,14 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         let columns = self.xs.right(level);
         // Whole vectors: what is computed besides is not used.
         let columns = columns.start - columns.start % S::F32_LANES..columns.end.next_multiple_of(S::F32_LANES);
+        let flushed = self.pass.is_flushed(level);
         for j in self.ys.right(level) {
             let at = |shift: isize| {
                 let start = (self.first + j * self.stride + columns.start).wrapping_add_signed(shift);
                 start..start + columns.len()
             };
             let row = self.stride as isize;
-            two_rows::<S, FLUSH>(
+            two_rows::<S>(
                 simd,
                 self.pass.centre_weights[level - 1],
                 &mut a[at(0)],
@@ -240,6 +236,14 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                 masks.map(|mask| &mask[at(0)]),
                 self.pass.time_step,
             );
+            // Apart from the update, of which a second loop would cost more.
+            if flushed {
+                for row in [&mut a[at(0)], &mut e[at(0)]] {
+                    for values in S::as_mut_simd_f32s(row).0 {
+                        *values = flush(simd, *values);
+                    }
+                }
+            }
         }
     }
 
@@ -298,10 +302,10 @@ fn weights<S: Simd>(simd: S, mask: &[u8], time_step: f32) -> S::f32s {
 /// is not needed any more; that of c goes to e. Two at once because each needs the other: ten loads instead of twelve.
 ///
 /// `b` and `c`: left, centre, right, up, down. All of whole vectors. Without fused multiply-add the products are
-/// rounded, too. `FLUSH`: results below `LEAST` become 0.
+/// rounded, too.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "all are rows of one stencil")]
-fn two_rows<S: Simd, const FLUSH: bool>(
+fn two_rows<S: Simd>(
     simd: S,
     centre_weight: f32,
     a: &mut [f32],
@@ -331,9 +335,7 @@ fn two_rows<S: Simd, const FLUSH: bool>(
         c_sum = simd.add_f32s(c_sum, simd.add_f32s(b, d[i]));
         let b_change = simd.mul_add_e_f32s(k, b, b_sum);
         let c_change = simd.mul_add_e_f32s(k, c, c_sum);
-        let b_changed = simd.mul_add_e_f32s(weights(simd, b_mask, time_step), b_change, b);
-        let c_changed = simd.mul_add_e_f32s(weights(simd, c_mask, time_step), c_change, c);
-        a[i] = if FLUSH { flush(simd, b_changed) } else { b_changed };
-        e[i] = if FLUSH { flush(simd, c_changed) } else { c_changed };
+        a[i] = simd.mul_add_e_f32s(weights(simd, b_mask, time_step), b_change, b);
+        e[i] = simd.mul_add_e_f32s(weights(simd, c_mask, time_step), c_change, c);
     }
 }
