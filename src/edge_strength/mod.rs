@@ -129,6 +129,7 @@ pub const MAX_ITERATIONS: u64 = 10_000_000;
 /// The front of the field advances a pixel an iteration and falls by Δt with each, at most to 2⁻⁸⁰ · 0.15¹⁶ = 5e-38 from
 /// one flush to the next (Δt = 0.15 is the automatic one of 3D). Subnormal numbers begin below 1.2e-38.
 const FLUSH_EVERY: usize = 16;
+/// 2⁻⁸⁰, which is far below every accuracy that is promised.
 const LEAST: f32 = 1.0 / (1_u128 << 80) as f32;
 
 /// Whether the results of an iteration, the first one being 1, are flushed.
