@@ -71,7 +71,8 @@ fn sanitizer_slices() {
 }
 
 /// The kernel of large slices, which small ones never reach: widths of whole and of broken quads, strips and chunks that
-/// end within the image, wide and tall ones; iterations that it does by itself (8, and 8 whose last is flushed) and a rest for tiles (3).
+/// end within the image, wide and tall ones; iterations that it does by itself (8, and 8 whose last is flushed) and a rest
+/// for tiles (3).
 #[test]
 fn sanitizer_large_slices() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
