@@ -5,7 +5,8 @@
 // columns in shared memory, cut into octets of eight pixels, and knows the least value of each octet, a lower bound.
 //
 //   1. Points: the first pixels of the octets, coarse to fine, FAN times as many each time. A point looks through the
-//      octets between those where its two neighbours found theirs, and skips those whose bound is no better.
+//      octets between those where its two neighbours found theirs, and skips those whose bound is no better. The last
+//      three between two others one thread finds, one after the other: no barrier, and less between than for three at once.
 //   2. Octets: a thread computes eight pixels at once in registers, from the octets between where this octet's point and
 //      the next one found theirs.
 //
@@ -13,8 +14,8 @@
 // block waiting: a warp takes it, when the others are done.
 //
 // Where all pixels are near a boundary points cost more than they save: octets look around themselves, as far as a term is
-// below the largest of their least sums. distance_near.cuh does so if weights are whole numbers; else octets here do, if
-// almost all pixels know a boundary within DT_REACH pixels.
+// below the largest of their least sums. distance_near.cuh does so if weights or some multiple of them are whole numbers;
+// else octets here do, if almost all pixels know a boundary within DT_REACH pixels.
 //
 // Only columns of one class are ordered so strictly. What lies beyond the nearest pixel of the other class never counts,
 // so of mixed columns a pixel's least lies in its run of pixels of one class or at the first pixel beyond: an octet more on
@@ -38,6 +39,9 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     const u32 octets = (length + DT_OCTET - 1) / DT_OCTET;
     // Points are 0 .. intervals, the last beyond the column's end.
     const u32 intervals = (octets + (1u << step_bits) - 1) >> step_bits;
+    // A thread finds the last points, between two that are OWN octets apart. Not in long columns, where points are wide.
+    constexpr u32 OWN_BITS = C >= 16 ? 2 : 0, OWN = 1 << OWN_BITS;
+    static_assert(OWN_BITS == 0 || OWN == 4, "the middle, then the quarters");
     const u32 c = threadIdx.x % C, r = threadIdx.x / C, threads = blockDim.x / C;
     const u32 x = blockIdx.x * C + c;
     const bool is_column = x < job.width;
@@ -66,7 +70,8 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     }
     if (threadIdx.x == 0) *count = 0;
     const float nearest = dt_term(job.weight, 1);
-    const bool whole = TABLE && job.whole;
+    const bool whole = TABLE && job.factor > 0;
+    const float reach_term = dt_term(job.weight, DT_REACH);
 
     for (u64 line = blockIdx.y; line < job.lines; line += gridDim.y) {
         const float *const from = job.from + line * job.from_line + min(x, job.width - 1);
@@ -74,7 +79,6 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
 
         // 1. The columns; the last one again for those beyond the width.
         bool all_outside = true, all_inside = true, far = false, alone = false;
-        const float limit = dt_near_limit(job.weight), reach_term = dt_term(job.weight, DT_REACH);
         const auto load = [&](u32 octet, float (&value)[DT_OCTET]) {
             const u32 q = octet * DT_OCTET, there = min(length - q, DT_OCTET);
             const float *source = from + q * job.from_stride;
@@ -93,7 +97,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
             const u32 q = octet * DT_OCTET, there = min(length - q, DT_OCTET);
             const float least = dt_least(value);
             if (whole) {
-                alone |= !(fabsf(least) <= limit);
+                alone |= !(fabsf(least) <= job.small);
             } else {
                 float most = 0.0f;
 #pragma unroll
@@ -132,17 +136,17 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 bool near = true;
                 for (u32 octet = r; alone && near && octet < octets; octet += threads) {
                     float least = DT_FAR;
-                    for (u32 o = octet - min(octet, DT_NEAR_AROUND); o <= min(octet + DT_NEAR_AROUND, octets - 1); ++o)
+                    for (u32 o = octet - min(octet, job.around); o <= min(octet + job.around, octets - 1); ++o)
                         least = fminf(least, fabsf(leasts[o * C]));
-                    near = least <= limit;
+                    near = least <= job.small;
                 }
                 // In place of the partial results.
                 static_assert(DT_NEAR_TERMS * sizeof(u32) <= DT_LEAST_THREADS * sizeof(Found), "");
                 u32 *const pairs = reinterpret_cast<u32 *>(partial) + DT_NEAR_TERMS / 2;
-                dt_near_terms(pairs, job.weight, octets);
+                dt_near_terms(pairs, job, octets);
                 if (__syncthreads_and(near)) {
                     for (u32 octet = r; octet < octets; octet += threads)
-                        dt_near_pack<C>(values + octet * DT_OCTET * C, leasts[octet * C]);
+                        dt_near_pack<C>(values + octet * DT_OCTET * C, leasts[octet * C], job);
                     __syncthreads();
                     dt_near_column<C>(reinterpret_cast<const u32 *>(values), pairs, job, r, threads, octets, is_column, to);
                     __syncthreads();
@@ -164,43 +168,45 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
 
         const bool direct = !FAR && !whole && static_cast<u32>(__syncthreads_count(far)) * DT_RARE <= blockDim.x;
 
-        // 2. The points, level by level, 1 << `bits` apart; first the two ends.
+        // The octets among which a point looks that lies between two others, and what a point knows by itself.
+        const auto between = [&](const WORD *found_at, u32 before, u32 after, u32 &first, u32 &last) {
+            // One pixel more on either side, which may be an octet.
+            first = PLACES::low(found_at[before * C]);
+            last = PLACES::high(found_at[min(after, intervals) * C]);
+            first = (first > 0 ? first - 1 : 0) / 2, last = min((last + 1) / 2, octets - 1);
+        };
+        const auto start = [&](const COLUMN &of, u32 home, float &sign) {
+            const float own = of.at(min(home * DT_OCTET, length - 1));
+            sign = copysignf(1.0f, own);
+            const u32 here = min(home, octets - 1) * 2;
+            return Found{home < octets ? fabsf(own) : DT_FAR, here, here};
+        };
+
+        // 2. The points, level by level, 1 << `bits` apart; first those furthest apart and both ends.
         constexpr u32 FAN_BITS = C <= 8 && !FAR ? 3 : 2, FAN = 1 << FAN_BITS;    // fewer levels where columns are long
-        u32 bits = 0;
+        u32 bits = OWN_BITS;
         while (FAN << bits < intervals) bits += FAN_BITS;
-        for (bool top = true; !direct; top = false) {
+        for (bool top = true; !direct; top = false, bits -= FAN_BITS) {
             // Those that are not of a level before: of every FAN one is.
-            const u32 points = top ? 2 : ((intervals - 1) >> bits) - ((intervals - 1) >> (bits + FAN_BITS));
+            const u32 spans = (intervals - 1) >> bits, points = top ? spans + 2 : spans - (spans >> FAN_BITS);
             const auto point = [&](u32 which) {
-                return top ? which * intervals : (which / (FAN - 1) * FAN + which % (FAN - 1) + 1) << bits;
+                if (top) return min(which << bits, intervals);
+                return (which / (FAN - 1) * FAN + which % (FAN - 1) + 1) << bits;
             };
-            u32 part_bits = 0;    // how many threads share a point, as a power of two
-            while (points > 0 && points << (part_bits + 1) <= threads) ++part_bits;
-            const u32 parts = 1 << part_bits;
-            // The octets among which a point looks, and what it knows by itself.
+            const u32 parts = max(threads / max(points, 1), 1);    // threads that share a point
             const auto range = [&](const WORD *found_at, u32 k, u32 &first, u32 &last) {
                 first = 0, last = octets - 1;
-                if (top) return;
-                // One pixel more on either side, which may be an octet.
                 const u32 before = k >> (bits + FAN_BITS) << (bits + FAN_BITS);
-                first = PLACES::low(found_at[before * C]);
-                last = PLACES::high(found_at[min(before + (FAN << bits), intervals) * C]);
-                first = (first > 0 ? first - 1 : 0) / 2, last = min((last + 1) / 2, octets - 1);
-            };
-            const auto start = [&](const COLUMN &of, u32 home, float &sign) {
-                const float own = of.at(min(home * DT_OCTET, length - 1));
-                sign = copysignf(1.0f, own);
-                const u32 here = min(home, octets - 1) * 2;
-                return Found{home < octets ? fabsf(own) : DT_FAR, here, here};
+                if (!top) between(found_at, before, before + (FAN << bits), first, last);
             };
             bool left = false;
-            for (u32 item = r; item < points << part_bits; item += threads) {
-                const u32 k = point(item >> part_bits), home = min(k << step_bits, octets);
+            for (u32 item = r; item < points * parts; item += threads) {
+                const u32 k = point(parts > 1 ? item % points : item), home = min(k << step_bits, octets);
                 u32 first, last;
                 range(places, k, first, last);
-                if (part_bits > 0) {
-                    const u32 share = (last - first + parts) >> part_bits;
-                    first += (item & (parts - 1)) * share;
+                if (parts > 1) {
+                    const u32 share = (last - first + parts) / parts;
+                    first += item / points * share;
                     last = min(last, first + share - 1);
                 } else if (last > first && last - first >= DT_WIDE_POINT) {
                     const u32 entry = atomicAdd(count, 1u) - begin;
@@ -213,16 +219,16 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 float sign;
                 Found found = start(column, home, sign);
                 dt_search(column, terms, home, sign, first, last, found);
-                if (part_bits > 0) partial[threadIdx.x] = found;
+                if (parts > 1) partial[threadIdx.x] = found;
                 else places[k * C] = PLACES::pack(found.low, found.high);
             }
-            if (part_bits > 0) {
+            if (parts > 1) {
                 __syncthreads();
                 if (r < points) {
-                    Found found = partial[(r << part_bits) * C + c];
+                    Found found = partial[r * C + c];
 #pragma unroll 1
                     for (u32 part = 1; part < parts; ++part) {
-                        const Found other = partial[((r << part_bits) + part) * C + c];
+                        const Found other = partial[(part * points + r) * C + c];
                         if (other.best < found.best) found = other;
                         if (other.best == found.best)
                             found.low = min(found.low, other.low), found.high = max(found.high, other.high);
@@ -247,12 +253,30 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 }
                 __syncthreads();
             }
-            if (top) continue;
-            if (bits == 0) break;
-            bits -= FAN_BITS;
+            if (bits == OWN_BITS) break;
         }
 
-        // 3. The octets.
+        // 3. The last points: a thread finds those between two that are known, the middle, then the quarters.
+        if (OWN_BITS > 0 && !direct) {
+            for (u32 own = r << OWN_BITS; own < octets; own += threads << OWN_BITS) {
+#pragma unroll 1
+                for (u32 turn = 0; turn != OWN - 1; ++turn) {
+                    const u32 k = own + (turn == 0 ? OWN / 2 : 2 * turn - 1), apart = turn == 0 ? OWN / 2 : 1;
+                    if (k >= intervals) continue;
+                    u32 first, last;
+                    between(places, k - apart, k + apart, first, last);
+                    float sign;
+                    Found found = start(column, k, sign);
+                    // Of those that have many octets to look at, the octets will.
+                    if (last > first && last - first >= DT_WIDE_POINT) found.low = 2 * first, found.high = 2 * last + 1;
+                    else dt_search(column, terms, k, sign, first, last, found);
+                    places[k * C] = PLACES::pack(found.low, found.high);
+                }
+            }
+            __syncthreads();
+        }
+
+        // 4. The octets.
         Octet octet;
         for (octet.home = r; octet.home < octets; octet.home += threads) {
             octet.prepare(column, places, job, octets, intervals, C, direct);
@@ -267,27 +291,9 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 const u32 home = octet.home, last = octet.last;
                 const bool any_mixed = __any_sync(__activemask(), octet.mixed);
                 const u32 done = octet.mixed || direct ? 2 * home : last;
-                u32 other = done, turn = 0;
+                u32 other = done;
                 for (bool begun = false;; begun = true) {
-                    if (begun && direct) {
-                        // From home outwards, right and left by turns, until no term is below the most.
-                        for (;;) {
-                            ++turn;
-                            const u32 m = (turn + 1) / 2;
-                            const bool right = turn & 1;
-                            other = right ? 2 * home + m : 2 * home - m;
-                            const int away = static_cast<int>(DT_QUAD * m) - static_cast<int>(right ? DT_OCTET - 1 : DT_QUAD - 1);
-                            float bound = terms(max(away, 0));
-                            if (bound >= octet.most || m > 2 * octets) {
-                                other = last + 1;
-                                break;
-                            }
-                            if (other >= 2 * octets) continue;    // also what is left of 0
-                            if (!octet.mixed) bound = __fadd_rn(bound, dt_worth(column.least(other / 2), octet.sign));
-                            if (bound < octet.most) break;
-                        }
-                        if (other > last) break;
-                    } else if (begun) {
+                    if (begun) {
                         // Each lane skips to its next quad, then all compute.
                         int steps = static_cast<int>(other) * static_cast<int>(DT_QUAD)
                                   - static_cast<int>(home) * static_cast<int>(DT_OCTET);
@@ -302,13 +308,15 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                     if (any_mixed) dt_octet<true>(column, terms, home, other, octet.sign, octet.signs, octet.best);
                     else dt_octet<false>(column, terms, home, other, octet.sign, octet.signs, octet.best);
                     octet.find_most();
-                    if (!direct) other = begun ? other + 1 : octet.first;
+                    other = begun ? other + 1 : octet.first;
                 }
             }
-            if (is_column) octet.store(to, job);
+            if (!is_column) continue;
+            if (C >= 16 && octet.most < DT_FAR) octet.template store<true>(to, job);
+            else octet.store(to, job);
         }
 
-        // 4. Octets that have many places to look at, a warp each.
+        // 5. Octets that have many places to look at, a warp each.
         __syncthreads();
         const u32 all = *count, wide = min(all - begin, room);
         begin = all;

@@ -1,8 +1,9 @@
 // Distance, the passes along y and z of columns all of whose pixels are near a boundary, in numbers of 16 bits.
 //
-// Where all weights are whole numbers all sums are, and near a boundary they are small: two to a word, an addition and a
-// minimum of both are one instruction, a quarter of what floats take. So little that no points are searched: an octet looks
-// at the octets around itself, outwards, until no term is below the largest of its least sums.
+// Where all weights are whole numbers, or a small power of two makes them so (`job.factor`, which everything here is
+// multiplied by), all sums are, and near a boundary they are small: two to a word, an addition and a minimum of both are one
+// instruction, a quarter of what floats take. So little that no points are searched: an octet looks at the octets around
+// itself, outwards, until no term is below the largest of its least sums.
 //
 // An octet is packed in place: its pixels' places in shared memory hold four words of two pixels each, outside v, inside
 // -1 - v, and a word of what the octet is worth at least to pixels outside (low half) and inside (high half). Values and
@@ -12,12 +13,11 @@
 #include "distance_search.cuh"
 
 constexpr u32 DT_NEAR_CLAMP = 0x7FFF;       // the sum of two fits into 16 bits
-constexpr u32 DT_NEAR_AROUND = 8;           // octets among which each has one with a small value, on either side
 constexpr u32 DT_NEAR_REACH = 11;           // octets that an octet looks at on either side, at most
 constexpr u32 DT_NEAR_TERMS = 2 * (DT_NEAR_REACH + 1) * DT_OCTET;    // pairs of neighbouring terms
 constexpr u32 DT_NEAR_PAIRS = DT_OCTET / 2;
 constexpr u32 DT_NEAR_WORTH = DT_NEAR_PAIRS;    // the row of an octet's worth
-// No least sum is above the nearest term beyond the reach. Weights are at least 1.
+// No least sum is above the nearest term beyond the reach, as src/distance/cuda/launch.rs sees to. Weights are at least 1.
 constexpr float DT_NEAR_MOST = (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1) * (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1);
 static_assert(DT_NEAR_MOST < DT_NEAR_CLAMP, "");
 
@@ -30,40 +30,37 @@ __device__ __forceinline__ u32 dt_bytes(u32 a, u32 b = 0)
     return word;
 }
 
-__device__ __forceinline__ u32 dt_near_number(float value)
+// `factor` times the value.
+__device__ __forceinline__ u32 dt_near_number(float value, const isoline_dt_columns &job)
 {
     // The last bits of 2^23 + n are n.
-    return __float_as_uint(__fadd_rn(fminf(fabsf(value), static_cast<float>(DT_NEAR_CLAMP)), 8388608.0f));
-}
-
-// What a least value may be at most so that sums of pixels up to DT_NEAR_AROUND octets away are none too large.
-__device__ __forceinline__ float dt_near_limit(double weight)
-{
-    return DT_NEAR_MOST - dt_term(weight, DT_NEAR_AROUND * DT_OCTET + DT_OCTET - 1);
+    const float clamp = static_cast<float>(DT_NEAR_CLAMP) * job.part;
+    return __float_as_uint(__fmaf_rn(fminf(fabsf(value), clamp), job.factor, 8388608.0f));
 }
 
 // Pairs of terms, `zero`: of 0 steps, as many as columns of so many octets need.
-__device__ __forceinline__ void dt_near_terms(u32 *zero, double weight, u32 octets)
+__device__ __forceinline__ void dt_near_terms(u32 *zero, const isoline_dt_columns &job, u32 octets)
 {
+    const auto number = [&](int steps) { return dt_near_number(dt_term(job.weight, steps), job); };
     const int reach = min(DT_NEAR_TERMS / 2, octets * DT_OCTET);
     for (int steps = static_cast<int>(threadIdx.x) - reach; steps < reach; steps += static_cast<int>(blockDim.x))
-        zero[steps] = dt_bytes<0x5410>(dt_near_number(dt_term(weight, steps)), dt_near_number(dt_term(weight, steps + 1)));
+        zero[steps] = dt_bytes<0x5410>(number(steps), number(steps + 1));
 }
 
 template <u32 C>
-__device__ __forceinline__ void dt_near_pack(float *values, float least)
+__device__ __forceinline__ void dt_near_pack(float *values, float least, const isoline_dt_columns &job)
 {
     u32 word[DT_NEAR_PAIRS];
 #pragma unroll
     for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
         const float a = values[2 * i * C], b = values[(2 * i + 1) * C];
         const u32 signs = dt_bytes<0xFFBB>(__float_as_uint(a), __float_as_uint(b));
-        word[i] = dt_bytes<0x5410>(dt_near_number(a), dt_near_number(b)) ^ signs;
+        word[i] = dt_bytes<0x5410>(dt_near_number(a, job), dt_near_number(b, job)) ^ signs;
     }
     u32 *const to = reinterpret_cast<u32 *>(values);
 #pragma unroll
     for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) to[i * C] = word[i];
-    const u32 number = dt_near_number(least) & 0xFFFF;
+    const u32 number = dt_near_number(least, job) & 0xFFFF;
     to[DT_NEAR_WORTH * C] = __float_as_uint(least) >> 31 ? number << 16 : number;
 }
 
@@ -166,8 +163,9 @@ __device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pair
         for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
             // 2^23 + n, as above.
             const u32 least = dt_near_pair(best, i);
-            octet.best[2 * i] = __fsub_rn(__uint_as_float(dt_bytes<0x7610>(least, 0x4B000000)), 8388608.0f);
-            octet.best[2 * i + 1] = __fsub_rn(__uint_as_float(dt_bytes<0x7632>(least, 0x4B000000)), 8388608.0f);
+            const auto value = [&](u32 bits) { return __fmaf_rn(__uint_as_float(bits), job.part, -8388608.0f * job.part); };
+            octet.best[2 * i] = value(dt_bytes<0x7610>(least, 0x4B000000));
+            octet.best[2 * i + 1] = value(dt_bytes<0x7632>(least, 0x4B000000));
         }
         octet.template store<true>(to, job);
     }

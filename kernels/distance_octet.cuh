@@ -23,9 +23,10 @@ struct Octet {
 
     __device__ __forceinline__ void find_most()
     {
-        most = 0;
+        most = best[0];
 #pragma unroll
-        for (u32 j = 0; j < DT_OCTET; ++j) most = fmaxf(most, best[j]);
+        for (u32 j = 1; j + 1 < DT_OCTET; j += 2) most = dt_most(most, best[j], best[j + 1]);
+        most = fmaxf(most, best[DT_OCTET - 1]);
     }
 
     // Beyond these quads all terms are at least `most`.

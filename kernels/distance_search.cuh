@@ -8,7 +8,7 @@ constexpr u32 DT_WIDE = 48;          // quads that are too many for an octet's t
 constexpr u32 DT_WIDE_POINT = 64;    // octets that are for a point's
 constexpr u32 DT_LEAST_THREADS = 64;    // of a block
 constexpr u32 DT_COUNT = 4;          // words of their count, so that what follows stays aligned
-constexpr int DT_REACH = 90;         // pixels that an octet looks around itself without points
+constexpr int DT_REACH = 48;         // pixels that an octet looks around itself without points
 constexpr int DT_RARE = 64;          // of so many threads one may have further to look
 constexpr float DT_FAR = __builtin_huge_valf();
 
@@ -24,9 +24,12 @@ struct isoline_dt_columns {
     u32 step_bits;                 // octets from point to point, as a power of two: 1 but for columns in global memory
     float outside, inside;         // the last pass: what distances are multiplied by
     u32 last;
-    u32 whole;                     // this axis' weight and those before are whole numbers: so are all sums
+    // Columns near a boundary, if `factor` times this axis' weight and those before are whole numbers; else it is 0.
+    float factor, part;            // a power of two, and 1 over it
+    float small;                   // each octet has one whose least value is at most so much
+    u32 around;                    // and that is at most so many octets away
 };
-static_assert(sizeof(isoline_dt_columns) == 88, "src/distance/cuda/launch.rs repeats it");
+static_assert(sizeof(isoline_dt_columns) == 104, "src/distance/cuda/launch.rs repeats it");
 
 // Four times the squared distance along the axis to the near side of the pixel `steps` away, as the CPU has it.
 __device__ __forceinline__ float dt_term(double weight, int steps)
@@ -119,6 +122,22 @@ struct TermFunction {
 // What a value is worth to a pixel of class `sign`.
 __device__ __forceinline__ float dt_worth(float value, float sign) { return fmaxf(__fmul_rn(value, sign), 0.0f); }
 
+// That and the term, rounded once, in an operation less.
+__device__ __forceinline__ float dt_sum(float value, float sign, float term)
+{
+    return fmaxf(__fmaf_rn(value, sign, term), term);
+}
+
+// The least and the most of three that are at least 0, one operation: as whole numbers these are in the same order.
+__device__ __forceinline__ float dt_least(float a, float b, float c)
+{
+    return __int_as_float(__vimin3_s32(__float_as_int(a), __float_as_int(b), __float_as_int(c)));
+}
+__device__ __forceinline__ float dt_most(float a, float b, float c)
+{
+    return __int_as_float(__vimax3_s32(__float_as_int(a), __float_as_int(b), __float_as_int(c)));
+}
+
 struct Found {
     float best;
     u32 low, high;    // quads
@@ -131,12 +150,14 @@ __device__ __forceinline__ void dt_search(const COLUMN &column, const TERMS &ter
                                           u32 last, Found &found)
 {
     const auto look = [&](u32 octet) {
-        float term[DT_OCTET], least[2] = {DT_FAR, DT_FAR};
+        float term[DT_OCTET], least[2];
         terms.get(static_cast<int>(octet - home) * static_cast<int>(DT_OCTET), term);
 #pragma unroll
-        for (u32 i = 0; i < DT_OCTET; ++i) {
-            const float worth = dt_worth(column.at(octet * DT_OCTET + i), sign);
-            least[i / DT_QUAD] = fminf(least[i / DT_QUAD], __fadd_rn(worth, term[i]));
+        for (u32 quad = 0; quad < 2; ++quad) {
+            const auto sum = [&](u32 i) {
+                return dt_sum(column.at(octet * DT_OCTET + quad * DT_QUAD + i), sign, term[quad * DT_QUAD + i]);
+            };
+            least[quad] = fminf(dt_least(sum(0), sum(1), sum(2)), sum(3));
         }
         const float better = fminf(least[0], least[1]);
         if (better <= found.best && better < DT_FAR) {
@@ -216,11 +237,12 @@ __device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &term
         else outside[i] = dt_worth(value, sign);
     }
 #pragma unroll
-    for (int i = 0; i < QUAD; ++i) {
+    for (int i = 0; i < QUAD; i += 2) {
 #pragma unroll
         for (int j = 0; j < OCTET; ++j) {
-            const float worth = MIXED && (signs >> j & 1) ? inside[i] : outside[i];
-            best[j] = fminf(best[j], __fadd_rn(worth, term[OCTET + i - j]));
+            const bool own = MIXED && (signs >> j & 1);
+            best[j] = dt_least(best[j], __fadd_rn(own ? inside[i] : outside[i], term[OCTET + i - j]),
+                               __fadd_rn(own ? inside[i + 1] : outside[i + 1], term[OCTET + i + 1 - j]));
         }
     }
 }

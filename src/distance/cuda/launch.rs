@@ -46,6 +46,15 @@ const FOUND_BYTES: usize = 12;
 /// How many points or octets are wide.
 const COUNT_BYTES: usize = 16;
 
+/// Near a boundary, in 16-bit numbers: octets that an octet looks at on either side at most, so how large a least sum may
+/// be; how many it may be to one with a small value, and the share of a least sum that their term may take; and what sums
+/// are multiplied by at most to be whole numbers.
+const NEAR_REACH: usize = 11;
+const NEAR_MOST: f64 = ((2 * (NEAR_REACH * OCTET + 1) - 1) * (2 * (NEAR_REACH * OCTET + 1) - 1)) as f64;
+const NEAR_AROUND: u32 = 8;
+const NEAR_SHARE: f64 = 0.7;
+const NEAR_FACTOR_BITS: i32 = 4;
+
 /// Steps along a side are doubled in 32 bits.
 const MAX_SIDE: usize = 1 << 29;
 
@@ -119,7 +128,39 @@ struct ColumnsJob {
     outside: f32,
     inside: f32,
     last: u32,
-    whole: u32,
+    near: Near,
+}
+
+/// Where a pass has columns all of whose pixels are near a boundary, and sums that are whole numbers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Near {
+    /// A power of two that makes sums whole, or 0; and 1 over it.
+    factor: f32,
+    part: f32,
+    /// Each octet of a column has one whose least value is at most `small`, at most `around` octets away.
+    small: f32,
+    around: u32,
+}
+
+impl Near {
+    /// Of the pass along the last of these axes.
+    fn new(weights: &[f64]) -> Self {
+        let never = Self { factor: 0.0, part: 0.0, small: 0.0, around: 0 };
+        let is_whole = |factor: &f64| weights.iter().all(|weight| (weight * factor).fract() == 0.0);
+        let Some(factor) = (0..=NEAR_FACTOR_BITS).map(|bits| f64::from(1 << bits)).find(is_whole) else {
+            return never;
+        };
+        let term = |around: u32| {
+            let pixels = f64::from(around * OCTET as u32 + OCTET as u32 - 1);
+            factor * weights[weights.len() - 1] * (2.0 * pixels - 1.0).powi(2)
+        };
+        let Some(around) = (0..=NEAR_AROUND).rev().find(|around| term(*around) <= NEAR_SHARE * NEAR_MOST) else {
+            return never;
+        };
+        let small = (NEAR_MOST - term(around)) / factor;
+        Self { factor: factor as f32, part: (1.0 / factor) as f32, small: small as f32, around }
+    }
 }
 
 // SAFETY: as above.
@@ -148,8 +189,7 @@ struct Columns {
     axis: usize,
     length: usize,
     weight: f64,
-    /// This weight and those before are whole numbers.
-    whole: bool,
+    near: Near,
     function: CudaFunction,
     geometry: Geometry,
 }
@@ -270,8 +310,8 @@ impl Transform {
                     shared as i32,
                 )
                 .map_err(|e| failed("set aside shared memory", e))?;
-            let whole = metric.weights[..=axis].iter().all(|weight| weight.fract() == 0.0);
-            Ok(Columns { axis, length, weight: metric.weights[axis], whole, function, geometry })
+            let near = Near::new(&metric.weights[..=axis]);
+            Ok(Columns { axis, length, weight: metric.weights[axis], near, function, geometry })
         });
         let scale = metric.scale;
         Ok(Self {
@@ -406,7 +446,7 @@ impl Transform {
                 outside: self.factors[0],
                 inside: self.factors[1],
                 last: last.into(),
-                whole: pass.whole.into(),
+                near: pass.near,
             };
             let config = LaunchConfig {
                 grid_dim: (width.div_ceil(columns) as u32, lines.min(MAX_GRID_Y) as u32, 1),
@@ -457,12 +497,23 @@ mod tests {
         assert_eq!(constant(search, "DT_LEAST_THREADS"), MIN_THREADS as f64);
         assert_eq!(constant(search, "DT_COUNT") * size_of::<u32>() as f64, COUNT_BYTES as f64);
         assert_eq!(constant(rows, "DT_ROWS"), f64::from(ROW_WARPS));
+        let near = include_str!("../../../kernels/distance_near.cuh");
+        assert_eq!(constant(near, "DT_NEAR_REACH"), NEAR_REACH as f64);
+    }
+
+    #[test]
+    fn sums_near_a_boundary_are_whole_and_fit() {
+        assert_eq!(Near::new(&[1.0, 1.0]), Near { factor: 1.0, part: 1.0, small: 11448.0, around: 8 });
+        assert_eq!(Near::new(&[1.0, 2.25]), Near { factor: 4.0, part: 0.25, small: 3276.0, around: 2 });
+        assert_eq!(Near::new(&[1.0, 2.25, 6.25]), Near { factor: 4.0, part: 0.25, small: 2576.0, around: 1 });
+        assert_eq!(Near::new(&[1.0, 1.0, 1.21]).factor, 0.0);
+        assert_eq!(Near::new(&[1.0, 1e18]).factor, 0.0);
     }
 
     /// The kernels' files assert these sizes of theirs.
     #[test]
     fn the_structs_have_the_kernels_sizes() {
-        assert_eq!([size_of::<RowsJob>(), size_of::<ColumnsJob>(), FOUND_BYTES], [80, 88, 12]);
+        assert_eq!([size_of::<RowsJob>(), size_of::<ColumnsJob>(), FOUND_BYTES], [80, 104, 12]);
     }
 
     #[test]
