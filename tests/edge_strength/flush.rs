@@ -10,6 +10,9 @@ use ndarray::Array3;
 /// Around the first flushes, and more iterations than a pass or a launch makes.
 const COUNTS: [u64; 11] = [15, 16, 17, 31, 32, 33, 48, 50, 51, 100, 200];
 
+/// 2⁻⁸⁰.
+const LEAST: f32 = 1.0 / (1_u128 << 80) as f32;
+
 const RHO: f64 = 64.0;
 /// Pixels above are shape.
 const THRESHOLD: f64 = 0.5;
@@ -52,6 +55,14 @@ fn the_promised_arithmetic_around_each_flush() {
                         variant,
                         &format!("{name} {size:?} {start:?} {iterations} iterations"),
                     );
+                    // The plain loop is compared to 1e-6 only, and what is flushed is far below that.
+                    let tiny = got.iter().filter(|value| 0.0 < **value && **value < LEAST).count();
+                    let what = format!("{name} {size:?} {start:?} {iterations} iterations: {tiny} tiny values");
+                    if iterations % 16 == 0 {
+                        assert_eq!(tiny, 0, "{what}");
+                    } else if iterations < 16 && start != Start::Mask {
+                        assert!(tiny > 0, "{what}");
+                    }
                 });
             }
         }
@@ -81,10 +92,12 @@ fn large_slices_on_cuda_around_each_flush() {
     }
 }
 
-/// Without the flush the field 100 to 130 pixels away is subnormal, after 200 iterations.
+/// Without the flush the field is subnormal some 100 pixels away, from iteration 55 on (3D: 47), and has come 122 pixels far
+/// (108) after 200.
 #[test]
 fn nothing_is_subnormal_and_what_is_far_is_0() {
-    for (dimensions, [width, height, depth]) in [(Dimensions::Slices, [300, 40, 1]), (Dimensions::Volume, [280, 7, 9])]
+    for (dimensions, [width, height, depth], far) in
+        [(Dimensions::Slices, [300, 40, 1], 105), (Dimensions::Volume, [280, 7, 9], 95)]
     {
         let mut input = Array3::<u8>::zeros((depth, height, width));
         input[[depth / 2, height / 2, 3]] = 1;
@@ -95,12 +108,11 @@ fn nothing_is_subnormal_and_what_is_far_is_0() {
                 let what = format!("{name} {dimensions:?} {iterations} iterations");
                 let subnormal = got.iter().filter(|value| value.is_subnormal()).count();
                 assert_eq!(subnormal, 0, "{what}: subnormal values");
-                // As far as the field has come without a flush, and further than it has with one.
                 for ((_, _, x), value) in got.indexed_iter() {
-                    match x {
-                        0..30 => assert!(*value > 0.0, "{what}: {value:e} at column {x}"),
-                        140.. => assert!(*value == 0.0, "{what}: {value:e} at column {x}"),
-                        _ => {}
+                    if x < 30 {
+                        assert!(*value > 0.0, "{what}: {value:e} at column {x}");
+                    } else if x >= far {
+                        assert!(*value == 0.0, "{what}: {value:e} at column {x}");
                     }
                 }
             });
