@@ -209,7 +209,7 @@ final class GuiDriver {
                                 "iterations=20000 threshold=110 device=cpu"));
         say("the call held the event thread for ms", (System.nanoTime() - began) / 1_000_000);
         await("a result", () -> opened("ESF of") != null);
-        say("info", WindowManager.getCurrentImage().getInfoProperty().replace('\n', ' '));
+        say("info", opened("ESF of").getInfoProperty().replace('\n', ' '));
     }
 
     private void help() throws Exception {
