@@ -644,7 +644,8 @@ typedef struct {
     // An isoline_variant. Default: ISOLINE_VARIANT_DEFAULT.
     uint32_t variant;
     // Iterations of eq. 3, 0 to 10,000,000. Default 50. More carry the field further from the shape, about the square
-    // root of their number in pixels. Every 16th makes 0 of what is below 2⁻⁸⁰ (8e-25). Unused by the converged mode.
+    // root of their number in pixels. After every 16th iteration of a call, values below 2⁻⁸⁰ (8e-25) are set to 0.
+    // Unused by the converged mode.
     uint64_t iterations;
     // Converged mode: the most cycles to spend, at least 1. Default 100. When they do not suffice the result so far is
     // given and the report's `converged` is 0.

@@ -78,12 +78,12 @@ __device__ __forceinline__ float image_term(const LevelSetField &field, PIXEL pi
     return __fmaf_rn(fabsf(__fsub_rn(static_cast<float>(pixel), field.target)), field.gain, field.offset);
 }
 
-// A voxel's step: a quarter of the speed, and the square of four times the gradient as it gathers side after side. Powers
-// of two change no digit.
+// A voxel's step: a quarter of the speed, and the square of four times the gradient as it gathers side after side.
+// Powers of two change no digit unless a result is subnormal; src/level_set/plan.rs keeps field.gain from being so.
 struct Motion {
     float old, speed;
     bool curves;   // curvature's part of the speed is the larger one: both sides of an axis count, whatever their sign
-    bool falls;    // else: only sides with a difference below 0 do, as phi falls; or only those above
+    bool falls;    // else, as phi falls: only sides with a difference not above 0 do (0 adds nothing); or those above
     float least;
     float square = 16.0f * TINY;
 
@@ -130,7 +130,7 @@ struct Tally {
     __device__ __forceinline__ void add_pair(const LevelSetField &field, const float *before, const float *after,
                                              const bool *mine)
     {
-        constexpr float ROOT_ONE = 4096.0f;   // of SQUARE_ONE: powers of two change no digit
+        constexpr float ROOT_ONE = 4096.0f;   // of SQUARE_ONE; what is lost of a subnormal square is far below 1
         u32 sum = 0;
 #pragma unroll
         for (int c = 0; c < 2; ++c) {

@@ -187,7 +187,7 @@ impl Pass<'_, '_> {
     }
 }
 
-/// Values below [`LEAST`] become 0.
+/// Values below [`LEAST`] are set to 0.
 #[inline(always)]
 fn flush<S: Simd>(simd: S, values: S::f32s) -> S::f32s {
     let small = simd.less_than_f32s(values, simd.splat_f32s(LEAST));

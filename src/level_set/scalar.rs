@@ -1,8 +1,9 @@
 //! The level set as a plain loop on one thread: the definition in code.
 //!
 //! Every operation on f32 is written out, with its rounding: products are fused with sums where it says `mul_add` and
-//! nowhere else, and sums go in the order that stands here. The fast path and CUDA do the same operations in the same
-//! order, so they give the same bits.
+//! nowhere else, and sums go in the order that stands here. The fast path does the same operations in the same order,
+//! so it gives the same bits. CUDA does the same or moves factors that are powers of two, which changes no digit unless
+//! a number is subnormal; less is promised of it, see `docs/level_set.md`.
 //!
 //! * **1/√x** is [`rsqrt`] times [`ROOT_UNIT`], within 1.7e-5 of the value: a start from the bits, and a polynomial of
 //!   degree 2 of how far it is off. Unlike division and root it takes no special instruction, and is cheap on every
@@ -36,8 +37,8 @@ pub(super) const FLATNESS: [f32; 2] = [0.95, 1.052_631_6];
 /// 1/√x is so many times [`rsqrt`].
 pub(super) const ROOT_UNIT: f64 = 0.680_623_53;
 
-/// What [`rsqrt`] is made of: the bits of its start are half of what x' bits leave of the first; then the polynomial
-/// (x·start² + b)² + c.
+/// What [`rsqrt`] is made of: the bits of its start are half of what x's bits leave of the first; the start is then
+/// multiplied by the polynomial (x·start² + b)² + c.
 pub(super) const ROOT_START: u32 = 0xBE3E_0000;
 pub(super) const ROOT_SHAPE: [f32; 2] = [-1.313_954_6, 1.378_494_1];
 
@@ -49,8 +50,8 @@ pub(super) fn rsqrt(x: f32) -> f32 {
     start * off.mul_add(off, ROOT_SHAPE[1])
 }
 
-/// The component of the normal, 1/[`ROOT_UNIT`] long, across a face. `d`: the difference of φ across the face; `a`, `b`: the sums of the
-/// wide differences on its two sides along the other axes. All over their spacing.
+/// The component of the normal, 1/[`ROOT_UNIT`] long, across a face. `d`: the difference of φ across the face; `a`,
+/// `b`: the sums of the wide differences on its two sides along the other axes. All over their spacing.
 #[inline(always)]
 pub(super) fn normal(d: f32, a: f32, b: f32) -> f32 {
     let d = 4.0 * d;
@@ -182,8 +183,8 @@ pub(super) fn minmod(a: f32, b: f32) -> f32 {
     if a * b > 0.0 { nearer } else { 0.0 }
 }
 
-/// φ of a voxel beside the front so scaled that |∇φ| is within a twentieth of 1, and at most the largest spacing. Dividing by |∇φ|
-/// itself, time and again, lets noise of the grid's scale grow along the front.
+/// φ of a voxel beside the front so scaled that |∇φ| is within a twentieth of 1, and at most the largest spacing.
+/// Dividing by |∇φ| itself, time and again, lets noise of the grid's scale grow along the front.
 fn recentre(constants: &Constants, axes: usize, old: f32, along: impl Fn(usize, isize) -> f32) -> f32 {
     let mut gradient = TINY;
     for (axis, inverse) in constants.step.into_iter().enumerate().take(axes) {

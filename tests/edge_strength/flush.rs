@@ -1,4 +1,4 @@
-//! Tiny values: every 16th iteration makes 0 of what is below 2⁻⁸⁰, so that nothing becomes subnormal.
+//! Tiny values: after every 16th iteration values below 2⁻⁸⁰ are set to 0, so that nothing becomes subnormal here.
 
 use crate::accuracy::automatic;
 use crate::common::{self, cuda_and_cpu};

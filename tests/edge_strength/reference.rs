@@ -29,8 +29,8 @@ pub fn iterate_f64(
 }
 
 /// The promised float32 arithmetic: two fused multiply-adds on a sum of neighbours in a fixed order, and the centre
-/// weight 4 + λ (6 + λ) rounded anew in each iteration with the rounding error carried on; every 16th iteration makes 0
-/// of what is below 2⁻⁸⁰.
+/// weight 4 + λ (6 + λ) rounded anew in each iteration with the rounding error carried on; after every 16th
+/// iteration values below 2⁻⁸⁰ are set to 0.
 pub fn iterate_f32(
     start: &Array3<f32>,
     shape: &Array3<bool>,
