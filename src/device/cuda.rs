@@ -238,8 +238,9 @@ impl Stream {
     /// dependent launch), which hides the time between two launches.
     ///
     /// # Safety
-    /// As a plain launch: `arguments` point to the kernel's arguments, in its order. And the kernel waits for the
-    /// launch ahead (`wait_for_previous_launch` in `kernels/common.cuh`) before it touches memory.
+    /// As a plain launch: `arguments` point to the kernel's arguments, in its order (the driver reads as many as the
+    /// kernel has; more may follow). And the kernel waits for the launch ahead (`wait_for_previous_launch` in
+    /// `kernels/common.cuh`) before it touches memory.
     pub(crate) unsafe fn launch_early(
         &self,
         function: &CudaFunction,

@@ -294,7 +294,8 @@ impl Binding<'_> {
         let volume = launcher.plan.dimensions == 3;
         // The kernels of 2D wait for the launch ahead by themselves.
         if launcher.early_launches && !volume {
-            let mut arguments = vec![
+            let flushed_level = choice.flushed_level.unwrap_or_default();
+            let mut arguments = [
                 pointer(&from),
                 pointer(&to),
                 pointer(&mask),
@@ -305,10 +306,11 @@ impl Binding<'_> {
                 pointer(&choice.argument),
                 pointer(&launcher.plan.time_step),
                 pointer(&weights),
+                pointer(&flushed_level),
             ];
-            arguments.extend(choice.flushed_level.as_ref().map(pointer));
-            // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel asks for, a kernel that
-            // gets no field reads none, and all 2D kernels begin by waiting for the launch ahead.
+            // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel asks for; one without a
+            // last argument leaves ours unread, a kernel that gets no field reads none, and all 2D kernels begin by
+            // waiting for the launch ahead.
             unsafe { stream.launch_early(choice.function, choice.config, &mut arguments) }
                 .map_err(|e| kernel_launch(e, "fused"))?;
             return Ok(choice.steps);
