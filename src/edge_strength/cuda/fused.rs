@@ -222,3 +222,27 @@ fn volume_choice(function: &CudaFunction, steps: usize, field: Field, multiproce
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::LEAST;
+    use super::*;
+    use crate::device::cuda::source::constant;
+
+    const UPDATE: &str = include_str!("../../../kernels/edge_strength_update.cuh");
+    const FUSED: &str = include_str!("../../../kernels/edge_strength_fused.cuh");
+    const FUSED_3D: &str = include_str!("../../../kernels/edge_strength_fused_3d.cuh");
+
+    /// Those that the kernels give as plain numbers.
+    #[test]
+    fn constants_are_the_kernels() {
+        assert_eq!(constant(UPDATE, "LEAST"), f64::from(LEAST));
+        let same = |source, name, here: usize| assert_eq!(constant(source, name), here as f64, "{name}");
+        same(UPDATE, "MAX_STEPS", TILE_MOST_STEPS);
+        same(FUSED, "STREAM_STEPS", STREAM_STEPS);
+        same(FUSED, "STREAM_BLOCKS", STREAM_BLOCKS);
+        same(FUSED, "STREAM_MIN_SIDE", STREAM_LEAST_SIDE);
+        same(FUSED, "FTILE_WARPS", TILE_WARPS as usize);
+        same(FUSED_3D, "F3_WARPS", COLUMN_WARPS as usize);
+    }
+}

@@ -6,7 +6,7 @@ use super::tables::{CONTROL_BYTES, LEAD, RING, ROW_BYTES};
 use crate::device::cuda::source::constant;
 use crate::level_set::course::{SQUARES_SHIFT, SQUARES_UNIT};
 use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
-use crate::level_set::scalar::{FLATNESS, ROOT_SHAPE, ROOT_START, ROOT_UNIT};
+use crate::level_set::scalar::{FLATNESS, ROOT_SHAPE, ROOT_START, ROOT_UNIT, TINY};
 
 const UPDATE: &str = include_str!("../../../kernels/level_set_update.cuh");
 const TILE: &str = include_str!("../../../kernels/level_set_tile.cuh");
@@ -22,6 +22,7 @@ fn constants_are_the_kernels() {
     same(UPDATE, "ROOT_START", ROOT_START.into());
     assert_eq!(constant(UPDATE, "ROOT_UNIT"), ROOT_UNIT);
     assert_eq!(["ROOT_SHIFT", "ROOT_REST"].map(|name| constant(UPDATE, name) as f32), ROOT_SHAPE);
+    assert_eq!(constant(UPDATE, "TINY") as f32, TINY);
     same(TILE, "TILE", VOLUME_TILE[0] as u64);
     same(TILE, "TILE_SLICE", SLICE_TILE[0] as u64);
     same(TILE, "RING", RING as u64);
