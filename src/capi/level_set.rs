@@ -60,7 +60,7 @@ pub struct isoline_level_set_params {
     /// automatic, 1 / (1 + ε h). A larger one follows the image more closely, a smaller one gives a smoother surface.
     pub alpha: f64,
     /// Δt, more than 0 and at most the stable limit, which the state tells and the error names. 0 (default): automatic,
-    /// `cfl` times the limit. Larger steps need fewer iterations.
+    /// `cfl` times the limit. Larger steps need fewer iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
     pub time_step: f64,
     /// The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.5: with
     /// steps nearly as long as is stable a front that should rest goes to and fro, or creeps.
@@ -317,8 +317,9 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// not used. isoline_mask_fill_spheres, _boxes and _polygon make masks.
 /// `params`: NULL for the defaults.
 /// `out`: receives the level set; free it with isoline_level_set_free. Not written on failure.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names, and
-/// for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names, for
+/// an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), as of pixels near
+/// 1e30 with a spacing of 1e-9, and for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device
 /// does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; calls on one
 /// context take turns.
 #[unsafe(no_mangle)]

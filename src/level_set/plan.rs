@@ -22,6 +22,10 @@ const LARGEST_PHI: f64 = 65536.0;
 pub(super) const REINITIALISING_STEPS: u32 = 10;
 /// Of f32 images; beyond it differences could overflow.
 const LARGEST_PIXEL: f64 = 1e30;
+/// The bounds of α·Δt, unless it is 0: it is multiplied by differences of pixels, which may be large, so it must keep
+/// its digits in f32, and so must the quarter of it that CUDA computes with. (What else Δt is a factor of may become
+/// subnormal: that is far below a digit of φ.)
+pub(super) const GAINS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
 /// The bounds of the automatic check interval.
 const CHECK_INTERVALS: [f64; 2] = [200.0, 1000.0];
 
@@ -182,6 +186,8 @@ impl Params {
                 )));
             }
         };
+        let gain = time_step * alpha;
+        check_gain(alpha, time_step)?;
         let check_interval = self.check_interval.unwrap_or_else(|| {
             let speed = alpha * epsilon + (1.0 - alpha) / h_min;
             let interval = (h_min / (speed * time_step)).ceil().clamp(CHECK_INTERVALS[0], CHECK_INTERVALS[1]) as u32;
@@ -198,8 +204,8 @@ impl Params {
         let constants = Constants {
             step: self.spacing.map(|h| h.recip() as f32),
             target: target as f32,
-            gain: (time_step * alpha) as f32,
-            offset: (-time_step * alpha * epsilon) as f32,
+            gain: gain as f32,
+            offset: (-gain * epsilon) as f32,
             sharpest: ((2.0 * inverse_squares).sqrt() / ROOT_UNIT) as f32,
             bend: (time_step * (1.0 - alpha) / 2.0 * ROOT_UNIT) as f32,
             missing: (target + epsilon + largest) as f32,
@@ -246,6 +252,23 @@ impl Plan {
     pub(super) fn voxels(&self) -> usize {
         self.shape.iter().product()
     }
+}
+
+/// Refuses an α·Δt that is not 0 and has not all its digits in the kernels' numbers.
+fn check_gain(alpha: f64, time_step: f64) -> Result<()> {
+    let ([least, most], gain) = (GAINS, alpha * time_step);
+    if alpha == 0.0 || (least..=most).contains(&gain) {
+        return Ok(());
+    }
+    let advice = if gain < least {
+        "raise time_step or cfl, scale the pixels down, choose a smaller unit of length, or set alpha to 0"
+    } else {
+        "lower time_step or cfl, scale the pixels up, or choose a larger unit of length"
+    };
+    Err(Error::argument(format!(
+        "alpha times time_step must be 0 or from {least:.3e} to {most:.3e}, what 32-bit numbers hold with all their digits, \
+         but it is {gain:e} (alpha {alpha}, time_step {time_step:e}); {advice}"
+    )))
 }
 
 fn extremes(spacing: &[f64]) -> [f64; 2] {

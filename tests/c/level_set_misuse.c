@@ -101,6 +101,7 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     SPOILT(work.params.cfl = 1.01, ISOLINE_INVALID_ARGUMENT, "cfl");
     SPOILT(work.params.change_tolerance = -1e-9, ISOLINE_INVALID_ARGUMENT, "change_tolerance");
     SPOILT(work.params.rms_tolerance = -1e-9, ISOLINE_INVALID_ARGUMENT, "rms_tolerance");
+    SPOILT(work.params.time_step = 1e-40, ISOLINE_INVALID_ARGUMENT, "alpha times time_step must be 0 or from");
     /* The stable limit itself is allowed; above it the message names it. */
     isoline_level_set *surface = surface_of(&good_job);
     const double limit = state_of(surface).time_step_limit;

@@ -86,6 +86,41 @@ fn a_time_step_above_the_limit_is_refused_and_the_limit_named() {
 }
 
 #[test]
+fn an_image_part_that_would_lose_digits_is_refused() {
+    let mask = ball((4, 5, 6), [3.0, 2.0, 2.0], 1.5, [1.0; 3]);
+    let image = |most: f32| Array3::from_shape_fn((4, 5, 6), |(z, y, x)| most / (1 + x + y + z) as f32);
+    let attempt = |image: &Array3<f32>, params: &Params| {
+        let context = Context::new("cpu").unwrap();
+        LevelSet::new(&context, image.view().into(), mask.view().into(), params)
+    };
+    let nanometres = Params { spacing: [1e-9; 3], ..Params::default() };
+    let ranged = |target, epsilon| Some(TargetRange { target, epsilon });
+    let refusals = [
+        ("large pixels", 9e29, Params { cfl: 1e-6, ..nanometres.clone() }, "scale the pixels down"),
+        ("the longest step", 9e29, Params { cfl: 1.0, ..nanometres.clone() }, "scale the pixels down"),
+        ("a short step", 1.0, Params { time_step: Some(1e-45), ..Params::default() }, "raise time_step"),
+        ("an alpha near 0", 1.0, Params { alpha: Some(1e-300), ..Params::default() }, "set alpha to 0"),
+        // In f32 it would be infinite.
+        ("a small range", 0.0, Params { range: ranged(0.0, 1e-40), ..Params::default() }, "scale the pixels up"),
+    ];
+    for (what, most, params, advice) in refusals {
+        let error = attempt(&image(most), &params).expect_err(what);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{what}");
+        let message = error.message();
+        assert!(message.starts_with("alpha times time_step") && message.contains(advice), "{what}: {message}");
+    }
+    // The shortest step that keeps a quarter of it from being subnormal, and the next shorter one.
+    let least = 4.0 * f64::from(f32::MIN_POSITIVE);
+    let whole = |step| Params { alpha: Some(1.0), time_step: Some(step), ..Params::default() };
+    attempt(&image(1.0), &whole(least)).expect("the least that is allowed");
+    attempt(&image(1.0), &whole(least.next_down())).expect_err("a digit less");
+    // Without the image's part, and with smaller pixels.
+    attempt(&image(9e29), &Params { alpha: Some(0.0), ..nanometres.clone() }).expect("curvature alone");
+    attempt(&image(1.0), &Params { alpha: Some(0.0), time_step: Some(1e-45), ..Params::default() }).expect("nor here");
+    attempt(&image(1e20), &nanometres).expect("smaller pixels");
+}
+
+#[test]
 fn sizes_and_types_must_fit() {
     everywhere(|context, name| {
         let image = Array3::from_elem((4, 5, 6), 3u8);

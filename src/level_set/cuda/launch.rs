@@ -4,7 +4,7 @@
 
 use super::super::Variant;
 use super::super::course::SQUARES_UNIT;
-use super::super::plan::{Constants, Plan, REINITIALISING_STEPS};
+use super::super::plan::{Constants, GAINS, Plan, REINITIALISING_STEPS};
 use super::super::scalar::ROOT_UNIT;
 use super::marching::Marching;
 use super::tables::{Layout, MEETINGS, ROWS, Tables};
@@ -19,6 +19,7 @@ const MODULE: &str = "level_set";
 
 /// Of the speed in the kernels, whose gradients are four times as large.
 const SPEED_SHARE: f32 = 0.25;
+const _: () = assert!(GAINS[0] * SPEED_SHARE as f64 >= f32::MIN_POSITIVE as f64, "the gain keeps its digits");
 
 /// Sizes and constants, as every kernel takes them.
 #[repr(C)]
