@@ -64,7 +64,7 @@ pub(super) fn least_bytes(params: &Params, input: &Image<'_>) -> u64 {
     let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
     let raw = if direct || matches!(input, Image::Device(_)) { 0 } else { width * height * input.pixel_type().bytes() };
     let target = params.max_nodes as usize * (size_of::<Node>() + size_of::<Sum>());
-    let scratch = launch::least_scratch_bytes(params.max_nodes as usize);
+    let scratch = launch::scratch_bytes_of_one(params.max_nodes as usize);
     (image_bytes([width, height], level).iter().sum::<usize>() + raw + target + scratch) as u64
 }
 

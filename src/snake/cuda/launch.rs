@@ -193,9 +193,9 @@ impl Geometry {
     }
 }
 
-/// The scratch of one block that searches alone.
-pub(super) fn least_scratch_bytes(capacity: usize) -> usize {
-    Geometry::new(capacity, 1, 1, false).scratch_bytes()
+/// The scratch of one target, at most: of a group of blocks whose part of it does not fit in shared memory.
+pub(super) fn scratch_bytes_of_one(capacity: usize) -> usize {
+    Geometry::new(capacity, 1, MOST_BLOCKS_APART, false).scratch_bytes()
 }
 
 /// Bytes of all groups' controls with the queue's number before them.
@@ -366,4 +366,23 @@ pub(super) fn levels(
 
 fn kernel_launch(error: DriverError, name: &str) -> Error {
     failed(&format!("launch the kernel {name}"), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scratch_of_one_target_is_enough_however_it_is_searched() {
+        for capacity in [3, 1024, 2500, 65536] {
+            let enough = scratch_bytes_of_one(capacity);
+            for (most, shared) in [(MOST_BLOCKS, true), (MOST_BLOCKS_APART, false)] {
+                for blocks in [1, 2, most] {
+                    let takes = Geometry::new(capacity, 1, blocks, shared).scratch_bytes();
+                    assert!(takes <= enough, "{capacity} nodes, {blocks} blocks, shared {shared}: {takes} of {enough}");
+                }
+            }
+        }
+        assert!(scratch_bytes_of_one(65536) >= MOST_BLOCKS_APART * private_bytes(65536));
+    }
 }
