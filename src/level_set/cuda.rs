@@ -16,6 +16,7 @@ use super::plan::{self, Plan, Survey};
 use super::{Params, Variant};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
+use crate::distance::cuda::signed_scratch_bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image, PixelType};
 use crate::progress::{Progress, Ticker};
@@ -33,8 +34,19 @@ const BATCH_SECONDS: f64 = 0.010;
 /// Batches in flight: one running, one queued behind it.
 const BATCHES: usize = 2;
 
-/// The device memory that a level set needs.
-pub(super) fn bytes(params: &Params, input: &Image<'_>) -> u64 {
+/// The CUDA device, if it is to be used: the context has one, with room for this.
+pub(super) fn device<'a>(context: &'a Context, params: &Params, input: &Image<'_>) -> Result<Option<&'a Arc<Cuda>>> {
+    let bytes = bytes(params, input);
+    let Some(cuda) = context.cuda_for(bytes)? else { return Ok(None) };
+    // Of the distance that phi starts as; the device tells from which length of columns on.
+    match signed_scratch_bytes(cuda, input.shape(), params.dimensions)? {
+        0 => Ok(Some(cuda)),
+        scratch => context.cuda_for(bytes + scratch as u64),
+    }
+}
+
+/// The device memory that a level set needs, but for the distance's scratch.
+fn bytes(params: &Params, input: &Image<'_>) -> u64 {
     let shape = input.shape();
     let layout = Layout::new(shape);
     let side: [usize; 3] = if params.dimensions == Dimensions::Volume { plan::VOLUME_TILE } else { plan::SLICE_TILE };

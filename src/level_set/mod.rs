@@ -183,7 +183,7 @@ impl LevelSet {
             log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
             Self { context: context.clone(), course: Course::new(&plan), plan, solver }
         };
-        if let Some(cuda) = context.cuda_for(cuda::bytes(params, &input))? {
+        if let Some(cuda) = cuda::device(context, params, &input)? {
             let survey = if on_host {
                 context.pool().install(|| plan::survey(&input, &mask))
             } else {
