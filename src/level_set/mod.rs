@@ -165,8 +165,8 @@ impl LevelSet {
     /// as the farthest pixel of the image.
     ///
     /// # Errors
-    /// A parameter out of range or a Δt above the stable limit, an automatic range with an empty mask, sizes that do not
-    /// match, no memory, a device failure.
+    /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]), an
+    /// automatic range with an empty mask, sizes that do not match, no memory, a device failure.
     pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
         params.check()?;
         check_shapes(input.shape(), input.shape())?;
