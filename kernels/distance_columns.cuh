@@ -5,22 +5,27 @@
 // columns in shared memory, cut into octets of eight pixels, and knows the least value of each octet, a lower bound.
 //
 //   1. Points: the first pixels of the octets, coarse to fine, FAN times as many each time. A point looks through the
-//      octets between those where its two neighbours found theirs, and skips those whose bound is no better. The last
-//      three between two others one thread finds, one after the other: no barrier, and less between than for three at once.
+//      octets between those where its two neighbours found theirs, and skips those whose bound is no better. In
+//      columns of up to 1024 pixels the last three between two others one thread finds, one after the other: no barrier,
+//      and less between than for three at once.
 //   2. Octets: a thread computes eight pixels at once in registers, from the octets between where this octet's point and
 //      the next one found theirs.
 //
 // A point or an octet that has much to look at (the middle of a disc sees all of its border at one distance) would keep its
 // block waiting: a warp takes it, when the others are done.
 //
-// Where all pixels are near a boundary points cost more than they save: octets look around themselves, as far as a term is
-// below the largest of their least sums. distance_near.cuh does so if weights or some multiple of them are whole numbers;
-// else octets here do, if almost all pixels know a boundary within DT_REACH pixels.
+// Near a boundary (each octet has one with a small value at most a few octets away) levels of points cost more than they
+// save. If weights are whole numbers, or their products with 2, 4, 8 or 16 are, distance_near.cuh takes such columns and
+// needs no points. With other weights each point looks around itself, outwards, until no term is below its least sum; all at
+// once, whatever others found. So it is where few octets of a block are too far from a small value.
 //
-// Only columns of one class are ordered so strictly. What lies beyond the nearest pixel of the other class never counts,
-// so of mixed columns a pixel's least lies in its run of pixels of one class or at the first pixel beyond: an octet more on
-// either side. The sums are rounded, but never out of order, so no bound is wrong; where several octets have the same
-// least sum, a point remembers the first and the last. Thus who looks where does not show in the result.
+// Only pixels of one class are ordered so strictly. But to a pixel nothing counts beyond the nearest pixels of the other
+// class, so its least lies in its run of pixels of one class or at the first pixel beyond. Within a run the order holds. A
+// mixed octet therefore looks at itself, from where its first pixel found its least, to where the next point did if that is
+// of its last pixel's run; if not, to that point's quad. Points look an octet further on either side, and octets a quad
+// where points are more than an octet apart. The sums are rounded, but never out of order, so no bound is wrong; where
+// several octets have the same least sum, a point remembers the first and the last. Thus who looks where does not show in
+// the result.
 #pragma once
 #include "distance_near.cuh"
 #include "distance_octet.cuh"
@@ -71,14 +76,16 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     if (threadIdx.x == 0) *count = 0;
     const float nearest = dt_term(job.weight, 1);
     const bool whole = TABLE && job.factor > 0;
-    const float reach_term = dt_term(job.weight, DT_REACH);
+    // Near a boundary each octet has one with a small value, at most so many octets away.
+    const float small = whole ? job.small : dt_term(job.weight, DT_SMALL);
+    const u32 around = whole ? job.around : DT_AROUND;
 
     for (u64 line = blockIdx.y; line < job.lines; line += gridDim.y) {
         const float *const from = job.from + line * job.from_line + min(x, job.width - 1);
         float *const to = job.to + line * job.to_line + x;
 
         // 1. The columns; the last one again for those beyond the width.
-        bool all_outside = true, all_inside = true, far = false, alone = false;
+        bool all_outside = true, all_inside = true, alone = false;    // alone: some value is not small
         const auto load = [&](u32 octet, float (&value)[DT_OCTET]) {
             const u32 q = octet * DT_OCTET, there = min(length - q, DT_OCTET);
             const float *source = from + q * job.from_stride;
@@ -96,14 +103,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         const auto keep = [&](u32 octet, const float (&value)[DT_OCTET]) {
             const u32 q = octet * DT_OCTET, there = min(length - q, DT_OCTET);
             const float least = dt_least(value);
-            if (whole) {
-                alone |= !(fabsf(least) <= job.small);
-            } else {
-                float most = 0.0f;
-#pragma unroll
-                for (u32 i = 0; i < DT_OCTET; ++i) most = fmaxf(most, i < there ? fabsf(value[i]) : 0.0f);
-                far |= !(most <= reach_term);
-            }
+            alone |= !(fabsf(least) <= small);
             all_outside &= least == DT_FAR, all_inside &= least == -DT_FAR;
             if (!FAR) {
 #pragma unroll
@@ -130,21 +130,22 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 for (u32 q = r; q < length; q += threads) to[q * job.to_stride] = value;
             continue;
         }
-        if constexpr (TABLE) {
-            if (whole) {
-                // Whether each octet has one with a small value around itself.
-                bool near = true;
-                for (u32 octet = r; alone && near && octet < octets; octet += threads) {
-                    float least = DT_FAR;
-                    for (u32 o = octet - min(octet, job.around); o <= min(octet + job.around, octets - 1); ++o)
-                        least = fminf(least, fabsf(leasts[o * C]));
-                    near = least <= job.small;
-                }
-                // In place of the partial results.
-                static_assert(DT_NEAR_TERMS * sizeof(u32) <= DT_LEAST_THREADS * sizeof(Found), "");
-                u32 *const pairs = reinterpret_cast<u32 *>(partial) + DT_NEAR_TERMS / 2;
-                dt_near_terms(pairs, job, octets);
-                if (__syncthreads_and(near)) {
+        bool near = false;    // or almost: points look around themselves
+        if constexpr (!FAR) {
+            bool stray = false;
+            for (u32 octet = r; alone && !stray && octet < octets; octet += threads) {
+                float least = DT_FAR;
+                for (u32 o = octet - min(octet, around); o <= min(octet + around, octets - 1); ++o)
+                    least = fminf(least, fabsf(leasts[o * C]));
+                stray = !(least <= small);
+            }
+            // In place of the partial results.
+            static_assert(DT_NEAR_TERMS * sizeof(u32) <= DT_LEAST_THREADS * sizeof(Found), "");
+            u32 *const pairs = reinterpret_cast<u32 *>(partial) + DT_NEAR_TERMS / 2;
+            if (whole) dt_near_terms(pairs, job, octets);
+            const u32 strays = static_cast<u32>(__syncthreads_count(stray));
+            if constexpr (TABLE) {
+                if (whole && strays == 0) {
                     for (u32 octet = r; octet < octets; octet += threads)
                         dt_near_pack<C>(values + octet * DT_OCTET * C, leasts[octet * C], job);
                     __syncthreads();
@@ -153,6 +154,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                     continue;
                 }
             }
+            near = strays * DT_RARE <= blockDim.x;
         }
         COLUMN column;
         column.values = FAR ? from : values;
@@ -165,8 +167,6 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
             else there.values = values - c + other, there.leasts = leasts - c + other;
             return there;
         };
-
-        const bool direct = !FAR && !whole && static_cast<u32>(__syncthreads_count(far)) * DT_RARE <= blockDim.x;
 
         // The octets among which a point looks that lies between two others, and what a point knows by itself.
         const auto between = [&](const WORD *found_at, u32 before, u32 after, u32 &first, u32 &last) {
@@ -186,7 +186,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         constexpr u32 FAN_BITS = C <= 8 && !FAR ? 3 : 2, FAN = 1 << FAN_BITS;    // fewer levels where columns are long
         u32 bits = OWN_BITS;
         while (FAN << bits < intervals) bits += FAN_BITS;
-        for (bool top = true; !direct; top = false, bits -= FAN_BITS) {
+        for (bool top = true; !near; top = false, bits -= FAN_BITS) {
             // Those that are not of a level before: of every FAN one is.
             const u32 spans = (intervals - 1) >> bits, points = top ? spans + 2 : spans - (spans >> FAN_BITS);
             const auto point = [&](u32 which) {
@@ -257,7 +257,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         }
 
         // 3. The last points: a thread finds those between two that are known, the middle, then the quarters.
-        if (OWN_BITS > 0 && !direct) {
+        if (OWN_BITS > 0 && !near) {
             for (u32 own = r << OWN_BITS; own < octets; own += threads << OWN_BITS) {
 #pragma unroll 1
                 for (u32 turn = 0; turn != OWN - 1; ++turn) {
@@ -276,10 +276,24 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
             __syncthreads();
         }
 
+        // Near a boundary each point by itself.
+        if (near) {
+            for (u32 k = r; k <= intervals; k += threads) {
+                Found found{DT_FAR, 0, 2 * octets - 1};
+                if (k < intervals) {
+                    float sign;
+                    found = start(column, k, sign);
+                    dt_search_around(column, terms, k, sign, octets, found);
+                }
+                places[k * C] = PLACES::pack(found.low, found.high);
+            }
+            __syncthreads();
+        }
+
         // 4. The octets.
         Octet octet;
         for (octet.home = r; octet.home < octets; octet.home += threads) {
-            octet.prepare(column, places, job, octets, intervals, C, direct);
+            octet.prepare(column, places, job, octets, intervals, C);
             if (octet.most > nearest) {
                 if (octet.last - octet.first >= DT_WIDE && octet.last > octet.first) {
                     const u32 entry = atomicAdd(count, 1u) - begin;
@@ -288,27 +302,30 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                         continue;
                     }
                 }
-                const u32 home = octet.home, last = octet.last;
-                const bool any_mixed = __any_sync(__activemask(), octet.mixed);
-                const u32 done = octet.mixed || direct ? 2 * home : last;
-                u32 other = done;
-                for (bool begun = false;; begun = true) {
-                    if (begun) {
+                // First where small sums are likely: both quads of a mixed octet, else the last one.
+                const u32 home = octet.home, last = octet.last, more = octet.mixed, likely = more ? 2 * home : last;
+                u32 other = likely;
+                for (u32 turn = 0;; ++turn) {
+                    if (turn > more) {
                         // Each lane skips to its next quad, then all compute.
                         int steps = static_cast<int>(other) * static_cast<int>(DT_QUAD)
                                   - static_cast<int>(home) * static_cast<int>(DT_OCTET);
                         for (; other <= last; ++other, steps += DT_QUAD) {
-                            const int away = max(steps - static_cast<int>(DT_OCTET - 1), -steps - static_cast<int>(DT_QUAD - 1));
+                            const int away = max(steps - static_cast<int>(DT_OCTET - 1),
+                                                 -steps - static_cast<int>(DT_QUAD - 1));
                             float bound = terms(max(away, 0));
-                            if (!octet.mixed) bound = __fadd_rn(bound, dt_worth(column.least(other / 2), octet.sign));
-                            if (bound < octet.most && other != done) break;
+                            if (!octet.mixed) bound = dt_sum(column.least(other / 2), octet.sign, bound);
+                            if (bound < octet.most && other - likely > more) break;
                         }
                         if (other > last) break;
                     }
-                    if (any_mixed) dt_octet<true>(column, terms, home, other, octet.sign, octet.signs, octet.best);
-                    else dt_octet<false>(column, terms, home, other, octet.sign, octet.signs, octet.best);
+                    const auto look = [&](auto mixed) {
+                        dt_octet<mixed.value>(column, terms, home, other, octet.sign, octet.signs, octet.best);
+                    };
+                    if (__any_sync(__activemask(), octet.mixed)) look(std::true_type());
+                    else look(std::false_type());
                     octet.find_most();
-                    other = begun ? other + 1 : octet.first;
+                    other = turn == more ? octet.first : other + 1;
                 }
             }
             if (!is_column) continue;
@@ -324,7 +341,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
             const u32 other = list[i] % C;
             const COLUMN of = at_column(other);
             octet.home = list[i] / C;
-            octet.prepare(of, places - c + other, job, octets, intervals, C, direct);
+            octet.prepare(of, places - c + other, job, octets, intervals, C);
             octet.look_at_all(of, terms);
             if (threadIdx.x % WARP == 0 && x - c + other < job.width) octet.store(to - c + other, job);
         }

@@ -15,7 +15,7 @@ __device__ __forceinline__ float dt_root(float square)
 
 // Eight pixels of a column.
 struct Octet {
-    u32 home, first, last;    // which, and the quads where its pixels' least sums are
+    u32 home, first, last;    // which, and the quads where its pixels' least sums are if they are not in the octet itself
     u32 signs;                // bit j is set if pixel j is inside
     bool mixed;
     float sign;               // of a uniform one
@@ -29,26 +29,13 @@ struct Octet {
         most = fmaxf(most, best[DT_OCTET - 1]);
     }
 
-    // Beyond these quads all terms are at least `most`.
-    __device__ __forceinline__ void look_around(const isoline_dt_columns &job, u32 octets)
-    {
-        const float square = fmaxf(__fdividef(most, static_cast<float>(job.weight)), 1.0f);
-        float inverse;
-        asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(square));
-        // term(n) = weight (2 n - 1)^2; the factor is for roundings.
-        const float pixels = square == DT_FAR ? DT_FAR : __fmaf_rn(__fmul_rn(square, inverse), 0.50001f, 1.5f);
-        const u32 p = home * DT_OCTET, reach = static_cast<u32>(fminf(pixels, 1e9f));
-        first = (p > reach ? p - reach : 0) / DT_QUAD;
-        last = min((p + DT_OCTET - 1 + reach) / DT_QUAD, 2 * octets - 1);
-    }
-
     template <typename COLUMN, typename WORD>
     __device__ __forceinline__ void prepare(const COLUMN &column, const WORD *places, const isoline_dt_columns &job,
-                                            u32 octets, u32 intervals, u32 pitch, bool direct)
+                                            u32 octets, u32 intervals, u32 pitch)
     {
         using PLACES = typename COLUMN::Places;
         const u32 p = home * DT_OCTET, k = home >> job.step_bits;
-        if (!direct) first = PLACES::low(places[k * pitch]), last = PLACES::high(places[min(k + 1, intervals) * pitch]);
+        first = PLACES::low(places[k * pitch]), last = PLACES::high(places[min(k + 1, intervals) * pitch]);
         signs = 0;
 #pragma unroll
         for (u32 j = 0; j < DT_OCTET; ++j) {
@@ -63,20 +50,19 @@ struct Octet {
         find_most();
         mixed = signs != 0 && signs != (1u << DT_OCTET) - 1;
         sign = signs & 1 ? -1.0f : 1.0f;
-        if (direct) {
-            look_around(job, octets);
-            return;
+        if (job.step_bits > 0) {    // a pixel more on either side, which may be in the next quad
+            first = first > 0 ? first - 1 : 0, last = min(last + 1, 2 * octets - 1);
+        } else if (signs >> (DT_OCTET - 1) != __float_as_uint(column.at(min(p + DT_OCTET, job.length - 1))) >> 31) {
+            last = 2 * home + 2;    // the next point's: it is of the other class than the last pixel
         }
-        // A pixel more on either side unless all up to the next point are of one class; it may be in the next quad.
-        const bool same = job.step_bits == 0 && copysignf(1.0f, column.at(min(p + DT_OCTET, job.length - 1))) == sign;
-        if (mixed || !same) first = first > 0 ? first - 1 : 0, last = min(last + 1, 2 * octets - 1);
     }
 
-    // The least sums, by a warp, which all have prepared the same octet.
+    // The least sums, by a warp, which all have prepared the same octet. The octet itself too, if it is mixed.
     template <typename COLUMN, typename TERMS>
     __device__ __forceinline__ void look_at_all(const COLUMN &column, const TERMS &terms)
     {
-        for (u32 q = first * DT_QUAD + threadIdx.x % WARP; q < (last + 1) * DT_QUAD; q += WARP) {
+        const u32 begin = min(first, 2 * home) * DT_QUAD, end = (max(last, 2 * home + 1) + 1) * DT_QUAD;
+        for (u32 q = begin + threadIdx.x % WARP; q < end; q += WARP) {
             const float value = column.at(q), outside = fmaxf(value, 0.0f), inside = fmaxf(-value, 0.0f);
             const int steps = static_cast<int>(q) - static_cast<int>(home * DT_OCTET);
 #pragma unroll

@@ -8,8 +8,9 @@ constexpr u32 DT_WIDE = 48;          // quads that are too many for an octet's t
 constexpr u32 DT_WIDE_POINT = 64;    // octets that are for a point's
 constexpr u32 DT_LEAST_THREADS = 64;    // of a block
 constexpr u32 DT_COUNT = 4;          // words of their count, so that what follows stays aligned
-constexpr int DT_REACH = 48;         // pixels that an octet looks around itself without points
-constexpr int DT_RARE = 64;          // of so many threads one may have further to look
+constexpr int DT_SMALL = 90;         // pixels to a boundary that make a value small, and octets that it may be away
+constexpr u32 DT_AROUND = 6;
+constexpr u32 DT_RARE = 64;          // of so many threads one may have an octet that is further from a small value
 constexpr float DT_FAR = __builtin_huge_valf();
 
 // Strides are in floats.
@@ -144,43 +145,76 @@ struct Found {
 };
 static_assert(sizeof(Found) == 12, "src/distance/cuda/launch.rs repeats it");
 
-// The least sum of the first pixel of octet `home`, and where it is, among the octets first..last and what is `found`.
+// The least sum of the first pixel of octet `home`, and where it is: this octet and what is `found`.
+template <typename COLUMN, typename TERMS>
+__device__ __forceinline__ void dt_look(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 octet,
+                                        Found &found)
+{
+    float term[DT_OCTET], least[2];
+    terms.get(static_cast<int>(octet - home) * static_cast<int>(DT_OCTET), term);
+#pragma unroll
+    for (u32 quad = 0; quad < 2; ++quad) {
+        const auto sum = [&](u32 i) {
+            return dt_sum(column.at(octet * DT_OCTET + quad * DT_QUAD + i), sign, term[quad * DT_QUAD + i]);
+        };
+        least[quad] = fminf(dt_least(sum(0), sum(1), sum(2)), sum(3));
+    }
+    const float better = fminf(least[0], least[1]);
+    if (better <= found.best && better < DT_FAR) {
+        const u32 low = octet * 2 + (least[0] > better), high = octet * 2 + (least[1] == better);
+        const bool same = better == found.best;
+        found.low = same ? min(found.low, low) : low;
+        found.high = same ? max(found.high, high) : high;
+        found.best = better;
+    }
+}
+
+// What a bound may be at most: never what is infinite.
+__device__ __forceinline__ float dt_limit(const Found &found) { return fminf(found.best, __uint_as_float(0x7F7FFFFF)); }
+
+// The same among the octets first..last.
 template <typename COLUMN, typename TERMS>
 __device__ __forceinline__ void dt_search(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 first,
                                           u32 last, Found &found)
 {
-    const auto look = [&](u32 octet) {
-        float term[DT_OCTET], least[2];
-        terms.get(static_cast<int>(octet - home) * static_cast<int>(DT_OCTET), term);
-#pragma unroll
-        for (u32 quad = 0; quad < 2; ++quad) {
-            const auto sum = [&](u32 i) {
-                return dt_sum(column.at(octet * DT_OCTET + quad * DT_QUAD + i), sign, term[quad * DT_QUAD + i]);
-            };
-            least[quad] = fminf(dt_least(sum(0), sum(1), sum(2)), sum(3));
-        }
-        const float better = fminf(least[0], least[1]);
-        if (better <= found.best && better < DT_FAR) {
-            const u32 low = octet * 2 + (least[0] > better), high = octet * 2 + (least[1] == better);
-            const bool same = better == found.best;
-            found.low = same ? min(found.low, low) : low;
-            found.high = same ? max(found.high, high) : high;
-            found.best = better;
-        }
-    };
     const u32 middle = first + (last - first) / 2;
-    if (first <= last) look(middle);
+    if (first <= last) dt_look(column, terms, home, sign, middle, found);
     for (u32 octet = first;; ++octet) {
         // Each lane skips to its next octet, then all look.
         int steps = static_cast<int>(octet - home) * static_cast<int>(DT_OCTET);
-        const float limit = fminf(found.best, __uint_as_float(0x7F7FFFFF));    // never what is infinite
+        const float limit = dt_limit(found);
         for (; octet <= last; ++octet, steps += DT_OCTET) {
             const int nearest = max(steps, -steps - static_cast<int>(DT_OCTET - 1));
-            const float bound = __fadd_rn(dt_worth(column.least(octet), sign), terms(nearest));
+            const float bound = dt_sum(column.least(octet), sign, terms(nearest));
             if (bound <= limit && octet != middle) break;
         }
         if (octet > last) break;
-        look(octet);
+        dt_look(column, terms, home, sign, octet, found);
+    }
+}
+
+// The same among all octets, from `home` outwards: cheap where a small sum is near.
+template <typename COLUMN, typename TERMS>
+__device__ __forceinline__ void dt_search_around(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 octets,
+                                                 Found &found)
+{
+    dt_look(column, terms, home, sign, home, found);
+    // Left, right, further left: ever further away.
+    const int end = static_cast<int>(octets);
+    const auto next = [](int away) { return (away < 0 ? 0 : -1) - away; };
+    for (int away = -1;; away = next(away)) {
+        // Each lane skips to its next octet, then all look.
+        const float limit = dt_limit(found);
+        bool looks = false;
+        for (; away < end; away = next(away)) {
+            const float term = terms(away * static_cast<int>(DT_OCTET) + ((away >> 31) & static_cast<int>(DT_OCTET - 1)));
+            if (term > limit) break;
+            const u32 octet = home + static_cast<u32>(away);
+            looks = octet < octets && dt_sum(column.least(octet), sign, term) <= limit;
+            if (looks) break;
+        }
+        if (!looks) break;
+        dt_look(column, terms, home, sign, home + static_cast<u32>(away), found);
     }
 }
 

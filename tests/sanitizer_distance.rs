@@ -1,17 +1,19 @@
 //! Every CUDA kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see
-//! `scripts/gpu-run.sh`). Results are compared with the CPU's, to the last bit where all spacings are equal and distances
-//! below 2048, so that they are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA
+//! `scripts/gpu-run.sh`). Results are compared with the CPU's, to the last bit where floats hold the squares exactly, so that they are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA
 //! device.
 
 mod common;
 
-use common::{cuda_and_cpu, few_sizes};
+use common::{cuda_and_cpu, exact_distance, few_sizes};
 use isoline::distance::{self, Params, Region};
 use isoline::{Context, Dimensions, Foreground, Image, PixelType};
 use ndarray::Array3;
 
 /// Depth, height, width.
 type Shape = (usize, usize, usize);
+
+/// All equal, squares of ratios that are multiples of a quarter, and neither.
+const SPACINGS: [[f64; 3]; 3] = [[1.0; 3], [1.0, 1.5, 2.5], [0.3, 0.7, 2.1]];
 
 /// One pixel, lines along each axis, less and more than an octet and a block of columns, several of either.
 const SHAPES: [Shape; 10] = [
@@ -58,13 +60,13 @@ fn measure(context: &Context, input: Image<'_>, params: &Params) -> Array3<f32> 
     output
 }
 
-/// Runs on both devices; the results must be the same: all bits of them for equal spacings, while a float holds the
-/// whole number that is four times the square.
+/// Runs on both devices; the results must be the same: all bits of them while a float holds four times the square exactly.
 fn compare([cuda, cpu]: &[Context; 2], input: Image<'_>, params: &Params) {
     let expected = measure(cpu, input, params);
     let got = measure(cuda, input, params);
+    let exact_below = exact_distance(params.spacing);
     for ((place, got), expected) in got.indexed_iter().zip(&expected) {
-        let exact = params.spacing == [1.0; 3] && (expected.abs() < 2048.0 || expected.is_infinite());
+        let exact = f64::from(expected.abs()) < exact_below || expected.is_infinite();
         let same = got.to_bits() == expected.to_bits() || (*got == 0.0 && *expected == 0.0);
         let near = !exact && (got - expected).abs() <= 1e-6 * expected.abs();
         assert!(same || near, "{place:?} of {:?}: {got}, not {expected}, {params:?}", input.shape());
@@ -79,7 +81,7 @@ fn sanitizer_distance() {
         for kind in 0..KINDS {
             let mask = mask(shape, kind);
             for dimensions in [Dimensions::Volume, Dimensions::Slices] {
-                for spacing in [[1.0; 3], [0.3, 0.7, 2.1]] {
+                for spacing in SPACINGS {
                     let params = Params { dimensions, spacing, ..Params::default() };
                     compare(&contexts, mask.view().into(), &params);
                 }
@@ -116,7 +118,7 @@ fn sanitizer_distance_long_columns() {
     for length in if few_sizes() { FEW_COLUMNS } else { COLUMNS } {
         for kind in [0, 3] {
             for shape in [(1, length, 5), (length, 2, 3)] {
-                for spacing in [[1.0; 3], [0.3, 0.7, 2.1]] {
+                for spacing in SPACINGS {
                     compare(&contexts, mask(shape, kind).view().into(), &Params { spacing, ..Params::default() });
                 }
             }

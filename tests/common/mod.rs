@@ -36,6 +36,16 @@ pub fn cuda_and_cpu() -> Option<[Context; 2]> {
     }
 }
 
+/// Distances below this are exact: 4 d² in units of the smallest spacing, times a power of two, is a whole number of at
+/// most 24 bits. 0 if no power of two up to 16 makes the squares of the spacings' ratios whole.
+pub fn exact_distance(spacing: [f64; 3]) -> f64 {
+    let least = spacing.into_iter().fold(f64::INFINITY, f64::min);
+    let is_whole = |value: f64| (value - value.round()).abs() < 1e-12 * value;
+    let factor =
+        [1.0, 2.0, 4.0, 8.0, 16.0].into_iter().find(|f| spacing.iter().all(|h| is_whole((h / least).powi(2) * f)));
+    factor.map_or(0.0, |factor: f64| 2048.0 / factor.sqrt() * least)
+}
+
 /// Runs `test` on every device.
 pub fn everywhere(mut test: impl FnMut(&Context, &str)) {
     for context in contexts() {

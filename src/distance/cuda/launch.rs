@@ -506,6 +506,7 @@ mod tests {
         assert_eq!(Near::new(&[1.0, 1.0]), Near { factor: 1.0, part: 1.0, small: 11448.0, around: 8 });
         assert_eq!(Near::new(&[1.0, 2.25]), Near { factor: 4.0, part: 0.25, small: 3276.0, around: 2 });
         assert_eq!(Near::new(&[1.0, 2.25, 6.25]), Near { factor: 4.0, part: 0.25, small: 2576.0, around: 1 });
+        assert_eq!(Near::new(&Metric::new([9; 3], [0.2, 0.2, 0.3]).weights).factor, 4.0);
         assert_eq!(Near::new(&[1.0, 1.0, 1.21]).factor, 0.0);
         assert_eq!(Near::new(&[1.0, 1e18]).factor, 0.0);
     }
