@@ -1128,9 +1128,9 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
 // `out`: receives the level set; free it with isoline_level_set_free. Not written on failure.
 // Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names, for
 // an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), as of pixels near
-// 1e30 with a spacing of 1e-9, and for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device
-// does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; calls on one
-// context take turns.
+// 1e30 with a spacing of 1e-9, and for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE;
+// _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+// _DEVICE_FAILED; _BUSY. Any thread; calls on one context take turns.
 isoline_status isoline_level_set_new(isoline_context *context,
                                      const isoline_image *input,
                                      const isoline_image *initial_mask,
