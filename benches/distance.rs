@@ -23,8 +23,8 @@ type Size = ((usize, usize, usize), Option<f64>);
 const SIZES: [Size; 3] = [((256, 256, 256), Some(0.5)), ((512, 512, 512), Some(2.5)), ((1, 4096, 4096), Some(0.5))];
 const QUICK_SIZES: [Size; 2] = [((64, 64, 64), None), ((1, 256, 256), None)];
 
-/// Of x, y, z.
-const SPACINGS: [[f64; 3]; 2] = [[1.0, 1.0, 1.0], [1.0, 1.5, 2.5]];
+/// Of x, y, z: equal, with squares of their ratios that are multiples of a sixteenth, and without.
+const SPACINGS: [[f64; 3]; 3] = [[1.0, 1.0, 1.0], [1.0, 1.5, 2.5], [0.1, 0.13, 0.17]];
 
 /// What is inside; `distance_peers.py` makes the same masks.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,8 @@ enum Shape {
     Ball,
     /// One pixel in 10 007.
     Specks,
+    /// What is beyond a plane askew to the axes: the longest distances.
+    HalfSpace,
 }
 
 impl Shape {
@@ -43,6 +45,7 @@ impl Shape {
             Self::Gyroid => "gyroid",
             Self::Ball => "ball",
             Self::Specks => "specks",
+            Self::HalfSpace => "half-space",
         }
     }
 
@@ -53,16 +56,18 @@ impl Shape {
                 [angle.sin(), angle.cos()]
             })
             .collect();
-        let middle = |i: usize, n: usize| (2 * i).abs_diff(n - 1);
-        let reach = (7 * width / 10).pow(2);
+        let from_middle = |i: usize, n: usize| 2 * i as i64 - (n as i64 - 1);
+        let reach = (7 * width as i64 / 10).pow(2);
         Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+            let middle = [from_middle(x, width), from_middle(y, height), from_middle(z, depth)];
             let inside = match self {
                 Self::Gyroid => {
                     let [[sx, cx], [sy, cy], [sz, cz]] = [waves[x], waves[y], waves[z]];
                     sx * cy + sy * cz + sz * cx < 0.3
                 }
-                Self::Ball => middle(x, width).pow(2) + middle(y, height).pow(2) + middle(z, depth).pow(2) < reach,
+                Self::Ball => middle.iter().map(|steps| steps.pow(2)).sum::<i64>() < reach,
                 Self::Specks => ((z * height + y) * width + x) * 7919 % 10_007 == 0,
+                Self::HalfSpace => 80 * middle[0] + 53 * middle[1] + 28 * middle[2] > 600,
             };
             u8::from(inside)
         })
@@ -116,8 +121,8 @@ impl Bench {
     fn table(&mut self, (size, target): Size) -> Outcome<()> {
         let (depth, height, width) = size;
         println!("\n{width}x{height}x{depth} ({:.1} Mpixel), ms", (width * height * depth) as f64 * 1e-6);
-        println!("  device  shape    spacing          host to host    resident     kernels    Mpixel/s      target");
-        for shape in [Shape::Gyroid, Shape::Ball, Shape::Specks] {
+        println!("  device  shape      spacing          host to host    resident     kernels    Mpixel/s      target");
+        for shape in [Shape::Gyroid, Shape::Ball, Shape::Specks, Shape::HalfSpace] {
             let mask = shape.mask(size);
             for context in &self.contexts {
                 let id = context.device().id.clone();
@@ -139,7 +144,7 @@ impl Bench {
                     let target = target.filter(|_| kernels.is_some());
                     let spaced = spacing.map(|h| h.to_string()).join(" ");
                     println!(
-                        "  {id:<7} {:<8} {spaced:<14} {:>14.3} {:>11} {:>11} {:>11.0} {:>11}",
+                        "  {id:<7} {:<10} {spaced:<14} {:>14.3} {:>11} {:>11} {:>11.0} {:>11}",
                         shape.name(),
                         host * 1e3,
                         text(whole),

@@ -31,6 +31,8 @@ def mask(shape, size):
         inside = sx * cy + sy * cz + sz * cx < 0.3
     elif shape == "ball":
         inside = sum((2 * i - (side - 1)) ** 2 for i, side in ((x, width), (y, height), (z, depth))) < (7 * width // 10) ** 2
+    elif shape == "half-space":
+        inside = sum(part * (2 * i - (side - 1)) for part, i, side in ((80, x, width), (53, y, height), (28, z, depth))) > 600
     else:
         inside = ((z * height + y) * width + x) * 7919 % 10007 == 0
     return numpy.ascontiguousarray(inside, numpy.uint8)
@@ -108,7 +110,7 @@ def main():
                               ("cuCIM with CuPy", "cucim", cucim_calls)))
     records = []
     for size in QUICK_SIZES if options.quick else SIZES:
-        for shape in ("gyroid", "ball", "specks"):
+        for shape in ("gyroid", "ball", "specks", "half-space"):
             inside = mask(shape, size)
             for spacing in SPACINGS:
                 calls = [call for device in devices for call in isoline_calls(options.library, device, inside, spacing)]
