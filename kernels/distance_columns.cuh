@@ -16,8 +16,8 @@
 //
 // Near a boundary (each octet has one with a small value at most a few octets away) levels of points cost more than they
 // save. If weights are whole numbers, or their products with 2, 4, 8 or 16 are, distance_near.cuh takes such columns and
-// needs no points. With other weights each point looks around itself, outwards, until no term is below its least sum; all at
-// once, whatever others found. So it is where few octets of a block are too far from a small value.
+// needs no points. With other weights, and where few octets of a block are too far from a small value, each point looks
+// around itself, outwards, until no term is below its least sum; all at once, whatever others found.
 //
 // Only pixels of one class are ordered so strictly. But to a pixel nothing counts beyond the nearest pixels of the other
 // class, so its least lies in its run of pixels of one class or at the first pixel beyond. Within a run the order holds. A
@@ -25,7 +25,8 @@
 // of its last pixel's run; if not, to that point's quad. Points look an octet further on either side, and octets a quad
 // where points are more than an octet apart. The sums are rounded, but never out of order, so no bound is wrong; where
 // several octets have the same least sum, a point remembers the first and the last. Thus who looks where does not show in
-// the result.
+// the result, in columns of up to some 4000 pixels. In longer ones terms may be rounded so that they are not quite convex,
+// and a last bit of a square may be another than all pairs would give; the same one in every run.
 #pragma once
 #include "distance_near.cuh"
 #include "distance_octet.cuh"

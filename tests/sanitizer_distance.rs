@@ -1,6 +1,6 @@
 //! Every CUDA kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see
-//! `scripts/gpu-run.sh`). Results are compared with the CPU's, to the last bit where floats hold the squares exactly, so that they are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA
-//! device.
+//! `scripts/gpu-run.sh`). Results are compared with the CPU's, to the last bit where floats hold the squares exactly, so
+//! that they are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA device.
 
 mod common;
 
@@ -64,7 +64,7 @@ fn measure(context: &Context, input: Image<'_>, params: &Params) -> Array3<f32> 
 fn compare([cuda, cpu]: &[Context; 2], input: Image<'_>, params: &Params) {
     let expected = measure(cpu, input, params);
     let got = measure(cuda, input, params);
-    let exact_below = exact_distance(params.spacing);
+    let exact_below = exact_distance(got.dim(), params);
     for ((place, got), expected) in got.indexed_iter().zip(&expected) {
         let exact = f64::from(expected.abs()) < exact_below || expected.is_infinite();
         let same = got.to_bits() == expected.to_bits() || (*got == 0.0 && *expected == 0.0);

@@ -1,7 +1,8 @@
 //! What the tests of all operations share.
 #![allow(dead_code, reason = "each test program takes a part of it")]
 
-use isoline::Context;
+use isoline::distance::Params;
+use isoline::{Context, Dimensions};
 use ndarray::{Array2, Array3};
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -36,11 +37,15 @@ pub fn cuda_and_cpu() -> Option<[Context; 2]> {
     }
 }
 
-/// Distances below this are exact: 4 d² in units of the smallest spacing, times a power of two, is a whole number of at
-/// most 24 bits. 0 if no power of two up to 16 makes the squares of the spacings' ratios whole.
-pub fn exact_distance(spacing: [f64; 3]) -> f64 {
-    let least = spacing.into_iter().fold(f64::INFINITY, f64::min);
-    let is_whole = |value: f64| (value - value.round()).abs() < 1e-12 * value;
+/// Distances in an image of this depth, height and width are exact below this: 4 d² in units of the smallest spacing, times
+/// a power of two, is a whole number of at most 24 bits. 0 if no power of two up to 16 makes the squares of the spacings'
+/// ratios whole.
+pub fn exact_distance((depth, height, width): (usize, usize, usize), params: &Params) -> f64 {
+    let lengths = [width, height, if params.dimensions == Dimensions::Volume { depth } else { 1 }];
+    // Of axes of one pixel nothing comes.
+    let spacing: Vec<f64> = (0..3).filter(|axis| lengths[*axis] > 1).map(|axis| params.spacing[axis]).collect();
+    let least = spacing.iter().copied().fold(f64::INFINITY, f64::min);
+    let is_whole = |value: f64| (value - value.round()).abs() < 8.0 * f64::EPSILON * value;
     let factor =
         [1.0, 2.0, 4.0, 8.0, 16.0].into_iter().find(|f| spacing.iter().all(|h| is_whole((h / least).powi(2) * f)));
     factor.map_or(0.0, |factor: f64| 2048.0 / factor.sqrt() * least)

@@ -144,7 +144,7 @@ struct Near {
 }
 
 impl Near {
-    /// Of the pass along the last of these axes.
+    /// Of the pass along the last of these axes, after those before it.
     fn new(weights: &[f64]) -> Self {
         let never = Self { factor: 0.0, part: 0.0, small: 0.0, around: 0 };
         let is_whole = |factor: &f64| weights.iter().all(|weight| (weight * factor).fract() == 0.0);
@@ -310,7 +310,10 @@ impl Transform {
                     shared as i32,
                 )
                 .map_err(|e| failed("set aside shared memory", e))?;
-            let near = Near::new(&metric.weights[..=axis]);
+            // What came before this axis: axes of one pixel gave nothing.
+            let weights: Vec<f64> =
+                (0..=axis).filter(|a| *a == axis || lengths[*a] > 1).map(|a| metric.weights[a]).collect();
+            let near = Near::new(&weights);
             Ok(Columns { axis, length, weight: metric.weights[axis], near, function, geometry })
         });
         let scale = metric.scale;
