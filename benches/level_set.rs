@@ -158,7 +158,7 @@ fn main() -> Outcome<()> {
             let id = &context.device().id;
             let on_cpu = id == "cpu";
             let iterations = case.iterations[usize::from(on_cpu)];
-            // Volumes, on a GPU: the paper's kernel, one thread a voxel.
+            // Volumes, on a GPU: the paper's kernel.
             if !on_cpu && case.dimensions == Dimensions::Volume {
                 let ms = paper_milliseconds(context, &case, iterations)?;
                 let each = ms * 1e3 / iterations as f64;

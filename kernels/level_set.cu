@@ -4,7 +4,7 @@
 //   tiles   of 8^3 (slices: 16^2): those on a list that is made on the device, or all (level_set_tile.cuh,
 //           level_set_slice.cuh); restep: steps of a reinitialisation of the same tiles (level_set_restep.cuh)
 //   rest    which tiles are near the front, the stop rule, phi and the mask in and out (level_set_rest.cuh)
-//   paper   the paper's own design, for comparison (level_set_paper.cuh)
+//   paper   the paper's kernel, for comparison (level_set_paper.cuh)
 //
 // A chain of launches without the host: each iteration begins by asking whether iterations go on, and counts into its own
 // row of statistics, at which `judge` looks at the end of a check interval. A launch of `tiles` or `restep` may do many
@@ -233,8 +233,8 @@ isoline_ls_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice
 #undef ISOLINE_LS_ROWS
 
 // See paper().
-extern "C" __global__ void isoline_ls_paper_u8(const float *from, float *to, const unsigned char *image,
-                                               LevelSetField field)
+extern "C" __global__ void __launch_bounds__(PAPER_X *PAPER_Y)
+isoline_ls_paper(const float *from, float *to, const float *image, LevelSetField field)
 {
     paper(from, to, image, field);
 }

@@ -146,3 +146,17 @@ fn sanitizer_level_set_in_device_memory() {
     // It compares an interval with the one before.
     assert!(report.converged && report.iterations == 2 * 4, "{report:?}");
 }
+
+/// The kernel that only the benchmark launches; blocks that reach beyond the volume, and one plane.
+#[test]
+fn sanitizer_level_set_paper() {
+    let Some([cuda, _]) = cuda_and_cpu() else { return };
+    for dim in [(1, 1, 1), (1, 9, 40), (5, 4, 32), (7, 11, 70)] {
+        let (image, mask) = (image(dim), mask(dim));
+        let params = params(Variant::Dense, Dimensions::Volume, [0.5, 0.7, 2.0]);
+        let surface = LevelSet::new(&cuda, image.view().into(), mask.view().into(), &params).unwrap();
+        let before = phi(&surface, dim);
+        assert!(surface.paper_seconds(3).unwrap() > 0.0);
+        assert_eq!(phi(&surface, dim), before);
+    }
+}

@@ -289,11 +289,14 @@ impl Context {
         if bytes <= budget {
             return Ok(Some(cuda));
         }
+        let free = cuda.free_memory()?;
         let why = format!(
-            "the job needs {} ({bytes} bytes) of memory on {} but only {} ({budget} bytes) may be used",
+            "the job needs {} ({bytes} bytes) of memory on {} but only {} ({budget} bytes) may be used, and {} ({free} \
+             bytes) are free",
             human_bytes(bytes),
             self.shared.info.id,
-            human_bytes(budget)
+            human_bytes(budget),
+            human_bytes(free)
         );
         if self.shared.automatic {
             log::warn!("computing on the CPU: {why}");

@@ -239,7 +239,7 @@ static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char 
     /* 9 bytes for each of 7920 voxels are more than nine tenths of 65536 bytes. */
     const char *needs = strchr(isoline_last_error(), '('), *free_now = strrchr(isoline_last_error(), '(');
     CHECK(needs != NULL && strtoull(needs + 1, NULL, 10) >= 9 * (unsigned long long)COUNT);
-    CHECK(free_now != NULL && free_now != needs && strtoull(free_now + 1, NULL, 10) <= 65536);
+    CHECK(free_now != NULL && free_now != needs && strtoull(free_now + 1, NULL, 10) == 65536);
     CHECK_HAS(isoline_last_error(), "cuda:0");
     CHECK_TEXT(warned, "");
     end_surface_job(&work);

@@ -1,5 +1,6 @@
 //! Tests that what Rust repeats of the kernels is what they say.
 
+use super::launch::PAPER_BLOCK;
 use super::launch::{BLOCKS, Field, ITERATION_WARPS, LOOP_WARPS, Lists, PIECES, RESTEP_WARPS, Turn};
 use super::marching::{Marching, Shares};
 use super::tables::{CONTROL_BYTES, LEAD, RING, ROW_BYTES};
@@ -9,6 +10,7 @@ use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
 use crate::level_set::scalar::{FLATNESS, ROOT_SHAPE, ROOT_START, ROOT_UNIT, TINY};
 
 const UPDATE: &str = include_str!("../../../kernels/level_set_update.cuh");
+const PAPER: &str = include_str!("../../../kernels/level_set_paper.cuh");
 const TILE: &str = include_str!("../../../kernels/level_set_tile.cuh");
 const DENSE: &str = include_str!("../../../kernels/level_set_dense.cuh");
 const RESTEP: &str = include_str!("../../../kernels/level_set_restep.cuh");
@@ -23,6 +25,8 @@ fn constants_are_the_kernels() {
     assert_eq!(constant(UPDATE, "ROOT_UNIT"), ROOT_UNIT);
     assert_eq!(["ROOT_SHIFT", "ROOT_REST"].map(|name| constant(UPDATE, name) as f32), ROOT_SHAPE);
     assert_eq!(constant(UPDATE, "TINY") as f32, TINY);
+    same(PAPER, "PAPER_X", PAPER_BLOCK[0].into());
+    same(PAPER, "PAPER_Y", PAPER_BLOCK[1].into());
     same(TILE, "TILE", VOLUME_TILE[0] as u64);
     same(TILE, "TILE_SLICE", SLICE_TILE[0] as u64);
     same(TILE, "RING", RING as u64);

@@ -17,6 +17,9 @@ use std::ffi::c_void;
 /// The module (kernel file) of this operation.
 const MODULE: &str = "level_set";
 
+/// Columns and rows of a block of the paper's kernel.
+pub(super) const PAPER_BLOCK: [u32; 2] = [32, 4];
+
 /// Of the speed in the kernels, whose gradients are four times as large.
 const SPEED_SHARE: f32 = 0.25;
 const _: () = assert!(GAINS[0] * SPEED_SHARE as f64 >= f32::MIN_POSITIVE as f64, "the gain keeps its digits");
@@ -389,17 +392,26 @@ impl Launcher {
         unsafe { self.launch(stream, &self.judge, config, &mut arguments) }
     }
 
-    /// Queues an iteration of the paper's kernel; φ and the image (u8) are packed.
-    pub(super) fn paper(&self, cuda: &Cuda, stream: &Stream, at: Fields, constants: &Constants) -> Result<()> {
+    /// Queues an iteration of the paper's kernel; φ and the image's -D(I) (f32) have rows of `pitch` elements, a plane
+    /// after the other.
+    pub(super) fn paper(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        at: Fields,
+        pitch: u32,
+        constants: &Constants,
+    ) -> Result<()> {
         let Constants { gain, offset, bend, sharpest, .. } = *constants;
         // Its normals are unit vectors.
         let (bend, sharpest) = ((f64::from(bend) / ROOT_UNIT) as f32, (f64::from(sharpest) * ROOT_UNIT) as f32);
-        let field = Field { pitch: self.field.width, gain, offset, bend, sharpest, ..self.field };
+        let field = Field { pitch, gain, offset, bend, sharpest, ..self.field };
         let mut arguments = [pointer(&at.from), pointer(&at.to), pointer(&at.image), pointer(&field)];
-        let grid_dim = (field.width.div_ceil(32), field.height.div_ceil(4), field.depth);
-        let config = LaunchConfig { grid_dim, block_dim: (32, 4, 1), shared_mem_bytes: 0 };
-        // SAFETY: the kernel's arguments; both φ and the image have as many pixels as the field says.
-        unsafe { launch_plainly(stream, &cuda.function(MODULE, "isoline_ls_paper_u8")?, config, &mut arguments) }
+        let [columns, rows] = PAPER_BLOCK;
+        let grid_dim = (field.width.div_ceil(columns), field.height.div_ceil(rows), 1);
+        let config = LaunchConfig { grid_dim, block_dim: (columns, rows, 1), shared_mem_bytes: 0 };
+        // SAFETY: the kernel's arguments; both φ and -D(I) have as many pixels as the field says, in rows of this pitch.
+        unsafe { launch_plainly(stream, &cuda.function(MODULE, "isoline_ls_paper")?, config, &mut arguments) }
             .map_err(|e| failed("start the paper's kernel", e))
     }
 
