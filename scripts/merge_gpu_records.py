@@ -1,9 +1,10 @@
 """Makes one GPU record of several, whose parts ran apart.
 
-Usage: merge_gpu_records.py OUT.json RECORD.json...
+Usage: merge_gpu_records.py OUT.json RECORD.json... [--benches-of EARLIER.json]
 
 The records must come from one bundle and one kind of GPU, and nothing may be in two of them. The result passes if all
-of them do.
+of them do. Benches that none of them has are taken from the earlier record, of the same kind of GPU, and say their commit:
+for changes that do not touch what those benches measure.
 """
 
 import json
@@ -62,15 +63,32 @@ def written(record):
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
+def add_benches(record, earlier):
+    """Those that only the earlier record has, with its commit."""
+    if any(record[key] != earlier[key] for key in ("device", "compute_capability")):
+        sys.exit("merge: the earlier record is of another kind of GPU")
+    names = {entry["name"] for entry in record["benches"]}
+    record["benches"] += [{"commit": earlier["commit"], **entry} for entry in earlier["benches"] if entry["name"] not in names]
+
+
 def main():
-    if len(sys.argv) < 3:
+    out, *names = sys.argv[1:] or [""]
+    earlier = None
+    if "--benches-of" in names:
+        *names, option, name = names
+        if option != "--benches-of":
+            sys.exit(__doc__)
+        with open(name, encoding="utf-8") as file:
+            earlier = json.load(file)
+    if not names:
         sys.exit(__doc__)
-    out, names = sys.argv[1], sys.argv[2:]
     records = []
     for name in names:
         with open(name, encoding="utf-8") as file:
             records.append(json.load(file))
     record = merged(names, records)
+    if earlier:
+        add_benches(record, earlier)
     with open(out, "w", encoding="utf-8") as file:
         file.write(written(record))
     print(f"merge: {record['outcome']}, {len(names)} records in {out}")
