@@ -1,12 +1,11 @@
 """Makes one GPU record of several, whose parts ran apart.
 
-Usage: merge_gpu_records.py OUT.json RECORD.json... [--benches-of EARLIER.json]
-
 The records must come from one bundle and one kind of GPU, and nothing may be in two of them. The result passes if all
 of them do. Benches that none of them has are taken from the earlier record, of the same kind of GPU, and say their commit:
 for changes that do not touch what those benches measure.
 """
 
+import argparse
 import json
 import sys
 
@@ -68,30 +67,30 @@ def add_benches(record, earlier):
     if any(record[key] != earlier[key] for key in ("device", "compute_capability")):
         sys.exit("merge: the earlier record is of another kind of GPU")
     names = {entry["name"] for entry in record["benches"]}
-    record["benches"] += [{"commit": earlier["commit"], **entry} for entry in earlier["benches"] if entry["name"] not in names]
+    taken = [{"commit": earlier["commit"], **entry} for entry in earlier["benches"] if entry["name"] not in names]
+    failed = [entry["name"] for entry in taken if entry["outcome"] != "pass"]
+    if failed:
+        sys.exit(f"merge: in the earlier record these benches failed: {', '.join(failed)}")
+    record["benches"] += taken
+
+
+def load(name):
+    with open(name, encoding="utf-8") as file:
+        return json.load(file)
 
 
 def main():
-    out, *names = sys.argv[1:] or [""]
-    earlier = None
-    if "--benches-of" in names:
-        *names, option, name = names
-        if option != "--benches-of":
-            sys.exit(__doc__)
-        with open(name, encoding="utf-8") as file:
-            earlier = json.load(file)
-    if not names:
-        sys.exit(__doc__)
-    records = []
-    for name in names:
-        with open(name, encoding="utf-8") as file:
-            records.append(json.load(file))
-    record = merged(names, records)
-    if earlier:
-        add_benches(record, earlier)
-    with open(out, "w", encoding="utf-8") as file:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", metavar="OUT.json")
+    parser.add_argument("records", metavar="RECORD.json", nargs="+")
+    parser.add_argument("--benches-of", metavar="EARLIER.json")
+    options = parser.parse_args()
+    record = merged(options.records, [load(name) for name in options.records])
+    if options.benches_of:
+        add_benches(record, load(options.benches_of))
+    with open(options.out, "w", encoding="utf-8") as file:
         file.write(written(record))
-    print(f"merge: {record['outcome']}, {len(names)} records in {out}")
+    print(f"merge: {record['outcome']}, {len(options.records)} records in {options.out}")
 
 
 if __name__ == "__main__":
