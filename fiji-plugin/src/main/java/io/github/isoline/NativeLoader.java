@@ -238,7 +238,7 @@ public final class NativeLoader {
     /** What to say when the host has no JNA at all; also used where this class cannot be loaded. */
     public static final String MISSING_JNA =
             "Isoline needs JNA, which this ImageJ lacks. Fiji brings it along; in a plain ImageJ put"
-                    + " jna-5.14.0.jar into the folder \"plugins/jars\" and restart.";
+                    + " jna.jar into the folder \"plugins/jars\" and restart.";
 
     private static IsolineException unavailable(String message) {
         return new IsolineException(Status.UNSUPPORTED, message);

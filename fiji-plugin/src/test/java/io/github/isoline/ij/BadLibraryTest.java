@@ -103,7 +103,7 @@ class BadLibraryTest {
 
     @Test
     void imageJWithoutJna() throws Exception {
-        assertSays(imagej(classPath(false), new String[0]), "put jna-5.14.0.jar into the folder");
+        assertSays(imagej(classPath(false), new String[0]), "put jna.jar into the folder");
     }
 
     private static void assertSays(Outcome outcome, String sentence) {
