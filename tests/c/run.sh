@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the C and C++ tests as strictly as a careful user would and runs them: plain, under valgrind, and built with
 # AddressSanitizer and UndefinedBehaviorSanitizer. Also: the header by itself in every language it is meant for, what the
-# library exports, and the ABI against its baseline. Ends with 'N passed, N failed'.
+# library exports, the glibc that it needs, and the ABI against its baseline. Ends with 'N passed, N failed'.
 #
 # Usage: run.sh [FOLDER-OF-LIBISOLINE]             build in target/c-tests, run everything
 #        run.sh --build-only OUT [FOLDER]          only build the plain programs, for a machine without a compiler;
@@ -168,6 +168,20 @@ header_and_exports_agree() { # header_and_exports_agree LIBRARY; '<' is only in 
     diff <(functions_of_header) <(exports "$1" | grep '^isoline_')
 }
 
+documents_say_the_glibc() { # documents_say_the_glibc LIBRARY: the oldest glibc that it loads with
+    local oldest document status=0
+    # Of the versions that the library refers to, all but weak references (flag 2), without which it loads as well.
+    oldest=$(objdump -p "$1" | awk '$2 == "0x00" && $4 ~ /^GLIBC_[0-9.]+$/ { print substr($4, 7) }' | sort -V | tail -1)
+    for document in README.md docs/fiji.md docs/c_api.md; do
+        if ! grep -qF "glibc ${oldest:?no glibc in $1} or newer" "$root/$document"; then
+            echo "$1 needs glibc $oldest, but $document does not say 'glibc $oldest or newer'; correct it, or build the" \
+                "library on a system as old as it says"
+            status=1
+        fi
+    done
+    return $status
+}
+
 abi_of() { # abi_of LANGUAGE: the ABI as the compiler sees it in that language
     awk -f "$here/abi.awk" "$root/include/isoline.h" > "$out/abi.c"
     if [ "$1" = c ]; then
@@ -238,6 +252,7 @@ for name in distance level_set level_set_misuse mask snake snake_misuse; do
 done
 check "only isoline_* is exported" only_isoline_is_exported "$library/libisoline.so"
 check "header and library have the same functions" header_and_exports_agree "$library/libisoline.so"
+check "the documents name the oldest glibc" documents_say_the_glibc "$library/libisoline.so"
 check "the ABI is that of the baseline, in C" abi_is_the_baseline c
 check "the ABI is that of the baseline, in C++" abi_is_the_baseline c++
 
