@@ -41,7 +41,8 @@ pub enum isoline_start {
     ISOLINE_START_INPUT = 1,
 }
 
-/// Which implementation computes. All give the same pixels (scalar to 1e-6); they differ in speed.
+/// Which implementation iterates; converged has one only. All give the same pixels (scalar: within 1e-6 up to 200
+/// iterations); they differ in speed.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_variant {
