@@ -595,6 +595,8 @@ typedef struct {
 } isoline_report;
 
 // The parameters of isoline_edge_drawing. Fill with isoline_edge_drawing_params_init, then change what you need.
+// The image is smoothed in its own type, so that an 8-bit image scaled to 16 bits, or given as f32, has other edges in
+// places; 16 bits with the same numbers have the same ones (docs/edge_drawing.md).
 typedef struct {
     // Set by isoline_edge_drawing_params_init.
     uint32_t struct_size;
