@@ -20,4 +20,7 @@ mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml spotless:
 
 echo "lint: README"
 scripts/check-readme.sh
+
+echo "lint: numbers of the GPU record"
+python3 scripts/check_record.py
 echo "lint: all good"

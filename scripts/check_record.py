@@ -1,0 +1,149 @@
+"""The numbers that the documents take from the GPU record, docs/gpu-validation.json, are the record's.
+
+A number in a document is right if it is the record's, rounded to as many digits. A check is a piece of a document, with
+{} for each number, and those numbers; any space in it stands for any space or line break. After a new record this names
+what the documents have to say now. Not checked: the level set's numbers.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SQUARES = (1024, 2048, 4096, 8192)
+
+
+class Record:
+    def __init__(self, path):
+        benches = json.loads(path.read_text(encoding="utf-8"))["benches"]
+        self.results = {bench["name"]: bench["numbers"]["results"] for bench in benches}
+
+    def all(self, bench, field, **wanted):
+        """A field of all results that have these values."""
+        return [result[field] for result in self.results[bench]
+                if all(result.get(key) == value for key, value in wanted.items())]
+
+    def one(self, bench, field, **wanted):
+        values = self.all(bench, field, **wanted)
+        if len(values) != 1:
+            sys.exit(f"check_record: the record has {len(values)} results of {bench} with {wanted}")
+        return values[0]
+
+    def ms(self, bench, field, **wanted):
+        return 1e3 * self.one(bench, f"seconds{field}", **wanted)
+
+
+def edge_strength(record):
+    def fused(side, iterations):
+        return record.ms("edge_strength", "", variant="fused", **gpu(side, iterations))
+
+    def gpu(side, iterations, picture="lines"):
+        return dict(what="iterations", device="cuda:0", picture=picture, side=side, iterations=iterations)
+
+    def paper(side):
+        return [record.ms("edge_strength", "", variant=variant, **gpu(side, 200)) for variant in ("shared", "texture")]
+
+    for side, asked in zip(SQUARES, (" 0.2 ", " ", " ", " 4.5 ")):
+        yield ("docs/edge_strength.md", f"| {side}² | {{}} | {{}} |{asked}| {{}} | {{}} |",
+               [fused(side, 50), fused(side, 200), *paper(side)])
+
+    def span(side):
+        times = [1e3 * value for picture in ("lines", "shape", "white")
+                 for value in record.all("edge_strength", "seconds", variant="fused", **gpu(side, 200, picture))]
+        return [min(times), max(times)]
+
+    kernels = "kernels/README.md"
+    yield kernels, "| shared | {} |", paper(8192)[:1]
+    yield kernels, "| texture | {} |", paper(8192)[1:]
+    yield kernels, "| **fused, stream of 8 levels** | **{} to {}** |", span(8192)
+    yield kernels, "200 iterations: 4096^2 {}, 2048^2 {} to {} ms;", [fused(4096, 200), *span(2048)]
+    yield kernels, "(tile of 16 levels) {} to {} ms, where shared takes {}", [*span(1024), paper(1024)[0]]
+
+    stack = dict(what="stack", memory="pinned")
+    yield ("docs/edge_strength.md", "50 iterations, takes {} ms, {} times the link alone",
+           [record.ms("edge_strength", "", **stack), record.one("edge_strength", "ratio", **stack)])
+    converged = dict(what="converged", device="cuda:0")
+    yield ("docs/edge_strength_converged.md", "| H200 | {} ms (4 cycles) |",
+           [record.ms("edge_strength", "", **converged)])
+    yield ("docs/edge_strength_converged.md", "ms (6 cycles) | {} ms |",
+           [record.ms("edge_strength", "_500_iterations", **converged)])
+
+
+def edge_drawing(record):
+    def call(what, field, side):
+        return record.ms("edge_drawing", field, what=what, device="cuda:0", profile="paper", side=side)
+
+    for side in (256, 512, 1024, 2048, 4096):
+        drawn = [call("map", "_kernels", side), call("map + segments", "_resident", side)]
+        if side > 256:
+            yield ("docs/edge_drawing.md", f"| {side}² | {{}} | {{}} | {{}} |",
+                   [*drawn, call("map + segments", "_host_to_host", side)])
+        yield ("kernels/README.md", f"| {side}^2 | {{}} | {{}} | {{}} | {{}} | {{}} | {{}} | {{}} |",
+               [None] * 4 + [drawn[0], call("map", "_resident", side), drawn[1]])
+    yield ("docs/edge_drawing.md", "takes {} ms at 512² and {} ms at 4096² as a whole call",
+           [call("map", "_resident", side) for side in (512, 4096)])
+
+
+def distance(record):
+    shapes = ((256, 256, 256), (512, 512, 512), (4096, 4096, 1))
+    spacings = ((1.0, 1.0, 1.0), (1.0, 1.5, 2.5), (0.1, 0.13, 0.17))
+    names = {"gyroid": "gyroid", "ball": "ball, disc", "specks": "specks", "half-space": "a half-space askew to the axes"}
+    for mask, name in names.items():
+        rows, numbers = [f"| {name}"], []
+        for spacing in spacings:
+            rows.append(f"| {' '.join(f'{h:g}' for h in spacing)} | {{}} | {{}} | {{}} | |")
+            numbers += [record.ms("distance", "_kernels", what=mask, device="cuda:0", width=width, height=height,
+                                  depth=depth, spacing=list(spacing)) for width, height, depth in shapes]
+        yield "docs/distance.md", " ".join(rows).removesuffix(" |"), numbers
+
+
+def snake(record):
+    cases = {"one target, 15 Mpixel": "one target, 15.2 Mpixel", "one target, 100 Mpixel": "one target, 100.0 Mpixel",
+             "one target, 150 Mpixel": "one target, 150.0 Mpixel", "1000 targets, 4096²": "1000 targets, 4096 x 4096"}
+    asked = {"one target, 150 Mpixel": " 1.5 and 15 ", "1000 targets, 4096²": " search 50 "}
+    for name, what in cases.items():
+        gpu, cpu = dict(what=what, device="cuda:0"), dict(what=what, device="cpu x2")
+        search = [record.ms("snake", "_made_resident", **gpu), record.ms("snake", "_search", **gpu)]
+        yield ("docs/snake.md", f"| {name} | {{}} | {{}} |{asked.get(name, ' ')}| {{}} ({{}}) | {{}} | {{}} |",
+               [*search, record.ms("snake", "_host_to_host", **gpu),
+                record.one("snake", "ratio_to_link_and_compute", **gpu),
+                record.ms("snake", "_made", **cpu), record.ms("snake", "_search", **cpu)])
+        yield ("kernels/README.md", f"| {name.removeprefix('one target, ')} | {{}} | {{}} | {{}} |",
+               [*search, record.one("snake", "steps", **gpu)])
+    for side, name in ((3900, "15 Mpixel"), (10000, "100 Mpixel"), (12247, "150 Mpixel")):
+        one = dict(what="sequential", width=side)
+        seconds = [record.one("snake", field, **one) for field in ("seconds_made", "seconds_search")]
+        yield "docs/snake.md", f"| {name} | {{}} | {{}} | {{}} |", [*seconds, sum(seconds)]
+
+
+def is_rounded(text, value):
+    digits = len(text.partition(".")[2])
+    return abs(float(text) - value) <= 0.5000001 * 10**-digits
+
+
+def wrong(text, document, template, values):
+    """What is wrong with a check, in words, or nothing."""
+    pieces = [re.escape(piece).replace("\\ ", r"\s+") for piece in template.split("{}")]
+    found = re.findall(r"([0-9]+(?:\.[0-9]+)?)".join(pieces), text)
+    if len(found) != 1:
+        return f"{document} has {len(found)} times: {template}"
+    shown = found[0] if isinstance(found[0], tuple) else found
+    off = [f"{number} for {value:.6g}" for number, value in zip(shown, values)
+           if value is not None and not is_rounded(number, value)]
+    return off and f"{document}: {template}: {', '.join(off)}"
+
+
+def main():
+    record = Record(ROOT / "docs" / "gpu-validation.json")
+    checks = [check for bench in (edge_strength, edge_drawing, distance, snake) for check in bench(record)]
+    texts = {document: (ROOT / document).read_text(encoding="utf-8") for document, _, _ in checks}
+    problems = list(filter(None, (wrong(texts[check[0]], *check) for check in checks)))
+    for problem in problems:
+        print(f"check_record: {problem}", file=sys.stderr)
+    if problems:
+        sys.exit("check_record: correct the documents, or this script where it looks for another text")
+
+
+if __name__ == "__main__":
+    main()
