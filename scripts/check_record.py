@@ -63,6 +63,13 @@ def edge_strength(record):
     stack = dict(what="stack", memory="pinned")
     yield ("docs/edge_strength.md", "50 iterations, takes {} ms, {} times the link alone",
            [record.ms("edge_strength", "", **stack), record.one("edge_strength", "ratio", **stack)])
+    def rates(*sides):
+        calls = [rate / 1e9 for side in sides for rate in record.all(
+            "edge_strength", "updates_per_second_call", device="cpu", variant="fused", side=side)]
+        return [min(calls), max(calls)]
+
+    yield ("docs/edge_strength_cpu.md", "and 200 iterations): {} to {} at 1024², {} to {} at the other sizes",
+           rates(1024) + rates(*SQUARES[1:]))
     converged = dict(what="converged", device="cuda:0")
     yield ("docs/edge_strength_converged.md", "| H200 | {} ms (4 cycles) |",
            [record.ms("edge_strength", "", **converged)])

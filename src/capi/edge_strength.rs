@@ -37,7 +37,7 @@ pub enum isoline_foreground {
 pub enum isoline_start {
     /// 0.
     ISOLINE_START_MASK = 0,
-    /// The input scaled to 0..1 by start_min and start_max; turned over for ISOLINE_FOREGROUND_BELOW.
+    /// The input scaled to 0..1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW.
     ISOLINE_START_INPUT = 1,
 }
 
