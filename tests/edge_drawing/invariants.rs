@@ -264,34 +264,6 @@ fn pixel_types_agree_where_their_integers_do() {
     });
 }
 
-/// Step 1 rounds to whole numbers of the pixels' type, so that 8 bits times 257 have other edges. The numbers are those of
-/// docs/edge_drawing.md.
-#[test]
-fn a_photograph_times_257_has_other_edges_near_the_same_places() {
-    // Of the 8-bit image's edge pixels, in per mille: those that the other one does not have, nor within a pixel.
-    let documented = [("camera", [[118, 10], [138, 41]]), ("coins", [[161, 26], [154, 76]])];
-    let cpu = Context::new("cpu").unwrap();
-    for (name, documented) in documented {
-        let bytes = photograph(name).insert_axis(Axis(0));
-        let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
-        for (profile, documented) in PROFILES.into_iter().zip(documented) {
-            let params = |threshold| Params { profile, gradient_threshold: Some(threshold), ..Params::default() };
-            let narrow = draw(&cpu, bytes.view(), &params(20.0)).edges;
-            let wide = draw(&cpu, words.view(), &params(20.0 * 257.0)).edges;
-            let count = |apart: usize| {
-                let has = |y: usize, x: usize| {
-                    let [rows, columns] = [y, x].map(|i| i.saturating_sub(apart)..i + apart + 1);
-                    rows.flat_map(|y| columns.clone().map(move |x| [0, y, x])).any(|at| wide.get(at) == Some(&255))
-                };
-                narrow.indexed_iter().filter(|((_, y, x), edge)| **edge > 0 && !has(*y, *x)).count() as f64
-            };
-            let all = narrow.iter().filter(|edge| **edge > 0).count() as f64;
-            let got = [0, 1].map(|apart| (1000.0 * count(apart) / all).round() as u32);
-            assert_eq!(got, documented, "{name} {profile:?}");
-        }
-    }
-}
-
 #[test]
 fn higher_thresholds_give_fewer_edges() {
     let input = photograph("camera").insert_axis(Axis(0));

@@ -5,6 +5,7 @@ mod chains;
 #[path = "../common/mod.rs"]
 mod common;
 mod cuda;
+mod documented;
 mod errors;
 mod invariants;
 mod reference;
