@@ -174,8 +174,8 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
-/// The edge strength function: a smoothed, exponentially decaying distance field of a drawing or shape, 0..1, 1 on the
-/// shape. Solves dv/dt = (Laplacian - 1/ρ²) v with v = 1 on the shape and zero normal derivative at the image border
+/// The edge strength function: a smoothed, exponentially decaying distance field of a drawing or shape. It is from 0 to 1 in
+/// both modes, ends included, and 1 on the shape. Solves dv/dt = (Laplacian - 1/ρ²) v with v = 1 on the shape and zero normal derivative at the image border
 /// (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
 ///
 /// Distances are in pixels: the images' spacing is not used. NaN pixels are never shape and start at 0.

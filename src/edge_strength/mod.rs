@@ -12,7 +12,8 @@
 //!   Without it the far field would be subnormal numbers, with which some CPUs took 1.7 to 7 times as long.
 //! * **Border:** the pixel beyond the border equals the border pixel.
 //! * **Spacing:** not used; ρ is in pixels. **NaN** pixels are never shape and start at 0.
-//! * **Range:** 0 ≤ v ≤ 1 always (maximum principle), for every Δt that is accepted.
+//! * **Range:** 0 ≤ v ≤ 1 always: when iterating by the maximum principle, for every Δt that is accepted; when converged, as
+//!   each cycle ends by bringing the values there.
 //! * **Same results everywhere:** the fast CPU path (with FMA) and all CUDA variants give the same bits; `Scalar`, and
 //!   CPUs without FMA, agree to 1e-6 after 200 iterations; all are within 1e-5 of float64. `Mode::Converged` is equal
 //!   between devices to its tolerance, and bit for bit from run to run.
