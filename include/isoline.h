@@ -650,7 +650,8 @@ typedef struct {
     // Converged mode: the most cycles to spend, at least 1. Default 100. When they do not suffice the result so far is
     // given and the report's `converged` is 0.
     uint64_t max_cycles;
-    // ρ in pixels, > 0. Default 64. The field falls off as exp(-distance/ρ): a larger ρ reaches further and smooths more.
+    // ρ in pixels, at least 1e-18 (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
+    // exp(-distance/ρ): a larger ρ reaches further and smooths more.
     double rho;
     // Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, min(0.2, 0.9 of the
     // limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
