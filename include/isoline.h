@@ -793,8 +793,8 @@ typedef struct {
 // A pixel lies in a polygon when its centre does; a centre on an edge belongs to the side to its right.
 //
 // Handed in they are the caller's, only read, and not kept after the call. Each has 3 nodes or more at different places,
-// coordinates from -2^28 to 2^28, and runs in either direction; a node that repeats the one before counts once. A polygon
-// must not touch itself: edges have nothing in common but the nodes that join them.
+// coordinates from -2^28 to 2^28, and runs in either direction, from any of its nodes on; a node that repeats the one before
+// counts once. A polygon must not touch itself: edges have nothing in common but the nodes that join them.
 //
 // Lent out (isoline_snake_polygons) they are the library's, only to be read; each runs clockwise on the screen.
 typedef struct {
@@ -1372,9 +1372,9 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params, size_t st
 //
 // `context`: not NULL. The snake keeps the device alive: the two may be freed in either order.
 // `input`: not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
-// `initial`: a target for each of these polygons; NULL for one, a rectangle that leaves a quarter of each side free
-// around it. Nodes outside the image are moved to the nearest place on its border; a polygon of which nothing is left then
-// is ISOLINE_TARGET_LEFT_IMAGE and stays as it was given.
+// `initial`: a target for each of these polygons, with the same result whichever way and from whichever node on they run;
+// NULL for one, a rectangle that leaves a quarter of each side free around it. Nodes outside the image are moved to the
+// nearest place on its border; a polygon of which nothing is left then is ISOLINE_TARGET_LEFT_IMAGE and stays as it was given.
 // `params`: NULL for the defaults.
 // `out`: receives the snake; free it with isoline_snake_free. Not written on failure.
 // Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon and

@@ -262,9 +262,9 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 ///
 /// `context`: not NULL. The snake keeps the device alive: the two may be freed in either order.
 /// `input`: not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
-/// `initial`: a target for each of these polygons; NULL for one, a rectangle that leaves a quarter of each side free
-/// around it. Nodes outside the image are moved to the nearest place on its border; a polygon of which nothing is left then
-/// is ISOLINE_TARGET_LEFT_IMAGE and stays as it was given.
+/// `initial`: a target for each of these polygons, with the same result whichever way and from whichever node on they run;
+/// NULL for one, a rectangle that leaves a quarter of each side free around it. Nodes outside the image are moved to the
+/// nearest place on its border; a polygon of which nothing is left then is ISOLINE_TARGET_LEFT_IMAGE and stays as it was given.
 /// `params`: NULL for the defaults.
 /// `out`: receives the snake; free it with isoline_snake_free. Not written on failure.
 /// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon and

@@ -68,7 +68,7 @@ fn far_off_and_partly_outside_the_same_split_is_found() {
         for schedule in [Schedule::Parallel, Schedule::Sequential] {
             let params = Params { schedule, ..Params::default() };
             let mut back = start;
-            back[1..].reverse();
+            back.reverse();
             let [there, back] = [start, back].map(|start| mask_of(image.view(), Some(&polygon(&start)), &params));
             let found = overlap(&there, &wanted);
             assert!(found > 0.97, "{start:?}, {schedule:?}: {found}");
