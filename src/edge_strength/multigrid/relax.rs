@@ -223,8 +223,9 @@ impl Band<'_> {
 
 /// The nearest value from 0 to 1. The solution is one, so that every value that this changes comes nearer to it.
 #[inline(always)]
+#[allow(clippy::manual_clamp, reason = "it would leave -0.0")]
 fn from_0_to_1(value: f32) -> f32 {
-    // -0.0 becomes 0.0, and a NaN would stay one.
+    // A NaN would stay one.
     if value <= 0.0 {
         0.0
     } else if value >= 1.0 {
