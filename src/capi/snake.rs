@@ -82,7 +82,8 @@ pub struct isoline_snake_params {
     /// noise.
     pub node_spacing: f64,
     /// What a node costs, in logarithms of the number of pixels that it is placed among (description length), 0 to 1e6.
-    /// Default 0: nothing; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes.
+    /// Default 0.5; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes; with 0, which is
+    /// faster, none is taken out.
     pub node_cost: f64,
     /// f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
     /// range_max = 0 (default): automatic, the smallest and largest finite pixel, or, for ISOLINE_NOISE_POISSON, _GAMMA and

@@ -66,7 +66,7 @@ fn there_are_no_more_nodes_than_allowed() {
     let (_, image) = square(1.0, 2);
     for max_nodes in [4, 5, 7, 19] {
         for schedule in [Schedule::Parallel, Schedule::Sequential] {
-            let params = Params { max_nodes, schedule, node_spacing: 2.0, ..Params::default() };
+            let params = Params { max_nodes, schedule, node_spacing: 2.0, node_cost: 0.0, ..Params::default() };
             let told = converged(image.view(), None, &params).statistics()[0];
             assert_eq!((told.nodes, told.status), (u64::from(max_nodes), Status::Converged), "{schedule:?}");
         }
