@@ -6,7 +6,7 @@
  *     -d auto | cpu | cuda | cuda:N   where to run; auto takes a GPU when one is usable (default)
  *     -m gaussian | poisson | gamma | rayleigh | bernoulli   how the pixels scatter (default gaussian)
  *     -s SPACING                      edges longer than this get another node, in pixels (default 16)
- *     -c COST                         what a node costs (default 0); 1 leaves out those that only follow noise
+ *     -c COST                         what a node costs (default 0.5); more leaves out those that only follow noise
  *     -w MARGIN                       the background is a window round each rectangle, wider on each side by this times its
  *                                     longer side (default: all of the picture)
  *     X0,Y0,X1,Y1                     a rectangle: its left, upper, right and lower side, in pixels from the upper left

@@ -654,7 +654,8 @@ typedef struct {
     // Converged mode: the most cycles to spend, at least 1. Default 100. When they do not suffice the result so far is
     // given and the report's `converged` is 0.
     uint64_t max_cycles;
-    // ρ in pixels, > 0. Default 64. The field falls off as exp(-distance/ρ): a larger ρ reaches further and smooths more.
+    // ρ in pixels, at least 1e-18 (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
+    // exp(-distance/ρ): a larger ρ reaches further and smooths more.
     double rho;
     // Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, min(0.2, 0.9 of the
     // limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
@@ -796,8 +797,8 @@ typedef struct {
 // A pixel lies in a polygon when its centre does; a centre on an edge belongs to the side to its right.
 //
 // Handed in they are the caller's, only read, and not kept after the call. Each has 3 nodes or more at different places,
-// coordinates from -2^28 to 2^28, and runs in either direction; a node that repeats the one before counts once. A polygon
-// must not touch itself: edges have nothing in common but the nodes that join them.
+// coordinates from -2^28 to 2^28, and runs in either direction, from any of its nodes on; a node that repeats the one before
+// counts once. A polygon must not touch itself: edges have nothing in common but the nodes that join them.
 //
 // Lent out (isoline_snake_polygons) they are the library's, only to be read; each runs clockwise on the screen.
 typedef struct {
@@ -873,7 +874,8 @@ typedef struct {
     // noise.
     double node_spacing;
     // What a node costs, in logarithms of the number of pixels that it is placed among (description length), 0 to 1e6.
-    // Default 0: nothing; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes.
+    // Default 0.5; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes; with 0, which is
+    // faster, none is taken out.
     double node_cost;
     // f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
     // range_max = 0 (default): automatic, the smallest and largest finite pixel, or, for ISOLINE_NOISE_POISSON, _GAMMA and
@@ -997,7 +999,8 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params, siz
 // it has no outside pixel -infinity. NaN pixels are outside.
 //
 // `context`: not NULL.
-// `mask`: not NULL; any type; host or CUDA memory. Its spacing is the pixel's size.
+// `mask`: not NULL; any type; host or CUDA memory. Its spacing is the pixel's size, each from 1e-15 to 1e15 and at most 1e9
+// times another; with 2 dimensions that along z is not used.
 // `params`: NULL for the defaults.
 // `progress`: NULL for none.
 // `output`: not NULL; ISOLINE_F32, the mask's size, memory of its own, host or CUDA. Its spacing is not used.
@@ -1077,8 +1080,8 @@ isoline_status isoline_edge_drawing_maps(isoline_context *context,
 // Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *params, size_t struct_size);
 
-// The edge strength function: a smoothed, exponentially decaying distance field of a drawing or shape, 0..1, 1 on the
-// shape. Solves dv/dt = (Laplacian - 1/ρ²) v with v = 1 on the shape and zero normal derivative at the image border
+// The edge strength function: a smoothed, exponentially decaying distance field of a drawing or shape. It is from 0 to 1 in
+// both modes, ends included, and 1 on the shape. Solves dv/dt = (Laplacian - 1/ρ²) v with v = 1 on the shape and zero normal derivative at the image border
 // (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
 //
 // Distances are in pixels: the images' spacing is not used. NaN pixels are never shape and start at 0.
@@ -1374,9 +1377,9 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params, size_t st
 //
 // `context`: not NULL. The snake keeps the device alive: the two may be freed in either order.
 // `input`: not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
-// `initial`: a target for each of these polygons; NULL for one, a rectangle that leaves a quarter of each side free
-// around it. Nodes outside the image are moved to the nearest place on its border; a polygon of which nothing is left then
-// is ISOLINE_TARGET_LEFT_IMAGE and stays as it was given.
+// `initial`: a target for each of these polygons, with the same result whichever way and from whichever node on they run;
+// NULL for one, a rectangle that leaves a quarter of each side free around it. Nodes outside the image are moved to the
+// nearest place on its border; a polygon of which nothing is left then is ISOLINE_TARGET_LEFT_IMAGE and stays as it was given.
 // `params`: NULL for the defaults.
 // `out`: receives the snake; free it with isoline_snake_free. Not written on failure.
 // Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon and

@@ -40,6 +40,9 @@ __device__ __forceinline__ int mg_far(int i, int coarse)
     return min(max(i % 2 == 0 ? i / 2 - 1 : i / 2 + 1, 0), coarse - 1);
 }
 
+// What a cycle ends with on the finest grid: the nearest value from 0 to 1. -0 becomes 0, and a NaN would stay one.
+__device__ __forceinline__ float mg_from_0_to_1(float v) { return v <= 0.0f ? 0.0f : v >= 1.0f ? 1.0f : v; }
+
 // ------------------------------------------------------------------------------------------------ coarsen
 
 constexpr u32 MG_COARSEN_THREADS = 128;
@@ -113,7 +116,8 @@ enum MgStart { MG_ZERO, MG_VALUES, MG_GUESS, MG_CORRECTED };
 
 // What a smoothing does besides: start from zero, from `in`, from the values in `coarse` (null: zero) and 1 on the
 // shape, or from `in` plus the correction in `coarse`; RIGHT: there is a right side; RESTRICT: the residual goes to
-// `coarse_right`; MEASURE: the largest change of `out` goes to `change` (null: nowhere).
+// `coarse_right`; MEASURE, where `change` is not null: what is stored is a whole cycle's result on the finest grid, so it is
+// brought to 0..1, and the largest change of `out` goes to `change`.
 // ROWS of a thread: many for large grids (less halo), few for small ones (more blocks, each sooner done).
 template <int STEPS_, int ROWS_, MgStart START_, bool RIGHT_, bool RESTRICT_, bool MEASURE_>
 struct MgPolicy {
@@ -233,7 +237,7 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
         for (int r = 0; r < R; ++r) {
             const int tile_y = warp * R + r;
 #pragma unroll
-            for (int j = 0; j < C; ++j) old[r][j] = v[r][j];
+            for (int j = 0; j < C; ++j) old[r][j] = v[r][j] = mg_from_0_to_1(v[r][j]);
             if (!owns || tile_y < P::HALO_Y || tile_y >= P::HEIGHT - P::HALO_Y || y0 + r >= height) continue;
             const float *from = out + static_cast<u64>(y0 + r) * pitch + x0;
             if (inside) load_vector<C>(old[r], from);
@@ -352,8 +356,8 @@ struct MgVolume {
     __device__ __forceinline__ float back(int x, int y, int z) const { return at(x, y, min(z + 1, depth - 1)); }
 };
 
-// One step of the smoother. in null: from zero. right null: zero. change not null: the largest difference between the
-// new and the old `out`.
+// One step of the smoother. in null: from zero. right null: zero. change not null: the step ends a cycle on the finest
+// grid, so the new `out` is brought to 0..1, and its largest difference to the old one goes to `change`.
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__restrict__ right,
                    const u32 *__restrict__ mask, int width, int height, int depth, u32 pitch, u32 mask_pitch,
@@ -372,8 +376,11 @@ isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__rest
             t = __fmaf_rn(-lambda, c, __fmaf_rn(-6.0f, c, sum));
         }
         if (right) t = __fsub_rn(t, right[at]);
-        const float next = __fmaf_rn(mask_bit(mask + row * mask_pitch, x) ? 0.0f : weight, t, c);
-        if (change) largest = fmaxf(largest, fabsf(__fsub_rn(next, out[at])));
+        float next = __fmaf_rn(mask_bit(mask + row * mask_pitch, x) ? 0.0f : weight, t, c);
+        if (change) {
+            next = mg_from_0_to_1(next);
+            largest = fmaxf(largest, fabsf(__fsub_rn(next, out[at])));
+        }
         out[at] = next;
     });
     if (change && largest > 0.0f) atomicMax(change, __float_as_uint(largest));

@@ -34,18 +34,18 @@ ISOLINE_SNAKE(u8, unsigned char)
 ISOLINE_SNAKE(u16, unsigned short)
 #undef ISOLINE_SNAKE
 
-// As `Quantise` in src/levels.rs.
-__device__ __forceinline__ u32 quantised(float pixel, float minimum, float scale)
+// As `Exact` in src/levels.rs: in double precision, once for each pixel.
+__device__ __forceinline__ u32 quantised(float pixel, double minimum, double scale)
 {
-    const float scaled = __fmul_rn(__fadd_rn(pixel, -minimum), scale);
-    const float clamped = scaled > 0.0f ? fminf(scaled, 65535.0f) : 0.0f;
-    return static_cast<u32>(__fadd_rn(clamped, 0.5f));
+    const double scaled = __dmul_rn(__dadd_rn(static_cast<double>(pixel), -minimum), scale);
+    const double clamped = scaled > 0.0 ? fmin(scaled, 65535.0) : 0.0;
+    return static_cast<u32>(__dadd_rn(clamped, 0.5));
 }
 
 // A thread a pixel, blocks of 32 x 8. `binary`: 1 above 0, else 0.
 template <typename IN, typename OUT>
 __device__ __forceinline__ void levels(const unsigned char *pixels, u64 stride, u32 width, u32 height, u32 binary,
-                                       float minimum, float scale, unsigned char *to, u64 pitch)
+                                       double minimum, double scale, unsigned char *to, u64 pitch)
 {
     const u64 x = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (x >= width) return;
@@ -66,7 +66,7 @@ __device__ __forceinline__ void levels(const unsigned char *pixels, u64 stride, 
 
 #define ISOLINE_SNAKE_LEVELS(NAME, IN, OUT)                                                                          \
     extern "C" __global__ void NAME(const unsigned char *pixels, u64 stride, u32 width, u32 height, u32 binary,      \
-                                    float minimum, float scale, unsigned char *to, u64 pitch)                        \
+                                    double minimum, double scale, unsigned char *to, u64 pitch)                      \
     {                                                                                                                \
         levels<IN, OUT>(pixels, stride, width, height, binary, minimum, scale, to, pitch);                           \
     }

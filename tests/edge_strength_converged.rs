@@ -142,3 +142,52 @@ fn no_shape_all_shape_and_one_pixel() {
         assert!(strength[[0, 700, 301]] < 1.0 && strength[[0, 700, 310]] < strength[[0, 700, 301]]);
     }
 }
+
+/// One shape pixel.
+fn one_pixel(shape: (usize, usize, usize), at: [usize; 3]) -> Array3<u8> {
+    let mut image = Array3::zeros(shape);
+    image[at] = 1;
+    image
+}
+
+/// Far from the shape and after few cycles the solver's own values overshoot.
+#[test]
+fn the_result_stays_between_0_and_1() {
+    let stopped = |tolerance, max_cycles| Mode::Converged { tolerance, max_cycles };
+    let default = stopped(1e-5, 100);
+    let few = (1..4).map(|cycles| stopped(1e-5, cycles));
+    let loose = [0.9, 0.3, 0.1, 0.03].map(|tolerance| stopped(tolerance, 100));
+    let modes: Vec<Mode> = few.chain(loose).chain([default]).collect();
+    let images = [
+        (Dimensions::Slices, one_pixel((1, 1, 300), [0, 0, 31])),
+        (Dimensions::Slices, one_pixel((1, 300, 1), [0, 31, 0])),
+        (Dimensions::Slices, one_pixel((1, 257, 300), [0, 100, 31])),
+        (Dimensions::Slices, one_pixel((2, 31, 117), [1, 4, 110])),
+        (Dimensions::Slices, drawing((3, 130, 200))),
+        // More than a hundred large tiles in the second grid.
+        (Dimensions::Slices, one_pixel((1, 2200, 2150), [0, 2000, 100])),
+        (Dimensions::Volume, one_pixel((2, 117, 31), [0, 3, 3])),
+        (Dimensions::Volume, one_pixel((2, 31, 117), [1, 4, 110])),
+        (Dimensions::Volume, one_pixel((2, 20, 13), [0, 0, 0])),
+        (Dimensions::Volume, drawing((2, 20, 13))),
+        (Dimensions::Volume, drawing((20, 33, 47))),
+    ];
+    for context in contexts() {
+        for (dimensions, image) in &images {
+            let small = image.len() < 1 << 20;
+            let rhos: &[f64] = if small { &[0.3, 0.7, 1.0, 4.0, 64.0, 1e6] } else { &[0.7, 64.0] };
+            for &rho in rhos {
+                for &mode in if small { &modes } else { &modes[..2] } {
+                    let params = Params { dimensions: *dimensions, rho, mode, ..Params::default() };
+                    let (strength, report) = converged(&context, image, &params);
+                    let what = format!("{} {dimensions:?} {:?} {params:?}", report.device.id, image.dim());
+                    for (value, pixel) in strength.iter().zip(image) {
+                        // -0.0 counts as below 0.
+                        assert!(!value.is_sign_negative() && *value <= 1.0, "{what}: {value:e}");
+                        assert!(*pixel == 0 || *value == 1.0, "{what}: a shape pixel is {value:e}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -124,11 +124,17 @@ fn compare_converged(cases: &[(Dimensions, &[[usize; 3]])], max_cycles: u64) {
     for &(dimensions, shapes) in cases {
         for &shape in shapes {
             let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
-            let mode = Mode::Converged { tolerance: 1e-6, max_cycles };
-            let params = Params { dimensions, mode, threshold: 200.0, rho: 16.0, ..Params::default() };
-            let expected = run(&cpu, input.view().into(), shape, &params);
-            let got = run(&cuda, input.view().into(), shape, &params);
-            assert_close(&got, &expected.mapv(f64::from), 1e-4, &format!("{dimensions:?} {shape:?}"));
+            // After one cycle at a small rho values have left 0..1 and must have been brought back.
+            for (rho, max_cycles) in [(16.0, max_cycles), (0.7, 1)] {
+                let mode = Mode::Converged { tolerance: 1e-6, max_cycles };
+                let params = Params { dimensions, mode, threshold: 200.0, rho, ..Params::default() };
+                let expected = run(&cpu, input.view().into(), shape, &params);
+                let got = run(&cuda, input.view().into(), shape, &params);
+                let what = format!("{dimensions:?} {shape:?} rho {rho}");
+                assert_close(&got, &expected.mapv(f64::from), 1e-4, &what);
+                let outside = |value: &&f32| value.is_sign_negative() || **value > 1.0;
+                assert_eq!(got.iter().find(outside), None, "{what}");
+            }
         }
     }
 }

@@ -96,7 +96,8 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 /// it has no outside pixel -infinity. NaN pixels are outside.
 ///
 /// `context`: not NULL.
-/// `mask`: not NULL; any type; host or CUDA memory. Its spacing is the pixel's size.
+/// `mask`: not NULL; any type; host or CUDA memory. Its spacing is the pixel's size, each from 1e-15 to 1e15 and at most 1e9
+/// times another; with 2 dimensions that along z is not used.
 /// `params`: NULL for the defaults.
 /// `progress`: NULL for none.
 /// `output`: not NULL; ISOLINE_F32, the mask's size, memory of its own, host or CUDA. Its spacing is not used.

@@ -81,7 +81,8 @@ pub struct isoline_edge_strength_params {
     /// Converged mode: the most cycles to spend, at least 1. Default 100. When they do not suffice the result so far is
     /// given and the report's `converged` is 0.
     pub max_cycles: u64,
-    /// ρ in pixels, > 0. Default 64. The field falls off as exp(-distance/ρ): a larger ρ reaches further and smooths more.
+    /// ρ in pixels, at least 1e-18 (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
+    /// exp(-distance/ρ): a larger ρ reaches further and smooths more.
     pub rho: f64,
     /// Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, min(0.2, 0.9 of the
     /// limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
@@ -175,8 +176,8 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
-/// The edge strength function: a smoothed, exponentially decaying distance field of a drawing or shape, 0..1, 1 on the
-/// shape. Solves dv/dt = (Laplacian - 1/ρ²) v with v = 1 on the shape and zero normal derivative at the image border
+/// The edge strength function: a smoothed, exponentially decaying distance field of a drawing or shape. It is from 0 to 1 in
+/// both modes, ends included, and 1 on the shape. Solves dv/dt = (Laplacian - 1/ρ²) v with v = 1 on the shape and zero normal derivative at the image border
 /// (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
 ///
 /// Distances are in pixels: the images' spacing is not used. NaN pixels are never shape and start at 0.

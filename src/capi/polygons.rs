@@ -29,8 +29,8 @@ const _: () =
 /// A pixel lies in a polygon when its centre does; a centre on an edge belongs to the side to its right.
 ///
 /// Handed in they are the caller's, only read, and not kept after the call. Each has 3 nodes or more at different places,
-/// coordinates from -2^28 to 2^28, and runs in either direction; a node that repeats the one before counts once. A polygon
-/// must not touch itself: edges have nothing in common but the nodes that join them.
+/// coordinates from -2^28 to 2^28, and runs in either direction, from any of its nodes on; a node that repeats the one before
+/// counts once. A polygon must not touch itself: edges have nothing in common but the nodes that join them.
 ///
 /// Lent out (isoline_snake_polygons) they are the library's, only to be read; each runs clockwise on the screen.
 #[repr(C)]

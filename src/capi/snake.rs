@@ -82,7 +82,8 @@ pub struct isoline_snake_params {
     /// noise.
     pub node_spacing: f64,
     /// What a node costs, in logarithms of the number of pixels that it is placed among (description length), 0 to 1e6.
-    /// Default 0: nothing; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes.
+    /// Default 0.5; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes; with 0, which is
+    /// faster, none is taken out.
     pub node_cost: f64,
     /// f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
     /// range_max = 0 (default): automatic, the smallest and largest finite pixel, or, for ISOLINE_NOISE_POISSON, _GAMMA and
@@ -262,9 +263,9 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 ///
 /// `context`: not NULL. The snake keeps the device alive: the two may be freed in either order.
 /// `input`: not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
-/// `initial`: a target for each of these polygons; NULL for one, a rectangle that leaves a quarter of each side free
-/// around it. Nodes outside the image are moved to the nearest place on its border; a polygon of which nothing is left then
-/// is ISOLINE_TARGET_LEFT_IMAGE and stays as it was given.
+/// `initial`: a target for each of these polygons, with the same result whichever way and from whichever node on they run;
+/// NULL for one, a rectangle that leaves a quarter of each side free around it. Nodes outside the image are moved to the
+/// nearest place on its border; a polygon of which nothing is left then is ISOLINE_TARGET_LEFT_IMAGE and stays as it was given.
 /// `params`: NULL for the defaults.
 /// `out`: receives the snake; free it with isoline_snake_free. Not written on failure.
 /// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon and

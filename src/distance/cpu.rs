@@ -152,7 +152,7 @@ impl<T: Pixel> Call<'_, T> {
 
 /// How long a step along each axis is.
 pub(super) struct Metric {
-    /// The square of the spacing, in units of the smallest one of the axes that count.
+    /// The square of the spacing, in units of the smallest one of the axes that count; 1 along the others.
     pub(super) weights: [f64; 3],
     /// From the root of what the field holds to the distance.
     pub(super) scale: f32,
@@ -161,10 +161,11 @@ pub(super) struct Metric {
 impl Metric {
     /// Axes of one pixel do not count.
     pub(super) fn new(lengths: [usize; 3], spacing: [f64; 3]) -> Self {
-        let counts = (0..3).filter(|axis| lengths[*axis] > 1);
-        let unit = counts.map(|axis| spacing[axis]).fold(f64::INFINITY, f64::min);
+        let counts = |axis: &usize| lengths[*axis] > 1;
+        let unit = (0..3).filter(counts).map(|axis| spacing[axis]).fold(f64::INFINITY, f64::min);
         let unit = if unit.is_finite() { unit } else { 1.0 };
-        Self { weights: spacing.map(|h| square(h / unit)), scale: (unit / 2.0) as f32 }
+        let weight = |axis| if counts(&axis) { square(spacing[axis] / unit) } else { 1.0 };
+        Self { weights: std::array::from_fn(weight), scale: (unit / 2.0) as f32 }
     }
 }
 

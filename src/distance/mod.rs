@@ -51,7 +51,7 @@ pub struct Params {
     /// One volume (default), or many slices, each by itself.
     pub dimensions: Dimensions,
     /// The pixel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another, in the unit of the result.
-    /// Default 1, 1, 1.
+    /// Default 1, 1, 1. Of [`Dimensions::Slices`] that along z is not used, and may be anything.
     pub spacing: [f64; 3],
     /// Which side of the threshold is inside. Default: above.
     pub foreground: Foreground,
@@ -76,7 +76,8 @@ impl Default for Params {
 impl Params {
     fn check(&self) -> Result<()> {
         finite("threshold", self.threshold)?;
-        for (axis, spacing) in ["x", "y", "z"].into_iter().zip(self.spacing) {
+        let used = &self.spacing[..if self.dimensions == Dimensions::Volume { 3 } else { 2 }];
+        for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(used) {
             let name = format!("spacing along {axis}");
             if !SPACINGS.contains(&finite(&name, spacing)?) {
                 let [least, most] = [SPACINGS.start(), SPACINGS.end()];
@@ -85,11 +86,10 @@ impl Params {
                 )));
             }
         }
-        let [least, most] = [f64::min, f64::max].map(|best| self.spacing.into_iter().reduce(best).unwrap_or(1.0));
+        let [least, most] = [f64::min, f64::max].map(|best| used.iter().copied().reduce(best).unwrap_or(1.0));
         if most > MOST_ANISOTROPY * least {
             return Err(Error::argument(format!(
-                "one spacing may be at most {MOST_ANISOTROPY:e} times another, but they are {:?}",
-                self.spacing
+                "one spacing may be at most {MOST_ANISOTROPY:e} times another, but they are {used:?}"
             )));
         }
         Ok(())

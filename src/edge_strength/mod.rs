@@ -12,7 +12,8 @@
 //!   Without it the far field would be subnormal numbers, with which some CPUs took 1.7 to 7 times as long.
 //! * **Border:** the pixel beyond the border equals the border pixel.
 //! * **Spacing:** not used; ρ is in pixels. **NaN** pixels are never shape and start at 0.
-//! * **Range:** 0 ≤ v ≤ 1 always (maximum principle), for every Δt that is accepted.
+//! * **Range:** 0 ≤ v ≤ 1 always: when iterating by the maximum principle, for every Δt that is accepted; when converged, as
+//!   each cycle ends by bringing the values there.
 //! * **How equal results are:** the fast CPU path (with FMA) and all CUDA variants give the same bits; `Scalar`, and
 //!   CPUs without FMA, are within 1e-6 of them up to 200 iterations; all are within 1e-5 of float64 then.
 //!   `Mode::Converged` is equal between devices to its tolerance, and bit for bit from run to run.
@@ -84,8 +85,8 @@ pub struct Params {
     pub dimensions: Dimensions,
     /// When to stop. Default: 50 iterations.
     pub mode: Mode,
-    /// ρ in pixels, > 0. Default 64. The field falls off as exp(−distance/ρ); a larger ρ reaches further and smooths
-    /// more.
+    /// ρ in pixels, at least 1e-18. Default 64. The field falls off as exp(−distance/ρ); a larger ρ reaches further
+    /// and smooths more.
     pub rho: f64,
     /// Δt, at most 1/(4 + 1/ρ²) in 2D and 1/(6 + 1/ρ²) in 3D (above, the maximum principle fails). `None` (default):
     /// min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
@@ -123,6 +124,9 @@ pub const DEFAULT_MAX_CYCLES: u64 = 100;
 
 /// The most iterations that a call takes; more than any image can use (and the weights of all are kept).
 pub const MAX_ITERATIONS: u64 = 10_000_000;
+
+/// The smallest ρ that is accepted, in pixels: a 32-bit number holds 1/ρ² and what is computed with it.
+const LEAST_RHO: f64 = 1e-18;
 
 /// After every so many iterations, values below [`LEAST`] are set to 0.
 ///
@@ -174,13 +178,12 @@ impl Plan {
 impl Params {
     fn plan(&self) -> Result<Plan> {
         let rho = finite("rho", self.rho)?;
-        if rho <= 0.0 {
-            return Err(Error::argument(format!("rho must be greater than 0 (pixels), but it is {rho}")));
+        if rho < LEAST_RHO {
+            let is = if rho > 0.0 { format!("{rho:e}") } else { rho.to_string() };
+            return Err(Error::argument(format!("rho must be at least {LEAST_RHO:e} (pixels), but it is {is}")));
         }
+        // Of a very large ρ it is 0, which changes nothing: 4 + λ is 4 long before.
         let lambda = (rho * rho).recip();
-        if !lambda.is_finite() {
-            return Err(Error::argument(format!("rho must be at least 1e-150 (pixels), but it is {rho}")));
-        }
         let dimensions = match self.dimensions {
             Dimensions::Slices => 2,
             Dimensions::Volume => 3,

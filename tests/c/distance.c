@@ -244,6 +244,36 @@ static void the_report_is_honest(const char *device) {
     isoline_context_free(context);
 }
 
+static void slices_do_not_look_at_the_z_spacing(const char *device) {
+    enum { W = 60, H = 41, D = 3, N = W * H * D };
+    isoline_context *context = open_context(device);
+    uint8_t *pixels = drawing(W, H, D, 13);
+    float *a = unwritten(N), *b = unwritten(N);
+    isoline_distance_params params = distance_defaults();
+    params.threshold = 127;
+    params.dimensions = 2;
+    isoline_image mask = describe(ISOLINE_U8, W, H, D, pixels);
+    isoline_image one = describe(ISOLINE_F32, W, H, D, a), other = describe(ISOLINE_F32, W, H, D, b);
+    mask.spacing[0] = mask.spacing[1] = mask.spacing[2] = 1e-10;
+    GOOD(isoline_distance(context, &mask, &params, NULL, &one, NULL));
+    const double spacings[] = {1, 1e300, 5e-324};
+    for (size_t i = 0; i < sizeof spacings / sizeof spacings[0]; i++) {
+        mask.spacing[2] = spacings[i];
+        GOOD(isoline_distance(context, &mask, &params, NULL, &other, NULL));
+        CHECK(memcmp(a, b, N * sizeof *a) == 0);
+    }
+    /* An image is a good one or not, whoever takes it. */
+    mask.spacing[2] = 0;
+    REFUSED(isoline_distance(context, &mask, &params, NULL, &other, NULL), ISOLINE_INVALID_ARGUMENT, "mask->spacing");
+    mask.spacing[2] = 1;
+    params.dimensions = 3;
+    REFUSED(isoline_distance(context, &mask, &params, NULL, &other, NULL), ISOLINE_INVALID_ARGUMENT, "spacing");
+    free(b);
+    free(a);
+    free(pixels);
+    isoline_context_free(context);
+}
+
 static void cuda_and_cpu_agree(const char *device) {
     const size_t sizes[][3] = {{333, 222, 5}, {1, 3000, 2}, {130, 120, 110}};
     isoline_context *here = open_context(device), *there = open_context("cpu");
@@ -610,6 +640,7 @@ int main(void) {
     RUN_ON_EACH(a_mask_of_one_class_is_infinitely_far);
     RUN_ON_EACH(long_rows_are_exact);
     RUN_ON_EACH(padded_rows_and_slices_give_the_same);
+    RUN_ON_EACH(slices_do_not_look_at_the_z_spacing);
     RUN_ON_EACH(the_report_is_honest);
     RUN_ON_EACH(null_is_refused_only_where_it_must_not_be);
     RUN_ON_EACH(wrong_parameters_are_refused_by_name);

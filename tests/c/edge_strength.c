@@ -547,6 +547,12 @@ static void numbers_out_of_range_are_refused_by_name(const char *device) {
     SPOILT(params->rho = -64, ISOLINE_INVALID_ARGUMENT, "rho");
     SPOILT(params->rho = 1e-200, ISOLINE_INVALID_ARGUMENT, "rho");
     SPOILT(params->rho = 5e-324, ISOLINE_INVALID_ARGUMENT, "rho");
+    const double small[] = {0.999e-18, 5e-20, 1e-100};
+    for (uint32_t mode = 0; mode < 2; mode++) {
+        for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) {
+            SPOILT((params->rho = small[i], params->mode = mode), ISOLINE_INVALID_ARGUMENT, "rho must be at least 1e-18");
+        }
+    }
     SPOILT(params->time_step = -0.1, ISOLINE_INVALID_ARGUMENT, "time_step");
     SPOILT(params->time_step = 1e300, ISOLINE_INVALID_ARGUMENT, "time_step");
     SPOILT(params->iterations = 10000001, ISOLINE_INVALID_ARGUMENT, "iterations");

@@ -231,7 +231,7 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK_NUMBER(snake.largest_step, 32);
     CHECK_NUMBER(snake.max_nodes, 1024);
     CHECK_NUMBER(snake.max_iterations, 10000);
-    CHECK(snake.looks == 1 && snake.margin == 0.5 && snake.node_spacing == 16 && snake.node_cost == 0);
+    CHECK(snake.looks == 1 && snake.margin == 0.5 && snake.node_spacing == 16 && snake.node_cost == 0.5);
     CHECK(snake.range_min == 0 && snake.range_max == 0);
 
     isoline_polygons polygons;

@@ -87,6 +87,24 @@ fn a_slice_of_a_stack_is_as_the_slice_alone() {
 }
 
 #[test]
+fn slices_do_not_look_at_the_z_spacing() {
+    everywhere(|context, device| {
+        // Of one pixel along x or y, too: such axes change places on the CPU.
+        for shape in [(5, 40, 51), (3, 1, 60), (3, 60, 1), (2, 1, 1)] {
+            let mask = blobs(shape, 5);
+            let slices = |spacing| Params { dimensions: Dimensions::Slices, ..spaced(spacing) };
+            for [hx, hy] in [[1.0, 1.0], [1e-10, 3e-10], [0.8e12, 0.5e12]] {
+                let expected = measure(context, mask.view(), &slices([hx, hy, hx]));
+                for hz in [1.0, 0.0, -2.0, f64::NAN, f64::INFINITY, 1e300] {
+                    let got = measure(context, mask.view(), &slices([hx, hy, hz]));
+                    assert_eq!(got, expected, "{shape:?}, spacing {hx:e}, {hy:e}, {hz:e} on {device}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn threads_and_callbacks_do_not_change_a_bit() {
     let one = Context::with_threads("cpu", 1).expect("a thread");
     let many = Context::with_threads("cpu", 7).expect("threads");

@@ -44,6 +44,15 @@ fn bad_parameters_are_refused_by_name() {
         ("rho", with(|p| p.rho = 0.0)),
         ("rho", with(|p| p.rho = -64.0)),
         ("rho", with(|p| p.rho = 1e-300)),
+        // 1/rho² is a 32-bit number still, but it stops before the largest.
+        ("at least 1e-18", with(|p| p.rho = 0.999e-18)),
+        ("at least 1e-18", with(|p| p.rho = 5e-20)),
+        ("at least 1e-18", with(|p| p.rho = 1e-100)),
+        ("at least 1e-18", Params { dimensions: Dimensions::Volume, ..with(|p| p.rho = 5e-20) }),
+        (
+            "at least 1e-18",
+            Params { mode: Mode::Converged { tolerance: 1e-5, max_cycles: 9 }, ..with(|p| p.rho = 5e-20) },
+        ),
         ("time_step", with(|p| p.time_step = Some(f64::NAN))),
         ("time_step", with(|p| p.time_step = Some(-0.1))),
         ("time_step", with(|p| p.time_step = Some(0.0))),

@@ -289,6 +289,39 @@ fn the_largest_step_keeps_a_lone_pixel_from_going_below_0() {
     });
 }
 
+/// The smallest ρ has the largest 1/ρ², and of a large one nothing is left in 32 bits.
+#[test]
+fn the_ends_of_the_range_of_rho_give_numbers() {
+    for dimensions in BOTH {
+        let input = drawing(3, 21, 26);
+        let neighbours = if dimensions == Dimensions::Slices { 4.0 } else { 6.0 };
+        for rho in [1e-18, 1e-12, 1e-3, 1e8, 1e22, 1e155, f64::MAX] {
+            let limit = 1.0 / (neighbours + (rho * rho).recip());
+            let start = Start::Input(Some([-30.0, 200.0]));
+            for time_step in [None, Some(limit), Some(1e-3 * limit)] {
+                let params = Params { time_step, start, ..iterate(dimensions, rho, 40) };
+                everywhere(|context, variant, name| {
+                    let got = strength(context, input.view(), &Params { variant, ..params.clone() });
+                    let what = format!("{name} {dimensions:?} rho {rho:e} {time_step:?}");
+                    for (value, pixel) in got.iter().zip(&input) {
+                        assert!(!value.is_sign_negative() && *value <= 1.0, "{what}: {value:e}");
+                        assert!(*pixel == 0 || *value == 1.0, "{what}: a shape pixel is {value:e}");
+                    }
+                });
+            }
+            // With a small ρ nothing leaves the shape, with a large one it is everywhere.
+            let mode = Mode::Converged { tolerance: 1e-5, max_cycles: 100 };
+            let off = if rho < 1.0 { 0.0 } else { 1.0 };
+            let expected = input.mapv(|pixel| if pixel == 0 { off } else { 1.0 });
+            for machine in machines() {
+                let got = strength(&machine.context, input.view(), &Params { mode, ..iterate(dimensions, rho, 0) });
+                let what = format!("{} {dimensions:?} rho {rho:e}, converged", machine.context.device().id);
+                assert_close(&got, &expected, 1e-4, &what);
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 

@@ -5,7 +5,7 @@ use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Schedule, 
 use isoline::{Context, ErrorKind, Image, PixelType};
 use ndarray::Array2;
 
-fn cuda() -> Option<Context> {
+pub(crate) fn cuda() -> Option<Context> {
     match Context::new("cuda") {
         Ok(context) => Some(context),
         Err(error) => {

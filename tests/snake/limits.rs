@@ -66,7 +66,7 @@ fn there_are_no_more_nodes_than_allowed() {
     let (_, image) = square(1.0, 2);
     for max_nodes in [4, 5, 7, 19] {
         for schedule in [Schedule::Parallel, Schedule::Sequential] {
-            let params = Params { max_nodes, schedule, node_spacing: 2.0, ..Params::default() };
+            let params = Params { max_nodes, schedule, node_spacing: 2.0, node_cost: 0.0, ..Params::default() };
             let told = converged(image.view(), None, &params).statistics()[0];
             assert_eq!((told.nodes, told.status), (u64::from(max_nodes), Status::Converged), "{schedule:?}");
         }
@@ -156,4 +156,33 @@ fn sums_over_results_are_those_over_their_masks() {
     let four = Context::with_threads("cpu", 4).unwrap();
     let other = Snake::new(&four, image.view().into(), None, &Params::default()).unwrap();
     assert_eq!(other.region_sums(&snake.polygons()).unwrap(), counted);
+}
+
+/// What a pixel of an f32 image counts as, read from sums over one pixel.
+#[test]
+fn a_float_pixel_is_half_a_step_from_its_level_at_most() {
+    let (width, height) = (97usize, 101usize);
+    let mut pixels = Polygons::new();
+    for (x, y) in (0..height as i32).flat_map(|y| (0..width as i32).map(move |x| (x, y))) {
+        pixels.push(&[Node::new(x, y), Node::new(x + 1, y), Node::new(x + 1, y + 1), Node::new(x, y + 1)]);
+    }
+    for context in [Some(cpu()), super::cuda::cuda()].into_iter().flatten() {
+        for [low, high] in [[-3.7, 12.9], [0.0, 1.0], [1e-30, 3e-30], [1000.0, 1000.5], [-3e38, 3e38]] {
+            let mut random = Random::new(21);
+            let image =
+                Array2::from_shape_simple_fn((height, width), || (low + (high - low) * random.uniform()) as f32);
+            // Given, and that of the pixels.
+            let extremes = image.iter().fold([f32::MAX, f32::MIN], |[a, b], pixel| [pixel.min(a), pixel.max(b)]);
+            for range in [Some([low, high]), None] {
+                let params = Params { range, ..Params::default() };
+                let snake = Snake::new(&context, image.view().into(), None, &params).unwrap();
+                let [low, high] = range.unwrap_or(extremes.map(f64::from));
+                for (sum, pixel) in snake.region_sums(&pixels).unwrap().iter().zip(&image) {
+                    let exact = ((f64::from(*pixel) - low) / (high - low) * 65535.0).clamp(0.0, 65535.0);
+                    let off = (sum.z as f64 - exact).abs();
+                    assert!(sum.pixels == 1 && off <= 0.5 + 1e-9, "{pixel:e} in {range:?}: {exact} became {}", sum.z);
+                }
+            }
+        }
+    }
 }

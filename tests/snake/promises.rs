@@ -1,5 +1,5 @@
-//! What the definition promises of every result: a local optimum, the same for every orientation and number of threads, and
-//! something sensible for every image and start.
+//! What the definition promises of every result: a local optimum, the same for every way to write its start and every number
+//! of threads, and something sensible for every image and start.
 
 use super::{Random, converged, cpu, mask_of, polygon};
 use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Schedule, Snake, Status};
@@ -86,17 +86,69 @@ fn each_model_wins_on_its_own_noise() {
     }
 }
 
+/// A ring from each of its nodes on, both ways; and with repeated nodes.
+fn writings(ring: &[(i32, i32)]) -> Polygons {
+    let mut all = Polygons::new();
+    for first in 0..ring.len() {
+        let mut there: Vec<Node> = ring.iter().map(|&(x, y)| Node::new(x, y)).collect();
+        there.rotate_left(first);
+        let back: Vec<Node> = there.iter().rev().copied().collect();
+        let doubled: Vec<Node> = back.iter().flat_map(|node| [*node; 2]).chain([back[0]]).collect();
+        for nodes in [there, back, doubled] {
+            all.push(&nodes);
+        }
+    }
+    all
+}
+
 #[test]
-fn both_orientations_give_the_same_mask() {
+fn a_start_gives_one_result_however_its_ring_is_written_down() {
     let image = blob(120, 100, 9);
-    let there = [(20, 15), (100, 20), (95, 80), (60, 70), (25, 85)];
-    let mut back = there;
-    // The same first node: where a search begins matters.
-    back[1..].reverse();
+    let rings: [&[(i32, i32)]; 5] = [
+        &[(20, 15), (100, 20), (95, 80), (60, 70), (25, 85)],
+        &[(30, 30), (90, 30), (90, 70), (30, 70)],
+        // The topmost nodes in one row, with one between them.
+        &[(60, 10), (110, 10), (70, 95), (10, 40), (10, 10)],
+        // Cut to the image, where spikes are left out.
+        &[(50, -30), (200, 40), (60, 180), (-40, 60)],
+        &[(40, 20), (90, 20), (90, 150), (80, 150), (80, 130), (70, 130), (70, 160), (40, 160)],
+    ];
+    for context in [Some(cpu()), super::cuda::cuda()].into_iter().flatten() {
+        for schedule in [Schedule::Parallel, Schedule::Sequential] {
+            if schedule == Schedule::Sequential && context.device().kind != isoline::DeviceKind::Cpu {
+                continue;
+            }
+            for ring in rings {
+                for node_cost in [0.0, 0.5] {
+                    let params = Params { schedule, node_cost, node_spacing: 8.0, ..Params::default() };
+                    let starts = writings(ring);
+                    let (found, told, _) =
+                        snake::run(&context, image.view().into(), Some(&starts), &params, None).unwrap();
+                    assert!(told[0].pixels > 1000, "{ring:?}: {:?}", told[0]);
+                    for (index, start) in starts.iter().enumerate() {
+                        assert_eq!(found.get(index), found.get(0), "{schedule:?} {start:?}");
+                        assert_eq!(told[index], told[0], "{schedule:?} {start:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Steps of the search keep the order of the nodes: only a start is brought to a form of its own.
+#[test]
+fn a_search_that_is_stopped_and_goes_on_ends_as_one_that_is_not() {
+    let image = blob(120, 100, 9);
+    let start = polygon(&[(60, 70), (95, 80), (100, 20), (20, 15), (25, 85)]);
     for schedule in [Schedule::Parallel, Schedule::Sequential] {
-        let params = Params { schedule, ..Params::default() };
-        let masks = [there, back].map(|start| mask_of(image.view(), Some(&polygon(&start)), &params));
-        assert!(masks[0] == masks[1] && masks[0].iter().filter(|inside| **inside).count() > 1000);
+        let params = Params { schedule, node_cost: 0.5, node_spacing: 8.0, ..Params::default() };
+        let whole = converged(image.view(), Some(&start), &params);
+        let mut stopped = Snake::new(&cpu(), image.view().into(), Some(&start), &params).unwrap();
+        while !stopped.step(1, None).unwrap().converged {
+            // What is read is the state, without a change to it.
+            assert_eq!(stopped.polygons(), stopped.polygons());
+        }
+        assert_eq!((stopped.polygons(), stopped.statistics()), (whole.polygons(), whole.statistics()), "{schedule:?}");
     }
 }
 
@@ -299,7 +351,7 @@ fn a_cancel_within_a_long_step_is_answered_soon_and_leaves_no_trace() {
         let params = Params { schedule, largest_step: 1, max_nodes: NODES as u32, ..Params::default() };
         let made = || Snake::new(&cpu(), image.view().into(), Some(&starts), &params).unwrap();
         let (mut cancelled, mut small) = (made(), made());
-        let start = cancelled.statistics()[0];
+        let (start, at_start) = (cancelled.statistics()[0], cancelled.polygons());
         for last_call in [2, 3, 5, 9] {
             let mut calls = 0;
             let mut asked = Instant::now();
@@ -313,7 +365,7 @@ fn a_cancel_within_a_long_step_is_answered_soon_and_leaves_no_trace() {
             assert_eq!(error.kind(), ErrorKind::Cancelled);
             assert!(late < Duration::from_millis(350), "{schedule:?}: the cancel took {late:?}");
             assert_eq!(cancelled.statistics()[0], start, "{schedule:?}: the first step is not done");
-            assert_eq!(cancelled.polygons().get(0), starts.get(0));
+            assert_eq!(cancelled.polygons().get(0), at_start.get(0));
         }
         // The small one has its whole steps.
         let steps = cancelled.statistics()[1].iterations;
@@ -329,6 +381,6 @@ fn a_cancel_within_a_long_step_is_answered_soon_and_leaves_no_trace() {
         cancelled.step(1, None).unwrap();
         assert_eq!(whole.polygons().get(0), cancelled.polygons().get(0), "{schedule:?}");
         assert_eq!(whole.statistics()[0], cancelled.statistics()[0], "{schedule:?}");
-        assert!(whole.polygons().get(0) != starts.get(0));
+        assert!(whole.polygons().get(0) != at_start.get(0));
     }
 }

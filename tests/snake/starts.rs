@@ -68,7 +68,7 @@ fn far_off_and_partly_outside_the_same_split_is_found() {
         for schedule in [Schedule::Parallel, Schedule::Sequential] {
             let params = Params { schedule, ..Params::default() };
             let mut back = start;
-            back[1..].reverse();
+            back.reverse();
             let [there, back] = [start, back].map(|start| mask_of(image.view(), Some(&polygon(&start)), &params));
             let found = overlap(&there, &wanted);
             assert!(found > 0.97, "{start:?}, {schedule:?}: {found}");
@@ -132,7 +132,7 @@ fn results_never_touch_themselves_however_fine_and_noisy() {
     let image = Array2::from_shape_fn((50, 60), |_| (200.0 + 60.0 * random.normal()).round() as u16);
     for schedule in [Schedule::Parallel, Schedule::Sequential] {
         for background in [Background::Image, Background::Window { margin: 0.4 }] {
-            let params = Params { schedule, background, node_spacing: 2.0, ..Params::default() };
+            let params = Params { schedule, background, node_spacing: 2.0, node_cost: 0.0, ..Params::default() };
             let mut starts = polygon(&rectangle(12, 10, 50, 40));
             starts.push(&[Node::new(4, 4), Node::new(25, 8), Node::new(8, 29)]);
             let snake = converged(image.view(), Some(&starts), &params);

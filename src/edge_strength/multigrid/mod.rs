@@ -8,6 +8,9 @@
 //! linearly. Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed. The first guess
 //! is the coarse grids' own solution, made from coarse to fine by one cycle on each (nested iteration).
 //!
+//! **Range.** Each cycle ends by bringing the values to 0..1, in the pass that writes them. The solution lies there, so no
+//! pixel's error grows, and the changes from which the error is estimated are those of the values that are written.
+//!
 //! **Accuracy.** Values are float32. Residuals are summed from differences, Σ(v_n − v) − λv, so λ is not lost beside
 //! 4 + λ however large ρ is; what remains is the rounding of the smoother, about 1e-6.
 //!
@@ -157,11 +160,14 @@ enum Entry {
     Correction,
 }
 
-/// One V-cycle from the first of `levels` down; returns the largest change of its values, but for a correction.
+/// One V-cycle from the first of `levels` down. On the finest grid it brings the values to 0..1 and returns their largest
+/// change, else 0.
 fn cycle(levels: &mut [Level], entry: Entry, tiles: &Tiles, ticker: &Ticker) -> Result<f32> {
     let Some((level, coarser)) = levels.split_first_mut() else { return Ok(0.0) };
     let Level { grid, fixed, values, smoothed, right } = level;
     let own = entry != Entry::Correction;
+    // Only the finest grid has no right side. What coarser ones find for v is but a first guess.
+    let result = own && right.is_empty();
     let problem = Problem {
         grid,
         weights: if own { &grid.own_weights } else { &grid.weights },
@@ -173,7 +179,7 @@ fn cycle(levels: &mut [Level], entry: Entry, tiles: &Tiles, ticker: &Ticker) -> 
         const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
         let start = if own { Source::Values(values) } else { Source::Zero };
         relax(&problem, start, smoothed, None, false, ticker)?;
-        return relax(&problem, Source::Values(smoothed), values, None, own, ticker);
+        return relax(&problem, Source::Values(smoothed), values, None, result, ticker);
     };
     let start = match entry {
         Entry::Values => Source::Values(values),
@@ -183,7 +189,7 @@ fn cycle(levels: &mut [Level], entry: Entry, tiles: &Tiles, ticker: &Ticker) -> 
     relax(&problem, start, smoothed, Some((&mut below.right, below.grid.shape)), false, ticker)?;
     cycle(coarser, Entry::Correction, tiles, ticker)?;
     let correction = Source::Corrected(smoothed, &coarser[0].values, coarser[0].grid.shape);
-    relax(&problem, correction, values, None, own, ticker)
+    relax(&problem, correction, values, None, result, ticker)
 }
 
 /// What stays the same in all passes over one grid.

@@ -23,13 +23,14 @@ fn tile_rows(height: usize) -> usize {
 }
 
 /// Smooths `source` into `target`, and sums the children's residuals into the coarser right side if there is one.
-/// Returns the largest difference between the new and the old `target` when `measured`, else 0.
+/// `result`: the new `target` is what a whole cycle gives, so it is brought to 0..1, and its largest difference to the old
+/// one is returned; else 0.
 pub(super) fn relax(
     problem: &Problem<'_>,
     source: Source<'_>,
     target: &mut [f32],
     coarse: Option<(&mut [f32], [usize; 3])>,
-    measured: bool,
+    result: bool,
     ticker: &Ticker,
 ) -> Result<f32> {
     let shape = problem.grid.shape;
@@ -55,7 +56,7 @@ pub(super) fn relax(
             let band = Band {
                 problem,
                 source,
-                measured,
+                result,
                 ticker,
                 target,
                 right,
@@ -74,7 +75,7 @@ pub(super) fn relax(
 struct Band<'a> {
     problem: &'a Problem<'a>,
     source: Source<'a>,
-    measured: bool,
+    result: bool,
     ticker: &'a Ticker,
     target: &'a mut [f32],
     right: Option<&'a mut [f32]>,
@@ -151,19 +152,24 @@ impl Band<'_> {
                 let range = self.row(tile, y, z);
                 let target = &mut self.target[range];
                 let values = &tile.current[tile.at(0, y, z)..][..target.len()];
-                if self.measured {
-                    let (old, old_rest) = target.as_chunks::<SIDE_BY_SIDE>();
-                    let (new, new_rest) = values.as_chunks::<SIDE_BY_SIDE>();
-                    for (old, new) in old.iter().zip(new) {
-                        for i in 0..SIDE_BY_SIDE {
-                            largest[i] = larger(largest[i], (new[i] - old[i]).abs());
-                        }
-                    }
-                    for (old, new) in old_rest.iter().zip(new_rest) {
-                        largest[0] = larger(largest[0], (new - old).abs());
+                if !self.result {
+                    target.copy_from_slice(values);
+                    continue;
+                }
+                let (targets, targets_rest) = target.as_chunks_mut::<SIDE_BY_SIDE>();
+                let (values, values_rest) = values.as_chunks::<SIDE_BY_SIDE>();
+                for (target, value) in targets.iter_mut().zip(values) {
+                    for i in 0..SIDE_BY_SIDE {
+                        let new = from_0_to_1(value[i]);
+                        largest[i] = larger(largest[i], (new - target[i]).abs());
+                        target[i] = new;
                     }
                 }
-                target.copy_from_slice(values);
+                for (target, value) in targets_rest.iter_mut().zip(values_rest) {
+                    let new = from_0_to_1(*value);
+                    largest[0] = larger(largest[0], (new - *target).abs());
+                    *target = new;
+                }
             }
         }
         largest.into_iter().fold(0.0, f32::max)
@@ -212,6 +218,20 @@ impl Band<'_> {
                 }
             }
         }
+    }
+}
+
+/// The nearest value from 0 to 1. The solution is one, so that every value that this changes comes nearer to it.
+#[inline(always)]
+#[allow(clippy::manual_clamp, reason = "it would leave -0.0")]
+fn from_0_to_1(value: f32) -> f32 {
+    // A NaN would stay one.
+    if value <= 0.0 {
+        0.0
+    } else if value >= 1.0 {
+        1.0
+    } else {
+        value
     }
 }
 

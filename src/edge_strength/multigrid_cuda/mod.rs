@@ -284,7 +284,8 @@ impl<'a> Solver<'a> {
         Ok(self.fetch(self.changes, count)?.into_iter().map(f32::from_bits).collect())
     }
 
-    /// Queues one V-cycle from grid `first` down; the largest change of its values goes to `change`, if not 0.
+    /// Queues one V-cycle from grid `first` down. `change`: 0, but for the finest grid; its values are brought to 0..1 and
+    /// their largest change goes there.
     fn cycle(&self, first: usize, entry: Entry, change: u64) -> Result<()> {
         match &self.kernels.kind {
             Kind::Flat { .. } => self.cycle_2d(&self.levels[first..], entry, change),

@@ -318,8 +318,8 @@ pub(super) struct Pixels {
     pub(super) stride: usize,
     pub(super) name: &'static str,
     pub(super) binary: bool,
-    pub(super) minimum: f32,
-    pub(super) scale: f32,
+    pub(super) minimum: f64,
+    pub(super) scale: f64,
 }
 
 /// Makes levels of pixels in device memory.

@@ -60,7 +60,7 @@ public final class SnakeParams {
     public double nodeSpacing = 16;
 
     /** What a node costs, in logarithms of the number of pixels that it is placed among. */
-    public double nodeCost;
+    public double nodeCost = 0.5;
 
     /**
      * Float pixels only: the value of step 0 of the 65536 that are computed with. Both ends 0: the

@@ -156,7 +156,7 @@ final class SnakeSettings {
      * The library's own is 0; but people look at these outlines and measure their length, and nodes
      * that cost nothing leave thin spikes.
      */
-    double nodeCost = 0.5;
+    double nodeCost = new SnakeParams().nodeCost;
 
     double maxNodes = new SnakeParams().maxNodes;
     double maxIterations = new SnakeParams().maxIterations;
