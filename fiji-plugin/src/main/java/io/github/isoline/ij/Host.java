@@ -56,15 +56,16 @@ final class Host {
     }
 
     private static void abortMacro(String message) {
-        Interpreter macro = Interpreter.getInstance();
-        if (macro == null || !isMacroThread()) {
-            IJ.log(message);
-        } else {
-            IJ.log(message + " (macro line " + macro.getLineNumber() + ")");
-            // IJ.error() is the only way to the interpreter that runs us. Left to itself it would
-            // open a dialog, which without a display ends in a stack trace.
-            macro.setIgnoreErrors(true);
-            IJ.error(TITLE, message);
+        Interpreter macro = isMacroThread() ? Interpreter.getInstance() : null;
+        String line = macro == null ? "" : " (macro line " + macro.getLineNumber() + ")";
+        if (!HeadlessMacro.takes(message + line)) {
+            IJ.log(message + line);
+            if (macro != null) {
+                // IJ.error() is the only way to the interpreter that runs us. Left to itself it
+                // would open a dialog, which without a display ends in a stack trace.
+                macro.setIgnoreErrors(true);
+                IJ.error(TITLE, message);
+            }
         }
         Macro.abort();
     }
