@@ -63,7 +63,7 @@ final class DistancePreview extends LivePreview<DistanceSettings> implements Roi
                 context.trim();
             }
         } catch (IsolineException e) {
-            IJ.log(DistancePlugin.COMMAND + ": " + e.getMessage());
+            IJ.log(Host.name(DistancePlugin.COMMAND, image) + ": " + e.getMessage());
         }
     }
 

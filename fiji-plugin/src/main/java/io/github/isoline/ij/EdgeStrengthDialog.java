@@ -130,6 +130,11 @@ final class EdgeStrengthDialog extends OperationDialog {
         if (settings.isVolume()) {
             size += " x " + number(settings.rho * calibration.pixelDepth) + " (z)";
         }
-        return "Rho: " + number(settings.rho) + " pixels = " + size + " " + calibration.getUnits();
+        return "Rho: "
+                + number(settings.rho)
+                + " pixels = "
+                + size
+                + " "
+                + VoxelSize.unit(calibration);
     }
 }

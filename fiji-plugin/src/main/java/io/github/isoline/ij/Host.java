@@ -16,6 +16,11 @@ final class Host {
 
     private Host() {}
 
+    /** How log lines about an image begin: of many images each line must say whose it is. */
+    static String name(String command, ImagePlus image) {
+        return image == null ? command : command + " (" + image.getTitle() + ")";
+    }
+
     /** True if there is nobody to show a dialog to: a macro runs, or there is no ImageJ window. */
     static boolean isUnattended() {
         return isMacroThread() || GraphicsEnvironment.isHeadless() || IJ.getInstance() == null;

@@ -235,11 +235,11 @@ abstract class StackJob {
         }
         if (!fits) {
             throw new BadInput(
-                    "Slice "
-                            + index
-                            + " of \""
+                    "\""
                             + image.getTitle()
-                            + "\" cannot be read as "
+                            + "\" ("
+                            + HyperStackSelection.everything(image).name(index)
+                            + ") cannot be read as "
                             + image.getBitDepth()
                             + "-bit pixels. If it is a virtual stack, check its files, or open it"
                             + " without \"virtual\".");

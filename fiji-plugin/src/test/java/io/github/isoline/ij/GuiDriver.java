@@ -95,6 +95,9 @@ final class GuiDriver {
             case "hyperstack":
                 HyperStackScenes.play(driver, image);
                 break;
+            case "stack":
+                HyperStackScenes.stack(image);
+                break;
             case "error":
                 driver.error();
                 break;

@@ -55,7 +55,7 @@ class GuiTest extends WindowTest {
         assertEquals("first", seen.get("current"));
         assertEquals("0", seen.get("dialogs"));
         String log = seen.get("log");
-        assertTrue(log.startsWith("Edge Strength Function: rho"), log);
+        assertTrue(log.startsWith("Edge Strength Function (first): rho"), log);
         assertTrue(log.endsWith("(macro line 3)"), log);
     }
 

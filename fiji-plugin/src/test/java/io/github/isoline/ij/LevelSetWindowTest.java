@@ -88,7 +88,8 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("true", seen.get("inside"));
         assertEquals("true", seen.get("iterations"));
         assertTrue(
-                seen.get("log").startsWith("Level Set: stopped by Escape after"), seen.get("log"));
+                seen.get("log").matches("Level Set \\(.*\\): stopped by Escape after .*"),
+                seen.get("log"));
     }
 
     @Test

@@ -33,7 +33,7 @@ class MacroTest extends HeadlessTest implements CommandContract {
                                 + "getMinAndMax(low, high);"
                                 + "return getTitle + \"|\" + bitDepth + \"|\" + low + \"|\" + high;");
         assertEquals("ESF of horse.png|32|0|1", outcome.returned, outcome.log);
-        assertTrue(outcome.log.contains("Edge Strength Function: cpu"), outcome.log);
+        assertTrue(outcome.log.contains("Edge Strength Function (horse.png): cpu"), outcome.log);
     }
 
     @Test
