@@ -36,7 +36,8 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
     }
 
     private static EdgeDrawingSettings askOnce(ImagePlus image) throws IsolineException {
-        EdgeDrawingDialog asker = new EdgeDrawingDialog(image, EdgeDrawingSettings.fromPrefs());
+        EdgeDrawingDialog asker =
+                new EdgeDrawingDialog(image, EdgeDrawingSettings.fromPrefs(image.getBitDepth()));
         asker.build();
         asker.preview = new EdgeDrawingPreview(image, asker);
         try {
@@ -48,7 +49,7 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
         if (asker.dialog.wasCanceled()) {
             return null;
         }
-        asker.settings.savePrefs();
+        asker.settings.savePrefs(image.getBitDepth());
         Prefs.set(PREVIEW_PREFS, asker.drawPreview);
         asker.settings.options().record(EdgeDrawingPlugin.COMMAND);
         return asker.settings;

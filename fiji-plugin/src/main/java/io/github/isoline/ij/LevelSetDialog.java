@@ -103,7 +103,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
             dialog.addToSameRow();
             dialog.addChoice("ROI_slices", LevelSetSettings.ROI_SLICE_CHOICES, s.roiSlices);
         }
-        String unit = image.getCalibration().getUnits();
+        String unit = VoxelSize.unit(image.getCalibration());
         addNumber("Radius (spheres)", s.radius, unit);
         dialog.addToSameRow();
         dialog.addChoice("Mask_image", masks, masks[0]);
@@ -146,7 +146,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         dialog.addChoice("Range", LevelSetSettings.RANGES, s.range);
         rangeChoice = (Choice) dialog.getChoices().lastElement();
         dialog.addToSameRow();
-        addNumber("K (range roi)", s.k, "sd");
+        addNumber("Deviations (range roi)", s.deviations, "standard");
         double middle = extent.min + Math.rint(extent.extent() / 2 / step) * step;
         double width = Math.max(step, Math.rint(extent.extent() / 8 / step) * step);
         double widest = Math.max(2 * step, extent.extent() / 2);
@@ -208,7 +208,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         s.boxY = dialog.getNextString();
         s.boxZ = dialog.getNextString();
         s.range = dialog.getNextChoice();
-        s.k = dialog.getNextNumber();
+        s.deviations = dialog.getNextNumber();
         s.target = dialog.getNextNumber();
         s.epsilon = dialog.getNextNumber();
         s.alpha = dialog.getNextString();

@@ -421,7 +421,7 @@ final class LevelSetScenes {
             "Box x",
             "Box y",
             "Box z",
-            "K",
+            "Deviations",
             "Target",
             "Epsilon",
             "Alpha",
