@@ -314,8 +314,7 @@ final class LevelSetSettings {
      * Null if the values make sense, else what is wrong: said while the user types, and to macros.
      */
     String complaint() {
-        String complaint = startComplaint();
-        complaint = complaint == null ? rangeComplaint() : complaint;
+        String complaint = previewComplaint();
         complaint = complaint == null ? evolutionComplaint() : complaint;
         return complaint == null ? outputComplaint() : complaint;
     }
@@ -341,8 +340,14 @@ final class LevelSetSettings {
         return null;
     }
 
+    /** The complaint about what a preview shows. */
+    String previewComplaint() {
+        String complaint = startComplaint();
+        return complaint == null ? rangeComplaint() : complaint;
+    }
+
     /** The complaint about T and ε. */
-    String rangeComplaint() {
+    private String rangeComplaint() {
         if (VALUES.equals(range)) {
             if (!isFinite(target)) {
                 return TARGET + " must be a number" + OptionText.got(target);

@@ -35,6 +35,23 @@ class GuiTest extends WindowTest {
     }
 
     @Test
+    void dialogBeginsWithAThresholdThatFitsTheImage() throws Exception {
+        Map<String, String> seen = play("edge strength");
+        assertEquals("Isoline shape", seen.get("elements"));
+        assertEquals("false", seen.get("overlay when all is shape"));
+        assertEquals("false", seen.get("ok with auto"));
+        double coins = Double.parseDouble(seen.get("coins' share"));
+        assertTrue(coins > 0.2 && coins < 0.6, "shape: " + coins);
+        String options = seen.get("recorded").split("\"")[3];
+        // What was recorded is what a macro understands.
+        assertEquals(options, EdgeStrengthSettings.fromMacro(options).toString());
+        assertEquals("false", seen.get("ok without a threshold"));
+        assertTrue(
+                seen.get("offered").startsWith("Shape: what Image > Adjust > Threshold marks"),
+                seen.get("offered"));
+    }
+
+    @Test
     void escapeCancelsWhileTheWindowsAnswer() throws Exception {
         Map<String, String> seen = play("cancel");
         long answered = Long.parseLong(seen.get("event thread answered in ms"));

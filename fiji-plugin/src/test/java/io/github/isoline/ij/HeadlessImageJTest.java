@@ -107,7 +107,7 @@ class HeadlessImageJTest {
     @Test
     void failureOfOurOwnIsOneLineOnTheErrorOutput() throws Exception {
         HeadlessProcess.Outcome outcome =
-                run(RAMP + "\nrun(\"Edge Strength Function...\", \"rho=-1\");");
+                run(RAMP + "\nrun(\"Edge Strength Function...\", \"rho=-1 threshold=9\");");
         assertEquals(1, outcome.status, outcome.text());
         assertEquals("", outcome.out);
         assertTrue(outcome.errors.startsWith("macro.ijm: Edge Strength Function"), outcome.errors);
