@@ -39,7 +39,7 @@ final class DistanceDialog extends OperationDialog {
         } finally {
             asker.preview.close();
         }
-        if (asker.dialog.wasCanceled()) {
+        if (asker.isCancelled()) {
             return null;
         }
         asker.settings.savePrefs();

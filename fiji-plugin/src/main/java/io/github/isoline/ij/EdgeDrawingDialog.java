@@ -44,7 +44,7 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
         } finally {
             asker.preview.close();
         }
-        if (asker.dialog.wasCanceled()) {
+        if (asker.isCancelled()) {
             return null;
         }
         asker.settings.savePrefs(image.getBitDepth());

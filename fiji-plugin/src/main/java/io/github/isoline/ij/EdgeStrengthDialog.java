@@ -43,7 +43,7 @@ final class EdgeStrengthDialog extends OperationDialog {
         } finally {
             asker.preview.close();
         }
-        if (asker.dialog.wasCanceled()) {
+        if (asker.isCancelled()) {
             return null;
         }
         asker.settings.savePrefs();

@@ -81,7 +81,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         } finally {
             asker.preview.close();
         }
-        if (asker.dialog.wasCanceled()) {
+        if (asker.isCancelled()) {
             return null;
         }
         asker.settings.savePrefs();
@@ -146,7 +146,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         dialog.addChoice("Range", LevelSetSettings.RANGES, s.range);
         rangeChoice = (Choice) dialog.getChoices().lastElement();
         dialog.addToSameRow();
-        addNumber("Deviations (range roi)", s.deviations, "standard");
+        addNumber("Deviations (range roi)", s.deviations, "sd");
         double middle = extent.min + Math.rint(extent.extent() / 2 / step) * step;
         double width = Math.max(step, Math.rint(extent.extent() / 8 / step) * step);
         double widest = Math.max(2 * step, extent.extent() / 2);

@@ -166,6 +166,19 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         return next;
     }
 
+    /** Says what a wish came to, unless there is a newer one by the time that it can be said. */
+    private void tell(Wish<S> done, Runnable words) {
+        EventQueue.invokeLater(
+                () -> {
+                    synchronized (this) {
+                        if (closed || done != last) {
+                            return;
+                        }
+                    }
+                    words.run();
+                });
+    }
+
     private void work() {
         try {
             for (Wish<S> next = next(); next != null; next = next()) {
@@ -177,7 +190,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 try {
                     status = compute(next.settings, next.draw);
                 } catch (BadInput e) {
-                    EventQueue.invokeLater(() -> listener.refused(e.getMessage()));
+                    tell(next, () -> listener.refused(e.getMessage()));
                     continue;
                 } catch (IsolineException e) {
                     status = e.isCancelled() ? null : e.getMessage();
@@ -189,7 +202,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 }
                 if (status != null) {
                     String text = status;
-                    EventQueue.invokeLater(() -> listener.status(text));
+                    tell(next, () -> listener.status(text));
                 }
             }
         } catch (InterruptedException e) {

@@ -5,6 +5,7 @@ import ij.ImagePlus;
 import ij.gui.DialogListener;
 import ij.gui.GenericDialog;
 import ij.gui.MultiLineLabel;
+import ij.plugin.frame.Recorder;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
 import io.github.isoline.NativeLoader;
@@ -93,6 +94,17 @@ abstract class OperationDialog implements DialogListener, LivePreview.Listener {
                 ASKED.remove(image);
             }
         }
+    }
+
+    /**
+     * True if the dialog was cancelled, which the recorder would take for a run without options.
+     */
+    final boolean isCancelled() {
+        boolean cancelled = dialog.wasCanceled();
+        if (cancelled && Recorder.record) {
+            Recorder.setCommand(null);
+        }
+        return cancelled;
     }
 
     /** The text of the hint. */

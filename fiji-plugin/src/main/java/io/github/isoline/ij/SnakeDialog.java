@@ -52,7 +52,7 @@ final class SnakeDialog extends OperationDialog {
         } finally {
             asker.preview.close();
         }
-        if (asker.dialog.wasCanceled() || asker.wantsMore && !asker.askMore()) {
+        if (asker.isCancelled() || asker.wantsMore && !asker.askMore()) {
             return null;
         }
         asker.settings.savePrefs();

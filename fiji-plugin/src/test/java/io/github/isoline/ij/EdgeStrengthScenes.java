@@ -59,11 +59,14 @@ final class EdgeStrengthScenes {
         ImagePlus made = opened("ESF of");
         made.getWindow().setLocation(20, 150);
         driver.picture("edge-strength-coins-result");
+        int runs = 0;
         for (String line : recorder.getText().split("\n")) {
             if (line.startsWith("run(\"Edge Strength")) {
                 say("recorded", line);
+                runs++;
             }
         }
+        say("recorded runs", runs);
         say("coins' share", share(made.getProcessor()));
         EventQueue.invokeAndWait(made::close);
 

@@ -42,6 +42,7 @@ class GuiTest extends WindowTest {
         assertEquals("false", seen.get("ok with auto"));
         double coins = Double.parseDouble(seen.get("coins' share"));
         assertTrue(coins > 0.2 && coins < 0.6, "shape: " + coins);
+        assertEquals("1", seen.get("recorded runs"), "a dialog that was cancelled is none");
         String options = seen.get("recorded").split("\"")[3];
         // What was recorded is what a macro understands.
         assertEquals(options, EdgeStrengthSettings.fromMacro(options).toString());
