@@ -4,7 +4,6 @@ import ij.ImagePlus;
 import ij.Prefs;
 import ij.gui.GenericDialog;
 import ij.gui.NonBlockingGenericDialog;
-import ij.process.ImageProcessor;
 import io.github.isoline.IsolineException;
 import java.awt.AWTEvent;
 
@@ -12,15 +11,13 @@ import java.awt.AWTEvent;
  * The dialog of the signed distance command, with a live preview. It does not block: a selection
  * can be drawn or a threshold set while it is open. The first word of each label is the macro key.
  */
-final class DistanceDialog extends OperationDialog implements LivePreview.Listener {
+final class DistanceDialog extends OperationDialog {
     private static final String PREVIEW_PREFS = "isoline.distance.preview";
     private static final int COLUMNS = 8;
 
     private DistanceSettings settings;
     private boolean drawPreview = Prefs.get(PREVIEW_PREFS, true);
-    private String complaint;
     private DistancePreview preview;
-    private String previewStatus = "";
 
     private DistanceDialog(ImagePlus image, DistanceSettings first) throws IsolineException {
         super(image, new NonBlockingGenericDialog(DistancePlugin.COMMAND));
@@ -42,7 +39,7 @@ final class DistanceDialog extends OperationDialog implements LivePreview.Listen
         } finally {
             asker.preview.close();
         }
-        if (asker.dialog.wasCanceled()) {
+        if (asker.isCancelled()) {
             return null;
         }
         asker.settings.savePrefs();
@@ -54,36 +51,21 @@ final class DistanceDialog extends OperationDialog implements LivePreview.Listen
     /** What was chosen last, and what of it fits this image. */
     private static DistanceSettings first(ImagePlus image) throws BadInput {
         DistanceSettings s = DistanceSettings.fromPrefs();
-        ImageProcessor processor = image.getProcessor();
         boolean selection = image.getRoi() != null && image.getRoi().isArea();
         if (DistanceSettings.SELECTION.equals(s.inside) && selection) {
             return s;
         }
-        boolean twoValued = !TwoValues.of(StackJob.pixels(image, image.getCurrentSlice())).isMore();
-        if (twoValued && image.getBitDepth() == Byte.SIZE) {
-            // What ImageJ's own binary commands take for things in a mask.
-            s.inside = Prefs.blackBackground ? DistanceSettings.BRIGHT : DistanceSettings.DARK;
-        } else if (processor.getMinThreshold() != ImageProcessor.NO_THRESHOLD) {
+        ShapeThreshold.Offer offer = ShapeThreshold.offer(image);
+        if (offer == ShapeThreshold.Offer.MASK && image.getBitDepth() == Byte.SIZE) {
+            boolean bright = ShapeThreshold.areThingsBright();
+            s.inside = bright ? DistanceSettings.BRIGHT : DistanceSettings.DARK;
+        } else if (offer == ShapeThreshold.Offer.SHOWN) {
             s.inside = DistanceSettings.THRESHOLDED;
         } else if (!s.usesThreshold()) {
             s.inside = DistanceSettings.BRIGHT;
         }
-        if (!twoValued) {
-            s.threshold = number(guess(image));
-        }
+        s.threshold = ShapeThreshold.proposal(image);
         return s;
-    }
-
-    /** ImageJ's own threshold for the current slice, in the values that are asked for. */
-    private static double guess(ImagePlus image) {
-        ImageProcessor copy = image.getProcessor().duplicate();
-        copy.setAutoThreshold("Default dark");
-        double min = copy.getMinThreshold();
-        if (image.getBitDepth() == Float.SIZE) {
-            return min;
-        }
-        // ImageJ's bright pixels begin with this value, and ours above it.
-        return min - 1 - (StackJob.rawThreshold(image, 0));
     }
 
     private void build() throws IsolineException {
@@ -113,38 +95,39 @@ final class DistanceDialog extends OperationDialog implements LivePreview.Listen
         s.axes = nextAxes();
         drawPreview = dialog.getNextBoolean();
         settings = s;
-        complaint = s.complaint();
-        if (complaint == null) {
-            try {
-                DistanceJob.check(image, s);
-            } catch (BadInput e) {
-                complaint = e.getMessage();
-            }
-        }
+        boolean runnable = isRunnable();
         if (event != null) {
             requestPreview();
         }
         refreshHint();
-        return complaint == null;
+        return runnable;
+    }
+
+    @Override
+    void check() throws BadInput {
+        refuse(settings.complaint());
+        DistanceJob.check(image, settings);
+        if (DistanceSettings.THRESHOLDED.equals(settings.inside)) {
+            InsideTest.byShownThreshold(image);
+        } else if (DistanceSettings.SELECTION.equals(settings.inside)) {
+            StartSurface.areaSelection(image, "inside=selection");
+        }
     }
 
     private void requestPreview() {
-        if (complaint == null) {
-            previewStatus = "computing...";
-            preview.request(settings, drawPreview);
-        }
+        requestPreview(preview, settings, drawPreview, settings.complaint());
     }
 
     /** What the settings mean for this image, or what is wrong with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(Host.wrap(complaint != null ? complaint : inside()));
+        text.append(complaintOr(inside()));
         if (image.isInvertedLut() && settings.usesThreshold()) {
             text.append("\nThis image has an inverting LUT: its dark pixels have the high values.");
         }
         text.append('\n').append(Host.wrap(scope()));
-        text.append("\nPreview: ").append(Host.wrap(previewStatus));
+        text.append(previewLine());
         text.append('\n').append(Host.wrap(automaticDevice()));
         return text.toString();
     }
@@ -185,16 +168,5 @@ final class DistanceDialog extends OperationDialog implements LivePreview.Listen
                 + (settings.isVolume() ? " x " + number(size.z) : "")
                 + (planes.isEmpty() ? "" : ".\nTakes " + planes)
                 + (size.warning == null ? "" : ".\nAttention: " + size.warning);
-    }
-
-    @Override
-    public void status(String text) {
-        previewStatus = text;
-        refreshHint();
-    }
-
-    @Override
-    public void imageClosed() {
-        dialog.windowClosing(null);
     }
 }

@@ -1,6 +1,5 @@
 package io.github.isoline.ij;
 
-import ij.IJ;
 import ij.ImagePlus;
 import io.github.isoline.Context;
 import io.github.isoline.Distance;
@@ -56,18 +55,8 @@ final class DistanceJob extends StackJob {
     }
 
     private InsideTest insideTest() throws BadInput, IsolineException {
-        if (!settings.usesThreshold() || !settings.isAutomatic()) {
-            return insideTest(image, settings, null);
-        }
-        TwoValues values = new TwoValues();
-        for (int index : planes.indices()) {
-            checkEscape();
-            values.add(TwoValues.of(pixels(index)));
-            if (values.isMore()) {
-                break;
-            }
-        }
-        return insideTest(image, settings, values);
+        boolean automatic = settings.usesThreshold() && settings.isAutomatic();
+        return insideTest(image, settings, automatic ? twoValues() : null);
     }
 
     /**
@@ -84,26 +73,8 @@ final class DistanceJob extends StackJob {
             return InsideTest.byShownThreshold(image);
         }
         boolean bright = DistanceSettings.BRIGHT.equals(settings.inside);
-        if (!settings.isAutomatic()) {
-            return InsideTest.byValue(image, bright, rawThreshold(image, settings.threshold()));
-        }
-        if (values.isMore()) {
-            throw new BadInput(
-                    "\""
-                            + image.getTitle()
-                            + "\" has more than two values, so there is no automatic threshold."
-                            + " Give one (threshold=VALUE, a pixel value), or set one with Image >"
-                            + " Adjust > Threshold and choose \""
-                            + DistanceSettings.THRESHOLDED
-                            + "\".");
-        }
-        return InsideTest.byValue(image, bright, values.between());
-    }
-
-    private static void checkEscape() throws IsolineException {
-        if (IJ.escapePressed()) {
-            throw IsolineException.cancelled();
-        }
+        double threshold = ShapeThreshold.raw(image, settings.threshold, values);
+        return InsideTest.byValue(image, bright, threshold);
     }
 
     @Override
@@ -167,32 +138,10 @@ final class DistanceJob extends StackJob {
     /** What has no boundary has no distance: says where, and why. */
     @Override
     String warning() {
-        String what = isVolume() ? "volume" : planes.size() > 1 ? "slice" : "image";
-        MissingBoundary missing = new MissingBoundary(what);
-        if (isVolume()) {
-            for (int[] volume : planes.volumes()) {
-                look(missing, volume);
-            }
-        } else {
-            for (int index : planes.indices()) {
-                look(missing, index);
-            }
-        }
-        String said = missing.sentence(settings.region);
+        String said = new MissingBoundary(this, insideCounts).sentence(settings.region);
         if (said == null) {
             return size.warning;
         }
         return size.warning == null ? said : said + " " + size.warning;
-    }
-
-    private void look(MissingBoundary missing, int... part) {
-        long inside = 0;
-        for (int index : part) {
-            inside += insideCounts[planes.place(index)];
-        }
-        boolean hyperstack = ResultImage.isHyperStack(image);
-        String where =
-                hyperstack ? SegmentRois.where(image, part[0]).trim() : Integer.toString(part[0]);
-        missing.add(where, inside, (long) part.length * mask.length);
     }
 }

@@ -4,7 +4,6 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.ImageRoi;
 import ij.gui.Roi;
-import ij.gui.RoiListener;
 import ij.process.LUT;
 import io.github.isoline.Context;
 import io.github.isoline.Distance;
@@ -21,7 +20,7 @@ import java.awt.image.WritableRaster;
 import java.util.Locale;
 
 /** Shows the current slice's distances over it, half transparent, and the boundary. */
-final class DistancePreview extends LivePreview<DistanceSettings> implements RoiListener {
+final class DistancePreview extends ShapePreview<DistanceSettings> {
     private static final int OPACITY = 140;
 
     /** Of inside pixels on the boundary. */
@@ -30,11 +29,7 @@ final class DistancePreview extends LivePreview<DistanceSettings> implements Roi
     /** Its number among the colours; the LUT's own white beside it hardly differs. */
     private static final int BOUNDARY_INDEX = 127;
 
-    private static final double PERCENT = 100;
     private static final int LAST_COLOUR = 255;
-
-    /** Of each slice, null where it is not known; of the worker alone but for being forgotten. */
-    private final TwoValues[] values;
 
     // Of the worker alone:
     private final byte[] mask;
@@ -44,14 +39,11 @@ final class DistancePreview extends LivePreview<DistanceSettings> implements Roi
 
     DistancePreview(ImagePlus image, Listener listener) {
         super(image, listener);
-        values = new TwoValues[image.getStackSize()];
         mask = new byte[image.getWidth() * image.getHeight()];
-        Roi.addRoiListener(this);
     }
 
     @Override
     void release() {
-        Roi.removeRoiListener(this);
         for (PixelBuffer buffer : new PixelBuffer[] {input, output}) {
             if (buffer != null) {
                 buffer.close();
@@ -63,15 +55,7 @@ final class DistancePreview extends LivePreview<DistanceSettings> implements Roi
                 context.trim();
             }
         } catch (IsolineException e) {
-            IJ.log(DistancePlugin.COMMAND + ": " + e.getMessage());
-        }
-    }
-
-    /** Another selection is another mask. */
-    @Override
-    public void roiModified(ImagePlus which, int what) {
-        if (which == image) {
-            requestAgain();
+            IJ.log(Host.name(DistancePlugin.COMMAND, image) + ": " + e.getMessage());
         }
     }
 
@@ -93,8 +77,7 @@ final class DistancePreview extends LivePreview<DistanceSettings> implements Roi
             throw e;
         }
         int inside = test.mark(test.isSelection() ? null : StackJob.pixels(image, slice), mask);
-        String status =
-                String.format(Locale.ROOT, "%.3g %% inside", PERCENT * inside / mask.length);
+        String status = String.format(Locale.ROOT, "%.3g %% inside", percent(inside, mask.length));
         if (!draw) {
             hide();
             return status + "; not drawn";
@@ -197,37 +180,5 @@ final class DistancePreview extends LivePreview<DistanceSettings> implements Roi
         colours[BOUNDARY_INDEX] = BOUNDARY.getRGB();
         return new IndexColorModel(
                 Byte.SIZE, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
-    }
-
-    /** The values of some slices; null if a newer wish came meanwhile. */
-    private TwoValues values(int[] indices) throws BadInput {
-        TwoValues all = new TwoValues();
-        for (int index : indices) {
-            TwoValues one;
-            synchronized (this) {
-                one = values[index - 1];
-            }
-            if (one == null) {
-                if (isOutdated()) {
-                    return null;
-                }
-                one = TwoValues.of(StackJob.pixels(image, index));
-                synchronized (this) {
-                    values[index - 1] = one;
-                }
-            }
-            all.add(one);
-            if (all.isMore()) {
-                break;
-            }
-        }
-        return all;
-    }
-
-    @Override
-    synchronized void slicesChanged(int slice) {
-        if (slice <= values.length) {
-            values[slice - 1] = null;
-        }
     }
 }

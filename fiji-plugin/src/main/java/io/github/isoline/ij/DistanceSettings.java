@@ -2,7 +2,6 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.Prefs;
-import ij.util.Tools;
 import io.github.isoline.Distance;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,7 +29,7 @@ final class DistanceSettings {
     static final String DARK = "dark";
 
     /** Pixels that ImageJ's own threshold marks in the image. */
-    static final String THRESHOLDED = "thresholded";
+    static final String THRESHOLDED = ShapeThreshold.THRESHOLDED;
 
     /** Pixels in the image's selection. */
     static final String SELECTION = "selection";
@@ -47,9 +46,6 @@ final class DistanceSettings {
     static final String CURRENT = "current";
     static final String[] STACKS = {SLICES, VOLUME, CURRENT};
 
-    /** The threshold of an image of two values, which lies between them. */
-    static final String AUTO = "auto";
-
     private static final String PREFS = "isoline.distance.";
 
     /** "auto", "cpu", "cuda" or "cuda:N". */
@@ -58,8 +54,8 @@ final class DistanceSettings {
     /** {@link #BRIGHT}, {@link #DARK}, {@link #THRESHOLDED} or {@link #SELECTION}. */
     String inside = BRIGHT;
 
-    /** {@link #AUTO} or a number, as it was typed; in signed values for a signed 16-bit image. */
-    String threshold = AUTO;
+    /** As it was typed, see {@link ShapeThreshold}; in signed values for a signed 16-bit image. */
+    String threshold = ShapeThreshold.AUTO;
 
     /** {@link #SIGNED}, {@link #OUTSIDE_ONLY} or {@link #INSIDE_ONLY}. */
     String region = SIGNED;
@@ -127,7 +123,7 @@ final class DistanceSettings {
     }
 
     boolean isAutomatic() {
-        return AUTO.equalsIgnoreCase(threshold.trim());
+        return ShapeThreshold.isAutomatic(threshold);
     }
 
     /** True if the values of pixels say which are inside, and so the threshold has a meaning. */
@@ -135,18 +131,9 @@ final class DistanceSettings {
         return BRIGHT.equals(inside) || DARK.equals(inside);
     }
 
-    /** The threshold that was typed; NaN if it is no number. */
-    double threshold() {
-        return Tools.parseDouble(threshold.trim(), Double.NaN);
-    }
-
     /** Null if the values make sense, else what is wrong. */
     String complaint() {
-        boolean finite = Math.abs(threshold()) < Double.POSITIVE_INFINITY;
-        if (usesThreshold() && !isAutomatic() && !finite) {
-            return THRESHOLD + " must be \"auto\" or a number, got \"" + threshold + "\".";
-        }
-        return null;
+        return usesThreshold() ? ShapeThreshold.complaint(threshold) : null;
     }
 
     /** The operation with these settings, on masks: 0 outside, above 0 inside. */

@@ -18,9 +18,7 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
     private final boolean float32;
     private EdgeDrawingSettings settings;
     private boolean drawPreview = Prefs.get(PREVIEW_PREFS, true);
-    private String complaint;
     private EdgeDrawingPreview preview;
-    private String previewStatus = "";
     private double usedThreshold = Double.NaN;
 
     private EdgeDrawingDialog(ImagePlus image, EdgeDrawingSettings remembered)
@@ -36,7 +34,8 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
     }
 
     private static EdgeDrawingSettings askOnce(ImagePlus image) throws IsolineException {
-        EdgeDrawingDialog asker = new EdgeDrawingDialog(image, EdgeDrawingSettings.fromPrefs());
+        EdgeDrawingDialog asker =
+                new EdgeDrawingDialog(image, EdgeDrawingSettings.fromPrefs(image.getBitDepth()));
         asker.build();
         asker.preview = new EdgeDrawingPreview(image, asker);
         try {
@@ -45,10 +44,10 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
         } finally {
             asker.preview.close();
         }
-        if (asker.dialog.wasCanceled()) {
+        if (asker.isCancelled()) {
             return null;
         }
-        asker.settings.savePrefs();
+        asker.settings.savePrefs(image.getBitDepth());
         Prefs.set(PREVIEW_PREFS, asker.drawPreview);
         asker.settings.options().record(EdgeDrawingPlugin.COMMAND);
         return asker.settings;
@@ -113,32 +112,34 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
         s.mostRois = dialog.getNextNumber();
         drawPreview = dialog.getNextBoolean();
         settings = s;
-        complaint = s.complaint();
+        boolean runnable = isRunnable();
         if (event != null) {
             requestPreview();
         }
         refreshHint();
-        return complaint == null;
+        return runnable;
+    }
+
+    @Override
+    void check() throws BadInput {
+        refuse(settings.complaint());
     }
 
     private void requestPreview() {
-        if (settings.computationComplaint() == null) {
-            previewStatus = drawPreview ? "computing..." : "";
-            preview.request(settings, drawPreview);
-        }
+        requestPreview(preview, settings, drawPreview, settings.computationComplaint());
     }
 
     /** What the settings mean for this image, or what is wrong with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(Host.wrap(complaint != null ? complaint : scope()));
+        text.append(complaintOr(scope()));
         if (image.getType() == ImagePlus.COLOR_256) {
             text.append(
                     "\nThis image has a colour table: its edges are those of the colours' numbers.");
         }
         text.append("\nGradient threshold").append(threshold());
-        text.append("\nPreview: ").append(drawPreview ? Host.wrap(previewStatus) : "off");
+        text.append(drawPreview ? previewLine() : "\nPreview: off");
         text.append('\n').append(Host.wrap(automaticDevice()));
         return text.toString();
     }
@@ -178,16 +179,5 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
     public void threshold(double threshold) {
         usedThreshold = threshold;
         refreshHint();
-    }
-
-    @Override
-    public void status(String text) {
-        previewStatus = text;
-        refreshHint();
-    }
-
-    @Override
-    public void imageClosed() {
-        dialog.windowClosing(null);
     }
 }

@@ -54,7 +54,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
                 context.trim();
             }
         } catch (IsolineException e) {
-            IJ.log(EdgeDrawingPlugin.COMMAND + ": " + e.getMessage());
+            IJ.log(Host.name(EdgeDrawingPlugin.COMMAND, image) + ": " + e.getMessage());
         }
     }
 

@@ -164,14 +164,19 @@ final class EdgeDrawingSettings {
         return s;
     }
 
-    /** What the user chose last, for the dialog. */
-    static EdgeDrawingSettings fromPrefs() {
+    /**
+     * What the user chose last, for the dialog.
+     *
+     * @param bitDepth of the image: thresholds are those chosen for pixels of this kind
+     */
+    static EdgeDrawingSettings fromPrefs(int bitDepth) {
         EdgeDrawingSettings s = new EdgeDrawingSettings();
         s.device = DefaultDevice.get();
         s.profile = Prefs.get(PREFS + PROFILE, s.profile);
         s.operator = Prefs.get(PREFS + OPERATOR, s.operator);
-        s.gradientThreshold = Prefs.get(PREFS + GRADIENT_THRESHOLD, s.gradientThreshold);
-        s.anchorThreshold = Prefs.get(PREFS + ANCHOR_THRESHOLD, s.anchorThreshold);
+        String depth = "." + bitDepth;
+        s.gradientThreshold = Prefs.get(PREFS + GRADIENT_THRESHOLD + depth, s.gradientThreshold);
+        s.anchorThreshold = Prefs.get(PREFS + ANCHOR_THRESHOLD + depth, s.anchorThreshold);
         s.scanInterval = Prefs.get(PREFS + SCAN_INTERVAL, s.scanInterval);
         s.minLength = Prefs.get(PREFS + MIN_LENGTH, s.minLength);
         s.followTurns = Prefs.get(PREFS + FOLLOW_TURNS, s.followTurns);
@@ -191,12 +196,15 @@ final class EdgeDrawingSettings {
     /**
      * Remembers everything but the device, whose default is set in the Devices command, and the
      * range, which belongs to one image.
+     *
+     * @param bitDepth of the image: a threshold for 8 bits means nothing for 16
      */
-    void savePrefs() {
+    void savePrefs(int bitDepth) {
         Prefs.set(PREFS + PROFILE, profile);
         Prefs.set(PREFS + OPERATOR, operator);
-        Prefs.set(PREFS + GRADIENT_THRESHOLD, gradientThreshold);
-        Prefs.set(PREFS + ANCHOR_THRESHOLD, anchorThreshold);
+        String depth = "." + bitDepth;
+        Prefs.set(PREFS + GRADIENT_THRESHOLD + depth, gradientThreshold);
+        Prefs.set(PREFS + ANCHOR_THRESHOLD + depth, anchorThreshold);
         Prefs.set(PREFS + SCAN_INTERVAL, scanInterval);
         Prefs.set(PREFS + MIN_LENGTH, minLength);
         Prefs.set(PREFS + FOLLOW_TURNS, followTurns);

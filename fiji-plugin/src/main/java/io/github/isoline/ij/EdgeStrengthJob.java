@@ -14,6 +14,11 @@ final class EdgeStrengthJob extends StackJob {
     private EdgeStrength operation;
     private float[][] result;
     private boolean converged = true;
+    private InsideTest shape;
+    private byte[] mask;
+
+    /** How many pixels of each plane are shape. */
+    private int[] shapeCounts;
 
     EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings) {
         this(image, settings, DEFAULT_CALL_BYTES);
@@ -39,12 +44,33 @@ final class EdgeStrengthJob extends StackJob {
     }
 
     @Override
-    void begin() throws BadInput {
+    void begin() throws BadInput, IsolineException {
         check(image, settings.isVolume());
-        operation = settings.toOperation(rawThreshold(image, settings.threshold));
+        TwoValues values = settings.needsValues() ? twoValues() : null;
+        shape = settings.insideTest(image, values);
+        operation =
+                settings.toOperation(
+                        settings.usesThreshold()
+                                ? ShapeThreshold.raw(image, settings.threshold, values)
+                                : 0);
+        mask = new byte[image.getWidth() * image.getHeight()];
+        shapeCounts = new int[planes.size()];
         setStartRange(operation);
         // All of it now: a lack of memory is better found before the work than after it.
         result = new float[planes.size()][image.getWidth() * image.getHeight()];
+    }
+
+    @Override
+    PixelBuffer.Type inputType() {
+        return settings.usesThreshold() ? type() : PixelBuffer.Type.U8;
+    }
+
+    @Override
+    Object input(int index) throws BadInput, IsolineException {
+        checkEscape();
+        Object pixels = pixels(index);
+        shapeCounts[planes.place(index)] = shape.mark(pixels, mask);
+        return settings.usesThreshold() ? pixels : mask;
     }
 
     @Override
@@ -69,10 +95,17 @@ final class EdgeStrengthJob extends StackJob {
 
     @Override
     String warning() {
+        String blank =
+                new MissingBoundary(this, shapeCounts)
+                        .sentence(
+                                "that is shape: the result is blank there",
+                                "that is not shape: the result is 1 everywhere there",
+                                "\"foreground\"");
         if (converged) {
-            return null;
+            return blank;
         }
-        return "the tolerance "
+        return (blank == null ? "" : blank + " Also: ")
+                + "the tolerance "
                 + settings.tolerance
                 + " was not reached after "
                 + report().iterations()
@@ -92,7 +125,9 @@ final class EdgeStrengthJob extends StackJob {
      * 8-bit images always have 0..255.
      */
     private void setStartRange(EdgeStrength operation) throws BadInput {
-        if (!settings.startsFromImage() || type() == PixelBuffer.Type.U8) {
+        if (!settings.usesThreshold()
+                || !settings.startsFromImage()
+                || type() == PixelBuffer.Type.U8) {
             return;
         }
         GreyRange range = new GreyRange();

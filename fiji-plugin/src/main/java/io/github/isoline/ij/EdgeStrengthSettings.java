@@ -1,10 +1,12 @@
 package io.github.isoline.ij;
 
+import ij.ImagePlus;
 import ij.Prefs;
 import io.github.isoline.EdgeStrength;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Everything the dialog asks, under the names that macros use. The fields start at the defaults.
@@ -41,6 +43,8 @@ final class EdgeStrengthSettings {
     static final String CONVERGED = "converged";
     static final String ABOVE = "above";
     static final String BELOW = "below";
+    static final String THRESHOLDED = ShapeThreshold.THRESHOLDED;
+    static final String[] FOREGROUNDS = {ABOVE, BELOW, THRESHOLDED};
     static final String MASK = "mask";
     static final String IMAGE = "image";
     static final String SLICES = "slices";
@@ -65,11 +69,11 @@ final class EdgeStrengthSettings {
     /** Used by {@link #CONVERGED} only. */
     double tolerance = DEFAULT_TOLERANCE;
 
-    /** {@link #ABOVE} or {@link #BELOW}. */
+    /** One of {@link #FOREGROUNDS}. */
     String foreground = ABOVE;
 
-    /** In pixel values; in signed values for a signed 16-bit image. */
-    double threshold;
+    /** As it was typed, see {@link ShapeThreshold}; in signed values for a signed 16-bit image. */
+    String threshold = ShapeThreshold.AUTO;
 
     /** {@link #MASK} or {@link #IMAGE}. */
     String start = MASK;
@@ -92,12 +96,21 @@ final class EdgeStrengthSettings {
         s.mode = macro.choice(MODE, ITERATE, CONVERGED);
         s.iterations = macro.count(ITERATIONS, s.iterations);
         s.tolerance = macro.number(TOLERANCE, s.tolerance);
-        s.foreground = macro.choice(FOREGROUND, ABOVE, BELOW);
-        s.threshold = macro.number(THRESHOLD, s.threshold);
+        s.foreground = macro.choice(FOREGROUND, FOREGROUNDS);
+        s.threshold = macro.text(THRESHOLD, s.threshold);
         s.start = macro.choice(START, MASK, IMAGE);
         s.stack = macro.choice(STACK, SLICES, VOLUME);
         s.axes = AxisChoice.fromMacro(macro);
         s.timeStep = macro.number(TIME_STEP, s.timeStep);
+        if (!s.usesThreshold() && macro.has(THRESHOLD)) {
+            throw new BadInput(
+                    "threshold is used with foreground=above and foreground=below, but foreground"
+                            + " is thresholded. Leave it out, or write foreground=above.");
+        }
+        String complaint = s.shapeComplaint();
+        if (complaint != null) {
+            throw new BadInput(complaint);
+        }
         return s;
     }
 
@@ -110,7 +123,6 @@ final class EdgeStrengthSettings {
         s.iterations = (long) Prefs.get(PREFS + ITERATIONS, s.iterations);
         s.tolerance = Prefs.get(PREFS + TOLERANCE, s.tolerance);
         s.foreground = Prefs.get(PREFS + FOREGROUND, s.foreground);
-        s.threshold = Prefs.get(PREFS + THRESHOLD, s.threshold);
         s.start = Prefs.get(PREFS + START, s.start);
         s.stack = Prefs.get(PREFS + STACK, s.stack);
         s.axes = AxisChoice.fromPrefs(PREFS);
@@ -118,14 +130,16 @@ final class EdgeStrengthSettings {
         return s;
     }
 
-    /** Remembers everything but the device, whose default is set in the Devices command. */
+    /**
+     * Remembers everything but the device, whose default is set in the Devices command, and the
+     * threshold, which belongs to one image.
+     */
     void savePrefs() {
         Prefs.set(PREFS + RHO, rho);
         Prefs.set(PREFS + MODE, mode);
         Prefs.set(PREFS + ITERATIONS, (double) iterations);
         Prefs.set(PREFS + TOLERANCE, tolerance);
         Prefs.set(PREFS + FOREGROUND, foreground);
-        Prefs.set(PREFS + THRESHOLD, threshold);
         Prefs.set(PREFS + START, start);
         Prefs.set(PREFS + STACK, stack);
         axes.savePrefs(PREFS);
@@ -158,16 +172,51 @@ final class EdgeStrengthSettings {
         if (isConverged() && !(tolerance > 0 && tolerance < 1)) {
             return "Tolerance must be between 0 and 1.";
         }
-        if (Double.isNaN(threshold)) {
-            return "Threshold must be a number.";
-        }
         if (!(timeStep >= 0)) {
             return "Time step must be 0 (automatic) or more.";
         }
-        return null;
+        return shapeComplaint();
     }
 
-    /** The operation with these settings; the threshold is in raw pixel values. */
+    /** The complaint about what a preview shows. */
+    String shapeComplaint() {
+        if (usesThreshold()) {
+            return ShapeThreshold.complaint(threshold);
+        }
+        return startsFromImage() && !isConverged()
+                ? "start=image is used with foreground=above and foreground=below, but foreground is"
+                        + " thresholded. Choose start=mask, or another foreground."
+                : null;
+    }
+
+    /** True if the values of pixels are compared with a threshold of our own. */
+    boolean usesThreshold() {
+        return !THRESHOLDED.equals(foreground);
+    }
+
+    /** True if the threshold is found in the image's values. */
+    boolean needsValues() {
+        return usesThreshold() && ShapeThreshold.isAutomatic(threshold);
+    }
+
+    /**
+     * The test of which pixels are the shape.
+     *
+     * @param values of the planes, where the threshold is automatic
+     */
+    InsideTest insideTest(ImagePlus image, TwoValues values) throws BadInput {
+        return usesThreshold()
+                ? InsideTest.byStoredValue(
+                        ABOVE.equals(foreground), ShapeThreshold.raw(image, threshold, values))
+                : InsideTest.byShownThreshold(image);
+    }
+
+    /**
+     * The operation with these settings.
+     *
+     * @param rawThreshold in raw pixel values; of no effect without a threshold of our own: then
+     *     the input is a mask, above 0 on the shape
+     */
     EdgeStrength toOperation(double rawThreshold) {
         EdgeStrength operation = new EdgeStrength();
         operation.dimensions = isVolume() ? 3 : 2;
@@ -176,32 +225,35 @@ final class EdgeStrengthSettings {
                 BELOW.equals(foreground)
                         ? EdgeStrength.FOREGROUND_BELOW
                         : EdgeStrength.FOREGROUND_ABOVE;
-        operation.start = startsFromImage() ? EdgeStrength.START_INPUT : EdgeStrength.START_MASK;
+        operation.start =
+                usesThreshold() && startsFromImage()
+                        ? EdgeStrength.START_INPUT
+                        : EdgeStrength.START_MASK;
         operation.iterations = iterations;
         operation.rho = rho;
         operation.timeStep = timeStep;
-        operation.threshold = rawThreshold;
+        operation.threshold = usesThreshold() ? rawThreshold : 0;
         operation.tolerance = tolerance;
         return operation;
     }
 
     /** The macro options that repeat this run. */
+    OptionText options() {
+        OptionText options = new OptionText().with(DEVICE, device).with(RHO, rho);
+        options.with(MODE, mode).with(ITERATIONS, iterations).with(TOLERANCE, tolerance);
+        options.with(FOREGROUND, foreground);
+        if (usesThreshold()) {
+            options.with(THRESHOLD, threshold.trim().toLowerCase(Locale.ROOT));
+        }
+        return options.with(START, start)
+                .with(STACK, stack)
+                .with(AxisChoice.ALL_CHANNELS, axes.allChannels)
+                .with(AxisChoice.ALL_FRAMES, axes.allFrames)
+                .with(TIME_STEP, timeStep);
+    }
+
     @Override
     public String toString() {
-        return String.format(
-                (java.util.Locale) null,
-                "device=%s rho=%s mode=%s iterations=%d tolerance=%s foreground=%s threshold=%s start=%s"
-                        + " stack=%s%s time_step=%s",
-                device,
-                rho,
-                mode,
-                iterations,
-                tolerance,
-                foreground,
-                threshold,
-                start,
-                stack,
-                axes,
-                timeStep);
+        return options().toString();
     }
 }

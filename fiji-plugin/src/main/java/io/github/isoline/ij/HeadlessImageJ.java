@@ -27,13 +27,13 @@ import java.util.regex.Pattern;
  * java -cp ij.jar:jna.jar:Isoline_.jar io.github.isoline.ij.HeadlessImageJ macro.ijm [argument]
  * </pre>
  *
- * <p>Ends with 0, with 1 if the macro was aborted, with 2 if it was called wrongly. Fiji has a
- * headless mode of its own and does not need this.
+ * <p>Ends with 0 if the macro came to its end or to exit(). Ends with 1 if anything went wrong: the
+ * macro cannot be interpreted, calls exit("message") or has "[aborted]" as its return value, or a
+ * command reports an error, throws an exception or wants to show a dialog. What went wrong is said
+ * on the standard error output, with the line of the macro. Ends with 2 if it was called wrongly.
+ * Fiji has a headless mode of its own and does not need this.
  */
 public final class HeadlessImageJ {
-    /** What {@link IJ#runMacroFile} returns for a macro that an error ended. */
-    private static final String ABORTED = "[aborted]";
-
     /**
      * A line of plugins.config or of IJ_Props.txt: "Command",class or "Command", class("argument").
      */
@@ -52,11 +52,9 @@ public final class HeadlessImageJ {
         }
         System.setProperty("java.awt.headless", "true");
         registerCommands();
-        String outcome =
-                IJ.runMacroFile(
-                        new File(args[0]).getAbsolutePath(), args.length > 1 ? args[1] : null);
+        boolean done = HeadlessMacro.run(new File(args[0]), args.length > 1 ? args[1] : null);
         // Ends threads that ImageJ or the library may keep.
-        System.exit(ABORTED.equals(outcome) ? 1 : 0);
+        System.exit(done ? 0 : 1);
     }
 
     /**

@@ -16,6 +16,11 @@ final class Host {
 
     private Host() {}
 
+    /** How log lines about an image begin: of many images each line must say whose it is. */
+    static String name(String command, ImagePlus image) {
+        return image == null ? command : command + " (" + image.getTitle() + ")";
+    }
+
     /** True if there is nobody to show a dialog to: a macro runs, or there is no ImageJ window. */
     static boolean isUnattended() {
         return isMacroThread() || GraphicsEnvironment.isHeadless() || IJ.getInstance() == null;
@@ -56,15 +61,16 @@ final class Host {
     }
 
     private static void abortMacro(String message) {
-        Interpreter macro = Interpreter.getInstance();
-        if (macro == null || !isMacroThread()) {
-            IJ.log(message);
-        } else {
-            IJ.log(message + " (macro line " + macro.getLineNumber() + ")");
-            // IJ.error() is the only way to the interpreter that runs us. Left to itself it would
-            // open a dialog, which without a display ends in a stack trace.
-            macro.setIgnoreErrors(true);
-            IJ.error(TITLE, message);
+        Interpreter macro = isMacroThread() ? Interpreter.getInstance() : null;
+        String line = macro == null ? "" : " (macro line " + macro.getLineNumber() + ")";
+        if (!HeadlessMacro.takes(message + line)) {
+            IJ.log(message + line);
+            if (macro != null) {
+                // IJ.error() is the only way to the interpreter that runs us. Left to itself it
+                // would open a dialog, which without a display ends in a stack trace.
+                macro.setIgnoreErrors(true);
+                IJ.error(TITLE, message);
+            }
         }
         Macro.abort();
     }

@@ -149,6 +149,22 @@ final class HyperStackSelection {
                 : name + " " + first[axis] + " of " + all[axis];
     }
 
+    /**
+     * A plane in words, by what the image has several of: "slice 3", "frame 2", "channel 1, slice
+     * 4, frame 2".
+     */
+    String name(int index) {
+        String[] axes = {"channel", "slice", "frame"};
+        int[] position = position(index);
+        List<String> words = new ArrayList<>();
+        for (int axis = 0; axis < axes.length; axis++) {
+            if (all[axis] > 1) {
+                words.add(axes[axis] + " " + position[axis]);
+            }
+        }
+        return words.isEmpty() ? "slice 1" : String.join(", ", words);
+    }
+
     private int index(int c, int z, int t) {
         return c + all[0] * (z - 1 + all[1] * (t - 1));
     }

@@ -4,7 +4,7 @@ import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.process.ImageProcessor;
 
-/** Tells which pixels of an image are inside, as the signed distance's settings ask. */
+/** Tells which pixels of an image are inside, as the settings of a command ask. */
 final class InsideTest {
     /** Inside is low < value <= high, or what is not, NaN apart; of no meaning for a selection. */
     private final double low;
@@ -30,7 +30,15 @@ final class InsideTest {
      */
     static InsideTest byValue(ImagePlus image, boolean bright, double threshold) {
         // An inverting LUT shows the high values dark.
-        boolean above = bright != image.isInvertedLut();
+        return byStoredValue(bright != image.isInvertedLut(), threshold);
+    }
+
+    /**
+     * The same, whatever the LUT shows.
+     *
+     * @param above true for the values above the threshold, false for the others
+     */
+    static InsideTest byStoredValue(boolean above, double threshold) {
         return new InsideTest(threshold, Double.POSITIVE_INFINITY, !above, null);
     }
 
@@ -43,10 +51,8 @@ final class InsideTest {
                     "\""
                             + image.getTitle()
                             + "\" shows no threshold. Set one with Image > Adjust > Threshold, or"
-                            + " choose another \""
-                            + DistanceSettings.INSIDE
-                            + "\" than \""
-                            + DistanceSettings.THRESHOLDED
+                            + " choose something else than \""
+                            + ShapeThreshold.THRESHOLDED
                             + "\".");
         }
         double justBelow = Math.nextDown(min);

@@ -38,9 +38,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
     private final String[] masks;
     private LevelSetSettings settings;
     private boolean drawPreview = Prefs.get(PREVIEW_PREFS, true);
-    private String complaint;
     private LevelSetPreview preview;
-    private String previewStatus = "";
 
     // The fields of the range, and what was written into them last by the dialog itself.
     private Choice rangeChoice;
@@ -55,6 +53,8 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         String[] titles = MaskChoice.titles(image);
         masks = titles.length == 0 ? new String[] {NO_MASK} : titles;
         settings = remembered;
+        // The one that the list begins with.
+        settings.maskImage = titles.length == 0 ? "" : titles[0];
     }
 
     /** Shows the dialog; null if it was cancelled. */
@@ -81,7 +81,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         } finally {
             asker.preview.close();
         }
-        if (asker.dialog.wasCanceled()) {
+        if (asker.isCancelled()) {
             return null;
         }
         asker.settings.savePrefs();
@@ -103,7 +103,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
             dialog.addToSameRow();
             dialog.addChoice("ROI_slices", LevelSetSettings.ROI_SLICE_CHOICES, s.roiSlices);
         }
-        String unit = image.getCalibration().getUnits();
+        String unit = VoxelSize.unit(image.getCalibration());
         addNumber("Radius (spheres)", s.radius, unit);
         dialog.addToSameRow();
         dialog.addChoice("Mask_image", masks, masks[0]);
@@ -146,7 +146,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         dialog.addChoice("Range", LevelSetSettings.RANGES, s.range);
         rangeChoice = (Choice) dialog.getChoices().lastElement();
         dialog.addToSameRow();
-        addNumber("K (range roi)", s.k, "sd");
+        addNumber("Deviations (range roi)", s.deviations, "sd");
         double middle = extent.min + Math.rint(extent.extent() / 2 / step) * step;
         double width = Math.max(step, Math.rint(extent.extent() / 8 / step) * step);
         double widest = Math.max(2 * step, extent.extent() / 2);
@@ -208,7 +208,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         s.boxY = dialog.getNextString();
         s.boxZ = dialog.getNextString();
         s.range = dialog.getNextChoice();
-        s.k = dialog.getNextNumber();
+        s.deviations = dialog.getNextNumber();
         s.target = dialog.getNextNumber();
         s.epsilon = dialog.getNextNumber();
         s.alpha = dialog.getNextString();
@@ -232,34 +232,34 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         writtenTarget = s.target;
         writtenEpsilon = s.epsilon;
         settings = s;
-        complaint = s.complaint();
-        if (complaint == null) {
-            try {
-                LevelSetJob.check(image, s);
-            } catch (BadInput e) {
-                complaint = e.getMessage();
-            }
-        }
+        boolean runnable = isRunnable();
         if (event != null) {
             requestPreview();
         }
         refreshHint();
-        return complaint == null;
+        return runnable;
+    }
+
+    @Override
+    void check() throws BadInput {
+        refuse(settings.complaint());
+        LevelSetJob.check(image, settings);
+        new StartSurface(settings.planes(image), settings).close();
+        if (LevelSetSettings.ROI.equals(settings.range)) {
+            StartSurface.areaSelection(image, "range=roi");
+        }
     }
 
     private void requestPreview() {
-        if (settings.rangeComplaint() == null) {
-            previewStatus = "computing...";
-            preview.request(settings, drawPreview);
-        }
+        requestPreview(preview, settings, drawPreview, settings.previewComplaint());
     }
 
     /** What the settings mean for this image, or what is wrong with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(Host.wrap(complaint != null ? complaint : scope()));
-        text.append("\nPreview: ").append(Host.wrap(previewStatus));
+        text.append(complaintOr(scope()));
+        text.append(previewLine());
         text.append("\nEscape stops the run and keeps the state that it has reached.");
         text.append('\n').append(Host.wrap(automaticDevice()));
         return text.toString();
@@ -330,16 +330,5 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
             }
         }
         moveSliders();
-    }
-
-    @Override
-    public void status(String text) {
-        previewStatus = text;
-        refreshHint();
-    }
-
-    @Override
-    public void imageClosed() {
-        dialog.windowClosing(null);
     }
 }

@@ -49,6 +49,12 @@ final class LevelSetJob extends StackJob {
     private int unstarted;
     private int empty;
 
+    /** Slices or volumes; of them, those that ended without a front: nothing inside, or all. */
+    private int parts;
+
+    private int vanished;
+    private int filled;
+
     LevelSetJob(ImagePlus image, LevelSetSettings settings) throws BadInput {
         this(image, settings, DEFAULT_CALL_BYTES);
     }
@@ -117,28 +123,26 @@ final class LevelSetJob extends StackJob {
     Report call(
             Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws BadInput, IsolineException {
-        long inside = 0;
+        long[] begun = new long[isVolume() ? 1 : part.length];
         for (int slot = 0; slot < part.length; slot++) {
             output.write(slot, start.plane(part[slot], plane));
-            inside += count(plane);
+            begun[isVolume() ? 0 : slot] += count(plane);
         }
         if (stopped) {
             // What was not begun stays at its start.
             unstarted += part.length;
             return null;
         }
-        if (inside == 0) {
-            empty += part.length;
-        }
         input.setSpacing(voxel.x, voxel.y, isVolume() ? voxel.z : 1);
         try (LevelSet surface = LevelSet.start(context, input, output, part.length, params)) {
             evolve(surface, output, part, progress);
             surface.readMask(output);
+            boolean[] fronts = fronts(begun, output, part);
             if (settings.phi) {
                 takePhi(surface, part);
             }
             if (settings.resultsTable) {
-                measure(surface, output, part);
+                measure(surface, output, part, fronts);
             }
             iterations = Math.max(iterations, surface.iterations());
             converged &= surface.converged();
@@ -152,6 +156,29 @@ final class LevelSetJob extends StackJob {
             count += pixel != 0 ? 1 : 0;
         }
         return count;
+    }
+
+    /**
+     * Which of the slices, or whether the volume, ended with a front; counts the others.
+     *
+     * @param begun how many pixels of each were inside at the start
+     */
+    private boolean[] fronts(long[] begun, PixelBuffer mask, int[] part) {
+        long[] inside = new long[begun.length];
+        for (int slot = 0; slot < part.length; slot++) {
+            mask.read(slot, plane);
+            inside[isVolume() ? 0 : slot] += count(plane);
+        }
+        boolean[] fronts = new boolean[begun.length];
+        long all = (long) plane.length * part.length / begun.length;
+        for (int i = 0; i < begun.length; i++) {
+            parts++;
+            empty += begun[i] > 0 ? 0 : part.length / begun.length;
+            vanished += begun[i] > 0 && inside[i] == 0 ? 1 : 0;
+            filled += inside[i] == all ? 1 : 0;
+            fronts[i] = inside[i] > 0 && inside[i] < all;
+        }
+        return fronts;
     }
 
     /** Until it rests, has done its iterations, or the user presses Escape. */
@@ -191,7 +218,8 @@ final class LevelSetJob extends StackJob {
     }
 
     /** Makes the rows of the table, of the mask that was read last. */
-    private void measure(LevelSet surface, PixelBuffer mask, int[] part) throws IsolineException {
+    private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts)
+            throws IsolineException {
         Report report = surface.report();
         double voxels = 0;
         FrontMeasure front = null;
@@ -213,7 +241,7 @@ final class LevelSetJob extends StackJob {
                                 voxels * size,
                                 front.get(),
                                 surface.iterations(),
-                                surface.converged(),
+                                surface.converged() && fronts[isVolume() ? 0 : slot],
                                 report.seconds(),
                                 report.device()));
             }
@@ -274,7 +302,7 @@ final class LevelSetJob extends StackJob {
                                 + params.epsilon
                                 + "\nIsoline iterations: "
                                 + iterations
-                                + (stopped ? " (stopped)" : converged ? " (converged)" : ""));
+                                + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : ""));
         if (phi != null) {
             LUT colours = DistanceColours.of(DistanceSettings.SIGNED, low, high);
             phiImage =
@@ -375,6 +403,25 @@ final class LevelSetJob extends StackJob {
                             + iterations
                             + " iterations: the front still moved. Raise iterations.");
         }
+        String advice =
+                " (grey values "
+                        + OptionText.text(params.target - rawThreshold(image, 0))
+                        + " \u00b1 "
+                        + OptionText.text(Math.max(0, params.epsilon))
+                        + "). Look at range, target and epsilon.";
+        if (vanished > 0) {
+            doubts.add(
+                    where(vanished)
+                            + "nothing is left inside: with this range there was nothing to segment"
+                            + advice);
+        }
+        if (filled > 0) {
+            doubts.add(
+                    where(filled)
+                            + "all is inside and no front is left, as in a flat image: with this"
+                            + " range there was nothing to segment"
+                            + advice);
+        }
         if (empty > 0) {
             doubts.add(
                     empty
@@ -385,12 +432,25 @@ final class LevelSetJob extends StackJob {
         return doubts.isEmpty() ? null : String.join(" Also: ", doubts);
     }
 
+    /** "in the image " or "in 3 of 7 slices ". */
+    private String where(int count) {
+        String what = isVolume() ? "volume" : planes.size() > 1 ? "slice" : "image";
+        return parts == 1
+                ? "in the " + what + " "
+                : "in " + count + " of " + parts + " " + what + "s ";
+    }
+
+    /** True if every front came to rest; where none is left, nothing did. */
+    private boolean hasConverged() {
+        return settings.isConverged() && converged && vanished + filled < parts;
+    }
+
     @Override
     String outcome() {
+        boolean none = parts > 0 && vanished + filled == parts;
         return iterations
                 + " iterations"
-                + (stopped
-                        ? ", stopped"
-                        : settings.isConverged() && converged ? ", converged" : "");
+                + (stopped ? ", stopped" : hasConverged() ? ", converged" : "")
+                + (none ? ", no front left" : "");
     }
 }

@@ -1,18 +1,10 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.gui.ImageRoi;
 import ij.gui.Roi;
-import ij.gui.RoiListener;
 import io.github.isoline.IsolineException;
 import java.awt.Color;
 import java.awt.EventQueue;
-import java.awt.image.BufferedImage;
-import java.awt.image.DataBuffer;
-import java.awt.image.DataBufferByte;
-import java.awt.image.IndexColorModel;
-import java.awt.image.Raster;
-import java.awt.image.WritableRaster;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -21,7 +13,7 @@ import java.util.Locale;
  * Shades the pixels of the current slice that lie within T ± ε, and draws the outline of where the
  * surface starts.
  */
-final class LevelSetPreview extends LivePreview<LevelSetSettings> implements RoiListener {
+final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     /** Hears on the event thread what was computed. */
     interface Listener extends LivePreview.Listener {
         /**
@@ -32,7 +24,6 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> implements Roi
         void range(double target, double epsilon);
     }
 
-    private static final int SHADE = 0x80ff3030;
     private static final Color START = new Color(0x20e0ff);
     private static final double START_WIDTH = 1.5;
     private static final double PERCENT = 100;
@@ -42,20 +33,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> implements Roi
     LevelSetPreview(ImagePlus image, Listener listener) {
         super(image, listener);
         this.listener = listener;
-        Roi.addRoiListener(this);
-    }
-
-    @Override
-    void release() {
-        Roi.removeRoiListener(this);
-    }
-
-    /** Another selection is another start. */
-    @Override
-    public void roiModified(ImagePlus which, int what) {
-        if (which == image) {
-            requestAgain();
-        }
+        followSelection();
     }
 
     @Override
@@ -83,9 +61,9 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> implements Roi
             EventQueue.invokeLater(() -> listener.range(shownTarget, epsilon));
             if (!draw) {
                 hide();
-                return problem == null ? "off" : problem.getMessage();
+                return "off";
             }
-            return draw(planes, start, problem, range.target, epsilon);
+            return draw(planes, start, range.target, epsilon);
         } catch (BadInput e) {
             hide();
             throw e;
@@ -97,11 +75,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> implements Roi
     }
 
     private String draw(
-            HyperStackSelection planes,
-            StartSurface start,
-            BadInput problem,
-            double target,
-            double epsilon)
+            HyperStackSelection planes, StartSurface start, double target, double epsilon)
             throws BadInput, IsolineException {
         int index = image.getCurrentSlice();
         int width = image.getWidth();
@@ -109,9 +83,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> implements Roi
         byte[] shade = new byte[width * height];
         int within = within(StackJob.pixels(image, index), target, epsilon, shade);
         List<Roi> shown = new ArrayList<>();
-        ImageRoi shading = new ImageRoi(0, 0, picture(shade, width, height));
-        shading.setName("Isoline range");
-        shown.add(shading);
+        shown.add(Shading.of(shade, width, "Isoline range"));
         if (start != null && planes.place(index) >= 0) {
             Roi outline = Outline.of(start.plane(index, new byte[shade.length]), width, height);
             if (outline != null) {
@@ -136,10 +108,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> implements Roi
                         Locale.ROOT,
                         "%.3g %% of this slice in range (red)",
                         PERCENT * within / shade.length);
-        return status
-                + (problem == null
-                        ? "; start (blue): " + start.describe()
-                        : ". " + problem.getMessage());
+        return status + (start != null ? "; start (blue): " + start.describe() : "");
     }
 
     /** Marks the pixels in range with 1, and counts them. */
@@ -158,21 +127,5 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> implements Roi
             }
         }
         return count;
-    }
-
-    private static BufferedImage picture(byte[] shade, int width, int height) {
-        int[] colours = {0, SHADE};
-        IndexColorModel model =
-                new IndexColorModel(8, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
-        WritableRaster raster =
-                Raster.createInterleavedRaster(
-                        new DataBufferByte(shade, shade.length),
-                        width,
-                        height,
-                        width,
-                        1,
-                        new int[] {0},
-                        null);
-        return new BufferedImage(model, raster, false, null);
     }
 }

@@ -45,7 +45,7 @@ final class LevelSetRange {
             if (sample.count() == 0) {
                 throw new BadInput("There are no pixels in the selection to sample (range=roi).");
             }
-            return new LevelSetRange(sample.mean(), settings.k * sample.deviation());
+            return new LevelSetRange(sample.mean(), settings.deviations * sample.deviation());
         }
         byte[] region = new byte[image.getWidth() * image.getHeight()];
         for (int index : planes.indices()) {

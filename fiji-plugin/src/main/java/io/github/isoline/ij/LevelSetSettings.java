@@ -7,6 +7,7 @@ import io.github.isoline.LevelSetParams;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Everything the level set dialog asks, under the names that macros use. The fields start at the
@@ -26,7 +27,7 @@ final class LevelSetSettings {
     static final String RANGE = "range";
     static final String TARGET = "target";
     static final String EPSILON = "epsilon";
-    static final String K = "k";
+    static final String DEVIATIONS = "deviations";
     static final String ALPHA = "alpha";
     static final String MODE = "mode";
     static final String ITERATIONS = "iterations";
@@ -72,7 +73,7 @@ final class LevelSetSettings {
                             RANGE,
                             TARGET,
                             EPSILON,
-                            K,
+                            DEVIATIONS,
                             ALPHA,
                             MODE,
                             ITERATIONS,
@@ -87,6 +88,12 @@ final class LevelSetSettings {
                             ROI_MANAGER,
                             RESULTS_TABLE,
                             ROI_FILE));
+
+    /**
+     * What a key was called in earlier macros. ImageJ's recorder takes "k=" for a duplicate where
+     * "stack=" stands.
+     */
+    private static final Map<String, String> OLD_KEYS = Collections.singletonMap("k", DEVIATIONS);
 
     static final String SLICES = "slices";
     static final String VOLUME = "volume";
@@ -157,7 +164,7 @@ final class LevelSetSettings {
     double epsilon;
 
     /** How many standard deviations around the mean {@link #ROI} takes. */
-    double k = 2;
+    double deviations = 2;
 
     /** {@link #AUTO} or a number, as it was typed. */
     String alpha = AUTO;
@@ -190,7 +197,7 @@ final class LevelSetSettings {
 
     /** What a macro asks for; what it leaves out has the defaults, never remembered values. */
     static LevelSetSettings fromMacro(String options) throws BadInput {
-        MacroOptions macro = new MacroOptions(options, KEYS, SWITCHES);
+        MacroOptions macro = new MacroOptions(options, KEYS, SWITCHES, OLD_KEYS);
         LevelSetSettings s = new LevelSetSettings();
         s.device = macro.text(DEVICE, s.device);
         s.stack = macro.choice(STACK, STACKS);
@@ -206,7 +213,7 @@ final class LevelSetSettings {
         s.range = macro.choice(RANGE, RANGES);
         s.target = macro.number(TARGET, s.target);
         s.epsilon = macro.number(EPSILON, s.epsilon);
-        s.k = macro.number(K, s.k);
+        s.deviations = macro.number(DEVIATIONS, s.deviations);
         s.alpha = macro.text(ALPHA, s.alpha);
         s.mode = macro.choice(MODE, MODES);
         s.iterations = macro.number(ITERATIONS, s.iterations);
@@ -244,7 +251,7 @@ final class LevelSetSettings {
         s.start = Prefs.get(PREFS + START, s.start);
         s.roiSlices = Prefs.get(PREFS + ROI_SLICES, s.roiSlices);
         s.radius = Prefs.get(PREFS + RADIUS, s.radius);
-        s.k = Prefs.get(PREFS + K, s.k);
+        s.deviations = Prefs.get(PREFS + DEVIATIONS, s.deviations);
         s.alpha = Prefs.get(PREFS + ALPHA, s.alpha);
         s.mode = Prefs.get(PREFS + MODE, s.mode);
         s.iterations = Prefs.get(PREFS + ITERATIONS, s.iterations);
@@ -269,7 +276,7 @@ final class LevelSetSettings {
         Prefs.set(PREFS + START, start);
         Prefs.set(PREFS + ROI_SLICES, roiSlices);
         Prefs.set(PREFS + RADIUS, radius);
-        Prefs.set(PREFS + K, k);
+        Prefs.set(PREFS + DEVIATIONS, deviations);
         Prefs.set(PREFS + ALPHA, alpha);
         Prefs.set(PREFS + MODE, mode);
         Prefs.set(PREFS + ITERATIONS, iterations);
@@ -307,8 +314,7 @@ final class LevelSetSettings {
      * Null if the values make sense, else what is wrong: said while the user types, and to macros.
      */
     String complaint() {
-        String complaint = startComplaint();
-        complaint = complaint == null ? rangeComplaint() : complaint;
+        String complaint = previewComplaint();
         complaint = complaint == null ? evolutionComplaint() : complaint;
         return complaint == null ? outputComplaint() : complaint;
     }
@@ -334,8 +340,14 @@ final class LevelSetSettings {
         return null;
     }
 
+    /** The complaint about what a preview shows. */
+    String previewComplaint() {
+        String complaint = startComplaint();
+        return complaint == null ? rangeComplaint() : complaint;
+    }
+
     /** The complaint about T and ε. */
-    String rangeComplaint() {
+    private String rangeComplaint() {
         if (VALUES.equals(range)) {
             if (!isFinite(target)) {
                 return TARGET + " must be a number" + OptionText.got(target);
@@ -346,8 +358,10 @@ final class LevelSetSettings {
                         + OptionText.got(epsilon);
             }
         }
-        if (ROI.equals(range) && !(isFinite(k) && k > 0)) {
-            return K + " must be a number above 0 (standard deviations)" + OptionText.got(k);
+        if (ROI.equals(range) && !(isFinite(deviations) && deviations > 0)) {
+            return DEVIATIONS
+                    + " must be a number above 0 (standard deviations)"
+                    + OptionText.got(deviations);
         }
         return null;
     }
@@ -460,7 +474,7 @@ final class LevelSetSettings {
         if (VALUES.equals(range)) {
             text.with(TARGET, target).with(EPSILON, epsilon);
         } else if (ROI.equals(range)) {
-            text.with(K, k);
+            text.with(DEVIATIONS, deviations);
         }
         text.with(ALPHA, alpha.trim()).with(MODE, mode).with(ITERATIONS, iterations);
         text.with(REINITIALISE, reinitialise).with(TIME_STEP, timeStep);

@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.ImageListener;
 import ij.ImagePlus;
 import ij.gui.Roi;
+import ij.gui.RoiListener;
 import io.github.isoline.IsolineException;
 import java.awt.EventQueue;
 import java.util.function.Supplier;
@@ -13,13 +14,18 @@ import java.util.function.Supplier;
  *
  * @param <S> the settings, which must not change after they were handed over
  */
-abstract class LivePreview<S> implements ImageListener {
+abstract class LivePreview<S> implements ImageListener, RoiListener {
     /** Hears on the event thread what was computed. */
     interface Listener {
         /**
          * @param text what is seen, or why nothing is
          */
         void status(String text);
+
+        /**
+         * @param why the command cannot run with these settings on the image as it is
+         */
+        void refused(String why);
 
         /** The image's window was closed. */
         void imageClosed();
@@ -85,6 +91,11 @@ abstract class LivePreview<S> implements ImageListener {
         notifyAll();
     }
 
+    /** Takes the preview from the image: the settings make no sense. */
+    final void clear() {
+        request(null, false);
+    }
+
     /** The last wish once more: something that it depends on has changed. */
     final synchronized void requestAgain() {
         if (last != null && wish == null) {
@@ -93,9 +104,23 @@ abstract class LivePreview<S> implements ImageListener {
         }
     }
 
+    /** Computes anew when the image's selection changes. */
+    final void followSelection() {
+        Roi.addRoiListener(this);
+    }
+
+    @Override
+    public final void roiModified(ImagePlus which, int what) {
+        if (which == image) {
+            // ImageJ says that a selection is deleted while the image still has it.
+            EventQueue.invokeLater(this::requestAgain);
+        }
+    }
+
     /** Ends the preview and gives the image its overlay back. Not on the event thread. */
     final void close() {
         ImagePlus.removeImageListener(this);
+        Roi.removeRoiListener(this);
         synchronized (this) {
             closed = true;
             notifyAll();
@@ -141,14 +166,32 @@ abstract class LivePreview<S> implements ImageListener {
         return next;
     }
 
+    /** Says what a wish came to, unless there is a newer one by the time that it can be said. */
+    private void tell(Wish<S> done, Runnable words) {
+        EventQueue.invokeLater(
+                () -> {
+                    synchronized (this) {
+                        if (closed || done != last) {
+                            return;
+                        }
+                    }
+                    words.run();
+                });
+    }
+
     private void work() {
         try {
             for (Wish<S> next = next(); next != null; next = next()) {
+                if (next.settings == null) {
+                    hide();
+                    continue;
+                }
                 String status;
                 try {
                     status = compute(next.settings, next.draw);
                 } catch (BadInput e) {
-                    status = e.getMessage();
+                    tell(next, () -> listener.refused(e.getMessage()));
+                    continue;
                 } catch (IsolineException e) {
                     status = e.isCancelled() ? null : e.getMessage();
                 } catch (OutOfMemoryError e) {
@@ -159,7 +202,7 @@ abstract class LivePreview<S> implements ImageListener {
                 }
                 if (status != null) {
                     String text = status;
-                    EventQueue.invokeLater(() -> listener.status(text));
+                    tell(next, () -> listener.status(text));
                 }
             }
         } catch (InterruptedException e) {

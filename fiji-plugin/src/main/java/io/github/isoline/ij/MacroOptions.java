@@ -36,6 +36,17 @@ final class MacroOptions {
      * @param switches keys without a value: there for yes, left out for no
      */
     MacroOptions(String options, List<String> known, List<String> switches) throws BadInput {
+        this(options, known, switches, Collections.emptyMap());
+    }
+
+    /**
+     * Splits the string of a command of which keys were renamed.
+     *
+     * @param renamed from old keys, which macros may still have, to the new ones
+     */
+    MacroOptions(
+            String options, List<String> known, List<String> switches, Map<String, String> renamed)
+            throws BadInput {
         String rest = options == null ? "" : options.trim();
         while (!rest.isEmpty()) {
             int equals = rest.indexOf('=');
@@ -56,6 +67,7 @@ final class MacroOptions {
                                 + keys(known));
             }
             key = key.toLowerCase(Locale.ROOT);
+            key = renamed.getOrDefault(key, key);
             if (!known.contains(key)) {
                 throw new BadInput("There is no macro key \"" + key + "\". " + keys(known));
             }

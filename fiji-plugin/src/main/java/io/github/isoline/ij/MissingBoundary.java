@@ -1,6 +1,8 @@
 package io.github.isoline.ij;
 
-/** Counts the volumes or slices that have no boundary to be far from, and says so. */
+import ij.ImagePlus;
+
+/** Counts the volumes or slices without a boundary, all inside or all outside, and says so. */
 final class MissingBoundary {
     private final String what;
     private int all;
@@ -10,10 +12,32 @@ final class MissingBoundary {
     private String firstFull;
 
     /**
-     * @param what one of them is called
+     * Looks at all slices or volumes of a job.
+     *
+     * @param inside how many pixels of each plane are inside
      */
-    MissingBoundary(String what) {
-        this.what = what;
+    MissingBoundary(StackJob job, int... inside) {
+        HyperStackSelection planes = job.planes;
+        what = job.isVolume() ? "volume" : planes.size() > 1 ? "slice" : "image";
+        long pixels = (long) job.image.getWidth() * job.image.getHeight();
+        if (job.isVolume()) {
+            for (int[] volume : planes.volumes()) {
+                long sum = 0;
+                for (int index : volume) {
+                    sum += inside[planes.place(index)];
+                }
+                add(where(job.image, volume[0]), sum, volume.length * pixels);
+            }
+        } else {
+            for (int index : planes.indices()) {
+                add(where(job.image, index), inside[planes.place(index)], pixels);
+            }
+        }
+    }
+
+    private static String where(ImagePlus image, int index) {
+        boolean hyperstack = ResultImage.isHyperStack(image);
+        return hyperstack ? SegmentRois.where(image, index).trim() : Integer.toString(index);
     }
 
     /**
@@ -23,7 +47,7 @@ final class MissingBoundary {
      * @param inside how many of its pixels are inside
      * @param pixels how many it has
      */
-    void add(String where, long inside, long pixels) {
+    private void add(String where, long inside, long pixels) {
         all++;
         if (inside == 0 && empty++ == 0) {
             firstEmpty = where;
@@ -35,26 +59,36 @@ final class MissingBoundary {
 
     /** What is missing, where, and what the distances of that region are; null if nothing is. */
     String sentence(String region) {
-        String said = "";
-        if (empty > 0) {
-            boolean infinite = !DistanceSettings.INSIDE_ONLY.equals(region);
-            said += sentence(empty, firstEmpty, "inside", infinite);
-        }
-        if (full > 0) {
-            boolean infinite = !DistanceSettings.OUTSIDE_ONLY.equals(region);
-            said += sentence(full, firstFull, "outside", infinite);
-        }
-        return said.isEmpty()
-                ? null
-                : said + "Look at \"inside\" and \"threshold\" if that is not meant.";
+        boolean inside = DistanceSettings.INSIDE_ONLY.equals(region);
+        boolean outside = DistanceSettings.OUTSIDE_ONLY.equals(region);
+        String distances = " and so no boundary: all distances are ";
+        return sentence(
+                "inside" + distances + (inside ? "0" : "infinite"),
+                "outside" + distances + (outside ? "0" : "infinite"),
+                "\"inside\"");
     }
 
-    private String sentence(int count, String first, String missing, boolean infinite) {
+    /**
+     * The same of any kind of result.
+     *
+     * @param noneInside the end of "has no pixel ..."
+     * @param noneOutside the end of "has no pixel ..."
+     * @param field what to look at beside the threshold
+     */
+    String sentence(String noneInside, String noneOutside, String field) {
+        String said =
+                (empty > 0 ? sentence(empty, firstEmpty, noneInside) : "")
+                        + (full > 0 ? sentence(full, firstFull, noneOutside) : "");
+        return said.isEmpty()
+                ? null
+                : said + "Look at " + field + " and \"threshold\" if that is not meant.";
+    }
+
+    private String sentence(int count, String first, String none) {
         String some = count + " of " + all + " " + what + "s (the first at " + first + ") ";
         return (all == 1 ? "the " + what + " has" : some + (count == 1 ? "has" : "have"))
                 + " no pixel "
-                + missing
-                + " and so no boundary: all distances are "
-                + (infinite ? "infinite. " : "0. ");
+                + none
+                + ". ";
     }
 }

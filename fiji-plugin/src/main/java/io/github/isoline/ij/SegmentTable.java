@@ -20,8 +20,7 @@ final class SegmentTable {
 
     /** "Length (µm)". */
     static String lengthHeading(Calibration calibration) {
-        String unit = calibration.scaled() ? calibration.getUnits() : "pixels";
-        return "Length (" + unit + ")";
+        return "Length (" + VoxelSize.unit(calibration) + ")";
     }
 
     /** Appends a row for every segment, and shows the table where there is a display. */
@@ -53,7 +52,9 @@ final class SegmentTable {
                     table.addValue(CLOSED, segments.isClosed(at) ? 1 : 0);
                 });
         if (list.count() == 0) {
-            IJ.log(EdgeDrawingPlugin.COMMAND + ": no segments, so no new rows in the table.");
+            IJ.log(
+                    Host.name(EdgeDrawingPlugin.COMMAND, image)
+                            + ": no segments, so no new rows in the table.");
         }
         // ImageJ turns every number into text, which takes some seconds for a million rows.
         IJ.showStatus("Showing " + table.size() + " rows...");

@@ -16,7 +16,7 @@ import java.awt.event.WindowEvent;
  * selection can be drawn and slices turned over while it is open. What is seldom changed is in a
  * second dialog. The first word of each label is the macro key.
  */
-final class SnakeDialog extends OperationDialog implements LivePreview.Listener {
+final class SnakeDialog extends OperationDialog {
     private static final String PREVIEW_PREFS = "isoline.snake.preview";
 
     /** Stands in the list of start images where no open image fits. */
@@ -26,15 +26,15 @@ final class SnakeDialog extends OperationDialog implements LivePreview.Listener 
     private SnakeSettings settings;
     private boolean drawPreview = Prefs.get(PREVIEW_PREFS, true);
     private boolean wantsMore;
-    private String complaint;
     private SnakePreview preview;
-    private String previewStatus = "";
 
     private SnakeDialog(ImagePlus image, SnakeSettings remembered) throws IsolineException {
         super(image, new NonBlockingGenericDialog(SnakePlugin.COMMAND));
         String[] titles = MaskChoice.titles(image);
         images = titles.length == 0 ? new String[] {NO_IMAGE} : titles;
         settings = remembered;
+        // The one that the list begins with.
+        settings.startImage = titles.length == 0 ? "" : titles[0];
     }
 
     /** Shows the dialog; null if it was cancelled. */
@@ -47,12 +47,12 @@ final class SnakeDialog extends OperationDialog implements LivePreview.Listener 
         asker.build();
         asker.preview = new SnakePreview(image, asker);
         try {
-            asker.preview.request(asker.settings, asker.drawPreview);
+            asker.requestPreview();
             asker.dialog.showDialog();
         } finally {
             asker.preview.close();
         }
-        if (asker.dialog.wasCanceled() || asker.wantsMore && !asker.askMore()) {
+        if (asker.isCancelled() || asker.wantsMore && !asker.askMore()) {
             return null;
         }
         asker.settings.savePrefs();
@@ -135,20 +135,27 @@ final class SnakeDialog extends OperationDialog implements LivePreview.Listener 
         drawPreview = dialog.getNextBoolean();
         wantsMore = dialog.getNextBoolean();
         settings = s;
-        complaint = s.complaint();
-        if (complaint == null) {
-            try {
-                SnakeJob.check(image, s);
-            } catch (BadInput e) {
-                complaint = e.getMessage();
-            }
-        }
+        boolean runnable = isRunnable();
         if (event != null) {
-            previewStatus = "looking...";
-            preview.request(settings, drawPreview);
+            requestPreview();
         }
         refreshHint();
-        return complaint == null;
+        return runnable;
+    }
+
+    @Override
+    void check() throws BadInput {
+        refuse(settings.complaint());
+        SnakeJob.check(image, settings);
+        if (SnakeSettings.ROI.equals(settings.start)) {
+            StartSurface.areaSelection(image, "start=roi");
+        } else {
+            new SnakeStart(settings.planes(image), settings);
+        }
+    }
+
+    private void requestPreview() {
+        requestPreview(preview, settings, drawPreview, settings.startComplaint());
     }
 
     /** What the second dialog asks goes on from one to the other. */
@@ -229,9 +236,9 @@ final class SnakeDialog extends OperationDialog implements LivePreview.Listener 
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(Host.wrap(complaint != null ? complaint : scope()));
+        text.append(complaintOr(scope()));
         text.append('\n').append(Host.wrap(settings.noiseHint()));
-        text.append("\nPreview: ").append(Host.wrap(previewStatus));
+        text.append(previewLine());
         String unusual = settings.unusual();
         if (!unusual.isEmpty()) {
             text.append('\n').append(Host.wrap("More settings: " + unusual));
@@ -262,16 +269,5 @@ final class SnakeDialog extends OperationDialog implements LivePreview.Listener 
                 + (settings.isWindow()
                         ? "a window round their start."
                         : "all of the image outside them.");
-    }
-
-    @Override
-    public void status(String text) {
-        previewStatus = text;
-        refreshHint();
-    }
-
-    @Override
-    public void imageClosed() {
-        dialog.windowClosing(null);
     }
 }

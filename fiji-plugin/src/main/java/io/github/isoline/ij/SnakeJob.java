@@ -389,6 +389,14 @@ final class SnakeJob extends StackJob {
                             + (start.isTrack() ? ", and nothing tracked on." : ".")
                             + " The table says \"vanished\"; there is no outline.");
         }
+        int flat = ends.getOrDefault(SnakeTable.FLAT, 0);
+        if (flat > 0) {
+            said.add(
+                    "nothing to segment: all pixels of "
+                            + count(flat, "target")
+                            + " and of the background are equal. The table says \"flat\"; the"
+                            + " outline is still the start.");
+        }
         int outside = ends.getOrDefault(TargetStatistics.State.LEFT_IMAGE.toString(), 0);
         if (outside > 0) {
             said.add("outside the image: " + count(outside, "start") + "; there is no outline.");
@@ -412,14 +420,14 @@ final class SnakeJob extends StackJob {
         int first = table.rows().get(0).index;
         if (start.isTrack() && first != planes.indices()[0]) {
             said.add(
-                    "tracked from slice "
-                            + first
+                    "tracked from "
+                            + planes.name(first)
                             + " on, where the start lies; those before it have no outlines.");
         }
         if (lostAfter > 0) {
             said.add(
-                    "after slice "
-                            + lostAfter
+                    "after "
+                            + planes.name(lostAfter)
                             + " nothing was left to track, unless other targets start later.");
         }
         if (start.note() != null) {

@@ -2,32 +2,18 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.gui.Roi;
-import ij.gui.RoiListener;
 import io.github.isoline.Polygons;
 import java.awt.Color;
 import java.util.List;
 
 /** Draws on the current slice the polygons that the search starts from. */
-final class SnakePreview extends LivePreview<SnakeSettings> implements RoiListener {
+final class SnakePreview extends LivePreview<SnakeSettings> {
     private static final Color START = new Color(0x20e0ff);
     private static final double START_WIDTH = 1.5;
 
     SnakePreview(ImagePlus image, Listener listener) {
         super(image, listener);
-        Roi.addRoiListener(this);
-    }
-
-    @Override
-    void release() {
-        Roi.removeRoiListener(this);
-    }
-
-    /** Another selection is another start. */
-    @Override
-    public void roiModified(ImagePlus which, int what) {
-        if (which == image) {
-            requestAgain();
-        }
+        followSelection();
     }
 
     @Override

@@ -348,7 +348,8 @@ final class SnakeSettings {
         return complaint == null ? outputComplaint() : complaint;
     }
 
-    private String startComplaint() {
+    /** The complaint about what a preview shows. */
+    String startComplaint() {
         if (LABELS.equals(start) && startImage.isEmpty()) {
             return START_IMAGE
                     + " must be the title of an open image: it is where start=labels starts.";

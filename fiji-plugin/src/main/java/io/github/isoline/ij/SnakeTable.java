@@ -19,6 +19,9 @@ final class SnakeTable {
     static final String ITERATIONS = "Iterations";
     static final String STATUS = "Status";
 
+    /** The status of a target where there was nothing to segment. */
+    static final String FLAT = "flat";
+
     /** One target on one plane. */
     static final class Row {
         /** Stack index of the plane. */
@@ -41,8 +44,20 @@ final class SnakeTable {
 
         /** How its search ended. */
         String status() {
-            boolean running = statistics.state() == TargetStatistics.State.RUNNING;
-            return running ? "stopped" : statistics.state().toString();
+            switch (statistics.state()) {
+                case RUNNING:
+                    return "stopped";
+                case CONVERGED:
+                    return isFlat() ? FLAT : statistics.state().toString();
+                default:
+                    return statistics.state().toString();
+            }
+        }
+
+        /** True if all pixels that were looked at are equal, so that no outline is better. */
+        private boolean isFlat() {
+            boolean spread = statistics.deviation() > 0 || statistics.backgroundDeviation() > 0;
+            return !spread && !(Math.abs(statistics.mean() - statistics.backgroundMean()) > 0);
         }
     }
 

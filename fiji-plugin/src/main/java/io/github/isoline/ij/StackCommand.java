@@ -4,6 +4,7 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.Macro;
 import ij.WindowManager;
+import ij.gui.StackWindow;
 import ij.plugin.PlugIn;
 import io.github.isoline.IsolineException;
 import java.awt.GraphicsEnvironment;
@@ -26,7 +27,7 @@ abstract class StackCommand implements PlugIn {
 
     @Override
     public final void run(String arg) {
-        Host.guard(command, this::execute);
+        Host.guard(Host.name(command, WindowManager.getCurrentImage()), this::execute);
     }
 
     /**
@@ -72,25 +73,26 @@ abstract class StackCommand implements PlugIn {
         show(result, tell(job));
         if (job.isStopped()) {
             // A macro that was told to stop must not go on to the next image.
-            Host.stopped(command);
+            Host.stopped(Host.name(command, image));
         }
     }
 
     /** Says in the log what must be known, and returns a line for the status bar. */
     private String tell(StackJob job) throws IsolineException {
+        String name = Host.name(command, job.image);
         String where = job.report().device();
-        String done = String.format(Locale.ROOT, "%s: %s, %.3f s", command, where, job.seconds());
+        String done = String.format(Locale.ROOT, "%s, %.3f s", where, job.seconds());
         // Of a hyperstack nobody must have to guess what was taken.
         for (String more : new String[] {job.planes.describe(), job.outcome()}) {
             done += more.isEmpty() ? "" : ", " + more;
         }
         if (GraphicsEnvironment.isHeadless() || IJ.debugMode) {
-            IJ.log(done + " (" + job.context().device().reason() + ")");
+            IJ.log(name + ": " + done + " (" + job.context().device().reason() + ")");
         }
         if (job.warning() != null) {
-            IJ.log(command + ": " + job.warning());
+            IJ.log(name + ": " + job.warning());
         }
-        return done;
+        return command + ": " + done;
     }
 
     /**
@@ -105,7 +107,17 @@ abstract class StackCommand implements PlugIn {
             // There is no window to show it in: it becomes the current image.
             WindowManager.setTempCurrentImage(made);
         } else {
+            int[] position = {made.getC(), made.getZ(), made.getT()};
             made.show(status);
+            showPosition(made, position);
+        }
+    }
+
+    /** Moves the sliders of a new window, which begin at 1 whatever plane the image shows. */
+    private static void showPosition(ImagePlus made, int... position) {
+        if (made.getWindow() instanceof StackWindow) {
+            made.setPosition(position[0], position[1], position[2]);
+            ((StackWindow) made.getWindow()).updateSliceSelector();
         }
     }
 }

@@ -199,6 +199,25 @@ abstract class StackJob {
         return parts;
     }
 
+    static void checkEscape() throws IsolineException {
+        if (IJ.escapePressed()) {
+            throw IsolineException.cancelled();
+        }
+    }
+
+    /** The values of all planes that are taken, as long as they are two at most. */
+    final TwoValues twoValues() throws BadInput, IsolineException {
+        TwoValues values = new TwoValues();
+        for (int index : planes.indices()) {
+            checkEscape();
+            values.add(TwoValues.of(pixels(index)));
+            if (values.isMore()) {
+                break;
+            }
+        }
+        return values;
+    }
+
     final PixelBuffer.Type type() {
         return type(image);
     }
@@ -235,11 +254,11 @@ abstract class StackJob {
         }
         if (!fits) {
             throw new BadInput(
-                    "Slice "
-                            + index
-                            + " of \""
+                    "\""
                             + image.getTitle()
-                            + "\" cannot be read as "
+                            + "\" ("
+                            + HyperStackSelection.everything(image).name(index)
+                            + ") cannot be read as "
                             + image.getBitDepth()
                             + "-bit pixels. If it is a virtual stack, check its files, or open it"
                             + " without \"virtual\".");

@@ -21,10 +21,13 @@ final class StartSurface implements AutoCloseable {
     private final LevelSetSettings settings;
     private final VoxelSize voxel;
 
-    /** Of the start from a selection: its pixels, and the slice it lies on. */
-    private byte[] roiPixels;
+    /** Of the start from a selection: a copy, and the slice it lies on. */
+    private Roi selection;
 
     private int roiSlice;
+
+    /** The selection's pixels, made when they are needed first. */
+    private byte[] roiPixels;
 
     /** Of the start from spheres. */
     private List<StartPoints.Point> points;
@@ -47,9 +50,8 @@ final class StartSurface implements AutoCloseable {
         voxel = new VoxelSize(planes.image, settings.isVolume());
         switch (settings.start) {
             case LevelSetSettings.ROI:
-                Roi roi = areaSelection(planes.image, "start=roi");
-                roiPixels = pixels(roi, planes.image);
-                roiSlice = slice(roi, planes);
+                selection = areaSelection(planes.image, "start=roi");
+                roiSlice = slice(selection, planes);
                 break;
             case LevelSetSettings.SPHERES:
                 points = StartPoints.of(planes, settings);
@@ -157,7 +159,10 @@ final class StartSurface implements AutoCloseable {
     /** The pixels of one plane: above 0 inside. The array is used again for the next. */
     byte[] plane(int index, byte[] pixels) throws BadInput, IsolineException {
         int[] position = planes.position(index);
-        if (roiPixels != null) {
+        if (selection != null) {
+            if (roiPixels == null) {
+                roiPixels = pixels(selection, planes.image);
+            }
             boolean here =
                     !settings.isVolume()
                             || LevelSetSettings.ALL.equals(settings.roiSlices)
@@ -204,7 +209,7 @@ final class StartSurface implements AutoCloseable {
 
     /** A few words for the dialog: what it is. */
     String describe() {
-        if (roiPixels != null) {
+        if (selection != null) {
             boolean own = settings.isVolume() && LevelSetSettings.OWN.equals(settings.roiSlices);
             String every = planes.slices() > 1 ? ", on every slice" : "";
             return "the selection" + (own ? ", on slice " + roiSlice : every);

@@ -5,6 +5,8 @@ import ij.measure.Calibration;
 
 /** The size of an image's voxels in its unit of length, and what is doubtful about it. */
 final class VoxelSize {
+    private static final String PIXELS = "pixels";
+
     final double x;
     final double y;
 
@@ -34,7 +36,7 @@ final class VoxelSize {
                             + y
                             + ". Set pixel width and height in Image > Properties.");
         }
-        unit = calibration.scaled() ? calibration.getUnits() : "pixels";
+        unit = unit(calibration);
         boolean depth = isSize(calibration.pixelDepth);
         z = depth ? calibration.pixelDepth : x;
         warning = volume ? doubt(calibration, depth) : null;
@@ -62,13 +64,23 @@ final class VoxelSize {
                     + "); the numbers were taken as they are."
                     + set;
         }
-        if (calibration.scaled() && calibration.pixelDepth == 1 && x != 1) {
-            return "the voxel depth is 1 "
-                    + calibration.getUnit()
+        boolean pixels = PIXELS.equals(unit);
+        boolean plain = x == 1 && y == 1;
+        if (calibration.pixelDepth == 1 && pixels != plain) {
+            // Where both width and unit were set, a depth of 1 was most likely set, too.
+            return "the voxel depth is 1"
+                    + (pixels ? "" : " " + calibration.getUnit())
                     + ", which is ImageJ's where none was set; is it right?"
                     + set;
         }
         return null;
+    }
+
+    /** The unit of length as headings and titles have it; "pixels" where there is none. */
+    static String unit(Calibration calibration) {
+        String units = calibration.getUnits();
+        boolean none = !calibration.scaled() || units == null || units.trim().isEmpty();
+        return none || units.equals("pixel") ? PIXELS : units;
     }
 
     private static boolean isSize(double value) {

@@ -4,20 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.ByteArrayOutputStream;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,16 +28,16 @@ class BadLibraryTest {
 
     @Test
     void goodInstallationWorks() throws Exception {
-        Outcome outcome = imagej(classPath(true), new String[0]);
-        assertEquals(0, outcome.status, outcome.text);
-        assertTrue(outcome.text.contains("went on"), outcome.text);
+        HeadlessProcess.Outcome outcome = imagej(HeadlessProcess.classPath(true), new String[0]);
+        assertEquals(0, outcome.status, outcome.text());
+        assertTrue(outcome.text().contains("went on"), outcome.text());
     }
 
     @Test
     void missingFile() throws Exception {
         String missing = folder.resolve("nowhere").toString();
         assertSays(
-                imagej(classPath(true), property(missing)),
+                imagej(HeadlessProcess.classPath(true), property(missing)),
                 "There is no Isoline library at " + missing);
     }
 
@@ -51,7 +45,9 @@ class BadLibraryTest {
     void notALibrary() throws Exception {
         Path text = folder.resolve("libisoline.so");
         Files.write(text, "hello".getBytes(StandardCharsets.UTF_8));
-        assertSays(imagej(classPath(true), property(text.toString())), "cannot be loaded");
+        assertSays(
+                imagej(HeadlessProcess.classPath(true), property(text.toString())),
+                "cannot be loaded");
     }
 
     @Test
@@ -65,14 +61,15 @@ class BadLibraryTest {
         }
         // The folder will do as well as the file.
         assertSays(
-                imagej(classPath(true), property(folder.toString())), "is not the Isoline library");
+                imagej(HeadlessProcess.classPath(true), property(folder.toString())),
+                "is not the Isoline library");
     }
 
     @Test
     void libraryOfAnotherVersion() throws Exception {
         Path library = compile("unsigned isoline_version(void) { return 0x000903; }\n");
         assertSays(
-                imagej(classPath(true), property(library.toString())),
+                imagej(HeadlessProcess.classPath(true), property(library.toString())),
                 "needs its own library, but found version 0.9.3");
     }
 
@@ -80,14 +77,14 @@ class BadLibraryTest {
     void libraryThatLacksAFunction() throws Exception {
         Path library = compile("unsigned isoline_version(void) { return 0x000100; }\n");
         assertSays(
-                imagej(classPath(true), property(library.toString())),
+                imagej(HeadlessProcess.classPath(true), property(library.toString())),
                 "lacks a function that this plugin needs");
     }
 
     @Test
     void pluginWithoutLibraryForThisPlatform() throws Exception {
         Path classes = folder.resolve("classes");
-        Path built = Paths.get(location(HeadlessImageJ.class));
+        Path built = Paths.get(HeadlessProcess.location(HeadlessImageJ.class));
         try (Stream<Path> files = Files.walk(built)) {
             for (Path file : files.filter(Files::isRegularFile).toArray(Path[]::new)) {
                 if (!file.getFileName().toString().equals(System.mapLibraryName("isoline"))) {
@@ -97,47 +94,42 @@ class BadLibraryTest {
                 }
             }
         }
-        String classPath = classPath(true).replace(built.toString(), classes.toString());
+        String classPath =
+                HeadlessProcess.classPath(true).replace(built.toString(), classes.toString());
         assertSays(imagej(classPath, new String[0]), "no native library for this computer");
     }
 
     @Test
     void imageJWithoutJna() throws Exception {
-        assertSays(imagej(classPath(false), new String[0]), "put jna.jar into the folder");
+        assertSays(
+                imagej(HeadlessProcess.classPath(false), new String[0]),
+                "put jna.jar into the folder");
     }
 
-    private static void assertSays(Outcome outcome, String sentence) {
-        assertEquals(1, outcome.status, outcome.text);
-        assertTrue(outcome.text.contains(sentence), outcome.text);
-        assertFalse(outcome.text.contains("went on"), outcome.text);
-        assertFalse(outcome.text.contains("\tat "), outcome.text);
-        assertEquals(1, outcome.text.trim().split("\n").length, outcome.text);
+    private static void assertSays(HeadlessProcess.Outcome outcome, String sentence) {
+        assertEquals(1, outcome.status, outcome.text());
+        assertTrue(outcome.text().contains(sentence), outcome.text());
+        assertFalse(outcome.text().contains("went on"), outcome.text());
+        assertFalse(outcome.text().contains("\tat "), outcome.text());
+        assertEquals(1, outcome.text().trim().split("\n").length, outcome.text());
     }
 
     private static String[] property(String path) {
         return new String[] {"-Disoline.library.path=" + path};
     }
 
-    private Outcome imagej(String classPath, String[] properties)
+    private HeadlessProcess.Outcome imagej(String classPath, String[] properties)
             throws IOException, InterruptedException {
-        Path macro = folder.resolve("macro.ijm");
-        Files.write(macro, MACRO.getBytes(StandardCharsets.UTF_8));
-        List<String> command = new ArrayList<>();
-        command.add(
-                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
-        command.addAll(Arrays.asList(properties));
-        command.add("-Duser.home=" + folder);
-        command.addAll(Arrays.asList("-cp", classPath, HeadlessImageJ.class.getName()));
-        command.add(macro.toString());
-        return call(command);
+        return HeadlessProcess.imagej(folder, classPath, MACRO, properties);
     }
 
     private Path compile(String code) throws IOException, InterruptedException {
         Path source = folder.resolve("stub.c");
         Files.write(source, code.getBytes(StandardCharsets.UTF_8));
         Path library = folder.resolve(System.mapLibraryName("isoline"));
-        Outcome outcome =
-                call(
+        HeadlessProcess.Outcome outcome =
+                HeadlessProcess.call(
+                        folder,
                         Arrays.asList(
                                 "cc",
                                 "-shared",
@@ -145,45 +137,7 @@ class BadLibraryTest {
                                 "-o",
                                 library.toString(),
                                 source.toString()));
-        assertEquals(0, outcome.status, outcome.text);
+        assertEquals(0, outcome.status, outcome.text());
         return library;
-    }
-
-    private static String classPath(boolean withJna) throws URISyntaxException {
-        List<String> entries = new ArrayList<>();
-        entries.add(location(HeadlessImageJ.class));
-        entries.add(location(ij.IJ.class));
-        if (withJna) {
-            entries.add(location(com.sun.jna.Native.class));
-        }
-        return String.join(File.pathSeparator, entries);
-    }
-
-    private static String location(Class<?> type) throws URISyntaxException {
-        return new File(type.getProtectionDomain().getCodeSource().getLocation().toURI()).getPath();
-    }
-
-    private static Outcome call(List<String> command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        process.getOutputStream().close();
-        ByteArrayOutputStream text = new ByteArrayOutputStream();
-        byte[] block = new byte[4096];
-        try (InputStream in = process.getInputStream()) {
-            for (int n = in.read(block); n > 0; n = in.read(block)) {
-                text.write(block, 0, n);
-            }
-        }
-        assertTrue(process.waitFor(60, TimeUnit.SECONDS), "still running: " + command);
-        return new Outcome(process.exitValue(), text.toString());
-    }
-
-    private static final class Outcome {
-        final int status;
-        final String text;
-
-        Outcome(int status, String text) {
-            this.status = status;
-            this.text = text;
-        }
     }
 }

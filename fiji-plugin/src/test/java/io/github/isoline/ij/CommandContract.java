@@ -60,7 +60,8 @@ interface CommandContract {
                         Duration.ofSeconds(30),
                         () -> HeadlessTest.macro(image, line(options) + "print(\"went on\");"));
         assertEquals(HeadlessTest.ABORTED, outcome.returned, outcome.log);
-        HeadlessTest.assertOneSentence(outcome.log, command().replace("...", "") + ": cancelled");
+        String name = command().replace("...", "") + " (" + image.getTitle() + ")";
+        HeadlessTest.assertOneSentence(outcome.log, name + ": cancelled");
         assertFalse(image.isLocked());
         assertFalse(IJ.escapePressed());
     }
@@ -88,6 +89,21 @@ interface CommandContract {
         assertEquals(HeadlessTest.ABORTED, outcome.returned);
         HeadlessTest.assertOneSentence(outcome.log, "in use by another command");
         image.unlock();
+    }
+
+    @Test
+    default void everyLineOfTheLogNamesTheImage() {
+        ImagePlus image = HeadlessTest.open("microaneurysms.png");
+        image.setTitle("my eye.tif");
+        String wrong = line("no_such_key=1");
+        String log =
+                HeadlessTest.macro(image, line(quick())).log + HeadlessTest.macro(image, wrong).log;
+        String[] lines = log.trim().split("\n");
+        assertTrue(lines.length >= 2, log);
+        for (String line : lines) {
+            String name = command().replace("...", "") + " (my eye.tif): ";
+            assertTrue(line.startsWith(name), line);
+        }
     }
 
     @Test

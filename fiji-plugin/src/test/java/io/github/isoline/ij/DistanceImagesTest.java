@@ -279,11 +279,33 @@ class DistanceImagesTest extends HeadlessTest {
     }
 
     @Test
+    void blankUnitReadsAsPixels() {
+        ImagePlus mask = blobs(1, 13);
+        mask.getCalibration().setUnit(" ");
+        ImagePlus made = run(DISTANCE, mask, "");
+        assertTrue(made.getTitle().startsWith("Signed distance (pixels) of "), made.getTitle());
+        assertEquals("pixels", made.getCalibration().getValueUnit());
+    }
+
+    @Test
     void doubtfulScalesAreSaid() {
         ImagePlus mask = blobs(3, 13);
-        scale(mask, 0.1, 0.1, 1);
-        Outcome outcome = macro(mask, "run(\"" + DISTANCE + "\", \"stack=volume\");");
-        assertTrue(outcome.log.contains("voxel depth is 1"), outcome.log);
+        // Width, unit, and whether a depth of 1 is doubtful.
+        Object[][] scales = {
+            {0.2, "um", false},
+            {1.0, "um", true},
+            {0.2, "pixel", true},
+            {0.2, " ", true},
+            {1.0, "pixel", false},
+            {1.0, " ", false}
+        };
+        for (Object[] scale : scales) {
+            scale(mask, (double) scale[0], (double) scale[0], 1);
+            mask.getCalibration().setUnit((String) scale[1]);
+            Outcome outcome = macro(mask, "run(\"" + DISTANCE + "\", \"stack=volume\");");
+            String what = scale[0] + scale[1].toString() + ": " + outcome.log;
+            assertEquals(scale[2], outcome.log.contains("the voxel depth is 1"), what);
+        }
         assertFalse(
                 macro(mask, "run(\"" + DISTANCE + "\", \"\");").log.contains("voxel depth"),
                 "slices by themselves have no depth");

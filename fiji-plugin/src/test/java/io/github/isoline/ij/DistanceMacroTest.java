@@ -37,7 +37,7 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
                                 + " + (getPixel(0, 0) > 0) + \"|\" + (getPixel(200, 150) < 0);");
         assertEquals(
                 "Signed distance (pixels) of horse.png|32|0|1|1", outcome.returned, outcome.log);
-        assertTrue(outcome.log.contains("Signed Distance: cpu"), outcome.log);
+        assertTrue(outcome.log.contains("Signed Distance (horse.png): cpu"), outcome.log);
     }
 
     @Test

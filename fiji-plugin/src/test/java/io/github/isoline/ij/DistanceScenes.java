@@ -77,10 +77,12 @@ final class DistanceScenes {
         say("hint", hint(dialog).replace('\n', '/'));
         say("overlay during preview", image.getOverlay().size());
         type(dialog, THRESHOLD, "auto");
-        await("a refusal", () -> preview(dialog).contains("has more than two values"));
+        await("a refusal", () -> hint(dialog).contains("has more than two values"));
+        say("ok with auto", button(dialog, "OK").isEnabled());
         say("overlay without one", image.getOverlay().size());
         type(dialog, THRESHOLD, "high");
-        await("a complaint", () -> !button(dialog, "OK").isEnabled());
+        await("a complaint", () -> hint(dialog).startsWith("Threshold must be"));
+        say("ok with a word", button(dialog, "OK").isEnabled());
         say("complaint", hint(dialog).split("\n")[0]);
         type(dialog, THRESHOLD, "110");
         await("a preview", () -> preview(dialog).contains(" ms on "));
@@ -122,7 +124,10 @@ final class DistanceScenes {
     private void selection(ImagePlus image) throws Exception {
         Dialog dialog = open(image);
         choose(dialog, "selection");
-        await("a refusal", () -> preview(dialog).contains("needs a selection with an area"));
+        await(
+                "a refusal",
+                () -> hint(dialog).contains("Inside is \"selection\" needs a selection"));
+        say("ok without selection", button(dialog, "OK").isEnabled());
         EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(100, 80, 200, 150)));
         await("a preview", () -> preview(dialog).contains(" ms on "));
         String first = preview(dialog).split("%")[0];

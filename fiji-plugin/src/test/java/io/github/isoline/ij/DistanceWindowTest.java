@@ -11,12 +11,13 @@ class DistanceWindowTest extends WindowTest {
     @Test
     void dialogProposesAThresholdPreviewsAndIsRecorded() throws Exception {
         Map<String, String> seen = play("distance dialog");
-        assertTrue(
-                seen.get("hint").startsWith("Inside: bright pixels, value > "), seen.get("hint"));
+        assertTrue(seen.get("hint").startsWith("Inside: bright pixels, value > "), seen.toString());
         assertTrue(seen.get("hint").contains("Distances in \u00b5m, pixels of 0.107 x 0.107"));
         assertEquals("2", seen.get("overlay during preview"));
         assertEquals("1", seen.get("overlay without one"));
-        assertTrue(seen.get("complaint").startsWith("threshold must be \"auto\" or a number"));
+        assertEquals("false", seen.get("ok with auto"));
+        assertEquals("false", seen.get("ok with a word"));
+        assertTrue(seen.get("complaint").startsWith("Threshold must be \"auto\" or a number"));
         assertEquals("Signed distance (\u00b5m) of cell.png", seen.get("title"));
         assertEquals("1", seen.get("result's overlay"));
         String recorded = seen.get("recorded");
@@ -38,6 +39,7 @@ class DistanceWindowTest extends WindowTest {
     @Test
     void selectionMayBeDrawnWhileTheDialogIsOpen() throws Exception {
         Map<String, String> seen = play("distance selection");
+        assertEquals("false", seen.get("ok without selection"));
         assertEquals("300", seen.get("selection"));
         assertEquals("1", seen.get("images"));
     }

@@ -46,7 +46,9 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
             int rows = ResultsTable.getResultsTable().size();
             assertEquals((chosen & 2) != 0, overlaid > 0);
             assertEquals((chosen & 4) != 0, rows > 0);
-            assertTrue(outcome.log.contains("Edge Drawing: cpu"), outcome.log);
+            assertTrue(
+                    outcome.log.contains("Edge Drawing (" + image.getTitle() + "): cpu"),
+                    outcome.log);
             assertFalse(image.isLocked());
         }
     }
@@ -103,11 +105,16 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
         other.minLength = 77;
         other.followTurns = true;
         other.roiManager = true;
-        other.savePrefs();
-        EdgeDrawingSettings remembered = EdgeDrawingSettings.fromPrefs();
+        other.savePrefs(8);
+        EdgeDrawingSettings remembered = EdgeDrawingSettings.fromPrefs(8);
         assertEquals(other.toString(), remembered.toString());
         assertArrayEquals(before, (byte[]) edges(image, "").getProcessor().getPixels());
-        new EdgeDrawingSettings().savePrefs();
+        // A threshold for 8 bits is none for 16.
+        EdgeDrawingSettings deeper = EdgeDrawingSettings.fromPrefs(16);
+        assertEquals("auto", deeper.gradientThreshold);
+        assertEquals(0, deeper.anchorThreshold);
+        assertEquals(other.minLength, deeper.minLength);
+        new EdgeDrawingSettings().savePrefs(8);
     }
 
     @Test

@@ -13,7 +13,7 @@ class EdgeDrawingWindowTest extends WindowTest {
         Map<String, String> seen = play("edge drawing preview");
         assertEquals("2 Isoline preview", seen.get("overlay during preview"));
         assertTrue(seen.get("hint").contains("Gradient threshold auto: 20"), seen.get("hint"));
-        assertTrue(seen.get("complaint").startsWith("gradient_threshold must be"));
+        assertTrue(seen.get("complaint").startsWith("Gradient threshold must be"));
         assertEquals("true", seen.get("fewer segments"));
         assertEquals("true 2", seen.get("overlay after cancel"));
         assertEquals("true", seen.get("first is mine"));

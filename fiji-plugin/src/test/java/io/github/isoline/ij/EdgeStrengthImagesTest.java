@@ -380,6 +380,42 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         }
     }
 
+    @Test
+    void thresholdOfAMaskIsFoundBetweenItsValues() {
+        ImagePlus mask = open("coins.png");
+        for (int p = 0; p < mask.getProcessor().getPixelCount(); p++) {
+            mask.getProcessor().set(p, mask.getProcessor().get(p) > 110 ? 97 : 20);
+        }
+        assertSame(run(mask, "iterations=5 threshold=50"), run(mask, "iterations=5"));
+    }
+
+    @Test
+    void thresholdThatTheImageShowsIsTaken() {
+        ImagePlus coins = open("coins.png");
+        coins.getProcessor().setThreshold(111, 255, ImageProcessor.NO_LUT_UPDATE);
+        String options = "iterations=5 foreground=";
+        ImagePlus wanted = run(coins, options + "above threshold=110");
+        assertSame(wanted, run(coins, options + "thresholded"));
+        // From both sides it is a mask that no single threshold gives.
+        coins.getProcessor().setThreshold(60, 110, ImageProcessor.NO_LUT_UPDATE);
+        ImagePlus band = run(coins, options + "thresholded");
+        for (int p = 0; p < band.getProcessor().getPixelCount(); p++) {
+            int value = coins.getProcessor().get(p);
+            assertEquals(value >= 60 && value <= 110, band.getProcessor().getf(p) == 1);
+        }
+    }
+
+    @Test
+    void shapeOfNoOrAllPixelsIsSaid() {
+        String command = "run(\"" + COMMAND + "\", \"iterations=1 threshold=";
+        String log = macro(open("coins.png"), command + "0\");").log;
+        assertTrue(log.contains("the image has no pixel that is not shape"), log);
+        log = macro(open("coins.png"), command + "255\");").log;
+        assertTrue(log.contains("the image has no pixel that is shape"), log);
+        log = macro(open("coins.png"), command + "110\");").log;
+        assertFalse(log.contains("shape"), log);
+    }
+
     private static ImagePlus run(EdgeStrengthJob job) {
         try {
             return job.run(null);

@@ -95,6 +95,12 @@ final class GuiDriver {
             case "hyperstack":
                 HyperStackScenes.play(driver, image);
                 break;
+            case "edge strength":
+                new EdgeStrengthScenes(driver).play(image);
+                break;
+            case "stack":
+                HyperStackScenes.stack(image);
+                break;
             case "error":
                 driver.error();
                 break;
@@ -184,7 +190,7 @@ final class GuiDriver {
                 IJ.runMacro(
                         "run(\"Edge Strength Function...\", \"rho=16 threshold=110\");\n"
                                 + "rename(\"first\");\n"
-                                + "run(\"Edge Strength Function...\", \"rho=-1\");\n"
+                                + "run(\"Edge Strength Function...\", \"rho=-1 threshold=110\");\n"
                                 + "rename(\"went on\");");
         picture("macro");
         say("returned", returned);
@@ -359,7 +365,9 @@ final class GuiDriver {
         int[] all = WindowManager.getIDList();
         for (int index = all == null ? 0 : all.length; index-- > 0; ) {
             ImagePlus image = WindowManager.getImage(all[index]);
-            if (image != null && image.getTitle().startsWith(title)) {
+            // ImageJ lists an image a little before it has its window.
+            boolean whole = image != null && image.getWindow() != null;
+            if (whole && image.getTitle().startsWith(title)) {
                 return image;
             }
         }

@@ -35,6 +35,24 @@ class GuiTest extends WindowTest {
     }
 
     @Test
+    void dialogBeginsWithAThresholdThatFitsTheImage() throws Exception {
+        Map<String, String> seen = play("edge strength");
+        assertEquals("Isoline shape", seen.get("elements"));
+        assertEquals("false", seen.get("overlay when all is shape"));
+        assertEquals("false", seen.get("ok with auto"));
+        double coins = Double.parseDouble(seen.get("coins' share"));
+        assertTrue(coins > 0.2 && coins < 0.6, "shape: " + coins);
+        assertEquals("1", seen.get("recorded runs"), "a dialog that was cancelled is none");
+        String options = seen.get("recorded").split("\"")[3];
+        // What was recorded is what a macro understands.
+        assertEquals(options, EdgeStrengthSettings.fromMacro(options).toString());
+        assertEquals("false", seen.get("ok without a threshold"));
+        assertTrue(
+                seen.get("offered").startsWith("Shape: what Image > Adjust > Threshold marks"),
+                seen.get("offered"));
+    }
+
+    @Test
     void escapeCancelsWhileTheWindowsAnswer() throws Exception {
         Map<String, String> seen = play("cancel");
         long answered = Long.parseLong(seen.get("event thread answered in ms"));
@@ -55,7 +73,7 @@ class GuiTest extends WindowTest {
         assertEquals("first", seen.get("current"));
         assertEquals("0", seen.get("dialogs"));
         String log = seen.get("log");
-        assertTrue(log.startsWith("Edge Strength Function: rho"), log);
+        assertTrue(log.startsWith("Edge Strength Function (first): rho"), log);
         assertTrue(log.endsWith("(macro line 3)"), log);
     }
 

@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import static io.github.isoline.ij.GuiDriver.all;
 import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
@@ -16,6 +17,8 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.WindowManager;
+import ij.gui.OvalRoi;
+import ij.gui.ScrollbarWithLabel;
 import ij.plugin.frame.Recorder;
 import ij.process.ImageProcessor;
 import java.awt.Dialog;
@@ -27,7 +30,11 @@ final class HyperStackScenes {
 
     /** The threshold's place among the text fields of each dialog. */
     private static final String[][] COMMANDS = {
-        {"Edge Strength Function", "3"}, {"Edge Drawing", "0"}, {"Signed Distance", "0"},
+        {"Edge Strength Function", "3"},
+        {"Edge Drawing", "0"},
+        {"Signed Distance", "0"},
+        {"Level Set", ""},
+        {"Region Snake", ""},
     };
 
     private HyperStackScenes() {}
@@ -44,6 +51,7 @@ final class HyperStackScenes {
         image.setOpenAsHyperStack(true);
         image.show();
         image.getWindow().setLocation(640, 20);
+        image.setRoi(new OvalRoi(60, 60, 80, 80));
         Recorder recorder = new Recorder();
         recorder.setLocation(640, 600);
         for (String[] command : COMMANDS) {
@@ -51,7 +59,11 @@ final class HyperStackScenes {
             command(image, command[0] + "...");
             Dialog dialog = dialog();
             dialog.setLocation(20, 20);
-            type(dialog, Integer.parseInt(command[1]), "110");
+            if (!command[1].isEmpty()) {
+                type(dialog, Integer.parseInt(command[1]), "110");
+            } else if (command[0].equals("Region Snake")) {
+                toggle(checkbox(dialog, "Label image"), true);
+            }
             String name = command[0];
             await("the planes", () -> line(dialog).contains("channel 2 of 2, frame 3 of 4"));
             toggle(checkbox(dialog, "All frames (4)"), true);
@@ -67,6 +79,7 @@ final class HyperStackScenes {
                     name + " made",
                     made.getNChannels() + " " + made.getNSlices() + " " + made.getNFrames());
             say(name + " shows", made.getC() + " " + made.getZ() + " " + made.getT());
+            say(name + " sliders", sliders(made));
             String[] lines = recorder.getText().trim().split("\n");
             for (String recorded : lines) {
                 if (recorded.startsWith("run(\"" + name)) {
@@ -75,6 +88,37 @@ final class HyperStackScenes {
             }
             EventQueue.invokeAndWait(made::close);
         }
+    }
+
+    /** New stacks that are no hyperstacks, two of them of one command. */
+    static void stack(ImagePlus cell) throws Exception {
+        ImageStack slices = new ImageStack(SIDE, SIDE);
+        for (int i = 0; i < 5; i++) {
+            cell.getProcessor().setRoi(300 - 5 * i, 250 + 5 * i, SIDE, SIDE);
+            slices.addSlice(cell.getProcessor().crop());
+        }
+        ImagePlus image = new ImagePlus("slices", slices);
+        image.show();
+        image.setSlice(4);
+        IJ.run(image, "Edge Strength Function...", "threshold=110 iterations=3");
+        String options = "start=box mode=iterations iterations=3 mask_stack phi";
+        IJ.run(image, "Level Set...", options);
+        for (String title : new String[] {"ESF of", "Level set of", "Phi of"}) {
+            say(title + " shows", opened(title).getCurrentSlice());
+            say(title + " sliders", sliders(opened(title)));
+        }
+    }
+
+    /** Where the sliders of an image's window stand. */
+    private static String sliders(ImagePlus image) throws Exception {
+        StringBuilder places = new StringBuilder();
+        EventQueue.invokeAndWait(
+                () -> {
+                    for (ScrollbarWithLabel s : all(image.getWindow(), ScrollbarWithLabel.class)) {
+                        places.append(' ').append(s.getValue());
+                    }
+                });
+        return places.toString().trim();
     }
 
     private static String line(Dialog dialog) {

@@ -13,9 +13,16 @@ class HyperStackWindowTest extends WindowTest {
     void everyDialogOffersTheAxesAndRecordsThem() throws Exception {
         Map<String, String> seen = play("hyperstack");
         for (String command :
-                new String[] {"Edge Strength Function", "Edge Drawing", "Signed Distance"}) {
+                new String[] {
+                    "Edge Strength Function",
+                    "Edge Drawing",
+                    "Signed Distance",
+                    "Level Set",
+                    "Region Snake"
+                }) {
             assertEquals("1 3 4", seen.get(command + " made"), command);
             assertEquals("1 2 3", seen.get(command + " shows"), command);
+            assertEquals("2 3", seen.get(command + " sliders"), command);
             String recorded = seen.get(command + " recorded");
             assertTrue(recorded.contains(" all_frames"), recorded);
             assertFalse(recorded.contains("all_channels"), recorded);
@@ -24,5 +31,14 @@ class HyperStackWindowTest extends WindowTest {
         String options = seen.get("Edge Strength Function recorded").split("\"")[3];
         EdgeStrengthSettings settings = EdgeStrengthSettings.fromMacro(options);
         assertTrue(settings.axes.allFrames && !settings.axes.allChannels);
+    }
+
+    @Test
+    void slidersOfNewStacksStandWhereTheyShow() throws Exception {
+        Map<String, String> seen = play("stack");
+        for (String title : new String[] {"ESF of", "Level set of", "Phi of"}) {
+            assertEquals("4", seen.get(title + " shows"), title);
+            assertEquals("4", seen.get(title + " sliders"), title);
+        }
     }
 }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.gui.OvalRoi;
@@ -16,6 +17,7 @@ import ij.gui.PointRoi;
 import ij.gui.Roi;
 import ij.io.RoiEncoder;
 import ij.measure.ResultsTable;
+import ij.process.ByteProcessor;
 import ij.process.StackConverter;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
@@ -270,7 +272,7 @@ class LevelSetImagesTest extends LevelSetTest {
         ij.process.ImageStatistics seen = image.getStatistics();
         double n = seen.pixelCount;
         double deviation = seen.stdDev * Math.sqrt((n - 1) / n);
-        ImagePlus mask = mask(image, "start=roi range=roi k=3");
+        ImagePlus mask = mask(image, "start=roi range=roi deviations=3");
         String info = (String) mask.getProperty("Info");
         String line = info.substring(info.indexOf("Isoline range: ") + 15).split("\n")[0];
         String[] numbers = line.split(" \\+- ");
@@ -367,8 +369,9 @@ class LevelSetImagesTest extends LevelSetTest {
     @Test
     void voxelDepthThatCannotBeRightIsSaid() {
         ImagePlus ball = ball(36, 36, 10, 6, 0.5, 0.5, 1);
+        ball.getCalibration().setUnit("pixel");
         Outcome outcome = macro(ball, call("stack=volume start=box mask_stack" + RANGE));
-        assertTrue(outcome.log.contains("the voxel depth is 1 "), outcome.log);
+        assertTrue(outcome.log.contains("the voxel depth is 1, "), outcome.log);
         ball.getCalibration().pixelDepth = 0;
         outcome = macro(ball, call("stack=volume start=box mask_stack" + RANGE));
         assertTrue(outcome.log.contains("the voxel depth is 0"), outcome.log);
@@ -444,6 +447,35 @@ class LevelSetImagesTest extends LevelSetTest {
                 assertTrue(dice >= 0.9999, stack + " on " + gpu + ": Dice " + dice);
             }
         }
+    }
+
+    @Test
+    void resultWithoutAFrontIsNoSuccess() {
+        ImagePlus image = IJ.createImage("flat", "8-bit black", 40, 36, 1);
+        Outcome outcome = macro(image, call("start=box results_table"));
+        assertTrue(outcome.log.contains("in the image all is inside and no front"), outcome.log);
+        assertTrue(outcome.log.contains(", no front left"), outcome.log);
+        assertFalse(outcome.log.contains("converged"), outcome.log);
+        ResultsTable table = ResultsTable.getResultsTable();
+        assertEquals(0, table.getValue("Converged", table.size() - 1));
+        assertEquals(40 * 36, table.getValue("Area (pixels^2)", table.size() - 1));
+        // Nothing is in range, and the start shrinks away.
+        String options = "start=box range=values target=200 epsilon=20 alpha=0.5 results_table";
+        outcome = macro(image, call(options));
+        assertTrue(outcome.log.contains("in the image nothing is left inside"), outcome.log);
+        assertTrue(outcome.log.contains(", no front left"), outcome.log);
+        assertFalse(outcome.log.contains("converged"), outcome.log);
+        assertEquals(0, table.getValue("Converged", table.size() - 1));
+        // One slice of two has a thing.
+        ImageStack slices = new ImageStack(40, 36);
+        slices.addSlice(image.getProcessor());
+        ByteProcessor disc = new ByteProcessor(40, 36);
+        disc.setValue(200);
+        disc.fill(new OvalRoi(10, 8, 20, 20));
+        slices.addSlice(disc);
+        outcome = macro(new ImagePlus("two", slices), call(options));
+        assertTrue(outcome.log.contains("in 1 of 2 slices nothing is left inside"), outcome.log);
+        assertEquals(0, table.getValue("Converged", table.size() - 2));
     }
 
     private static ImagePlus slice(ImagePlus stack, int z) {

@@ -55,7 +55,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
             assertTrue(outcome.returned.startsWith(title + "|"), outcome.returned + outcome.log);
             assertEquals((chosen & 4) != 0, image.getOverlay() != null);
             assertEquals((chosen & 8) != 0, ResultsTable.getResultsTable().size() == 1);
-            assertTrue(outcome.log.contains("Level Set: cpu"), outcome.log);
+            assertTrue(outcome.log.contains("Level Set (disc): cpu"), outcome.log);
             assertTrue(outcome.log.contains(" iterations, converged"), outcome.log);
             assertFalse(image.isLocked());
         }
@@ -67,7 +67,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 macro(
                         disc(40, 36, 10),
                         "makeOval(16, 14, 8, 8);"
-                                + call("range=roi k=10 alpha=0.2 results_table mask_stack")
+                                + call("range=roi deviations=10 alpha=0.2 results_table mask_stack")
                                 + "getStatistics(area, mean);"
                                 + "return \"\" + nResults + \"|\" + getResult(\"Iterations\", 0)"
                                 + " + \"|\" + getResult(\"Area (pixels^2)\", 0)"
@@ -100,9 +100,16 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         new LevelSetSettings().savePrefs();
     }
 
+    @Test
+    void deviationsWereCalledKInEarlierMacros() throws BadInput {
+        LevelSetSettings s = LevelSetSettings.fromMacro("phi range=roi k=1.25");
+        assertEquals(1.25, s.deviations);
+        assertTrue(s.toString().contains(" deviations=1.25 "), s.toString());
+    }
+
     @ParameterizedTest
     @CsvSource({
-        "start=roi stack=volume roi_slices=all range=roi k=1.5 phi",
+        "start=roi stack=volume roi_slices=all range=roi deviations=1.5 phi",
         "start=spheres radius=2.5 sphere_file=[/a b/c.zip] range=auto overlay all_frames",
         "start=mask mask_image=[my mask] stack=current mode=iterations iterations=7 roi_manager",
         "start=box box_x=1-5 box_y=auto box_z=2-2 range=values target=-3.25 epsilon=0.5 phi",
@@ -136,7 +143,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 "mask_stack start=box target=80   | target and epsilon are used with range=values only",
                 "mask_stack start=box range=values target=80 | epsilon must be a number above 0",
                 "mask_stack start=box range=values epsilon=-1| epsilon must be a number above 0",
-                "mask_stack start=box range=roi k=0 | k must be a number above 0",
+                "mask_stack start=box range=roi deviations=0 | deviations must be a number above 0",
                 "mask_stack start=box alpha=1.5   | alpha must be \"auto\" or a number from 0 to 1, got \"1.5\"",
                 "mask_stack start=box alpha=high  | alpha must be \"auto\"",
                 "mask_stack start=box iterations=0| iterations must be a whole number of 1 or more",
@@ -238,8 +245,9 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         assertEquals(ABORTED, outcome.returned, outcome.log);
         assertFalse(outcome.log.contains("went on"), outcome.log);
         assertFalse(outcome.log.contains("\tat "), outcome.log);
-        assertTrue(outcome.log.contains("Level Set: stopped by Escape after "), outcome.log);
-        assertTrue(outcome.log.contains("Level Set: stopped; the outputs are"), outcome.log);
+        String name = "Level Set (" + image.getTitle() + "): ";
+        assertTrue(outcome.log.contains(name + "stopped by Escape after "), outcome.log);
+        assertTrue(outcome.log.contains(name + "stopped; the outputs are"), outcome.log);
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(1, table.size());
         double iterations = table.getValue("Iterations", 0);

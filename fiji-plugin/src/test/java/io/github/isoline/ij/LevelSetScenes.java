@@ -97,9 +97,21 @@ final class LevelSetScenes {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
         Dialog dialog = open(image);
-        await("a word", () -> status(dialog).contains("start=roi needs a selection"));
-        say("without selection", status(dialog));
+        // Nobody has touched a field.
+        await("a refusal", () -> !button(dialog, "OK").isEnabled());
+        driver.picture("level-set-without-selection");
+        String refusal = hint(dialog).split("Preview: ")[0].replace('\n', ' ');
+        await("a word", () -> refusal.startsWith("Start from \"roi\" needs a selection"));
+        say("without selection", refusal);
+        say("ok without selection", button(dialog, "OK").isEnabled());
         // The selection is drawn while the dialog is open.
+        EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(60, 60, 60, 60)));
+        await("a preview", () -> status(dialog).contains("in range"));
+        await("OK", () -> button(dialog, "OK").isEnabled());
+        EventQueue.invokeAndWait(image::deleteRoi);
+        await("a refusal", () -> !button(dialog, "OK").isEnabled());
+        await("no preview", () -> image.getOverlay() == own);
+        say("elements when it is gone", names(image).trim());
         EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(60, 60, 60, 60)));
         await("a preview", () -> status(dialog).contains("in range"));
         driver.picture("level-set-preview");
@@ -121,6 +133,11 @@ final class LevelSetScenes {
         write(field(dialog, "Alpha"), "7");
         await("a complaint", () -> !button(dialog, "OK").isEnabled());
         say("complaint", hint(dialog).split("\n")[0]);
+        choose(choice(dialog, "spheres"), "spheres");
+        write(field(dialog, "Radius"), "0");
+        await("no preview", () -> status(dialog).equals("Preview: none"));
+        await("the overlay", () -> image.getOverlay() == own);
+        say("preview with alpha 7 and radius 0", status(dialog).split(": ")[1]);
         press(button(dialog, "Cancel"));
         await("the end", () -> !dialog.isShowing() && image.getOverlay() == own);
         IJ.wait(300);
@@ -421,7 +438,7 @@ final class LevelSetScenes {
             "Box x",
             "Box y",
             "Box z",
-            "K",
+            "Deviations",
             "Target",
             "Epsilon",
             "Alpha",

@@ -12,6 +12,9 @@ class LevelSetWindowTest extends WindowTest {
     void shadingFollowsTheSlidersAndLeavesTheUsersOverlayAsItWas() throws Exception {
         Map<String, String> seen = play("level set preview");
         assertTrue(seen.get("without selection").contains("Draw one with"), seen.toString());
+        assertEquals("false", seen.get("ok without selection"));
+        assertEquals("null", seen.get("elements when it is gone"));
+        assertEquals("none", seen.get("preview with alpha 7 and radius 0"));
         assertEquals("null Isoline range Isoline start", seen.get("elements"));
         double target = Double.parseDouble(seen.get("target auto"));
         assertTrue(target > 180 && target < 230, "T " + target);
@@ -20,7 +23,7 @@ class LevelSetWindowTest extends WindowTest {
         assertTrue(Double.parseDouble(seen.get("other share")) > 0, seen.toString());
         assertEquals("values", seen.get("range"));
         assertEquals(seen.get("target auto"), seen.get("target of the selection"));
-        assertTrue(seen.get("complaint").startsWith("alpha must be \"auto\" or a number"));
+        assertTrue(seen.get("complaint").startsWith("Alpha must be \"auto\" or a number"));
         assertEquals("true 1", seen.get("overlay after cancel"));
         assertEquals("1", seen.get("images"));
         assertEquals("false", seen.get("changed"));
@@ -88,7 +91,8 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("true", seen.get("inside"));
         assertEquals("true", seen.get("iterations"));
         assertTrue(
-                seen.get("log").startsWith("Level Set: stopped by Escape after"), seen.get("log"));
+                seen.get("log").matches("Level Set \\(.*\\): stopped by Escape after .*"),
+                seen.get("log"));
     }
 
     @Test

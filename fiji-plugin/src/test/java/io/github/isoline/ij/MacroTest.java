@@ -33,7 +33,7 @@ class MacroTest extends HeadlessTest implements CommandContract {
                                 + "getMinAndMax(low, high);"
                                 + "return getTitle + \"|\" + bitDepth + \"|\" + low + \"|\" + high;");
         assertEquals("ESF of horse.png|32|0|1", outcome.returned, outcome.log);
-        assertTrue(outcome.log.contains("Edge Strength Function: cpu"), outcome.log);
+        assertTrue(outcome.log.contains("Edge Strength Function (horse.png): cpu"), outcome.log);
     }
 
     @Test
@@ -78,21 +78,27 @@ class MacroTest extends HeadlessTest implements CommandContract {
     @CsvSource(
             delimiter = '|',
             value = {
-                "rho=-1                   | rho",
-                "rho=0                    | rho",
+                "threshold=100 rho=-1                   | rho",
+                "threshold=100 rho=0                    | rho",
                 "rho=NaN                  | rho must be a number",
                 "rho=wide                 | rho must be a number, got \"wide\"",
                 "iterations=2.5           | iterations must be a whole number",
                 "iterations=-3            | iterations must be 1 or more",
                 "mode=fast                | mode must be one of iterations, converged",
-                "foreground=white         | foreground must be one of above, below",
+                "foreground=white         | foreground must be one of above, below, thresholded",
+                "foreground=thresholded   | shows no threshold. Set one with Image > Adjust > Threshold",
+                "foreground=thresholded threshold=3 | threshold is used with foreground=above",
+                "foreground=thresholded start=image | start=image is used with foreground=above",
+                "threshold=auto           | has more than two values, so there is no automatic",
+                "rho=16                   | has more than two values, so there is no automatic",
+                "threshold=high           | threshold must be \"auto\" or a number, got \"high\"",
                 "start=noise              | start must be one of mask, image",
                 "stack=volume             | is a single image",
-                "time_step=0.3            | 0.24",
-                "time_step=-1             | time",
-                "mode=converged tolerance=-1 | tolerance",
-                "device=cuda:99           | cuda:99",
-                "device=gpu               | gpu",
+                "threshold=100 time_step=0.3            | 0.24",
+                "threshold=100 time_step=-1             | time",
+                "threshold=100 mode=converged tolerance=-1 | tolerance",
+                "threshold=100 device=cuda:99           | cuda:99",
+                "threshold=100 device=gpu               | gpu",
                 "tollerance=1             | There is no macro key \"tollerance\". The keys are device,",
                 "rho                      | not of the form key=value",
                 "device=[cpu              | no closing ["
@@ -116,7 +122,7 @@ class MacroTest extends HeadlessTest implements CommandContract {
         ImagePlus image = open("camera.png");
         byte[] before = ((byte[]) image.getProcessor().getPixels()).clone();
         pressEscapeAfter(1000);
-        assertCancelled(image, "iterations=10000000");
+        assertCancelled(image, "iterations=10000000 threshold=100");
         assertArrayEquals(before, (byte[]) image.getProcessor().getPixels());
         assertEquals(32, run(image, "iterations=1 threshold=100").getBitDepth());
     }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.gui.OvalRoi;
@@ -340,6 +341,49 @@ class SnakeImagesTest extends SnakeTest {
         assertEquals(3, table().getValue("Slice", 0));
         assertEquals(0, count(current().getStack().getProcessor(2), 1));
         assertTrue(overlap(current().getStack().getProcessor(5), 1, 54, 40, 12) > 0.9);
+    }
+
+    @Test
+    void planesOfAHyperstackAreNamedByTheirChannelSliceAndFrame() {
+        ImagePlus film = moving(5, 6);
+        ImageStack planes = new ImageStack(film.getWidth(), film.getHeight());
+        for (int i = 0; i < 2 * 5 * 3; i++) {
+            planes.addSlice(film.getStack().getProcessor(i / 2 % 5 + 1));
+        }
+        ImagePlus image = new ImagePlus("hyper", planes);
+        image.setDimensions(2, 5, 3);
+        image.setOpenAsHyperStack(true);
+        image.setPosition(2, 3, 2);
+        image.setRoi(new OvalRoi(34, 32, 16, 16));
+        Outcome outcome = macro(image, call("stack=track results_table"));
+        String where = "tracked from channel 2, slice 3, frame 2 on";
+        assertTrue(outcome.log.contains(where), outcome.log);
+        // No pixel's centre lies in this sliver.
+        image.setRoi(
+                new PolygonRoi(new int[] {90, 91, 94}, new int[] {20, 20, 21}, 3, Roi.POLYGON));
+        outcome = macro(image, call("stack=track results_table"));
+        assertTrue(
+                outcome.log.contains("after channel 2, slice 3, frame 2 nothing was"), outcome.log);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {8, 16, 32})
+    void flatImagesAreNoSuccess(int bits) {
+        for (double value : new double[] {0, 100, Double.NaN}) {
+            if (bits < 32 && Double.isNaN(value)) {
+                continue;
+            }
+            ImagePlus image = IJ.createImage("flat", bits + "-bit black", 80, 60, 1);
+            image.getProcessor().setValue(value);
+            image.getProcessor().fill();
+            image.setRoi(new OvalRoi(30, 20, 20, 20));
+            Outcome outcome = macro(image, call("label_image results_table"));
+            assertFalse(outcome.log.contains("converged"), value + ": " + outcome.log);
+            assertTrue(outcome.log.contains("1 target, flat"), value + ": " + outcome.log);
+            assertTrue(outcome.log.contains("(flat): nothing to segment: all"), outcome.log);
+            int last = table().size() - 1;
+            assertEquals("flat", table().getStringValue("Status", last));
+        }
     }
 
     @Test

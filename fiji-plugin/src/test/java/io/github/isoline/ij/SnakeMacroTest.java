@@ -50,7 +50,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
             assertTrue(outcome.returned.startsWith(title + "|"), outcome.returned + outcome.log);
             assertEquals((chosen & 2) != 0, image.getOverlay() != null);
             assertEquals((chosen & 4) != 0, table().size() == 1);
-            assertTrue(outcome.log.contains("Region Snake: cpu"), outcome.log);
+            assertTrue(outcome.log.contains("Region Snake (disc): cpu"), outcome.log);
             assertTrue(outcome.log.contains("1 target, converged"), outcome.log);
             assertFalse(image.isLocked());
         }
@@ -250,8 +250,9 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         assertEquals(ABORTED, outcome.returned, outcome.log);
         assertFalse(outcome.log.contains("went on"), outcome.log);
         assertFalse(outcome.log.contains("\tat "), outcome.log);
-        assertTrue(outcome.log.contains("Region Snake: stopped by Escape; the outputs are"));
-        assertTrue(outcome.log.contains("Region Snake: stopped; the outputs are"), outcome.log);
+        String name = "Region Snake (" + image.getTitle() + "): ";
+        assertTrue(outcome.log.contains(name + "stopped by Escape; the outputs are"));
+        assertTrue(outcome.log.contains(name + "stopped; the outputs are"), outcome.log);
         assertEquals(1, table().size());
         assertEquals("stopped", table().getStringValue("Status", 0));
         double pixels = table().getValue("Area (pixels^2)", 0);

@@ -80,7 +80,10 @@ final class SnakeScenes {
         image.setOverlay(own);
         Dialog dialog = open(image);
         choose(dialog, "roi");
-        await("a word", () -> status(dialog).contains("start=roi needs a selection"));
+        await("a word", () -> hint(dialog).startsWith("Start from \"roi\" needs a selection"));
+        await("a refusal", () -> !button(dialog, "OK").isEnabled());
+        say("ok without selection", button(dialog, "OK").isEnabled());
+        say("elements without selection", names(image));
         EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(370, 320, 100, 100)));
         await("a preview", () -> status(dialog).contains("1 target starts on this slice"));
         driver.picture("region-snake-preview");

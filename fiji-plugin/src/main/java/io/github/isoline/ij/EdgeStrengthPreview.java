@@ -1,0 +1,59 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.Roi;
+import io.github.isoline.IsolineException;
+import java.util.Locale;
+
+/** Shades the pixels of the current slice that edge strength takes for the shape. */
+final class EdgeStrengthPreview extends ShapePreview<EdgeStrengthSettings> {
+    EdgeStrengthPreview(ImagePlus image, Listener listener) {
+        super(image, listener);
+    }
+
+    @Override
+    String compute(EdgeStrengthSettings settings, boolean draw) throws BadInput, IsolineException {
+        TwoValues found = null;
+        if (settings.needsValues()) {
+            found = values(settings.axes.of(image).indices());
+            if (found == null) {
+                return null;
+            }
+        }
+        int slice = image.getCurrentSlice();
+        byte[] shade = new byte[image.getWidth() * image.getHeight()];
+        int inside;
+        try {
+            InsideTest test = settings.insideTest(image, found);
+            inside = test.mark(StackJob.pixels(image, slice), shade);
+        } catch (BadInput e) {
+            hide();
+            throw e;
+        }
+        String where = image.getStackSize() > 1 ? "this slice" : "the image";
+        if (inside == 0 || inside == shade.length) {
+            hide();
+            return "Attention: "
+                    + (inside == 0 ? "no pixel" : "every pixel")
+                    + " of "
+                    + where
+                    + " is shape: the result will be blank. Look at foreground and threshold.";
+        }
+        if (draw) {
+            Roi shading = Shading.of(shade, image.getWidth(), "Isoline shape");
+            // No label, and not saved with the image.
+            shading.setIsCursor(true);
+            int[] position = HyperStackSelection.everything(image).position(slice);
+            ResultImage.setPosition(shading, image, position);
+            show(() -> new Roi[] {shading});
+        } else {
+            hide();
+        }
+        return String.format(
+                Locale.ROOT,
+                "%.3g %% of %s is shape%s",
+                percent(inside, shade.length),
+                where,
+                draw ? " (red)" : "");
+    }
+}

@@ -1,0 +1,240 @@
+package io.github.isoline.ij;
+
+import ij.CommandListener;
+import ij.Executer;
+import ij.IJ;
+import ij.Macro;
+import ij.macro.Debugger;
+import ij.macro.Interpreter;
+import ij.plugin.Macro_Runner;
+import java.awt.HeadlessException;
+import java.io.File;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+
+/**
+ * Runs a macro without a display, and knows whether it failed. ImageJ says most of what goes wrong
+ * in dialogs only; without a display these become exceptions, which it prints and forgets.
+ */
+final class HeadlessMacro extends Macro_Runner
+        implements CommandListener, Debugger, IJ.ExceptionHandler {
+    private static final String NO_DISPLAY =
+            " cannot show its dialog: there is no display. Run the macro in ImageJ's window (without"
+                    + " a screen under xvfb-run), or in Fiji.";
+
+    private static final String UNKNOWN = "Unrecognized command";
+
+    private static final String MENUS =
+            ". It is misspelt, or one of those that ImageJ knows only in its window.";
+
+    private static HeadlessMacro running;
+
+    private final String name;
+    private final PrintStream errors;
+    private boolean failed;
+    private Interpreter outer;
+
+    /** What ran last: of a macro that runs others, it may be one of those. */
+    private Interpreter interpreter;
+
+    /** 0 before the first statement, and in scripts. */
+    private int line;
+
+    private String command;
+
+    private HeadlessMacro(String name, PrintStream errors) {
+        this.name = name;
+        this.errors = errors;
+    }
+
+    /**
+     * Runs a macro file, with each failure as a line on System.err.
+     *
+     * @param argument may be null
+     * @return true if it and all macros that it ran came to their end
+     */
+    static boolean run(File file, String argument) {
+        HeadlessMacro macro = new HeadlessMacro(file.getName(), System.err);
+        PrintStream before = System.out;
+        running = macro;
+        System.setOut(macro.new Output(before));
+        Executer.addCommandListener(macro);
+        IJ.setExceptionHandler(macro);
+        Thread.setDefaultUncaughtExceptionHandler((thread, e) -> macro.handle(e));
+        try {
+            macro.runMacroFile(file.getAbsolutePath(), argument);
+        } finally {
+            System.setOut(before);
+            running = null;
+        }
+        return !macro.failed;
+    }
+
+    /**
+     * Takes note of a failure of a command.
+     *
+     * @return false if no macro runs that would tell of it
+     */
+    static boolean takes(String message) {
+        HeadlessMacro macro = running;
+        if (macro != null) {
+            macro.fail(message);
+        }
+        return macro != null;
+    }
+
+    /** The macro of {@link #run}, which a Macro_Runner has read from its file. */
+    @Override
+    public String runMacro(String macro, String argument) {
+        outer = new Interpreter();
+        outer.setDebugger(this);
+        interpreter = outer;
+        try {
+            String returned = outer.run(macro, argument);
+            if (outer.getErrorMessage() != null || "[aborted]".equals(returned)) {
+                failIfSilent();
+            }
+            return returned;
+        } catch (RuntimeException e) {
+            if (!Macro.MACRO_CANCELED.equals(e.getMessage())) {
+                handle(e);
+            } else if (!isExit(e)) {
+                failIfSilent();
+            }
+        }
+        return null;
+    }
+
+    /** True if the macro's own exit() ended it. */
+    private static boolean isExit(Throwable e) {
+        StackTraceElement[] trace = e.getStackTrace();
+        return trace.length > 0
+                && "ij.macro.Functions".equals(trace[0].getClassName())
+                && "exit".equals(trace[0].getMethodName());
+    }
+
+    /** ImageJ calls it before each statement of the outer macro. */
+    @Override
+    public int debug(Interpreter statement, int mode) {
+        interpreter = statement;
+        line = statement.getLineNumber();
+        command = null;
+        return 0;
+    }
+
+    /** ImageJ calls it before each command of any macro. */
+    @Override
+    public String commandExecuting(String next) {
+        Interpreter caller = Interpreter.getInstance();
+        command = next;
+        if (caller != null) {
+            interpreter = caller;
+            line = caller.getLineNumber();
+        }
+        return next;
+    }
+
+    /** An exception that left a macro, or a thread that a command has started. */
+    @Override
+    public void handle(Throwable e) {
+        if (e instanceof HeadlessException) {
+            StringWriter trace = new StringWriter();
+            e.printStackTrace(new PrintWriter(trace, true));
+            failForDisplay(trace.toString());
+        } else if (!Macro.MACRO_CANCELED.equals(e.getMessage())) {
+            fail(subject() + " failed: " + e);
+            e.printStackTrace(errors);
+        }
+    }
+
+    /** An exception that left a command, with its trace. */
+    private void failIn(String trace) {
+        if (trace.startsWith(HeadlessException.class.getName())) {
+            failForDisplay(trace);
+        } else {
+            fail(subject() + " failed: " + trace.split("\n")[0].trim());
+            errors.print(trace);
+        }
+    }
+
+    /** The dialog may have been the one in which ImageJ says that a macro has an error. */
+    private void failForDisplay(String trace) {
+        String said = subject() + NO_DISPLAY;
+        if (trace.contains(Interpreter.class.getName() + ".showError")) {
+            String known = interpreter.getErrorMessage();
+            said = known == null ? "A macro that it runs has an error" : known;
+            said += said.startsWith(UNKNOWN) ? MENUS : "";
+        }
+        fail(said);
+    }
+
+    private void failIfSilent() {
+        if (!failed) {
+            fail(subject() + " was aborted");
+        }
+    }
+
+    private String subject() {
+        return command == null ? "The macro" : "\"" + command + "\"";
+    }
+
+    /** Says why, and ends the macro that runs. */
+    private void fail(String message) {
+        failed = true;
+        String place =
+                interpreter == outer
+                        ? " (macro line " + line + ")"
+                        : " (line " + line + " of a macro that it runs)";
+        boolean placed = line == 0 || message.contains("(macro line ");
+        errors.println(
+                name + ": " + message.trim().replaceAll("\\s*\n\\s*", " ") + (placed ? "" : place));
+        Interpreter now = Interpreter.getInstance();
+        if (now != null) {
+            // Left to itself it would show a dialog.
+            now.setIgnoreErrors(true);
+            now.abort(message);
+        }
+    }
+
+    /**
+     * ImageJ prints what it would show in windows: messages, errors, and exceptions of commands.
+     */
+    private final class Output extends PrintStream {
+        private final PrintStream before;
+
+        Output(PrintStream before) {
+            super(before, true);
+            this.before = before;
+        }
+
+        @Override
+        public void println(String text) {
+            StackTraceElement[] callers = new Throwable().getStackTrace();
+            if (isCalledBy(callers, "ij.IJ", "error")
+                    || isCalledBy(callers, "ij.macro.Functions", "exit")) {
+                fail(text);
+            } else if (isCalledBy(callers, "ij.Executer", "run")) {
+                failIn(text);
+            } else {
+                before.println(text);
+            }
+        }
+
+        /** True for a method that called println() by way of methods of IJ only. */
+        private boolean isCalledBy(StackTraceElement[] callers, String type, String method) {
+            // The first one is println() itself.
+            for (int i = 1; i < callers.length; i++) {
+                boolean own = IJ.class.getName().equals(callers[i].getClassName());
+                if (type.equals(callers[i].getClassName())
+                        && method.equals(callers[i].getMethodName())) {
+                    return true;
+                }
+                if (!own) {
+                    return false;
+                }
+            }
+            return false;
+        }
+    }
+}

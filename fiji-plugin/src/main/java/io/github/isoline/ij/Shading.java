@@ -1,0 +1,40 @@
+package io.github.isoline.ij;
+
+import ij.gui.ImageRoi;
+import ij.gui.Roi;
+import java.awt.image.BufferedImage;
+import java.awt.image.DataBuffer;
+import java.awt.image.DataBufferByte;
+import java.awt.image.IndexColorModel;
+import java.awt.image.Raster;
+import java.awt.image.WritableRaster;
+
+/** Pixels in half transparent red, for previews. */
+final class Shading {
+    private static final int RED = 0x80ff3030;
+
+    private Shading() {}
+
+    /**
+     * An element of an overlay that shades pixels.
+     *
+     * @param shade 1 where it is red, else 0
+     */
+    static Roi of(byte[] shade, int width, String name) {
+        int[] colours = {0, RED};
+        IndexColorModel model =
+                new IndexColorModel(8, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
+        WritableRaster raster =
+                Raster.createInterleavedRaster(
+                        new DataBufferByte(shade, shade.length),
+                        width,
+                        shade.length / width,
+                        width,
+                        1,
+                        new int[] {0},
+                        null);
+        Roi shading = new ImageRoi(0, 0, new BufferedImage(model, raster, false, null));
+        shading.setName(name);
+        return shading;
+    }
+}

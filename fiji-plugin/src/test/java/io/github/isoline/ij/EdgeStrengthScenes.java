@@ -1,0 +1,108 @@
+package io.github.isoline.ij;
+
+import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.button;
+import static io.github.isoline.ij.GuiDriver.choose;
+import static io.github.isoline.ij.GuiDriver.command;
+import static io.github.isoline.ij.GuiDriver.dialog;
+import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.opened;
+import static io.github.isoline.ij.GuiDriver.press;
+import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.type;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.plugin.frame.Recorder;
+import ij.process.ImageProcessor;
+import java.awt.Dialog;
+import java.awt.EventQueue;
+
+/** A person who takes edge strength as it is offered; see {@link GuiDriver}. */
+final class EdgeStrengthScenes {
+    private static final int THRESHOLD = 3;
+
+    private final GuiDriver driver;
+
+    EdgeStrengthScenes(GuiDriver driver) {
+        this.driver = driver;
+    }
+
+    /** A grey image, a threshold that the image shows, and a mask. */
+    void play(ImagePlus cell) throws Exception {
+        ImagePlus image = IJ.openImage(cell.getOriginalFileInfo().directory + "coins.png");
+        cell.close();
+        image.show();
+        image.getWindow().setLocation(640, 150);
+        Recorder recorder = new Recorder();
+        recorder.setLocation(640, 720);
+        Dialog dialog = open(image);
+        await("a share", () -> line(dialog).contains("% of the image is shape (red)"));
+        say("elements", image.getOverlay().get(0).getName());
+        driver.picture("edge-strength-coins");
+        type(dialog, THRESHOLD, "0");
+        await("a warning", () -> line(dialog).contains("every pixel of the image is shape"));
+        say("overlay when all is shape", image.getOverlay() != null);
+        type(dialog, THRESHOLD, "auto");
+        await("a refusal", () -> line(dialog).contains("has more than two values"));
+        say("ok with auto", button(dialog, "OK").isEnabled());
+        type(dialog, THRESHOLD, "high");
+        await("a complaint", () -> line(dialog).startsWith("Threshold must be"));
+        press(button(dialog, "Cancel"));
+        await("the end", () -> !dialog.isShowing() && image.getOverlay() == null);
+
+        // As it is offered.
+        Dialog second = open(image);
+        await("a share", () -> line(second).contains("% of the image is shape (red)"));
+        press(button(second, "OK"));
+        await("a result", () -> opened("ESF of") != null);
+        ImagePlus made = opened("ESF of");
+        made.getWindow().setLocation(20, 150);
+        driver.picture("edge-strength-coins-result");
+        int runs = 0;
+        for (String line : recorder.getText().split("\n")) {
+            if (line.startsWith("run(\"Edge Strength")) {
+                say("recorded", line);
+                runs++;
+            }
+        }
+        say("recorded runs", runs);
+        say("coins' share", share(made.getProcessor()));
+        EventQueue.invokeAndWait(made::close);
+
+        // What ImageJ's own threshold marks, on the way.
+        Dialog third = open(image);
+        choose(third, "thresholded");
+        await("a complaint", () -> line(third).contains("shows no threshold"));
+        say("ok without a threshold", button(third, "OK").isEnabled());
+        EventQueue.invokeAndWait(() -> IJ.setThreshold(image, 150, 255));
+        await("a share", () -> line(third).contains("% of the image is shape (red)"));
+        await("OK", () -> button(third, "OK").isEnabled());
+        press(button(third, "Cancel"));
+        await("the end", () -> !third.isShowing());
+        Dialog fourth = open(image);
+        say("offered", line(fourth));
+        press(button(fourth, "Cancel"));
+        await("the end", () -> !fourth.isShowing());
+    }
+
+    /** Of the pixels that are shape. */
+    private static double share(ImageProcessor esf) {
+        int ones = 0;
+        for (int p = 0; p < esf.getPixelCount(); p++) {
+            ones += esf.getf(p) == 1 ? 1 : 0;
+        }
+        return (double) ones / esf.getPixelCount();
+    }
+
+    private static Dialog open(ImagePlus image) throws Exception {
+        command(image, "Edge Strength Function...");
+        Dialog dialog = dialog();
+        dialog.setLocation(20, 130);
+        return dialog;
+    }
+
+    private static String line(Dialog dialog) {
+        return hint(dialog).replace('\n', ' ').replace("  ", " ");
+    }
+}

@@ -1,0 +1,93 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Programs in processes of their own, HeadlessImageJ above all. */
+final class HeadlessProcess {
+    private static final int SECONDS = 60;
+
+    private HeadlessProcess() {}
+
+    /** How a program ended, and what it wrote. */
+    static final class Outcome {
+        final int status;
+        final String out;
+        final String errors;
+
+        Outcome(int status, String out, String errors) {
+            this.status = status;
+            this.out = out;
+            this.errors = errors;
+        }
+
+        /** Both outputs. */
+        String text() {
+            return out + errors;
+        }
+    }
+
+    /** Runs macro code as a scheduler would. */
+    static Outcome imagej(Path folder, String classPath, String macro, String... properties)
+            throws IOException, InterruptedException {
+        Path file = folder.resolve("macro.ijm");
+        Files.write(file, macro.getBytes(StandardCharsets.UTF_8));
+        List<String> command = new ArrayList<>();
+        command.add(
+                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
+        command.addAll(Arrays.asList(properties));
+        command.add("-Duser.home=" + folder);
+        command.addAll(Arrays.asList("-cp", classPath, HeadlessImageJ.class.getName()));
+        command.add(file.toString());
+        return call(folder, command);
+    }
+
+    static String classPath(boolean withJna) throws URISyntaxException {
+        List<String> entries = new ArrayList<>();
+        entries.add(location(HeadlessImageJ.class));
+        entries.add(location(ij.IJ.class));
+        if (withJna) {
+            entries.add(location(com.sun.jna.Native.class));
+        }
+        return String.join(File.pathSeparator, entries);
+    }
+
+    static String location(Class<?> type) throws URISyntaxException {
+        return new File(type.getProtectionDomain().getCodeSource().getLocation().toURI()).getPath();
+    }
+
+    /**
+     * Runs a program to its end.
+     *
+     * @param folder for its outputs
+     */
+    static Outcome call(Path folder, List<String> command)
+            throws IOException, InterruptedException {
+        Path out = folder.resolve("out.txt");
+        Path errors = folder.resolve("errors.txt");
+        ProcessBuilder builder = new ProcessBuilder(command);
+        Process process =
+                builder.redirectOutput(out.toFile()).redirectError(errors.toFile()).start();
+        process.getOutputStream().close();
+        boolean ended = process.waitFor(SECONDS, TimeUnit.SECONDS);
+        if (!ended) {
+            process.destroyForcibly().waitFor();
+        }
+        assertTrue(ended, "still running: " + command);
+        return new Outcome(process.exitValue(), text(out), text(errors));
+    }
+
+    private static String text(Path file) throws IOException {
+        return new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,68 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.lang.reflect.Field;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** The keys of all commands, as ImageJ's macro recorder sees them. */
+class RecorderTest {
+    /**
+     * The recorder warns of a duplicate, in a dialog and before each run, where "key=" (or of a
+     * switch, a space and its key) stands anywhere in what it has recorded so far.
+     */
+    @Test
+    void noKeyIsTheEndOrTheBeginningOfAnother() throws Exception {
+        List<String> commands = commands();
+        assertTrue(commands.size() >= 5, commands.toString());
+        for (String command : commands) {
+            List<String> switches = keys(command, "SWITCHES");
+            List<String> all = keys(command, "KEYS");
+            for (String key : all) {
+                boolean isSwitch = switches.contains(key);
+                String sought = isSwitch ? " " + key : key + "=";
+                for (String other : all) {
+                    String recorded = " " + other + (switches.contains(other) ? "" : "=");
+                    boolean found = !other.equals(key) && recorded.contains(sought);
+                    assertFalse(found, command + ": " + key + " is found in " + other);
+                }
+            }
+        }
+    }
+
+    /** The settings' classes of all commands in the menu that have some. */
+    private static List<String> commands() throws Exception {
+        try (BufferedReader config =
+                new BufferedReader(
+                        new InputStreamReader(
+                                RecorderTest.class.getResourceAsStream("/plugins.config"),
+                                StandardCharsets.UTF_8))) {
+            return config.lines()
+                    .filter(line -> line.endsWith("Plugin") && !line.contains("DevicesPlugin"))
+                    .map(line -> line.replaceAll(".*, *(.*)Plugin", "$1Settings"))
+                    .collect(Collectors.toList());
+        }
+    }
+
+    private static List<String> keys(String settings, String field) throws Exception {
+        List<String> keys = new ArrayList<>();
+        try {
+            Field list = Class.forName(settings).getDeclaredField(field);
+            for (Object key : (List<?>) list.get(null)) {
+                keys.add((String) key);
+            }
+        } catch (NoSuchFieldException e) {
+            assertTrue("SWITCHES".equals(field), settings + " has no " + field);
+            return Collections.unmodifiableList(AxisChoice.KEYS);
+        }
+        return keys;
+    }
+}
