@@ -204,11 +204,12 @@ ISOLINE_LS_MARK(isoline_ls_mark_2d, false)
 #undef ISOLINE_LS_MARK
 
 // One warp.
-extern "C" __global__ void __launch_bounds__(WARP) isoline_ls_judge(LevelSetTurn turn, u64 first, u32 test, double unit,
-                                                                    double change_tolerance, double rms_tolerance)
+extern "C" __global__ void __launch_bounds__(WARP) isoline_ls_judge(LevelSetTurn turn, u64 first, u32 test, u32 interval,
+                                                                    double unit, double change_tolerance,
+                                                                    double rms_tolerance)
 {
     wait_for_previous_launch();
-    judge(turn, first, test != 0, unit, change_tolerance, rms_tolerance, threadIdx.x);
+    judge(turn, first, test != 0, interval, unit, change_tolerance, rms_tolerance, threadIdx.x);
 }
 
 // Block 32 LOOP_WARPS, any grid: a warp a row. Not launched early.
@@ -219,11 +220,6 @@ extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
 isoline_ls_settle(float *phi, LevelSetField field, float far, u32 strict, u64 *found)
 {
     ISOLINE_LS_ROWS(settle(phi, field, far, strict != 0, found, row, threadIdx.x % WARP))
-}
-extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
-isoline_ls_replace_missing(float *image, LevelSetField field, float missing)
-{
-    ISOLINE_LS_ROWS(replace_missing(image, field, missing, row, threadIdx.x % WARP))
 }
 extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
 isoline_ls_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride, LevelSetField field)

@@ -46,42 +46,64 @@ __device__ __forceinline__ void mark(const float *phi, float *copy, const LevelS
 }
 
 // The stop rule, in the arithmetic of the host (src/level_set/course.rs): iterations first .. turn.iteration are added to
-// the check interval, which ends here if `test`. One warp.
-__device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool test, double unit, double change_tolerance,
-                                      double rms_tolerance, u32 lane)
+// the check interval, which ends here if `test`; it has `interval` iterations. One warp.
+constexpr double SWING = 50.0;
+__device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool test, u32 interval, double unit,
+                                      double change_tolerance, double rms_tolerance, u32 lane)
 {
     if (!turn.follows()) return;
     LevelSetCourse &course = *turn.course;
     u64 near = 0, squares = 0;
     bool done = true;
-    long long added = 0, later = 0;   // voxels that came inside, and these times the iterations from then on
-    for (u64 i = first + lane; i <= turn.iteration; i += WARP) {
-        const LevelSetRow *row = turn.row(i);
-        const long long inside = __ldcg(&row->inside);
-        done = done && __ldcg(&row->done) != 0;
-        near += __ldcg(&row->near), squares += __ldcg(&row->squares) >> SQUARES_SHIFT;
-        added += inside, later += inside * static_cast<long long>(turn.iteration + 1 - i);
+    // From the last iteration backwards, 32 at once: the voxels inside after each are those after the last less what came later.
+    long long inside = __ldcg(&course.inside[turn.iteration & 1]) + __ldcg(&turn.row(turn.iteration)->inside);
+    long long inside_sum = 0, most = 0, fewest = 0x7FFFFFFFFFFFFFFFll;
+    for (u64 last = turn.iteration; last + 1 > first; last -= min(last + 1 - first, static_cast<u64>(WARP))) {
+        const bool is = last >= first + lane;
+        const LevelSetRow *row = turn.row(is ? last - lane : last);
+        const long long added = is ? __ldcg(&row->inside) : 0;
+        if (is) {
+            done = done && __ldcg(&row->done) != 0;
+            near += __ldcg(&row->near), squares += __ldcg(&row->squares) >> SQUARES_SHIFT;
+        }
+        long long later = added;   // inclusive sums over the lanes up to this one
+#pragma unroll
+        for (u32 step = 1; step < WARP; step *= 2) {
+            const long long other = __shfl_up_sync(ALL_LANES, later, step);
+            if (lane >= step) later += other;
+        }
+        if (is) {
+            const long long here = inside - (later - added);
+            inside_sum += here, most = max(most, here), fewest = min(fewest, here);
+        }
+        inside -= __shfl_sync(ALL_LANES, later, WARP - 1);
     }
     if (!__all_sync(ALL_LANES, done)) return;
-    near = lanes_total(near), squares = lanes_total(squares), added = lanes_total(added), later = lanes_total(later);
+    near = lanes_total(near), squares = lanes_total(squares), inside_sum = lanes_total(inside_sum);
+#pragma unroll
+    for (u32 step = WARP / 2; step > 0; step /= 2) {
+        most = max(most, __shfl_xor_sync(ALL_LANES, most, step));
+        fewest = min(fewest, __shfl_xor_sync(ALL_LANES, fewest, step));
+    }
     if (lane != 0) return;
-    // Voxels inside before the first of these iterations.
-    const long long before = __ldcg(&course.inside[turn.iteration & 1]) + __ldcg(&turn.row(turn.iteration)->inside) - added;
-    const long long iterations = static_cast<long long>(turn.iteration + 1 - first);
-    const u64 inside = course.inside_sum + static_cast<u64>(before * iterations + later);
+    const u64 sum = course.inside_sum + static_cast<u64>(inside_sum);
     near += course.near_sum, squares += course.squares_sum;
+    const u64 of_most = max(course.most, static_cast<u64>(most)), of_fewest = max(course.fewest, ~static_cast<u64>(fewest));
     if (!test) {
-        course.inside_sum = inside, course.near_sum = near, course.squares_sum = squares;
+        course.inside_sum = sum, course.near_sum = near, course.squares_sum = squares;
+        course.most = of_most, course.fewest = of_fewest;
         return;
     }
     const u64 last = course.inside_before;
     const double share = static_cast<double>(max(near, static_cast<u64>(1)));
-    const double drift = static_cast<double>(inside > last ? inside - last : last - inside) / share;
+    const double drift = static_cast<double>(sum > last ? sum - last : last - sum) / share;
+    const double swing = static_cast<double>(of_most - ~of_fewest) * static_cast<double>(interval) / share;
     const double rms = sqrt(static_cast<double>(squares) * (unit * static_cast<double>(1 << SQUARES_SHIFT)) / share);
     const bool never = change_tolerance == 0.0 && rms_tolerance == 0.0;
-    if (!never && last != 0 && drift <= change_tolerance && rms <= rms_tolerance) course.stopped = turn.iteration + 1;
-    course.inside_before = inside;
-    course.inside_sum = 0, course.near_sum = 0, course.squares_sum = 0;
+    const bool still = drift <= change_tolerance && swing <= SWING * change_tolerance;
+    if (!never && last != 0 && still && rms <= rms_tolerance) course.stopped = turn.iteration + 1;
+    course.inside_before = sum;
+    course.inside_sum = 0, course.near_sum = 0, course.squares_sum = 0, course.most = 0, course.fewest = 0;
 }
 
 // After phi came in from outside: values beyond +-far are brought back, -0 becomes 0, the copies beside the
@@ -103,14 +125,6 @@ __device__ __forceinline__ void settle(float *phi, const LevelSetField &field, f
     }
     inside = lanes_total(inside);
     if (lane == 0 && inside) atomicAdd(found, static_cast<u64>(inside));
-}
-
-// Pixels that are not finite are taken for `missing`. Warp <-> row.
-__device__ __forceinline__ void replace_missing(float *image, const LevelSetField &field, float missing, u64 row, u32 lane)
-{
-    float *line = image + row * field.pitch + LEAD;
-    for (u32 x = lane; x < field.width; x += WARP)
-        if (!(fabsf(line[x]) <= 3.4028235e38f)) line[x] = missing;
 }
 
 // 255 where phi < 0. Warp <-> row.

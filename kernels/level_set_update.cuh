@@ -9,7 +9,8 @@ struct LevelSetField {
     u32 width, height, depth;
     u32 pitch;                      // elements, a multiple of 8
     // A quarter of both terms of the speed, as gradients are four times as large:
-    float target, gain, offset;     // dt * -alpha * D(I) / 4 = fma(|I - target|, gain, offset)
+    float target, farthest;         // |I - target| counts up to `farthest`
+    float gain, offset;             // dt * -alpha * D(I) / 4 = fma(|I - target|, gain, offset)
     float bend;                     // dt * (1 - alpha) / 8 * ROOT_UNIT
     float step_x, step_y, step_z;   // 1 / spacing
     float near;                     // the largest spacing
@@ -19,7 +20,7 @@ struct LevelSetField {
     float restep;                   // the step of a reinitialisation
     float sharpest;                 // the bound of the normals' divergence, over ROOT_UNIT
 };
-static_assert(sizeof(LevelSetField) == 68, "src/level_set/cuda/launch.rs repeats it");
+static_assert(sizeof(LevelSetField) == 72, "src/level_set/cuda/launch.rs repeats it");
 
 constexpr int LEAD = 1;
 
@@ -75,7 +76,9 @@ __device__ __forceinline__ float within(float value, float limit) { return fmaxf
 template <typename PIXEL>
 __device__ __forceinline__ float image_term(const LevelSetField &field, PIXEL pixel)
 {
-    return __fmaf_rn(fabsf(__fsub_rn(static_cast<float>(pixel), field.target)), field.gain, field.offset);
+    // fminf() takes `farthest` where the pixel is NaN.
+    const float apart = fminf(fabsf(__fsub_rn(static_cast<float>(pixel), field.target)), field.farthest);
+    return __fmaf_rn(apart, field.gain, field.offset);
 }
 
 // A voxel's step: a quarter of the speed, and the square of four times the gradient as it gathers side after side.
@@ -102,7 +105,10 @@ struct Motion {
     }
     __device__ __forceinline__ float result() const
     {
-        return __fmaf_rn(speed, root(curves ? __fmul_rn(0.5f, square) : square), old);
+        float counted = curves ? __fmul_rn(0.5f, square) : square;
+        // Away from the front |grad phi| is at most 1, see src/level_set/scalar.rs.
+        if ((speed > 0.0f) != (old < 0.0f)) counted = fminf(counted, 16.0f);
+        return __fmaf_rn(speed, root(counted), old);
     }
 };
 
@@ -164,8 +170,9 @@ struct LevelSetCourse {
     // Of the check interval under way, sums over its iterations: of the voxels inside after each, near the front, and of
     // the squares >> SQUARES_SHIFT; of the interval before: the first of these, or 0 where there is none.
     u64 inside_sum, near_sum, squares_sum, inside_before;
+    u64 most, fewest;       // of the interval under way: the most voxels inside, and the complement of the fewest
 };
-static_assert(sizeof(LevelSetCourse) == 56, "src/level_set/cuda/tables.rs repeats it");
+static_assert(sizeof(LevelSetCourse) == 72, "src/level_set/cuda/tables.rs repeats it");
 
 // Where an iteration stands. Rows are a ring.
 struct LevelSetTurn {

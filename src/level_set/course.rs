@@ -13,6 +13,10 @@ pub(super) const SQUARES_UNIT: f64 = 1.0 / 16_777_216.0;
 /// Of the stop rule's sums of them: in this larger unit they cannot overflow.
 pub(super) const SQUARES_SHIFT: u32 = 10;
 
+/// The count of voxels inside may vary within a check interval by so many times what its mean may differ from that of the
+/// interval before.
+pub(super) const SWING: f64 = 50.0;
+
 /// What a device counts in one iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -39,6 +43,9 @@ pub(super) struct Course {
     near: u64,
     squares: u64,
     inside_before: u64,
+    /// The fewest and the most voxels inside after an iteration of it.
+    fewest: u64,
+    most: u64,
     check_interval: u32,
     change_tolerance: f64,
     rms_tolerance: f64,
@@ -56,22 +63,13 @@ impl Course {
             near: 0,
             squares: 0,
             inside_before: 0,
+            fewest: u64::MAX,
+            most: 0,
             check_interval: plan.check_interval,
             change_tolerance: plan.change_tolerance,
             rms_tolerance: plan.rms_tolerance,
             reinitialise_every: plan.reinitialise_every,
         }
-    }
-
-    /// How many of `left` iterations can be done before the stop rule is tested or φ is made a distance again.
-    #[allow(dead_code, reason = "for devices that work ahead")]
-    pub(super) fn until_event(&self, left: u64) -> u64 {
-        let mut next = left.min(u64::from(self.check_interval - self.watched));
-        if self.reinitialise_every > 0 {
-            let every = u64::from(self.reinitialise_every);
-            next = next.min(every - self.iterations % every);
-        }
-        next
     }
 
     /// Takes down an iteration. Its statistics are the last of [`statistics`](Self::statistics) then.
@@ -85,6 +83,7 @@ impl Course {
         self.statistics.push(Statistics { iteration: self.iterations, inside, changed, near, rms });
         self.watched += 1;
         self.inside += inside;
+        (self.fewest, self.most) = (self.fewest.min(inside), self.most.max(inside));
         self.near += near;
         self.squares += squares >> SQUARES_SHIFT;
     }
@@ -105,14 +104,16 @@ impl Course {
         if self.watched < self.check_interval {
             return false;
         }
-        // Means over whole intervals, of which each holds whole periods of the reinitialisation: between two of these φ
-        // grows steep, and at rest the front goes to and fro with that.
+        // Means over whole intervals, of which each holds whole periods of the reinitialisation, with which a front at rest
+        // may oscillate a little; but one that oscillates by much has not come to rest.
         let near = self.near.max(1) as f64;
         let drift = self.inside.abs_diff(self.inside_before) as f64 / near;
+        let swing = (self.most - self.fewest) as f64 * f64::from(self.check_interval) / near;
         let rms = (self.squares as f64 * (SQUARES_UNIT * f64::from(1 << SQUARES_SHIFT)) / near).sqrt();
         let never = self.change_tolerance == 0.0 && self.rms_tolerance == 0.0;
         let first = self.inside_before == 0;
-        let met = !never && !first && drift <= self.change_tolerance && rms <= self.rms_tolerance;
+        let still = drift <= self.change_tolerance && swing <= SWING * self.change_tolerance;
+        let met = !never && !first && still && rms <= self.rms_tolerance;
         let inside = self.inside;
         self.begin_interval();
         self.inside_before = inside;
@@ -122,6 +123,7 @@ impl Course {
     /// Begins anew: nothing is known of any interval.
     pub(super) fn begin_interval(&mut self) {
         (self.watched, self.inside, self.near, self.squares) = (0, 0, 0, 0);
+        (self.fewest, self.most) = (u64::MAX, 0);
         self.inside_before = 0;
     }
 }

@@ -18,7 +18,7 @@ use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
 use crate::distance::cuda::signed_scratch_bytes;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Dimensions, Image, PixelType};
+use crate::image::{Dimensions, Image};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use launch::{Fields, Launcher, Stretch};
@@ -151,10 +151,6 @@ impl Solver {
             stream.fill(buffer, 0, buffer.bytes(), 0)?;
         }
         transfer::upload(stream, input, &solver.image, &layout)?;
-        if pixel_type == PixelType::F32 {
-            let image = solver.image.address() + (FRONT * size_of::<f32>()) as u64;
-            solver.launcher.replace_missing(cuda, stream, image, plan.constants.missing)?;
-        }
         solver.start(mask)?;
         Ok(solver)
     }

@@ -164,14 +164,10 @@ fn prepare(
     layout: &Layout,
     distances: &mut [f32],
 ) -> Result<Pixels> {
-    let missing = plan.constants.missing;
     let pixels = context.pool().install(|| match input {
         Image::U8(view) => layout.pack(*view, |pixel| pixel).map(Pixels::U8),
         Image::U16(view) => layout.pack(*view, |pixel| pixel).map(Pixels::U16),
-        Image::F32(view) => {
-            let convert = |pixel: f32| if pixel.is_finite() { pixel } else { missing };
-            layout.pack(*view, convert).map(Pixels::F32)
-        }
+        Image::F32(view) => layout.pack(*view, |pixel| pixel).map(Pixels::F32),
         Image::Device(_) => Err(in_cuda_memory()),
     })?;
     let [width, height, depth] = plan.shape;

@@ -19,7 +19,7 @@ const WAKING_CHANGE: f64 = 1e-5;
 /// φ from outside is bounded by so many of the largest spacing; squares of differences are then far from an overflow.
 const LARGEST_PHI: f64 = 65536.0;
 /// Iterations of one reinitialisation. Each carries the distance half a voxel further from the front.
-pub(super) const REINITIALISING_STEPS: u32 = 10;
+pub(super) const REINITIALISING_STEPS: u32 = 6;
 /// Of f32 images; beyond it differences could overflow.
 const LARGEST_PIXEL: f64 = 1e30;
 /// The bounds of α·Δt, unless it is 0: it is multiplied by differences of pixels, which may be large, so it must keep
@@ -27,7 +27,7 @@ const LARGEST_PIXEL: f64 = 1e30;
 /// subnormal: that is far below a digit of φ.)
 pub(super) const GAINS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
 /// The bounds of the automatic check interval.
-const CHECK_INTERVALS: [f64; 2] = [200.0, 1000.0];
+const CHECK_INTERVALS: [f64; 2] = [80.0, 1000.0];
 
 /// What is known of the pixels before anything moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,8 +57,8 @@ pub(super) struct Constants {
     pub bend: f32,
     /// The bound of the normals' divergence, over [`ROOT_UNIT`].
     pub sharpest: f32,
-    /// What a pixel that is not finite is taken for: as far from T as the farthest finite one.
-    pub missing: f32,
+    /// The bound of |I − T|, see [`largest_term`]. Pixels that are not finite count as this far from T.
+    pub farthest: f32,
     /// |φ| up to this (the largest spacing) is near the front.
     pub near: f32,
     /// |φ| up to this is within the band.
@@ -171,9 +171,9 @@ impl Params {
             )));
         }
         let alpha = self.alpha.unwrap_or_else(|| (1.0 + epsilon * h_min).recip());
-        // No pixel has a larger |D|.
-        let largest = epsilon.max((survey.low - target).abs().max((survey.high - target).abs()) - epsilon);
         let inverse_squares: f64 = self.spacing[..if volume { 3 } else { 2 }].iter().map(|h| (h * h).recip()).sum();
+        let sharpest = (2.0 * inverse_squares).sqrt();
+        let largest = largest_term(survey, range, alpha, sharpest / 2.0);
         let rate = largest * alpha * inverse_squares.sqrt() + (1.0 - alpha) * inverse_squares;
         let limit = rate.recip();
         let time_step = match self.time_step {
@@ -191,7 +191,7 @@ impl Params {
         let check_interval = self.check_interval.unwrap_or_else(|| {
             let speed = alpha * epsilon + (1.0 - alpha) / h_min;
             let interval = (h_min / (speed * time_step)).ceil().clamp(CHECK_INTERVALS[0], CHECK_INTERVALS[1]) as u32;
-            // Whole periods of the reinitialisation, with which φ and the front go to and fro.
+            // An interval holds whole periods of the reinitialisation, with which the front may oscillate.
             interval.checked_next_multiple_of(self.reinitialise_every.clamp(1, 1000)).unwrap_or(interval)
         });
         let diagonal = shape
@@ -206,9 +206,9 @@ impl Params {
             target: target as f32,
             gain: gain as f32,
             offset: (-gain * epsilon) as f32,
-            sharpest: ((2.0 * inverse_squares).sqrt() / ROOT_UNIT) as f32,
+            sharpest: (sharpest / ROOT_UNIT) as f32,
             bend: (time_step * (1.0 - alpha) / 2.0 * ROOT_UNIT) as f32,
-            missing: (target + epsilon + largest) as f32,
+            farthest: (epsilon + largest) as f32,
             near: h_max as f32,
             band: (BAND_WIDTH * h_max) as f32,
             waking: (WAKING_CHANGE * h_min) as f32,
@@ -252,6 +252,16 @@ impl Plan {
     pub(super) fn voxels(&self) -> usize {
         self.shape.iter().product()
     }
+}
+
+/// The bound of |D(I)|, where H is at most `curvature`: that of the image's pixels, or the least with which the sign of the
+/// speed is everywhere that of the unbounded D, if that is smaller. Where α·|D| exceeds all that (1 − α)·H can be, a larger |D|
+/// changes how fast the front recedes but not where it rests, and it would shorten Δt for all voxels.
+fn largest_term(survey: &Survey, range: TargetRange, alpha: f64, curvature: f64) -> f64 {
+    let TargetRange { target, epsilon } = range;
+    let of_image = epsilon.max((survey.low - target).abs().max((survey.high - target).abs()) - epsilon);
+    let decisive = epsilon.max((1.0 - alpha) / alpha * curvature);
+    of_image.min(decisive)
 }
 
 /// Refuses an α·Δt that is not 0 and has not all its digits in the kernels' numbers.

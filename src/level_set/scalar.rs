@@ -15,6 +15,10 @@
 //! * **|∇φ|** is upwind where the image's part of the speed is the larger one. Where the curvature's is, it is the root of
 //!   the mean square of the differences on both sides, which is of second order: upwind a front of radius R is too fast
 //!   by 0.35·h/R. The root is rounded as IEEE 754 says.
+//! * **Away from the front**, where φ and the speed have the same sign, |∇φ| is at most 1. There F changes its sign across the
+//!   front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster the steeper
+//!   already: the zero of φ would then be near the side that grows more slowly and not where F is 0. With the bound φ grows by
+//!   F·Δt, so its zero tends to that of F.
 //! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is unstable
 //!   where φ has an extremum: there |∇φ| times the divergence is several times what a Laplacian would see, and its sign
 //!   alternates.
@@ -69,6 +73,14 @@ pub(super) fn upwind(speed: f32, forward: f32, backward: f32, sum: f32) -> f32 {
     backward.mul_add(backward, forward.mul_add(forward, sum))
 }
 
+/// Δt times the image's part of the speed. A pixel that is NaN counts as infinitely far from T.
+#[inline(always)]
+pub(super) fn image_term(constants: &Constants, pixel: f32) -> f32 {
+    let Constants { target, farthest, gain, offset, .. } = *constants;
+    let apart = (pixel - target).abs();
+    (if apart < farthest { apart } else { farthest }).mul_add(gain, offset)
+}
+
 /// Within ± `limit`.
 #[inline(always)]
 pub(super) fn clamp(value: f32, limit: f32) -> f32 {
@@ -92,7 +104,7 @@ pub(super) trait Around {
 
 /// φ' of a voxel from φ around it and its pixel.
 pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 {
-    let Constants { step: [ix, iy, iz], target, gain, offset, bend, sharpest, volume, .. } = *constants;
+    let Constants { step: [ix, iy, iz], bend, sharpest, volume, .. } = *constants;
     let old = phi.at([0, 0, 0]);
     // The wide differences (twice the central ones) at an offset.
     let wide_x = |o: [isize; 3]| (phi.at([o[0] + 1, o[1], o[2]]) - phi.at([o[0] - 1, o[1], o[2]])) * ix;
@@ -121,7 +133,7 @@ pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 
         along_z = Some((forward_z, backward_z));
     }
     let divergence = clamp(divergence, sharpest);
-    let of_image = (pixel - target).abs().mul_add(gain, offset);
+    let of_image = image_term(constants, pixel);
     let speed = divergence.mul_add(bend, of_image);
     let axes = [Some((forward_x, backward_x)), Some((forward_y, backward_y)), along_z];
     let [mut one_sided, mut both] = [TINY; 2];
@@ -131,6 +143,8 @@ pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 
     }
     let curves = (divergence * bend).abs() > of_image.abs();
     let gradient = if curves { 0.5 * both } else { one_sided };
+    let away = (speed > 0.0) != (old < 0.0);
+    let gradient = if away && gradient > 1.0 { 1.0 } else { gradient };
     speed.mul_add(gradient.sqrt(), old)
 }
 

@@ -5,13 +5,14 @@ use super::launch::{BLOCKS, Field, ITERATION_WARPS, LOOP_WARPS, Lists, PIECES, R
 use super::marching::{Marching, Shares};
 use super::tables::{CONTROL_BYTES, LEAD, RING, ROW_BYTES};
 use crate::device::cuda::source::constant;
-use crate::level_set::course::{SQUARES_SHIFT, SQUARES_UNIT};
+use crate::level_set::course::{SQUARES_SHIFT, SQUARES_UNIT, SWING};
 use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
 use crate::level_set::scalar::{FLATNESS, ROOT_SHAPE, ROOT_START, ROOT_UNIT, TINY};
 
 const UPDATE: &str = include_str!("../../../kernels/level_set_update.cuh");
 const PAPER: &str = include_str!("../../../kernels/level_set_paper.cuh");
 const TILE: &str = include_str!("../../../kernels/level_set_tile.cuh");
+const REST: &str = include_str!("../../../kernels/level_set_rest.cuh");
 const DENSE: &str = include_str!("../../../kernels/level_set_dense.cuh");
 const RESTEP: &str = include_str!("../../../kernels/level_set_restep.cuh");
 
@@ -25,6 +26,7 @@ fn constants_are_the_kernels() {
     assert_eq!(constant(UPDATE, "ROOT_UNIT"), ROOT_UNIT);
     assert_eq!(["ROOT_SHIFT", "ROOT_REST"].map(|name| constant(UPDATE, name) as f32), ROOT_SHAPE);
     assert_eq!(constant(UPDATE, "TINY") as f32, TINY);
+    assert_eq!(constant(REST, "SWING"), SWING);
     same(PAPER, "PAPER_X", PAPER_BLOCK[0].into());
     same(PAPER, "PAPER_Y", PAPER_BLOCK[1].into());
     same(TILE, "TILE", VOLUME_TILE[0] as u64);
@@ -44,6 +46,6 @@ fn constants_are_the_kernels() {
 /// The kernels' files assert these sizes of theirs.
 #[test]
 fn structs_have_the_kernels_sizes() {
-    assert_eq!([size_of::<Field>(), size_of::<Turn>(), size_of::<Lists>()], [68, 40, 40]);
-    assert_eq!([ROW_BYTES, CONTROL_BYTES, size_of::<Shares>()], [40, 56, 16]);
+    assert_eq!([size_of::<Field>(), size_of::<Turn>(), size_of::<Lists>()], [72, 40, 40]);
+    assert_eq!([ROW_BYTES, CONTROL_BYTES, size_of::<Shares>()], [40, 72, 16]);
 }

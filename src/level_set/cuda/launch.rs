@@ -33,6 +33,7 @@ pub(super) struct Field {
     depth: u32,
     pitch: u32,
     target: f32,
+    farthest: f32,
     gain: f32,
     offset: f32,
     bend: f32,
@@ -85,7 +86,8 @@ pub(super) struct Launcher {
     judge: CudaFunction,
     multiprocessors: u32,
     early: bool,
-    check: (f64, f64),
+    /// Of the stop rule: iterations of an interval, and its two tolerances.
+    check: (u32, f64, f64),
 }
 
 /// Warps of a block of the kernels round the iterations, and blocks a multiprocessor.
@@ -176,6 +178,7 @@ impl Launcher {
                 depth: depth as u32,
                 pitch: layout.pitch as u32,
                 target: constants.target,
+                farthest: constants.farthest,
                 gain: SPEED_SHARE * constants.gain,
                 offset: SPEED_SHARE * constants.offset,
                 bend: SPEED_SHARE * constants.bend,
@@ -205,7 +208,7 @@ impl Launcher {
             judge: function("isoline_ls_judge")?,
             multiprocessors: cuda.multiprocessors(),
             early: cuda.early_launches(),
-            check: (plan.change_tolerance, plan.rms_tolerance),
+            check: (plan.check_interval, plan.change_tolerance, plan.rms_tolerance),
         })
     }
 
@@ -377,12 +380,13 @@ impl Launcher {
     pub(super) fn judge(&self, stream: &Stream, first: u64, last: u64, test: bool) -> Result<()> {
         let turn = self.turn(last);
         let test = u32::from(test);
-        let (change_tolerance, rms_tolerance) = self.check;
+        let (interval, change_tolerance, rms_tolerance) = self.check;
         let unit = SQUARES_UNIT;
         let mut arguments = [
             pointer(&turn),
             pointer(&first),
             pointer(&test),
+            pointer(&interval),
             pointer(&unit),
             pointer(&change_tolerance),
             pointer(&rms_tolerance),
@@ -428,12 +432,6 @@ impl Launcher {
         let (found, strict) = (found.address(), u32::from(strict));
         let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&far), pointer(&strict), pointer(&found)];
         self.rows(cuda, stream, "isoline_ls_settle", self.field, &mut arguments)
-    }
-
-    /// Queues the replacing of f32 pixels that are not finite.
-    pub(super) fn replace_missing(&self, cuda: &Cuda, stream: &Stream, image: u64, missing: f32) -> Result<()> {
-        let mut arguments = [pointer(&image), pointer(&self.field), pointer(&missing)];
-        self.rows(cuda, stream, "isoline_ls_replace_missing", self.field, &mut arguments)
     }
 
     /// Queues the mask of `slices` slices from `phi` on.

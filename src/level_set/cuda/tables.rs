@@ -17,7 +17,7 @@ pub(super) const RING: usize = 4;
 
 /// Bytes of a row of statistics, and of what decides whether iterations go on.
 pub(super) const ROW_BYTES: usize = 40;
-pub(super) const CONTROL_BYTES: usize = 56;
+pub(super) const CONTROL_BYTES: usize = 72;
 
 /// A row of statistics.
 #[derive(Clone, Copy, Debug)]

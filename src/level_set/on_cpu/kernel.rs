@@ -20,8 +20,7 @@ macro_rules! term {
             #[inline(always)]
             fn fill(&self, constants: &Constants, first: usize, terms: &mut [f32]) {
                 for (term, pixel) in terms.iter_mut().zip(&self[first..]) {
-                    let away = (f32::from(*pixel) - constants.target).abs();
-                    *term = away.mul_add(constants.gain, constants.offset);
+                    *term = scalar::image_term(constants, f32::from(*pixel));
                 }
             }
         }
@@ -232,7 +231,7 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
 ) -> Tally {
     let o = const { (W - N) / 2 };
     let [x, y, z] = constants.step.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
-    let [zero, tiny, half, bend] = [0.0, TINY, 0.5, constants.bend].map(|value| Floats::splat(simd, value));
+    let [zero, tiny, half, one, bend] = [0.0, TINY, 0.5, 1.0, constants.bend].map(|value| Floats::splat(simd, value));
     let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 2) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
@@ -351,6 +350,8 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                     gradient = b.mul_add(b, a.mul_add(a, gradient));
                 }
                 let gradient = curves.select(gradient * half, gradient);
+                let away = grows.differs(old.less_than(zero));
+                let gradient = away.select(gradient.min(one), gradient);
                 speed.mul_add(gradient.sqrt(), old).store(&mut new_values, i);
             }
             counter.row(&here[o..o + N], &new_values);
