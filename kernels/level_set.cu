@@ -84,7 +84,10 @@ __device__ __forceinline__ bool tiles(float *shared, const float *from, float *t
         TileNews news;
         if constexpr (VOLUME) update_piece<PIXEL, UNIT>(shared, to, image, field, piece, lane, tally, news);
         else update_slice_half<PIXEL, UNIT>(shared, to, image, field, t, i % HALVES, lane, tally, news);
-        if (wake && !lists.all() && news.moved(field)) lists.push_around<VOLUME>(step + 1, t, lane);
+        if (wake && !lists.all()) {
+            const u32 reached = news.of_warp();
+            if (reached != 0) lists.push_reached<VOLUME>(step + 1, t, reached, lane);
+        }
         __syncwarp();
     }
     add_of_block<ITERATION_WARPS>(turn, tally);
@@ -152,7 +155,7 @@ __device__ __forceinline__ void resteps(float *from, float *to, const LevelSetFi
             bool near;
             if constexpr (VOLUME) near = restep_piece<UNIT>(shared, to, field, of, lane, k == 0);
             else near = restep_slice_half<UNIT>(shared, to, field, of, lane, k == 0);
-            if (wakes && k + 1 == end && __any_sync(ALL_LANES, near)) lists.push_around<VOLUME>(step + 1, t, lane);
+            if (wakes && k + 1 == end && __any_sync(ALL_LANES, near)) lists.push_reached<VOLUME>(step + 1, t, ALL_NEIGHBOURS, lane);
             __syncwarp();
         }
         if (k == 0) {

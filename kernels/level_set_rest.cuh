@@ -42,7 +42,7 @@ __device__ __forceinline__ void mark(const float *phi, float *copy, const LevelS
     const u32 near = __ballot_sync(ALL_LANES, nearest <= field.reach);
 #pragma unroll 1
     for (u32 k = 0; k < S::TOGETHER; ++k)
-        if (near >> (k * S::SIDE) & ((1u << S::SIDE) - 1)) lists.push_around<VOLUME>(step, {t.x + k, t.y, t.z}, lane);
+        if (near >> (k * S::SIDE) & ((1u << S::SIDE) - 1)) lists.push_reached<VOLUME>(step, {t.x + k, t.y, t.z}, ALL_NEIGHBOURS, lane);
 }
 
 // The stop rule, in the arithmetic of the host (src/level_set/course.rs): iterations first .. turn.iteration are added to

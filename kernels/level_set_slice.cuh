@@ -66,7 +66,8 @@ __device__ __forceinline__ void update_slice_half(const float *shared, float *to
         if (x == 0) out[-1] = result;
         if (x + 1 == field.width) out[1] = result;
         out += field.pitch;
-        news.see(field, old, result);
+        const u32 row = half * SLICE_HALF + first + static_cast<u32>(i);
+        news.see(field, old, result, spread(reached_along<TILE_SLICE>(column), reached_along<TILE_SLICE>(row), 3) << 9);
         tally.add(field, old, result);
     }
 }

@@ -125,35 +125,54 @@ struct TileLists {
         list(step)[first + __popc(here & ((1u << lane) - 1))] = pack_tile(t);
     }
 
-    // A warp: the tile and its neighbours.
+    // A warp: the tiles among this one and those around it that `reached` names, see reached_from().
     template <bool VOLUME>
-    __device__ __forceinline__ void push_around(u32 step, TilePlace t, u32 lane) const
+    __device__ __forceinline__ void push_reached(u32 step, TilePlace t, u32 reached, u32 lane) const
     {
-        if (lane >= (VOLUME ? 27 : 9)) return;
-        const u32 x = t.x + lane % 3 - 1, y = t.y + lane / 3 % 3 - 1, z = VOLUME ? t.z + lane / 9 - 1 : t.z;
+        const u32 x = t.x + lane % 3 - 1, y = t.y + lane / 3 % 3 - 1, z = t.z + lane / 9 - 1;
+        if ((reached >> lane & 1) == 0 || (!VOLUME && z != t.z)) return;
         if (x < tiles_x && y < tiles_y && z < tiles_z) push(step, {x, y, z});
     }
 };
 static_assert(sizeof(TileLists) == 40, "src/level_set/cuda/launch.rs repeats it");
 
-// A warp's sums, see Tally, and what wakes tiles.
-struct TileNews {
-    float most = 0.0f;   // by which phi changed within the band
+// The tiles that a change of a voxel may concern, of its own and the 26 around it, as bits: `reached_from` in
+// src/level_set/on_cpu/tiles.rs says which. Along one axis: bit 0, 1 or 2.
+constexpr u32 REACH = 2, ALL_NEIGHBOURS = (1u << 27) - 1;
+template <int SIDE>
+__device__ __forceinline__ u32 reached_along(u32 place)
+{
+    return (place < REACH ? 1u : 0u) | 2u | (place + REACH >= SIDE ? 4u : 0u);
+}
+// `pattern` once for each bit of an axis, `stride` bits apart.
+__device__ __forceinline__ u32 spread(u32 pattern, u32 axis, u32 stride)
+{
+    return (axis & 1 ? pattern : 0) | pattern << stride | (axis & 4 ? pattern << 2 * stride : 0);
+}
 
-    __device__ __forceinline__ void see(const LevelSetField &field, float before, float after)
+// The tiles that changes of phi within the band may concern.
+struct TileNews {
+    u32 reached = 0;
+
+    __device__ __forceinline__ void see(const LevelSetField &field, float before, float after, u32 from_here)
     {
-        if (fabsf(before) <= field.reach) most = fmaxf(most, fabsf(__fsub_rn(after, before)));
+        if (fabsf(before) <= field.reach && fabsf(__fsub_rn(after, before)) > field.tiny) reached |= from_here;
     }
-    __device__ __forceinline__ bool moved(const LevelSetField &field) const
+    // Of a warp.
+    __device__ __forceinline__ u32 of_warp() const
     {
-        return __any_sync(ALL_LANES, most > field.tiny);
+        u32 all = reached;
+        if (!__any_sync(ALL_LANES, all != 0)) return 0;
+#pragma unroll
+        for (u32 step = WARP / 2; step > 0; step /= 2) all |= __shfl_xor_sync(ALL_LANES, all, step);
+        return all;
     }
 };
 
 // As TileNews::see() and Tally::add() of a lane's two voxels, of which it owns some: few change their sides. phi is never
 // -0, so that signs are bits; squares are scaled by a power of two before they are squares, which are the same then.
 __device__ __forceinline__ void count_two(const LevelSetField &field, const bool (&own)[2], const float (&before)[2],
-                                          const float (&after)[2], Tally &tally, TileNews &news)
+                                          const float (&after)[2], const u32 (&from_here)[2], Tally &tally, TileNews &news)
 {
     static_assert(SQUARE_ONE == 4096.0f * 4096.0f, "");
     u32 other[2];
@@ -161,7 +180,7 @@ __device__ __forceinline__ void count_two(const LevelSetField &field, const bool
     for (int i = 0; i < 2; ++i) {
         const float change = __fsub_rn(after[i], before[i]), scaled = __fmul_rn(change, __fmul_rn(field.rms_scale, 4096.0f));
         const u32 square = __float2uint_rz(fminf(__fmul_rn(scaled, scaled), SQUARE_MOST * SQUARE_ONE));
-        if (own[i] && fabsf(before[i]) <= field.reach) news.most = fmaxf(news.most, fabsf(change));
+        if (own[i]) news.see(field, before[i], after[i], from_here[i]);
         if (own[i] && fabsf(before[i]) <= field.near) tally.near += 1, tally.squares += square;
         other[i] = own[i] ? __float_as_uint(before[i]) ^ __float_as_uint(after[i]) : 0;
     }
@@ -284,6 +303,8 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
     const bool own[2] = {x < field.width && y < field.height && planes > 0,
                          x < field.width && y + 1 < field.height && planes > 0};
     const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= field.width;
+    const u32 reached_xy[2] = {spread(reached_along<TILE>(column), reached_along<TILE>(group * 2), 3),
+                               spread(reached_along<TILE>(column), reached_along<TILE>(group * 2 + 1), 3)};
     float *out = to + place;
     const PIXEL *pixels[2] = {image + place, image + place + field.pitch};
     // A plane ahead: they come from far.
@@ -403,8 +424,11 @@ __device__ __forceinline__ void update_piece(const float *shared, float *to, con
         const float before[2] = {here.here[1], here.here[2]};
         const u32 turned = (__float_as_uint(before[0]) ^ __float_as_uint(result[0])) |
                            (__float_as_uint(before[1]) ^ __float_as_uint(result[1]));
-        if (fminf(fabsf(before[0]), fabsf(before[1])) <= field.reach || static_cast<int>(turned) < 0)
-            count_two(field, own, before, result, tally, news);
+        if (fminf(fabsf(before[0]), fabsf(before[1])) <= field.reach || static_cast<int>(turned) < 0) {
+            const u32 along_z = reached_along<TILE>(of.first + static_cast<u32>(k));
+            const u32 from_here[2] = {spread(reached_xy[0], along_z, 9), spread(reached_xy[1], along_z, 9)};
+            count_two(field, own, before, result, from_here, tally, news);
+        }
         out += stride;
         below = here, here = above, now = then;
         pixel[0] = ahead[0], pixel[1] = ahead[1];

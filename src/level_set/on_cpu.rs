@@ -23,7 +23,7 @@ use ndarray::{ArrayView3, ArrayViewMut3};
 use plain::Plain;
 use pulp::Arch;
 use rayon::prelude::*;
-use tiles::Layout;
+use tiles::{ALL_NEIGHBOURS, Layout};
 
 /// The image in its own type, in the order of φ.
 #[derive(Debug)]
@@ -193,10 +193,10 @@ struct Tiled {
     pixels: Pixels,
     phi: Vec<f32>,
     next: Vec<f32>,
-    /// Of each tile, whether something in it changed within the band in the last iteration.
-    awake: Vec<u8>,
-    /// Of each tile, whether it holds something within the band.
-    in_band: Vec<u8>,
+    /// Of each tile, the tiles that its changes within the band in the last iteration may concern, see `tiles::reached_from`.
+    awake: Vec<u32>,
+    /// Of each tile, itself and all its neighbours where it holds something within the band, else none.
+    in_band: Vec<u32>,
     /// Whether the list is that of an iteration and `awake` is as it was when it was made.
     listed: bool,
     /// The tiles of a pass, in order.
@@ -205,7 +205,7 @@ struct Tiled {
     written: Vec<u32>,
     /// Tiles of the last iteration.
     active: u64,
-    marks: [Vec<u8>; 2],
+    reached: Vec<u8>,
 }
 
 impl Tiled {
@@ -235,7 +235,7 @@ impl Tiled {
             list: Vec::new(),
             written: Vec::new(),
             active: 0,
-            marks: [zeroed(layout.count())?, zeroed(layout.count())?],
+            reached: zeroed(layout.count())?,
         };
         context.pool().install(|| tiled.take_stock(&plan.constants));
         Ok(tiled)
@@ -254,7 +254,7 @@ impl Tiled {
                     closest = closest.min(phi.abs());
                 }
             }
-            *in_band = u8::from(closest <= constants.band);
+            *in_band = if closest <= constants.band { ALL_NEIGHBOURS } else { 0 };
             inside
         });
         let inside = counts.sum();
@@ -264,14 +264,14 @@ impl Tiled {
         inside
     }
 
-    /// Lists the tiles of the next pass: those that are marked or beside a marked one, or all in a dense iteration. A
+    /// Lists the tiles of the next pass: those that the marks reach, or all in a dense iteration. A
     /// reinitialisation is of the tiles about the front either way.
     fn list_around(&mut self, awake: bool) {
-        let Self { layout, volume, band, awake: awakes, in_band, list, marks: [wide, scratch], .. } = self;
+        let Self { layout, volume, band, awake: awakes, in_band, list, reached, .. } = self;
         list.clear();
         if *band || !awake {
-            layout.dilate(if awake { awakes } else { in_band }, *volume, wide, scratch);
-            list.extend((0..).zip(&*wide).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
+            layout.spread(if awake { awakes } else { in_band }, *volume, reached);
+            list.extend((0..).zip(&*reached).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
         } else {
             list.extend(0..layout.count() as u32);
         }
@@ -364,11 +364,10 @@ impl Tiled {
             let Some(tally) = tally else { continue };
             let index = *index as usize;
             total.add(tally);
-            self.in_band[index] = u8::from(tally.in_band);
+            self.in_band[index] = if tally.in_band { ALL_NEIGHBOURS } else { 0 };
             if restep.is_none() {
-                let awake = u8::from(tally.awake);
-                self.listed &= self.awake[index] == awake;
-                self.awake[index] = awake;
+                self.listed &= self.awake[index] == tally.moved;
+                self.awake[index] = tally.moved;
             }
         }
         std::mem::swap(&mut self.phi, &mut self.next);

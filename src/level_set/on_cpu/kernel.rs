@@ -3,9 +3,9 @@
 //! Every voxel gets the operations of `scalar.rs` in their order; of the normals, those towards −x, −y and −z are the
 //! neighbours'.
 
-use super::tiles::{Layout, Row};
+use super::tiles::{Layout, Row, reached_along, reached_from};
 use super::vector::Floats;
-use crate::level_set::plan::Constants;
+use crate::level_set::plan::{Constants, SLICE_TILE, VOLUME_TILE};
 use crate::level_set::scalar::{self, FLATNESS, TINY, TWO_ROOT_UNITS};
 use pulp::{Arch, Simd, WithSimd};
 
@@ -39,8 +39,8 @@ pub(super) struct Tally {
     /// Voxels near the front, before.
     pub near: u32,
     pub squares: u64,
-    /// Something changed within the band.
-    pub awake: bool,
+    /// The tiles that a change within the band may concern, see [`reached_from`]; 0 where nothing changed there.
+    pub moved: u32,
     /// There is something within the band.
     pub in_band: bool,
 }
@@ -52,22 +52,21 @@ struct Counter<'a, S: Simd> {
     /// Of the tile's columns, those in the image.
     columns: usize,
     tally: Tally,
-    change: f32,
     closest: f32,
 }
 
 impl<'a, S: Simd> Counter<'a, S> {
     #[inline(always)]
     fn new(simd: S, constants: &'a Constants, columns: usize) -> Self {
-        Self { simd, constants, columns, tally: Tally::default(), change: 0.0, closest: f32::INFINITY }
+        Self { simd, constants, columns, tally: Tally::default(), closest: f32::INFINITY }
     }
 
-    /// A row, before and after.
+    /// A row `[y, z]` of a tile with sides `tile`, before and after.
     #[inline(always)]
-    fn row<const N: usize>(&mut self, old: &[f32], new: &[f32; N]) {
+    fn row<const N: usize>(&mut self, tile: [usize; 3], [y, z]: [usize; 2], old: &[f32], new: &[f32; N]) {
         let simd = self.simd;
         if self.columns < N {
-            return self.lanes(&old[..self.columns], &new[..self.columns]);
+            return self.lanes(tile, [y, z], &old[..self.columns], &new[..self.columns]);
         }
         let zero = Floats::splat(simd, 0.0);
         let (near, band) = (Floats::splat(simd, self.constants.near), Floats::splat(simd, self.constants.band));
@@ -75,8 +74,10 @@ impl<'a, S: Simd> Counter<'a, S> {
             let (before, after) = (Floats::load(simd, old, i), Floats::load(simd, new, i));
             let moved = before.less_than(zero).differs(after.less_than(zero));
             if before.abs().min(after.abs()).at_most(band).or(moved).any() {
-                let change = before.abs().at_most(band).select((after - before).abs(), zero);
-                self.change = self.change.max(change.largest());
+                let waking = Floats::splat(simd, self.constants.waking);
+                if before.abs().at_most(band).and(waking.less_than((after - before).abs())).any() {
+                    self.moved(tile, [y, z], i, &old[i..i + S::F32_LANES], &new[i..i + S::F32_LANES]);
+                }
                 self.closest = self.closest.min(after.abs().smallest());
                 if before.abs().at_most(near).or(moved).any() {
                     self.count(&old[i..i + S::F32_LANES], &new[i..i + S::F32_LANES]);
@@ -86,14 +87,27 @@ impl<'a, S: Simd> Counter<'a, S> {
     }
 
     /// As [`row`](Self::row), voxel by voxel.
-    fn lanes(&mut self, old: &[f32], new: &[f32]) {
-        for (old, new) in old.iter().zip(new) {
-            if old.abs() <= self.constants.band {
-                self.change = self.change.max((new - old).abs());
-            }
-            self.closest = self.closest.min(new.abs());
-        }
+    fn lanes(&mut self, tile: [usize; 3], row: [usize; 2], old: &[f32], new: &[f32]) {
+        self.closest = new.iter().fold(self.closest, |closest, new| closest.min(new.abs()));
+        self.moved(tile, row, 0, old, new);
         self.count(old, new);
+    }
+
+    /// Notes where something changed within the band, in voxels of a row from column `first` on.
+    #[inline(always)]
+    fn moved(&mut self, tile: [usize; 3], [y, z]: [usize; 2], first: usize, old: &[f32], new: &[f32]) {
+        let [y, z] = [reached_along(tile[1], y), reached_along(tile[2], z)];
+        // Nothing is left to be noted where this row can add no bit.
+        let most = reached_from([7, y, z]);
+        if self.tally.moved & most == most {
+            return;
+        }
+        let Constants { band, waking, .. } = *self.constants;
+        let x = (first..).zip(old.iter().zip(new)).fold(0, |along, (x, (old, new))| {
+            let moved = (old.abs() <= band) & ((new - old).abs() > waking);
+            along | u32::from(moved) * reached_along(tile[0], x)
+        });
+        self.tally.moved |= reached_from([x, y, z]);
     }
 
     #[inline(always)]
@@ -111,8 +125,7 @@ impl<'a, S: Simd> Counter<'a, S> {
 
     #[inline(always)]
     fn tally(self) -> Tally {
-        let awake = self.change > self.constants.waking;
-        Tally { awake, in_band: self.closest <= self.constants.band, ..self.tally }
+        Tally { in_band: self.closest <= self.constants.band, ..self.tally }
     }
 }
 
@@ -236,6 +249,7 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
     let row = |k: usize, j: usize| &rows[if V { k * (J + 2) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
     let mut counter = Counter::new(simd, constants, columns);
+    let tile = const { if V { VOLUME_TILE } else { SLICE_TILE } };
     // The normals of the faces below, of a plane.
     let mut low_z = [[0.0f32; N]; J];
     if V {
@@ -354,7 +368,7 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                 let gradient = away.select(gradient.min(one), gradient);
                 speed.mul_add(gradient.sqrt(), old).store(&mut new_values, i);
             }
-            counter.row(&here[o..o + N], &new_values);
+            counter.row(tile, [j - 1, k - 1], &here[o..o + N], &new_values);
             if let Some(out) = out.get_mut(at * N..(at + 1) * N) {
                 out.copy_from_slice(&new_values);
             }
@@ -394,6 +408,7 @@ fn restep<
     let row = |k: usize, j: usize| &rows[if V { k * (J + 4) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
     let mut counter = Counter::new(simd, constants, columns);
+    let tile = const { if V { VOLUME_TILE } else { SLICE_TILE } };
     for k in 0..planes {
         for j in 0..own_rows {
             let here = row(k + 2, j + 2);
@@ -445,7 +460,7 @@ fn restep<
                 };
                 beside.select(held, new).store(&mut new_values, i);
             }
-            counter.row(&here[o..o + N], &new_values);
+            counter.row(tile, [j, k], &here[o..o + N], &new_values);
             if let Some(out) = out.get_mut(at * N..(at + 1) * N) {
                 out.copy_from_slice(&new_values);
             }

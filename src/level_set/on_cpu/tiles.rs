@@ -16,6 +16,27 @@ impl<const W: usize> Row<W> {
     pub(super) const ZERO: Self = Self([0.0; W]);
 }
 
+/// A tile and all its neighbours, as bits; see [`reached_from`].
+pub(super) const ALL_NEIGHBOURS: u32 = (1 << 27) - 1;
+
+/// The tiles along one axis that a change at `place` of a tile of this size may concern: those within two voxels. Bits 0, 1
+/// and 2 are the tile below, the tile itself and the one above.
+#[inline(always)]
+pub(super) fn reached_along(size: usize, place: usize) -> u32 {
+    const REACH: usize = 2;
+    u32::from(place < REACH) | 2 | u32::from(place + REACH >= size) << 2
+}
+
+/// The tiles, of a tile and the 26 around it, that are reached along x, y and z: the tile that is `[dx, dy, dz]` further, each
+/// −1, 0 or 1, has bit (dx + 1) + 3·(dy + 1) + 9·(dz + 1).
+#[inline(always)]
+pub(super) fn reached_from([x, y, z]: [u32; 3]) -> u32 {
+    let spread = |pattern: u32, axis: u32, stride: u32| {
+        pattern * (axis & 1) | (pattern * (axis >> 1 & 1)) << stride | (pattern * (axis >> 2)) << (2 * stride)
+    };
+    spread(spread(x, y, 3), z, 9)
+}
+
 /// Where tiles and voxels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -145,24 +166,19 @@ impl Layout {
         });
     }
 
-    /// Marks each tile that is marked, or has a marked neighbour (of 26, in slices 8), with 1; others with 0.
-    pub(super) fn dilate(&self, marks: &[u8], volume: bool, wide: &mut [u8], scratch: &mut [u8]) {
-        let [along_x, along_y, along_z] = self.tiles;
-        let along = |from: &[u8], to: &mut [u8], stride: usize, length: usize| {
-            to.copy_from_slice(from);
-            for block in (0..from.len()).step_by(stride * length) {
-                for i in block + stride..block + stride * length {
-                    to[i] |= from[i - stride];
-                    to[i - stride] |= from[i];
+    /// Marks with 1, of `reached`, the tiles that the bits of `marks` name, see [`reached_from`], others with 0. In slices those
+    /// of other slices are left out.
+    pub(super) fn spread(&self, marks: &[u32], volume: bool, reached: &mut [u8]) {
+        reached.fill(0);
+        for (index, mark) in marks.iter().enumerate().filter(|(_, mark)| **mark != 0) {
+            let position = self.position(index);
+            for bit in (0..27).filter(|bit| mark >> bit & 1 == 1) {
+                let offset = [bit % 3, bit / 3 % 3, bit / 9];
+                let [x, y, z]: [usize; 3] = std::array::from_fn(|axis| (position[axis] + offset[axis]).wrapping_sub(1));
+                if x < self.tiles[0] && y < self.tiles[1] && z < self.tiles[2] && (volume || z == position[2]) {
+                    reached[(z * self.tiles[1] + y) * self.tiles[0] + x] = 1;
                 }
             }
-        };
-        along(marks, wide, 1, along_x);
-        along(wide, scratch, along_x, along_y);
-        if volume {
-            along(scratch, wide, along_x * along_y, along_z);
-        } else {
-            wide.copy_from_slice(scratch);
         }
     }
 }
@@ -201,23 +217,35 @@ mod tests {
     }
 
     #[test]
-    fn dilation_reaches_all_neighbours_and_no_further() {
+    fn marks_reach_the_tiles_that_they_name_and_no_others() {
         let layout = Layout { shape: [40, 32, 24], tile: [8; 3], tiles: [5, 4, 3] };
-        for volume in [true, false] {
-            for index in 0..layout.count() {
+        let single = (0..27).map(|bit| 1 << bit);
+        for mark in single.chain([0, ALL_NEIGHBOURS, 0x2AA_5555]) {
+            for (volume, index) in [true, false].into_iter().flat_map(|v| (0..layout.count()).map(move |i| (v, i))) {
                 let mut marks = vec![0; layout.count()];
-                marks[index] = 1;
-                let (mut wide, mut scratch) = (marks.clone(), marks.clone());
-                layout.dilate(&marks, volume, &mut wide, &mut scratch);
+                marks[index] = mark;
+                let mut reached = vec![7; layout.count()];
+                layout.spread(&marks, volume, &mut reached);
                 let centre = layout.position(index);
-                for (other, wide) in wide.iter().enumerate() {
-                    let apart: [usize; 3] =
-                        std::array::from_fn(|axis| layout.position(other)[axis].abs_diff(centre[axis]));
-                    let reach = [1, 1, usize::from(volume)];
-                    let expected = (0..3).all(|axis| apart[axis] <= reach[axis]);
-                    assert_eq!(*wide == 1, expected, "{centre:?} {:?}", layout.position(other));
+                for (other, reached) in reached.iter().enumerate() {
+                    let position = layout.position(other);
+                    let [dx, dy, dz] = std::array::from_fn(|axis| position[axis] as i64 - centre[axis] as i64);
+                    let near = [dx, dy, dz].iter().all(|d| d.abs() <= 1) && (volume || dz == 0);
+                    let expected = near && mark >> (dx + 1 + 3 * (dy + 1) + 9 * (dz + 1)) & 1 == 1;
+                    assert_eq!(*reached == 1, expected, "{mark:b} {centre:?} {position:?}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_voxel_reaches_the_tiles_within_two_voxels() {
+        let bit = |dx: i32, dy: i32, dz: i32| 1u32 << (dx + 1 + 3 * (dy + 1) + 9 * (dz + 1));
+        let from = |voxel: [usize; 3]| reached_from(voxel.map(|place| reached_along(8, place)));
+        assert_eq!(from([2, 5, 3]), bit(0, 0, 0));
+        assert_eq!(from([1, 5, 3]), bit(0, 0, 0) | bit(-1, 0, 0));
+        assert_eq!(from([2, 6, 3]), bit(0, 0, 0) | bit(0, 1, 0));
+        assert_eq!(from([7, 3, 0]), bit(0, 0, 0) | bit(1, 0, 0) | bit(0, 0, -1) | bit(1, 0, -1));
+        assert_eq!((0..512).fold(0, |all, i| all | from([i % 8, i / 8 % 8, i / 64])), ALL_NEIGHBOURS);
     }
 }

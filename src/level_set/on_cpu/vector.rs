@@ -71,11 +71,6 @@ impl<S: Simd> Floats<S> {
     }
 
     #[inline(always)]
-    pub(super) fn largest(self) -> f32 {
-        self.simd.reduce_max_f32s(self.values)
-    }
-
-    #[inline(always)]
     pub(super) fn smallest(self) -> f32 {
         self.simd.reduce_min_f32s(self.values)
     }
@@ -123,6 +118,11 @@ impl<S: Simd> Truths<S> {
     #[inline(always)]
     pub(super) fn or(self, other: Self) -> Self {
         Self { simd: self.simd, values: self.simd.or_m32s(self.values, other.values) }
+    }
+
+    #[inline(always)]
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { simd: self.simd, values: self.simd.and_m32s(self.values, other.values) }
     }
 
     #[inline(always)]
