@@ -39,11 +39,11 @@ pub struct isoline_level_set_params {
     pub dimensions: u32,
     /// An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT.
     pub variant: u32,
-    /// φ is made a distance again every so many iterations. Default 50; 0: never, which is faster and lets φ grow steep
+    /// φ is made a distance again every so many iterations. Default 20; 0: never, which is faster and lets φ grow steep
     /// or flat where the front moves unevenly.
     pub reinitialise_every: u32,
     /// Iterations that the stop rule looks at together. 0 (default): as many as a front at the speed α ε + (1 - α)/h
-    /// needs for one voxel, 200 to 1000, made up to a multiple of `reinitialise_every`. A larger one waits longer before it
+    /// needs for one voxel, 80 to 1000, rounded up to a multiple of `reinitialise_every`. A larger one waits longer before it
     /// says that the front stands still.
     pub check_interval: u32,
     /// Must be 0.
@@ -61,16 +61,20 @@ pub struct isoline_level_set_params {
     pub alpha: f64,
     /// Δt, more than 0 and at most the stable limit, which the state tells and the error names. 0 (default): automatic,
     /// `cfl` times the limit. Larger steps need fewer iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
+    /// The limit is 1 / (α D sqrt(S) + (1 - α) S), where S is the sum of 1/h² over the axes and D is the bound of
+    /// |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. Beyond that
+    /// no curvature can outweigh the image, so a larger D would not change where the surface rests.
     pub time_step: f64,
-    /// The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.5: with
-    /// steps nearly as long as is stable a front that should rest goes to and fro, or creeps.
+    /// The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.9.
     pub cfl: f64,
-    /// Stop rule: by how much the mean count of voxels inside differs between a check interval and the one before, as a
-    /// share of the voxels near the front (about the way of the front in voxels); at least 0. Default 0.002. A larger one
-    /// stops earlier; with this and `rms_tolerance` 0 it never stops before its iterations are done.
+    /// Stop rule: by how much the mean count of voxels inside may differ between a check interval and the one before, as a
+    /// share of the mean count of voxels near the front (about the distance in voxels that the front moves); at least 0.
+    /// Default 0.002. Within the interval the count inside may vary by at most 50 times as much: a front that oscillates by
+    /// more does not count as at rest. A larger one stops earlier; with this and `rms_tolerance` 0 it never stops before its
+    /// iterations are done.
     pub change_tolerance: f64,
     /// Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels, at
-    /// least 0. Default 0.5. Both rules must be met.
+    /// least 0. Default 0.5. This and what `change_tolerance` asks must be met.
     pub rms_tolerance: f64,
     /// isoline_level_set_run: the most iterations. Default 10000. Unused by isoline_level_set_new.
     pub iterations: u64,
@@ -303,16 +307,19 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 
 /// A surface that evolves with the image's intensity and its own curvature (Mostofi 2009, with its formulas corrected):
 /// φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, H half the divergence of the normals, φ < 0 inside. It grows where
-/// the intensity lies within T ± ε and is held back, and smoothed, by its curvature. docs/level_set.md has the scheme.
+/// the intensity lies within T ± ε and is held back, and smoothed, by its curvature. |ε - |I - T|| is bounded (see
+/// `time_step` of isoline_level_set_params). Away from the front, where φ moves away from 0, |∇φ| counts at most 1, so that
+/// the front rests where F is 0. docs/level_set.md has the scheme.
 ///
 /// φ starts as the signed distance to the boundary of the initial mask, and lies where it is computed: in the memory of
 /// the context's device. So does a copy of the image; the caller's images are not needed after the call. Where the
 /// mask (with 2 dimensions: a slice of it) is empty or full φ is plus or minus the image's diagonal, and nothing ever moves.
-/// Pixels that are not finite count as far out of the range as the farthest pixel of the image.
+/// Pixels that are NaN or infinite count as far from T as the bound of |ε - |I - T|| allows: never in range.
 ///
 /// `context`: not NULL. The level set keeps the device alive: the two may be freed in either order.
 /// `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the voxel's size, along each
-/// axis 1e-9 to 1e9, the largest at most 1000 times the smallest (with 2 dimensions: of x and y).
+/// axis 1e-9 to 1e9, the largest at most 1000 times the smallest; with 2 dimensions that along z is not used (but as of
+/// every image it must be finite and more than 0).
 /// `initial_mask`: not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its spacing is
 /// not used. isoline_mask_fill_spheres, _boxes and _polygon make masks.
 /// `params`: NULL for the defaults.

@@ -7,7 +7,8 @@
 //! D(I) = ε − |I − T|            H = ½ ∇·(∇φ / |∇φ|)
 //! ```
 //!
-//! so the surface grows where the intensity lies within T ± ε and is held back, and smoothed, by its curvature.
+//! so the surface grows where the intensity lies within T ± ε and is held back, and smoothed, by its curvature. |D(I)| is
+//! bounded (see [`Params::time_step`]), and where φ moves away from 0, |∇φ| counts at most 1.
 
 mod course;
 mod cuda;
@@ -51,25 +52,30 @@ pub enum Variant {
 pub struct Params {
     /// One volume (default), or many slices, each by itself.
     pub dimensions: Dimensions,
-    /// The voxel's size along x, y, z, each > 0. Default 1, 1, 1. Curvature, distances and speeds are in its unit.
+    /// The voxel's size along x, y, z, each from 1e-9 to 1e9 and at most 1000 times another. Default 1, 1, 1. Curvature,
+    /// distances and speeds are in its unit. Of [`Dimensions::Slices`] that along z is not used, and may be anything.
     pub spacing: [f64; 3],
     /// T and ε. `None` (default): mean and twice the standard deviation of the pixels inside the initial mask.
     pub range: Option<TargetRange>,
     /// α in [0, 1]: the weight of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest spacing.
     pub alpha: Option<f64>,
-    /// Δt. `None` (default): `cfl` times the largest stable step. Refused where α·Δt is neither 0 nor from 4.702e-38 to
-    /// 3.403e38, as with very large pixels in a very small spacing: what 32-bit numbers hold with all their digits.
+    /// Δt. `None` (default): `cfl` times the largest stable step, 1 / (α·D·√Σh⁻² + (1 − α)·Σh⁻²), where D is the bound of
+    /// |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and (1 − α)/α·½·√(2·Σh⁻²). Beyond that no
+    /// curvature outweighs the image, so the front rests in the same place. Refused where α·Δt is neither 0 nor from
+    /// 4.702e-38 to 3.403e38, as with very large pixels in a very small spacing: what 32-bit numbers hold with all their
+    /// digits.
     pub time_step: Option<f64>,
-    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.5: with steps nearly
-    /// as long as is stable a front that should rest goes to and fro, or creeps.
+    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.9.
     pub cfl: f64,
-    /// φ is made a distance again every so many iterations. Default 50; 0: never.
+    /// φ is made a distance again every so many iterations. Default 20; 0: never.
     pub reinitialise_every: u32,
     /// Iterations that the stop rule looks at together. `None` (default): as many as a front at the speed
-    /// α·ε + (1 − α)/h needs for one voxel, 200 to 1000, made up to a multiple of `reinitialise_every`.
+    /// α·ε + (1 − α)/h needs for one voxel, 80 to 1000, rounded up to a multiple of `reinitialise_every`.
     pub check_interval: Option<u32>,
-    /// Stop rule: by how much the mean count of voxels inside differs between a check interval and the one before, as a
-    /// share of the voxels near the front: about the way of the front in voxels. Default 2e-3.
+    /// Stop rule: by how much the mean count of voxels inside may differ between a check interval and the one before, as a
+    /// share of the mean count of voxels near the front: about the distance in voxels that the front moves. Within the
+    /// interval the count may vary by at most 50 times as much, so that a front that oscillates does not count as at rest.
+    /// Default 2e-3.
     pub change_tolerance: f64,
     /// Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels.
     /// Default 0.5.
@@ -161,8 +167,8 @@ impl LevelSet {
     /// Starts from the boundary of `mask` (pixels > 0 are inside) on `input` (u8, u16 or f32; the same size).
     ///
     /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all outside,
-    /// as ∓ the image's diagonal, and nothing ever moves there. Pixels that are not finite count as far out of the range
-    /// as the farthest pixel of the image.
+    /// as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count as far from T as the
+    /// bound of |D(I)| allows (see [`Params::time_step`]): never in range.
     ///
     /// # Errors
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]), an

@@ -101,7 +101,8 @@ pub(super) struct Plan {
 impl Params {
     /// What can be said without the pixels.
     pub(super) fn check(&self) -> Result<()> {
-        for (axis, spacing) in ["x", "y", "z"].into_iter().zip(self.spacing) {
+        let counted = self.counted_spacing();
+        for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(counted) {
             let name = format!("spacing along {axis}");
             let spacing = finite(&name, spacing)?;
             if !(1e-9..=1e9).contains(&spacing) {
@@ -110,8 +111,7 @@ impl Params {
                 )));
             }
         }
-        let counted = if self.dimensions == Dimensions::Volume { 3 } else { 2 };
-        let [low, high] = extremes(&self.spacing[..counted]);
+        let [low, high] = extremes(counted);
         if high / low > 1000.0 {
             return Err(Error::argument(format!(
                 "the largest spacing must be at most 1000 times the smallest, but they are {high} and {low}"
@@ -153,15 +153,18 @@ impl Params {
         Ok(())
     }
 
-    /// The spacings that count, smallest and largest.
-    fn spacing_extremes(&self) -> [f64; 2] {
-        extremes(&self.spacing[..if self.dimensions == Dimensions::Volume { 3 } else { 2 }])
+    /// The spacings that count: those of slices are along x and y.
+    fn counted_spacing(&self) -> &[f64] {
+        &self.spacing[..if self.dimensions == Dimensions::Volume { 3 } else { 2 }]
     }
 
     /// Resolves what is automatic. The parameters are checked.
     pub(super) fn resolve(&self, shape: [usize; 3], survey: &Survey) -> Result<Plan> {
-        let [h_min, h_max] = self.spacing_extremes();
         let volume = self.dimensions == Dimensions::Volume;
+        let counted = self.counted_spacing();
+        let [h_min, h_max] = extremes(counted);
+        // Nothing depends on the spacing along z in slices. It may be anything, NaN too, and does not go further than this.
+        let spacing = if volume { self.spacing } else { [self.spacing[0], self.spacing[1], 1.0] };
         let range = self.range.map_or_else(|| automatic_range(survey), Ok)?;
         let TargetRange { target, epsilon } = range;
         if survey.high.max(-survey.low) > LARGEST_PIXEL {
@@ -171,7 +174,7 @@ impl Params {
             )));
         }
         let alpha = self.alpha.unwrap_or_else(|| (1.0 + epsilon * h_min).recip());
-        let inverse_squares: f64 = self.spacing[..if volume { 3 } else { 2 }].iter().map(|h| (h * h).recip()).sum();
+        let inverse_squares: f64 = counted.iter().map(|h| (h * h).recip()).sum();
         let sharpest = (2.0 * inverse_squares).sqrt();
         let largest = largest_term(survey, range, alpha, sharpest / 2.0);
         let rate = largest * alpha * inverse_squares.sqrt() + (1.0 - alpha) * inverse_squares;
@@ -194,15 +197,9 @@ impl Params {
             // An interval holds whole periods of the reinitialisation, with which the front may oscillate.
             interval.checked_next_multiple_of(self.reinitialise_every.clamp(1, 1000)).unwrap_or(interval)
         });
-        let diagonal = shape
-            .iter()
-            .zip(self.spacing)
-            .take(if volume { 3 } else { 2 })
-            .map(|(n, h)| (*n as f64 * h).powi(2))
-            .sum::<f64>()
-            .sqrt();
+        let diagonal = shape.iter().zip(counted).map(|(n, h)| (*n as f64 * h).powi(2)).sum::<f64>().sqrt();
         let constants = Constants {
-            step: self.spacing.map(|h| h.recip() as f32),
+            step: spacing.map(|h| h.recip() as f32),
             target: target as f32,
             gain: gain as f32,
             offset: (-gain * epsilon) as f32,
@@ -219,7 +216,7 @@ impl Params {
         Ok(Plan {
             shape,
             dimensions: self.dimensions,
-            spacing: self.spacing,
+            spacing,
             range,
             alpha,
             time_step,

@@ -41,7 +41,7 @@ public final class EdgeStrength {
     /** Number of iterations; more let the field reach farther. */
     public long iterations = 50;
 
-    /** Decay length ρ in pixels, above 0; larger values decay slower. */
+    /** Decay length ρ in pixels, at least 1e-18; larger values decay slower. */
     public double rho = 64;
 
     /** Time step Δt, 0 for automatic; the library names its upper limit when it is exceeded. */

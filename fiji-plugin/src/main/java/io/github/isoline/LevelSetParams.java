@@ -27,10 +27,11 @@ public final class LevelSetParams {
     public double timeStep;
 
     /** φ is made a distance again every so many iterations; 0 for never. */
-    public long reinitialiseEvery = 50;
+    public long reinitialiseEvery = 20;
 
     /**
-     * Stop rule: how far the front goes from one check interval to the next, on average, in voxels.
+     * Stop rule: how far the front moves from one check interval to the next, on average, in
+     * voxels. Within an interval the count of voxels inside may vary by 50 times as much.
      */
     public double changeTolerance = 2e-3;
 

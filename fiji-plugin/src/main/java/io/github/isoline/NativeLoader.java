@@ -163,9 +163,9 @@ public final class NativeLoader {
                     "The Isoline library ("
                             + file
                             + ") cannot be loaded: "
-                            + lastLine(e)
-                            + ". It may be damaged, built for another system, or lie in a folder"
-                            + " from which programs may not run.");
+                            + systemsReason(e)
+                            + ". "
+                            + explainRefusal(systemsReason(e)));
         }
         Function version;
         try {
@@ -224,6 +224,16 @@ public final class NativeLoader {
                 + " ImageJ.";
     }
 
+    /** Why the system may have refused the library for that reason, and what to do. */
+    private static String explainRefusal(String reason) {
+        if (reason.contains("GLIBC_")) {
+            return "This Linux is older than the library, which needs glibc 2.34 or newer. Use a"
+                    + " newer system, or build the plugin on this one.";
+        }
+        return "It may be damaged, built for another system, or lie in a folder from which programs"
+                + " may not run.";
+    }
+
     private static String explainLinkage(LinkageError e) {
         String text = firstLine(e);
         if (e instanceof NoClassDefFoundError && text.contains("com/sun/jna")) {
@@ -244,10 +254,13 @@ public final class NativeLoader {
         return new IsolineException(Status.UNSUPPORTED, message);
     }
 
-    /** JNA says what it tried on the first lines, and the system's own reason on the last. */
-    private static String lastLine(Throwable e) {
-        String message = String.valueOf(e.getMessage()).trim();
-        return message.substring(message.lastIndexOf('\n') + 1);
+    /**
+     * JNA names the library on the first line. The system's reason for refusing the file is on the
+     * second, and those of searches elsewhere follow. An old JNA writes one line only.
+     */
+    private static String systemsReason(Throwable e) {
+        String[] lines = String.valueOf(e.getMessage()).trim().split("\n");
+        return lines[Math.min(1, lines.length - 1)];
     }
 
     private static String firstLine(Throwable e) {

@@ -52,6 +52,9 @@ final class EdgeStrengthSettings {
 
     static final double DEFAULT_TOLERANCE = 1e-5;
 
+    /** The smallest ρ that the library takes, in pixels. */
+    private static final double LEAST_RHO = 1e-18;
+
     private static final String PREFS = "isoline.edge_strength.";
 
     /** "auto", "cpu", "cuda" or "cuda:N". */
@@ -163,8 +166,8 @@ final class EdgeStrengthSettings {
      * again, and those that depend on each other; this is for the dialog, while the user types.
      */
     String complaint() {
-        if (!(rho > 0) || Double.isInfinite(rho)) {
-            return "Rho must be above 0 pixels.";
+        if (!(rho >= LEAST_RHO) || Double.isInfinite(rho)) {
+            return "Rho must be at least 1e-18 pixels, and finite.";
         }
         if (!isConverged() && iterations < 1) {
             return "Iterations must be 1 or more.";

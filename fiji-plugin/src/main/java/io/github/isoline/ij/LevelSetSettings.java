@@ -173,7 +173,7 @@ final class LevelSetSettings {
     String mode = CONVERGED;
 
     double iterations = 10000;
-    double reinitialise = 50;
+    double reinitialise = new LevelSetParams().reinitialiseEvery;
 
     /** Δt, 0 for automatic. */
     double timeStep;

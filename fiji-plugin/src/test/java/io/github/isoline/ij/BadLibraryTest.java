@@ -11,7 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,7 +49,34 @@ class BadLibraryTest {
         Files.write(text, "hello".getBytes(StandardCharsets.UTF_8));
         assertSays(
                 imagej(HeadlessProcess.classPath(true), property(text.toString())),
-                "cannot be loaded");
+                "cannot be loaded: " + text + ": file too short. It may be damaged");
+    }
+
+    @Test
+    void libraryForANewerLinux() throws Exception {
+        // The stub refers to a version that no C library has, which the one it is linked with does.
+        Path versions = folder.resolve("versions.map");
+        Files.write(versions, "GLIBC_99.1 { global: *; };\n".getBytes(StandardCharsets.UTF_8));
+        Path newer =
+                compile(
+                        "void from_the_future(void) {}\n",
+                        "libc.so.6",
+                        "-nostdlib",
+                        "-Wl,-soname,libc.so.6",
+                        "-Wl,--version-script=" + versions);
+        Path library =
+                compile(
+                        "void from_the_future(void);\n"
+                                + "unsigned isoline_version(void) { from_the_future(); return 0; }\n",
+                        System.mapLibraryName("isoline"),
+                        "-nostdlib",
+                        newer.toString());
+        HeadlessProcess.Outcome outcome =
+                imagej(HeadlessProcess.classPath(true), property(library.toString()));
+        assertSays(outcome, "`GLIBC_99.1' not found");
+        assertSays(
+                outcome, "This Linux is older than the library, which needs glibc 2.34 or newer");
+        assertFalse(outcome.text().contains("damaged"), outcome.text());
     }
 
     @Test
@@ -124,19 +153,19 @@ class BadLibraryTest {
     }
 
     private Path compile(String code) throws IOException, InterruptedException {
+        return compile(code, System.mapLibraryName("isoline"));
+    }
+
+    private Path compile(String code, String name, String... options)
+            throws IOException, InterruptedException {
         Path source = folder.resolve("stub.c");
         Files.write(source, code.getBytes(StandardCharsets.UTF_8));
-        Path library = folder.resolve(System.mapLibraryName("isoline"));
-        HeadlessProcess.Outcome outcome =
-                HeadlessProcess.call(
-                        folder,
-                        Arrays.asList(
-                                "cc",
-                                "-shared",
-                                "-fPIC",
-                                "-o",
-                                library.toString(),
-                                source.toString()));
+        Path library = folder.resolve(name);
+        List<String> command = new ArrayList<>();
+        command.addAll(Arrays.asList("cc", "-shared", "-fPIC", "-o", library.toString()));
+        command.add(source.toString());
+        command.addAll(Arrays.asList(options));
+        HeadlessProcess.Outcome outcome = HeadlessProcess.call(folder, command);
         assertEquals(0, outcome.status, outcome.text());
         return library;
     }

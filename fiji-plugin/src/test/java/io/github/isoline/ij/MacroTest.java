@@ -74,12 +74,25 @@ class MacroTest extends HeadlessTest implements CommandContract {
         assertTrue(s.toString().contains("threshold=-3.25"), s.toString());
     }
 
+    @Test
+    void dialogAsksForARhoThatTheLibraryTakes() {
+        EdgeStrengthSettings s = new EdgeStrengthSettings();
+        s.rho = 1e-18;
+        assertEquals(null, s.complaint());
+        assertEquals(32, run(open("horse.png"), "threshold=100 rho=1e-18").getBitDepth());
+        for (double bad : new double[] {9e-19, 0, -1, Double.NaN, Double.POSITIVE_INFINITY}) {
+            s.rho = bad;
+            assertEquals("Rho must be at least 1e-18 pixels, and finite.", s.complaint());
+        }
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
                 "threshold=100 rho=-1                   | rho",
                 "threshold=100 rho=0                    | rho",
+                "threshold=100 rho=9e-19                | rho must be at least 1e-18",
                 "rho=NaN                  | rho must be a number",
                 "rho=wide                 | rho must be a number, got \"wide\"",
                 "iterations=2.5           | iterations must be a whole number",
