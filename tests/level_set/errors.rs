@@ -66,23 +66,24 @@ fn a_time_step_above_the_limit_is_refused_and_the_limit_named() {
     let context = Context::new("cpu").unwrap();
     let image = Array3::from_shape_fn((4, 5, 6), |(z, y, x)| (10 * (x + y + z)) as u8);
     let mask = ball((4, 5, 6), [3.0, 2.0, 2.0], 1.5, [1.0; 3]);
-    let params = Params {
-        range: Some(TargetRange { target: 50.0, epsilon: 20.0 }),
-        alpha: Some(0.5),
-        spacing: [1.0, 2.0, 4.0],
-        ..Params::default()
-    };
-    // The pixels are from 0 to 120: the largest |D| is 120 - 50 - 20.
     let squares: f64 = 1.0 + 1.0 / 4.0 + 1.0 / 16.0;
-    let limit = 1.0 / (0.5 * 50.0 * squares.sqrt() + 0.5 * squares);
-    let state = start(&context, image.view(), &mask, &params).state();
-    assert!((state.time_step_limit / limit - 1.0).abs() < 1e-12, "{state:?}");
-    assert!((state.time_step / limit - 0.5).abs() < 1e-12, "{state:?}");
-    start(&context, image.view(), &mask, &Params { time_step: Some(limit), ..params.clone() });
-    let params = Params { time_step: Some(limit * 1.001), ..params };
-    let error = LevelSet::new(&context, image.view().into(), mask.view().into(), &params).expect_err("too long");
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    assert!(error.message().contains(&format!("{:e}", state.time_step_limit)), "{error}");
+    let most_curved = (2.0 * squares).sqrt() / 2.0;
+    // The pixels are from 0 to 120: the largest |D| is 120 - 50 - 20. Of that counts what the curvature can hold against it,
+    // but never less than epsilon.
+    for (alpha, largest) in [(0.5, 20.0), (0.02, 49.0 * most_curved), (0.01, 50.0)] {
+        let range = Some(TargetRange { target: 50.0, epsilon: 20.0 });
+        let params = Params { range, alpha: Some(alpha), spacing: [1.0, 2.0, 4.0], ..Params::default() };
+        let limit = 1.0 / (alpha * largest * squares.sqrt() + (1.0 - alpha) * squares);
+        let state = start(&context, image.view(), &mask, &params).state();
+        assert!((state.time_step_limit / limit - 1.0).abs() < 1e-12, "{state:?}");
+        assert!((state.time_step / limit - 0.9).abs() < 1e-12, "{state:?}");
+        let longest = Params { time_step: Some(state.time_step_limit), ..params.clone() };
+        start(&context, image.view(), &mask, &longest);
+        let params = Params { time_step: Some(limit * 1.001), ..params };
+        let error = LevelSet::new(&context, image.view().into(), mask.view().into(), &params).expect_err("too long");
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains(&format!("{:e}", state.time_step_limit)), "{error}");
+    }
 }
 
 #[test]
