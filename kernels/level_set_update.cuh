@@ -11,6 +11,7 @@ struct LevelSetField {
     // A quarter of both terms of the speed, as gradients are four times as large:
     float target, farthest;         // |I - target| counts up to `farthest`
     float gain, offset;             // dt * -alpha * D(I) / 4 = fma(|I - target|, gain, offset)
+    float bound;                    // of that, towards the front
     float bend;                     // dt * (1 - alpha) / 8 * ROOT_UNIT
     float step_x, step_y, step_z;   // 1 / spacing
     float near;                     // the largest spacing
@@ -20,7 +21,7 @@ struct LevelSetField {
     float restep;                   // the step of a reinitialisation
     float sharpest;                 // the bound of the normals' divergence, over ROOT_UNIT
 };
-static_assert(sizeof(LevelSetField) == 72, "src/level_set/cuda/launch.rs repeats it");
+static_assert(sizeof(LevelSetField) == 76, "src/level_set/cuda/launch.rs repeats it");
 
 constexpr int LEAD = 1;
 
@@ -85,6 +86,7 @@ __device__ __forceinline__ float image_term(const LevelSetField &field, PIXEL pi
 // Powers of two change no digit unless a result is subnormal; src/level_set/plan.rs keeps field.gain from being so.
 struct Motion {
     float old, speed;
+    float away;    // the speed where phi moves away from 0, without the bound
     bool curves;   // curvature's part of the speed is the larger one: both sides of an axis count, whatever their sign
     bool falls;    // else, as phi falls: only sides with a difference not above 0 do (0 adds nothing); or those above
     float least;
@@ -93,8 +95,10 @@ struct Motion {
     __device__ __forceinline__ Motion(const LevelSetField &field, float old, float curve, float of_image) : old(old)
     {
         curve = within(curve, field.sharpest);
-        speed = __fmaf_rn(curve, field.bend, of_image);
-        curves = fabsf(__fmul_rn(curve, field.bend)) > fabsf(of_image);
+        const float bounded = fminf(of_image, field.bound);
+        speed = __fmaf_rn(curve, field.bend, bounded);
+        away = __fmaf_rn(curve, field.bend, of_image);
+        curves = fabsf(__fmul_rn(curve, field.bend)) > fabsf(bounded);
         least = curves ? __uint_as_float(0xFF800000u) : 0.0f;
         falls = !curves && speed < 0.0f;   // where the speed is 0, either will do
     }
@@ -107,8 +111,9 @@ struct Motion {
     {
         float counted = curves ? __fmul_rn(0.5f, square) : square;
         // Away from the front |grad phi| is at most 1, see src/level_set/scalar.rs.
-        if ((speed > 0.0f) != (old < 0.0f)) counted = fminf(counted, 16.0f);
-        return __fmaf_rn(speed, root(counted), old);
+        const bool leaves = (speed > 0.0f) != (old < 0.0f);
+        if (leaves) counted = fminf(counted, 16.0f);
+        return __fmaf_rn(leaves ? away : speed, root(counted), old);
     }
 };
 

@@ -127,3 +127,88 @@ impl Course {
         self.inside_before = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{Plan, Survey};
+    use super::super::{Params, TargetRange};
+    use super::*;
+
+    const INTERVAL: u64 = 100;
+    const NEAR: u64 = 1000;
+
+    fn plan(params: Params) -> Plan {
+        let survey = Survey { inside: 1, sample: 1, mean: 0.0, deviation: 0.0, low: 0.0, high: 1.0 };
+        let range = Some(TargetRange { target: 1.0, epsilon: 1.0 });
+        let params = Params { range, check_interval: Some(INTERVAL as u32), reinitialise_every: 20, ..params };
+        params.resolve([64; 3], &survey).expect("good parameters")
+    }
+
+    /// The iteration after which a run with these voxels inside, and this rms change of φ, is called converged.
+    fn stop(params: Params, inside: impl Fn(u64) -> u64, rms: f64) -> Option<u64> {
+        let mut course = Course::new(&plan(params));
+        let squares = (rms * rms * NEAR as f64 / SQUARES_UNIT) as u64;
+        (1..=20 * INTERVAL).find(|i| {
+            course.record(Counts { inside: inside(*i), changed: 0, near: NEAR, squares });
+            course.stop_now()
+        })
+    }
+
+    #[test]
+    fn what_does_not_change_has_converged_after_two_intervals() {
+        assert_eq!(stop(Params::default(), |_| 5000, 0.0), Some(2 * INTERVAL));
+        let rest_late = |i: u64| if i <= 3 * INTERVAL { 50 * i } else { 15_000 };
+        assert_eq!(stop(Params::default(), rest_late, 0.0), Some(5 * INTERVAL));
+    }
+
+    #[test]
+    fn two_tolerances_of_0_never_stop() {
+        let never = Params { change_tolerance: 0.0, rms_tolerance: 0.0, ..Params::default() };
+        assert_eq!(stop(never, |_| 5000, 0.0), None);
+        // One of them alone is a tolerance like any other.
+        let exact = Params { change_tolerance: 0.0, ..Params::default() };
+        assert_eq!(stop(exact.clone(), |_| 5000, 0.25), Some(2 * INTERVAL));
+        assert_eq!(stop(exact, |i| 5000 + i / INTERVAL, 0.25), None);
+    }
+
+    #[test]
+    fn what_creeps_has_not_converged() {
+        // The mean grows by `share` of the voxels near the front from one interval to the next.
+        let creeping = |share: f64| move |i: u64| 5000 + (share * NEAR as f64 * i as f64 / INTERVAL as f64) as u64;
+        let params = Params { change_tolerance: 2e-2, ..Params::default() };
+        assert_eq!(stop(params.clone(), creeping(1.2 * 2e-2), 0.0), None);
+        assert_eq!(stop(params, creeping(0.8 * 2e-2), 0.0), Some(2 * INTERVAL));
+    }
+
+    #[test]
+    fn what_swings_about_a_constant_mean_has_not_converged() {
+        // With every reinitialisation, so that each interval has the same mean.
+        let swinging = |by: u64| move |i: u64| 5000 + if i % 20 < 10 { by } else { 0 };
+        let bound = (SWING * Params::default().change_tolerance * NEAR as f64) as u64;
+        assert_eq!(bound, 100, "a tenth of the voxels near the front");
+        assert_eq!(stop(Params::default(), swinging(bound + 1), 0.0), None);
+        assert_eq!(stop(Params::default(), swinging(bound - 1), 0.0), Some(2 * INTERVAL));
+        // Each interval counts by itself.
+        let calmed = |i: u64| if i <= 4 * INTERVAL { swinging(bound + 1)(i) } else { 5000 + bound / 2 };
+        assert_eq!(stop(Params::default(), calmed, 0.0), Some(5 * INTERVAL));
+    }
+
+    #[test]
+    fn what_changes_phi_by_much_has_not_converged() {
+        assert_eq!(stop(Params::default(), |_| 5000, 0.51), None);
+        assert_eq!(stop(Params::default(), |_| 5000, 0.49), Some(2 * INTERVAL));
+    }
+
+    #[test]
+    fn an_interval_begins_anew_where_phi_is_replaced() {
+        let mut course = Course::new(&plan(Params::default()));
+        let record = |course: &mut Course| {
+            course.record(Counts { inside: 5000, changed: 0, near: NEAR, squares: 0 });
+            course.stop_now()
+        };
+        assert!((1..2 * INTERVAL).all(|_| !record(&mut course)));
+        course.begin_interval();
+        assert!((1..2 * INTERVAL).all(|_| !record(&mut course)));
+        assert!(record(&mut course));
+    }
+}

@@ -57,8 +57,10 @@ pub(super) struct Constants {
     pub bend: f32,
     /// The bound of the normals' divergence, over [`ROOT_UNIT`].
     pub sharpest: f32,
-    /// The bound of |I − T|, see [`largest_term`]. Pixels that are not finite count as this far from T.
+    /// The largest |I − T| of finite pixels; others count as this far from T.
     pub farthest: f32,
+    /// The bound of −Δt·α·D(I) where φ approaches 0, see [`largest_terms`].
+    pub bound: f32,
     /// |φ| up to this (the largest spacing) is near the front.
     pub near: f32,
     /// |φ| up to this is within the band.
@@ -176,7 +178,7 @@ impl Params {
         let alpha = self.alpha.unwrap_or_else(|| (1.0 + epsilon * h_min).recip());
         let inverse_squares: f64 = counted.iter().map(|h| (h * h).recip()).sum();
         let sharpest = (2.0 * inverse_squares).sqrt();
-        let largest = largest_term(survey, range, alpha, sharpest / 2.0);
+        let [of_image, largest] = largest_terms(survey, range, alpha, sharpest / 2.0);
         let rate = largest * alpha * inverse_squares.sqrt() + (1.0 - alpha) * inverse_squares;
         let limit = rate.recip();
         let time_step = match self.time_step {
@@ -205,7 +207,8 @@ impl Params {
             offset: (-gain * epsilon) as f32,
             sharpest: (sharpest / ROOT_UNIT) as f32,
             bend: (time_step * (1.0 - alpha) / 2.0 * ROOT_UNIT) as f32,
-            farthest: (epsilon + largest) as f32,
+            farthest: (epsilon + of_image) as f32,
+            bound: (gain * largest) as f32,
             near: h_max as f32,
             band: (BAND_WIDTH * h_max) as f32,
             waking: (WAKING_CHANGE * h_min) as f32,
@@ -251,14 +254,15 @@ impl Plan {
     }
 }
 
-/// The bound of |D(I)|, where H is at most `curvature`: that of the image's pixels, or the least with which the sign of the
-/// speed is everywhere that of the unbounded D, if that is smaller. Where α·|D| exceeds all that (1 − α)·H can be, a larger |D|
-/// changes how fast the front recedes but not where it rests, and it would shorten Δt for all voxels.
-fn largest_term(survey: &Survey, range: TargetRange, alpha: f64, curvature: f64) -> f64 {
+/// The largest |D(I)| of the image's pixels, and the bound of it with which voxels approach the front where H is at most
+/// `curvature`: that, or the least with which the sign of the speed is everywhere that of the unbounded D, if that is smaller.
+/// Where α·|D| exceeds all that (1 − α)·H can be, a larger |D| changes how fast the front recedes but not where it rests, and
+/// it would shorten Δt for all voxels.
+fn largest_terms(survey: &Survey, range: TargetRange, alpha: f64, curvature: f64) -> [f64; 2] {
     let TargetRange { target, epsilon } = range;
     let of_image = epsilon.max((survey.low - target).abs().max((survey.high - target).abs()) - epsilon);
     let decisive = epsilon.max((1.0 - alpha) / alpha * curvature);
-    of_image.min(decisive)
+    [of_image, of_image.min(decisive)]
 }
 
 /// Refuses an α·Δt that is not 0 and has not all its digits in the kernels' numbers.

@@ -19,6 +19,8 @@
 //!   front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster the steeper
 //!   already: the zero of φ would then be near the side that grows more slowly and not where F is 0. With the bound φ grows by
 //!   F·Δt, so its zero tends to that of F.
+//! * **Towards the front**, −D counts at most as much as `largest_terms` in `plan.rs` says, which does not change the sign of F:
+//!   only there can a step be too long, so one bright pixel does not shorten the steps of all voxels.
 //! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is unstable
 //!   where φ has an extremum: there |∇φ| times the divergence is several times what a Laplacian would see, and its sign
 //!   alternates.
@@ -73,7 +75,7 @@ pub(super) fn upwind(speed: f32, forward: f32, backward: f32, sum: f32) -> f32 {
     backward.mul_add(backward, forward.mul_add(forward, sum))
 }
 
-/// Δt times the image's part of the speed. A pixel that is NaN counts as infinitely far from T.
+/// Δt times the image's part of the speed. A pixel that is not finite counts as far from T as the farthest finite one.
 #[inline(always)]
 pub(super) fn image_term(constants: &Constants, pixel: f32) -> f32 {
     let Constants { target, farthest, gain, offset, .. } = *constants;
@@ -104,7 +106,7 @@ pub(super) trait Around {
 
 /// φ' of a voxel from φ around it and its pixel.
 pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 {
-    let Constants { step: [ix, iy, iz], bend, sharpest, volume, .. } = *constants;
+    let Constants { step: [ix, iy, iz], bound, bend, sharpest, volume, .. } = *constants;
     let old = phi.at([0, 0, 0]);
     // The wide differences (twice the central ones) at an offset.
     let wide_x = |o: [isize; 3]| (phi.at([o[0] + 1, o[1], o[2]]) - phi.at([o[0] - 1, o[1], o[2]])) * ix;
@@ -134,17 +136,19 @@ pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 
     }
     let divergence = clamp(divergence, sharpest);
     let of_image = image_term(constants, pixel);
-    let speed = divergence.mul_add(bend, of_image);
+    let bounded = if of_image < bound { of_image } else { bound };
+    let speed = divergence.mul_add(bend, bounded);
     let axes = [Some((forward_x, backward_x)), Some((forward_y, backward_y)), along_z];
     let [mut one_sided, mut both] = [TINY; 2];
     for (forward, backward) in axes.into_iter().flatten() {
         one_sided = upwind(speed, forward, backward, one_sided);
         both = backward.mul_add(backward, forward.mul_add(forward, both));
     }
-    let curves = (divergence * bend).abs() > of_image.abs();
+    let curves = (divergence * bend).abs() > bounded.abs();
     let gradient = if curves { 0.5 * both } else { one_sided };
     let away = (speed > 0.0) != (old < 0.0);
     let gradient = if away && gradient > 1.0 { 1.0 } else { gradient };
+    let speed = if away { divergence.mul_add(bend, of_image) } else { speed };
     speed.mul_add(gradient.sqrt(), old)
 }
 

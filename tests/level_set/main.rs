@@ -1,5 +1,5 @@
-//! The level set through the public Rust API: analytic cases, the band against the whole, one variant against another,
-//! its statistics, and its errors. Everything runs on the CPU; where there is a CUDA device it runs there too.
+//! The level set through the public Rust API: analytic cases, where it comes to rest, the band against the whole, one
+//! variant against another, its statistics, and its errors. Everything runs on the CPU; where there is a CUDA device it runs there too.
 
 mod agreement;
 mod analytic;
@@ -7,6 +7,7 @@ mod analytic;
 mod common;
 mod errors;
 mod evolution;
+mod rest;
 
 use common::everywhere;
 use isoline::level_set::{LevelSet, Params, Statistics, Variant};

@@ -244,7 +244,8 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
 ) -> Tally {
     let o = const { (W - N) / 2 };
     let [x, y, z] = constants.step.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
-    let [zero, tiny, half, one, bend] = [0.0, TINY, 0.5, 1.0, constants.bend].map(|value| Floats::splat(simd, value));
+    let [zero, tiny, half, one] = [0.0, TINY, 0.5, 1.0].map(|value| Floats::splat(simd, value));
+    let [bend, bound] = [constants.bend, constants.bound].map(|value| Floats::splat(simd, value));
     let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 2) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
@@ -351,10 +352,11 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                 }
                 let divergence = divergence.clamp(constants.sharpest);
                 let of_image = Floats::load(simd, &terms[at], i);
-                let speed = divergence.mul_add(bend, of_image);
+                let bounded = of_image.min(bound);
+                let speed = divergence.mul_add(bend, bounded);
                 let grows = zero.less_than(speed);
                 // Where curvature leads nothing is clipped: one sum serves for both kinds of |∇φ|.
-                let curves = of_image.abs().less_than((divergence * bend).abs());
+                let curves = bounded.abs().less_than((divergence * bend).abs());
                 let [least, most] = [curves.select(least, zero), curves.select(most, zero)];
                 let mut gradient = tiny;
                 for axis in 0..if V { 3 } else { 2 } {
@@ -366,6 +368,7 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                 let gradient = curves.select(gradient * half, gradient);
                 let away = grows.differs(old.less_than(zero));
                 let gradient = away.select(gradient.min(one), gradient);
+                let speed = away.select(divergence.mul_add(bend, of_image), speed);
                 speed.mul_add(gradient.sqrt(), old).store(&mut new_values, i);
             }
             counter.row(tile, [j - 1, k - 1], &here[o..o + N], &new_values);

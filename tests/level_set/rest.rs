@@ -1,0 +1,188 @@
+//! Where a front comes to rest: where the equation does, and it stays there.
+
+use super::*;
+use isoline::Dimensions;
+use isoline::level_set::TargetRange;
+use std::f64::consts::{PI, TAU};
+
+const TARGET: f64 = 150.0;
+const LOW: f64 = 40.0;
+/// A front at rest in this many iterations has stopped by then.
+const ITERATIONS: u64 = 1500;
+
+/// A bright ball, or disc, with a blurred edge, and noise.
+#[derive(Clone, Copy, Debug)]
+struct Blob {
+    dimensions: Dimensions,
+    radius: f64,
+    spacing: [f64; 3],
+    /// Of the edge: 1/(1 + exp((r − radius)/width)).
+    width: f64,
+    /// Its standard deviation.
+    noise: f64,
+    epsilon: f64,
+}
+
+impl Blob {
+    fn ball([width, noise, epsilon]: [f64; 3], spacing: [f64; 3]) -> Self {
+        Self { dimensions: Dimensions::Volume, radius: 17.0, spacing, width, noise, epsilon }
+    }
+
+    fn disc([width, noise, epsilon]: [f64; 3], radius: f64) -> Self {
+        Self { dimensions: Dimensions::Slices, radius, spacing: [1.0; 3], width, noise, epsilon }
+    }
+
+    /// The pixel without noise at a distance from the centre.
+    fn profile(&self, r: f64) -> f64 {
+        LOW + (TARGET - LOW) / (1.0 + ((r - self.radius) / self.width).exp())
+    }
+
+    /// Where F = 0 for a ball of this radius in the image without noise.
+    fn resting_radius(&self) -> f64 {
+        // The smallest spacing is 1.
+        let alpha = 1.0 / (1.0 + self.epsilon);
+        let curvature = if self.dimensions == Dimensions::Volume { 1.0 } else { 0.5 };
+        let speed = |r: f64| -alpha * (self.epsilon - (self.profile(r) - TARGET).abs()) + (1.0 - alpha) * curvature / r;
+        let (mut low, mut high) = (0.5 * self.radius, self.radius + 10.0);
+        assert!(speed(low) < 0.0 && speed(high) > 0.0, "{self:?}");
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            *(if speed(middle) < 0.0 { &mut low } else { &mut high }) = middle;
+        }
+        low
+    }
+
+    /// From each voxel to the centre, which lies between voxels.
+    fn distances(&self) -> Array3<f64> {
+        let [width, height, depth] = self.spacing.map(|h| ((2.0 * self.radius + 22.0) / h).ceil() as usize);
+        let depth = if self.dimensions == Dimensions::Volume { depth } else { 1 };
+        let centre = [width, height, depth].map(|n| if n > 1 { (n / 2) as f64 - 0.33 } else { 0.0 });
+        distance_to((depth, height, width), centre, self.spacing)
+    }
+
+    fn image(&self, distances: &Array3<f64>) -> Array3<u8> {
+        let mut seed = 7u64;
+        let mut uniform = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as f64 / f64::from(1u32 << 31)
+        };
+        distances.mapv(|r| {
+            let normal = (-2.0 * (uniform() + f64::EPSILON).ln()).sqrt() * (TAU * uniform()).cos();
+            (self.profile(r) + self.noise * normal).round() as u8
+        })
+    }
+
+    fn params(&self, params: Params) -> Params {
+        let range = Some(TargetRange { target: TARGET, epsilon: self.epsilon });
+        Params { dimensions: self.dimensions, spacing: self.spacing, range, ..params }
+    }
+}
+
+/// Fewest and most voxels inside after iterations from `first` on.
+fn inside_from(surface: &LevelSet, first: u64) -> [u64; 2] {
+    let inside = || surface.statistics().iter().filter(|of| of.iteration >= first).map(|of| of.inside);
+    [inside().min().expect("it went on"), inside().max().expect("it went on")]
+}
+
+/// With the default parameters, from a small ball. The count inside is within 1 % of that within the resting radius when the
+/// stop rule stops the run, and then varies by at most 0.5 %.
+fn comes_to_rest(blobs: &[Blob]) {
+    everywhere(|context, name| {
+        for blob in blobs {
+            let distances = blob.distances();
+            let image = blob.image(&distances);
+            let mask = distances.mapv(|r| u8::from(r < 8.0));
+            let rest = blob.resting_radius();
+            let expected = distances.iter().filter(|r| **r < rest).count() as f64;
+            for variant in [Variant::Band, Variant::Dense] {
+                let params = blob.params(Params { variant, ..Params::default() });
+                let mut surface = start(context, image.view(), &mask, &params);
+                let report = surface.step(ITERATIONS, None).unwrap();
+                let inside = surface.state().inside as f64;
+                let what = format!("{name} {variant:?} {blob:?}, rest {rest:.3}: {inside} of {expected} voxels");
+                assert!(report.converged, "{what}");
+                assert!((inside / expected - 1.0).abs() <= 0.01, "{what}");
+
+                let mut surface = start(context, image.view(), &mask, &blob.params(Params { variant, ..unstopped() }));
+                surface.step(report.iterations + 400, None).unwrap();
+                let [fewest, most] = inside_from(&surface, report.iterations);
+                let swing = (most - fewest) as f64 / inside;
+                assert!(swing <= 0.005, "{what}, then from {fewest} to {most}");
+            }
+        }
+    });
+}
+
+/// The 1 % does not hold for every such blob. With ε = 20 and an edge narrower than a voxel, of which the voxels show little,
+/// fronts rest up to 1.4 % off. Noise on the widest edge, which hardly holds the front, moves it by up to 3.4 % of a small
+/// disc's area and 1.5 % of a ball's volume. SimpleITK's ThresholdSegmentationLevelSet is off by up to 5.9 % in the same
+/// images. Such blobs are not among these.
+#[test]
+fn a_ball_comes_to_rest_where_the_equation_does() {
+    comes_to_rest(&[
+        Blob::ball([0.6, 4.0, 40.0], [1.0; 3]),
+        Blob::ball([0.8, 0.0, 40.0], [1.0; 3]),
+        Blob::ball([0.8, 4.0, 20.0], [1.0; 3]),
+        Blob::ball([1.5, 0.0, 20.0], [1.0; 3]),
+        Blob::ball([1.5, 8.0, 40.0], [1.0; 3]),
+        Blob::ball([3.0, 0.0, 40.0], [1.0; 3]),
+        Blob::ball([3.0, 8.0, 20.0], [1.0; 3]),
+    ]);
+}
+
+#[test]
+fn a_ball_in_long_voxels_comes_to_rest_where_the_equation_does() {
+    comes_to_rest(&[
+        Blob::ball([0.6, 8.0, 40.0], [3.0, 1.0, 1.0]),
+        Blob::ball([0.8, 0.0, 40.0], [3.0, 1.0, 1.0]),
+        Blob::ball([1.5, 0.0, 20.0], [3.0, 1.0, 1.0]),
+        Blob::ball([1.5, 4.0, 40.0], [3.0, 1.0, 1.0]),
+        Blob::ball([3.0, 0.0, 20.0], [3.0, 1.0, 1.0]),
+    ]);
+}
+
+/// Noise is on the large discs only: along the front of a small one it does not average out.
+#[test]
+fn a_disc_comes_to_rest_where_the_equation_does() {
+    comes_to_rest(&[
+        Blob::disc([0.6, 0.0, 20.0], 17.0),
+        Blob::disc([0.8, 0.0, 40.0], 17.0),
+        Blob::disc([1.5, 0.0, 20.0], 17.0),
+        Blob::disc([3.0, 0.0, 40.0], 17.0),
+        Blob::disc([0.6, 8.0, 40.0], 40.0),
+        Blob::disc([0.8, 4.0, 20.0], 40.0),
+        Blob::disc([1.5, 8.0, 40.0], 40.0),
+        Blob::disc([3.0, 4.0, 20.0], 40.0),
+        Blob::disc([3.0, 8.0, 40.0], 40.0),
+    ]);
+}
+
+/// The edge falls linearly over five voxels, so that nothing but the image's gradient holds the front.
+#[test]
+fn a_ball_at_rest_does_not_creep() {
+    let radius = 20.0;
+    everywhere(|context, name| {
+        for h in [2.0, 3.0, 4.0] {
+            let spacing = [1.0, 1.0, h];
+            let dim = ((60.0 / h) as usize, 60, 60);
+            let distances = distance_to(dim, [29.67, 29.67, (dim.0 / 2) as f64 - 0.33], spacing);
+            let image = distances.mapv(|r| {
+                let share = ((radius + 2.5 - r) / 5.0).clamp(0.0, 1.0);
+                (LOW + (TARGET - LOW) * share).round() as u8
+            });
+            let mask = distances.mapv(|r| u8::from(r < 8.0));
+            let range = Some(TargetRange { target: TARGET, epsilon: 40.0 });
+            for variant in [Variant::Band, Variant::Dense] {
+                let mut surface =
+                    start(context, image.view(), &mask, &Params { range, spacing, variant, ..unstopped() });
+                let mut radius_after = |iterations| {
+                    surface.step(iterations, None).unwrap();
+                    (surface.state().inside as f64 * h * 0.75 / PI).cbrt()
+                };
+                let (early, late) = (radius_after(400), radius_after(3600));
+                let what = format!("{name} {variant:?} {h}: radius {early} and then {late}");
+                assert!((early - late).abs() <= 0.002 * radius, "{what}");
+            }
+        }
+    });
+}
