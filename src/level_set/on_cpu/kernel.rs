@@ -105,7 +105,7 @@ impl<'a, S: Simd> Counter<'a, S> {
         let Constants { band, waking, .. } = *self.constants;
         let x = (first..).zip(old.iter().zip(new)).fold(0, |along, (x, (old, new))| {
             let moved = (old.abs() <= band) & ((new - old).abs() > waking);
-            along | u32::from(moved) * reached_along(tile[0], x)
+            along | (u32::from(moved) * reached_along(tile[0], x))
         });
         self.tally.moved |= reached_from([x, y, z]);
     }

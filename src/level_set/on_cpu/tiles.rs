@@ -32,7 +32,8 @@ pub(super) fn reached_along(size: usize, place: usize) -> u32 {
 #[inline(always)]
 pub(super) fn reached_from([x, y, z]: [u32; 3]) -> u32 {
     let spread = |pattern: u32, axis: u32, stride: u32| {
-        pattern * (axis & 1) | (pattern * (axis >> 1 & 1)) << stride | (pattern * (axis >> 2)) << (2 * stride)
+        let times = |bit: u32| (pattern * (axis >> bit & 1)) << (bit * stride);
+        times(0) | times(1) | times(2)
     };
     spread(spread(x, y, 3), z, 9)
 }
