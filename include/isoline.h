@@ -681,7 +681,7 @@ typedef struct {
     uint32_t dimensions;
     // An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT.
     uint32_t variant;
-    // φ is made a distance again every so many iterations. Default 20; 0: never, which is faster and lets φ grow steep
+    // φ is made a distance again every so many iterations. Default 10; 0: never, which is faster and lets φ grow steep
     // or flat where the front moves unevenly.
     uint32_t reinitialise_every;
     // Iterations that the stop rule looks at together. 0 (default): as many as a front at the speed α ε + (1 - α)/h
@@ -705,9 +705,10 @@ typedef struct {
     // `cfl` times the limit. Larger steps need fewer iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
     // The limit is 1 / (α D sqrt(S) + (1 - α) S), where S is the sum of 1/h² over the axes and D is the bound of
     // |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. Beyond that
-    // no curvature can outweigh the image, so a larger D would not change where the surface rests.
+    // no curvature can outweigh the image, so a larger D would not change where the surface
+    // rests, and where φ approaches 0 it counts up to this bound only.
     double time_step;
-    // The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.9.
+    // The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.7.
     double cfl;
     // Stop rule: by how much the mean count of voxels inside may differ between a check interval and the one before, as a
     // share of the mean count of voxels near the front (about the distance in voxels that the front moves); at least 0.
@@ -1130,7 +1131,7 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
 // φ starts as the signed distance to the boundary of the initial mask, and lies where it is computed: in the memory of
 // the context's device. So does a copy of the image; the caller's images are not needed after the call. Where the
 // mask (with 2 dimensions: a slice of it) is empty or full φ is plus or minus the image's diagonal, and nothing ever moves.
-// Pixels that are NaN or infinite count as far from T as the bound of |ε - |I - T|| allows: never in range.
+// Pixels that are NaN or infinite count as far from T as the farthest finite pixel of the image: never in range.
 //
 // `context`: not NULL. The level set keeps the device alive: the two may be freed in either order.
 // `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the voxel's size, along each

@@ -39,7 +39,7 @@ pub struct isoline_level_set_params {
     pub dimensions: u32,
     /// An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT.
     pub variant: u32,
-    /// φ is made a distance again every so many iterations. Default 20; 0: never, which is faster and lets φ grow steep
+    /// φ is made a distance again every so many iterations. Default 10; 0: never, which is faster and lets φ grow steep
     /// or flat where the front moves unevenly.
     pub reinitialise_every: u32,
     /// Iterations that the stop rule looks at together. 0 (default): as many as a front at the speed α ε + (1 - α)/h
@@ -63,9 +63,10 @@ pub struct isoline_level_set_params {
     /// `cfl` times the limit. Larger steps need fewer iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
     /// The limit is 1 / (α D sqrt(S) + (1 - α) S), where S is the sum of 1/h² over the axes and D is the bound of
     /// |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. Beyond that
-    /// no curvature can outweigh the image, so a larger D would not change where the surface rests.
+    /// no curvature can outweigh the image, so a larger D would not change where the surface
+    /// rests, and where φ approaches 0 it counts up to this bound only.
     pub time_step: f64,
-    /// The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.9.
+    /// The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.7.
     pub cfl: f64,
     /// Stop rule: by how much the mean count of voxels inside may differ between a check interval and the one before, as a
     /// share of the mean count of voxels near the front (about the distance in voxels that the front moves); at least 0.
@@ -314,7 +315,7 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// φ starts as the signed distance to the boundary of the initial mask, and lies where it is computed: in the memory of
 /// the context's device. So does a copy of the image; the caller's images are not needed after the call. Where the
 /// mask (with 2 dimensions: a slice of it) is empty or full φ is plus or minus the image's diagonal, and nothing ever moves.
-/// Pixels that are NaN or infinite count as far from T as the bound of |ε - |I - T|| allows: never in range.
+/// Pixels that are NaN or infinite count as far from T as the farthest finite pixel of the image: never in range.
 ///
 /// `context`: not NULL. The level set keeps the device alive: the two may be freed in either order.
 /// `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the voxel's size, along each

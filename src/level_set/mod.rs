@@ -60,14 +60,14 @@ pub struct Params {
     /// α in [0, 1]: the weight of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest spacing.
     pub alpha: Option<f64>,
     /// Δt. `None` (default): `cfl` times the largest stable step, 1 / (α·D·√Σh⁻² + (1 − α)·Σh⁻²), where D is the bound of
-    /// |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and (1 − α)/α·½·√(2·Σh⁻²). Beyond that no
-    /// curvature outweighs the image, so the front rests in the same place. Refused where α·Δt is neither 0 nor from
-    /// 4.702e-38 to 3.403e38, as with very large pixels in a very small spacing: what 32-bit numbers hold with all their
-    /// digits.
+    /// |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and (1 − α)/α·½·√(2·Σh⁻²). Beyond that
+    /// no curvature outweighs the image: where φ approaches 0, |D(I)| counts up to it, and the front rests in the same
+    /// place. Refused where α·Δt is neither 0 nor from 4.702e-38 to 3.403e38, as with very large pixels in a very small
+    /// spacing: what 32-bit numbers hold with all their digits.
     pub time_step: Option<f64>,
-    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.9.
+    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.7.
     pub cfl: f64,
-    /// φ is made a distance again every so many iterations. Default 20; 0: never.
+    /// φ is made a distance again every so many iterations. Default 10; 0: never.
     pub reinitialise_every: u32,
     /// Iterations that the stop rule looks at together. `None` (default): as many as a front at the speed
     /// α·ε + (1 − α)/h needs for one voxel, 80 to 1000, rounded up to a multiple of `reinitialise_every`.
@@ -92,8 +92,8 @@ impl Default for Params {
             range: None,
             alpha: None,
             time_step: None,
-            cfl: 0.9,
-            reinitialise_every: 20,
+            cfl: 0.7,
+            reinitialise_every: 10,
             check_interval: None,
             change_tolerance: 2e-3,
             rms_tolerance: 0.5,
@@ -168,7 +168,7 @@ impl LevelSet {
     ///
     /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all outside,
     /// as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count as far from T as the
-    /// bound of |D(I)| allows (see [`Params::time_step`]): never in range.
+    /// farthest finite pixel of the image: never in range.
     ///
     /// # Errors
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]), an

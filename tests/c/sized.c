@@ -215,10 +215,10 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     GOOD(isoline_level_set_params_init(&surface, sizeof surface));
     CHECK_NUMBER(surface.dimensions, 3);
     CHECK_NUMBER(surface.variant, ISOLINE_LEVEL_SET_DEFAULT);
-    CHECK_NUMBER(surface.reinitialise_every, 20);
+    CHECK_NUMBER(surface.reinitialise_every, 10);
     CHECK(surface.check_interval == 0 && surface.reserved == 0);
     CHECK(surface.target == 0 && surface.epsilon == -1 && surface.alpha == -1 && surface.time_step == 0);
-    CHECK_NUMBER(surface.cfl, 0.9);
+    CHECK_NUMBER(surface.cfl, 0.7);
     CHECK_NUMBER(surface.change_tolerance, 2e-3);
     CHECK_NUMBER(surface.rms_tolerance, 0.5);
     CHECK_NUMBER(surface.iterations, 10000);

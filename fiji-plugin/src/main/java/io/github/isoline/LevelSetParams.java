@@ -27,7 +27,7 @@ public final class LevelSetParams {
     public double timeStep;
 
     /** φ is made a distance again every so many iterations; 0 for never. */
-    public long reinitialiseEvery = 20;
+    public long reinitialiseEvery = 10;
 
     /**
      * Stop rule: how far the front moves from one check interval to the next, on average, in

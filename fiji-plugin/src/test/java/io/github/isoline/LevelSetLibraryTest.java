@@ -161,7 +161,7 @@ class LevelSetLibraryTest implements OperationContract {
         LevelSetParams params = params();
         params.reinitialiseEvery = -1;
         assertTrue(refusal(params).contains("reinitialisations"), refusal(params));
-        params.reinitialiseEvery = 20;
+        params.reinitialiseEvery = 10;
         params.alpha = 2;
         assertTrue(refusal(params).contains("alpha"), refusal(params));
         params.alpha = 0.5;
