@@ -77,7 +77,7 @@ def main():
     pixels = fetch_brain.read("ch2.nii.gz")
     surface = library.context("auto").level_set(pixels, fetch_brain.start_in_ch2(pixels), target=fetch_brain.CH2_TARGET,
                                                 epsilon=fetch_brain.CH2_EPSILON, alpha=fetch_brain.CH2_ALPHA,
-                                                change_tolerance=0.0, rms_tolerance=0.0, cfl=0.9)
+                                                change_tolerance=0.0, rms_tolerance=0.0)
     surface.step(fetch_brain.CH2_ITERATIONS)
     mask = surface.mask() > 0
     orthogonal(pixels, mask, fetch_brain.white_matter_of_ch2(), out / "level_set.png")

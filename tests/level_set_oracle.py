@@ -82,7 +82,7 @@ def with_isoline(context, pixels, start, spacing, target, epsilon, alpha, iterat
     began, processor = time.perf_counter(), time.process_time()
     surface = context.level_set(pixels, start, spacing, dimensions=pixels.ndim, target=float(target),
                                 epsilon=float(epsilon), alpha=float(alpha), change_tolerance=0.0,
-                                rms_tolerance=0.0, cfl=0.9)
+                                rms_tolerance=0.0)
     report = surface.step(iterations)
     mask = surface.mask() > 0
     return mask, report.iterations, time.perf_counter() - began, time.process_time() - processor
