@@ -717,7 +717,9 @@ typedef struct {
     // iterations are done.
     double change_tolerance;
     // Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels, at
-    // least 0. Default 0.5. This and what `change_tolerance` asks must be met.
+    // least 0. Default 8, the largest that it can be, so that the count alone decides: where pixels far out of the range are
+    // beside a front at rest, φ keeps growing by more than a voxel an iteration there. This and what `change_tolerance` asks
+    // must be met.
     double rms_tolerance;
     // isoline_level_set_run: the most iterations. Default 10000. Unused by isoline_level_set_new.
     uint64_t iterations;

@@ -78,7 +78,8 @@ pub struct Params {
     /// Default 2e-3.
     pub change_tolerance: f64,
     /// Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels.
-    /// Default 0.5.
+    /// Default 8, the largest that it can be, so that the count alone decides: where pixels far out of the
+    /// range are beside a front at rest, φ keeps growing by more than a voxel an iteration there.
     pub rms_tolerance: f64,
     /// The implementation. Default: the band.
     pub variant: Variant,
@@ -96,7 +97,7 @@ impl Default for Params {
             reinitialise_every: 10,
             check_interval: None,
             change_tolerance: 2e-3,
-            rms_tolerance: 0.5,
+            rms_tolerance: 8.0,
             variant: Variant::Default,
         }
     }

@@ -220,7 +220,7 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK(surface.target == 0 && surface.epsilon == -1 && surface.alpha == -1 && surface.time_step == 0);
     CHECK_NUMBER(surface.cfl, 0.7);
     CHECK_NUMBER(surface.change_tolerance, 2e-3);
-    CHECK_NUMBER(surface.rms_tolerance, 0.5);
+    CHECK_NUMBER(surface.rms_tolerance, 8);
     CHECK_NUMBER(surface.iterations, 10000);
 
     isoline_snake_params snake;

@@ -39,7 +39,7 @@ public final class LevelSetParams {
      * Stop rule: the change of φ near the front in an iteration in voxels; with the other one 0:
      * never stop.
      */
-    public double rmsTolerance = 0.5;
+    public double rmsTolerance = 8;
 
     LevelSetParamsStruct struct() throws IsolineException {
         LevelSetParamsStruct params = new LevelSetParamsStruct();
