@@ -78,9 +78,9 @@ impl Blob {
     }
 }
 
-/// Fewest and most voxels inside after iterations from `first` on.
-fn inside_from(surface: &LevelSet, first: u64) -> [u64; 2] {
-    let inside = || surface.statistics().iter().filter(|of| of.iteration >= first).map(|of| of.inside);
+/// The fewest and the most voxels inside after an iteration.
+fn inside_after(surface: &LevelSet) -> [u64; 2] {
+    let inside = || surface.statistics().iter().map(|of| of.inside);
     [inside().min().expect("it went on"), inside().max().expect("it went on")]
 }
 
@@ -88,13 +88,14 @@ fn inside_from(surface: &LevelSet, first: u64) -> [u64; 2] {
 /// stop rule stops the run, and then varies by at most 0.5 %.
 fn comes_to_rest(blobs: &[Blob]) {
     everywhere(|context, name| {
-        for blob in blobs {
+        for (i, blob) in blobs.iter().enumerate() {
             let distances = blob.distances();
             let image = blob.image(&distances);
             let mask = distances.mapv(|r| u8::from(r < 8.0));
             let rest = blob.resting_radius();
             let expected = distances.iter().filter(|r| **r < rest).count() as f64;
-            for variant in [Variant::Band, Variant::Dense] {
+            // The dense variant takes several times as long; the first blob has both.
+            for variant in [Variant::Band, Variant::Dense].into_iter().take(if i == 0 { 2 } else { 1 }) {
                 let params = blob.params(Params { variant, ..Params::default() });
                 let mut surface = start(context, image.view(), &mask, &params);
                 let report = surface.step(ITERATIONS, None).unwrap();
@@ -103,9 +104,13 @@ fn comes_to_rest(blobs: &[Blob]) {
                 assert!(report.converged, "{what}");
                 assert!((inside / expected - 1.0).abs() <= 0.01, "{what}");
 
+                // It goes on without a stopping criterion. The reinitialisation keeps its beat: a check interval is a multiple
+                // of its interval.
+                let phi = phi_of(&surface, image.dim());
                 let mut surface = start(context, image.view(), &mask, &blob.params(Params { variant, ..unstopped() }));
-                surface.step(report.iterations + 400, None).unwrap();
-                let [fewest, most] = inside_from(&surface, report.iterations);
+                surface.write_phi(phi.view().into()).unwrap();
+                surface.step(400, None).unwrap();
+                let [fewest, most] = inside_after(&surface);
                 let swing = (most - fewest) as f64 / inside;
                 assert!(swing <= 0.005, "{what}, then from {fewest} to {most}");
             }
@@ -162,7 +167,9 @@ fn a_disc_comes_to_rest_where_the_equation_does() {
 fn a_ball_at_rest_does_not_creep() {
     let radius = 20.0;
     everywhere(|context, name| {
-        for h in [2.0, 3.0, 4.0] {
+        for (h, variants) in
+            [(2.0, &[Variant::Band][..]), (3.0, &[Variant::Band, Variant::Dense]), (4.0, &[Variant::Band])]
+        {
             let spacing = [1.0, 1.0, h];
             let dim = ((60.0 / h) as usize, 60, 60);
             let distances = distance_to(dim, [29.67, 29.67, (dim.0 / 2) as f64 - 0.33], spacing);
@@ -172,7 +179,7 @@ fn a_ball_at_rest_does_not_creep() {
             });
             let mask = distances.mapv(|r| u8::from(r < 8.0));
             let range = Some(TargetRange { target: TARGET, epsilon: 40.0 });
-            for variant in [Variant::Band, Variant::Dense] {
+            for &variant in variants {
                 let mut surface =
                     start(context, image.view(), &mask, &Params { range, spacing, variant, ..unstopped() });
                 let mut radius_after = |iterations| {

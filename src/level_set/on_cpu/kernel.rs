@@ -45,11 +45,12 @@ pub(super) struct Tally {
     pub in_band: bool,
 }
 
-/// What is being counted in a tile.
+/// Counts what an iteration did in a tile. That is a pass of its own over the finished tile: its branches depend on the new
+/// values, and within the update they would be decided only after all of a row's arithmetic.
 struct Counter<'a, S: Simd> {
     simd: S,
     constants: &'a Constants,
-    /// Of the tile's columns, those in the image.
+    /// The columns of the tile that lie in the image.
     columns: usize,
     tally: Tally,
     closest: f32,
@@ -61,9 +62,9 @@ impl<'a, S: Simd> Counter<'a, S> {
         Self { simd, constants, columns, tally: Tally::default(), closest: f32::INFINITY }
     }
 
-    /// A row `[y, z]` of a tile with sides `tile`, before and after.
+    /// Counts row `[y, z]` of a tile with sides `tile` from its values before and after.
     #[inline(always)]
-    fn row<const N: usize>(&mut self, tile: [usize; 3], [y, z]: [usize; 2], old: &[f32], new: &[f32; N]) {
+    fn row<const N: usize>(&mut self, tile: [usize; 3], [y, z]: [usize; 2], old: &[f32], new: &[f32]) {
         let simd = self.simd;
         if self.columns < N {
             return self.lanes(tile, [y, z], &old[..self.columns], &new[..self.columns]);
@@ -193,7 +194,7 @@ impl<T: Term + ?Sized> Task<'_, T> {
         match work {
             Work::Step(pixels) => {
                 let mut rows = [Row::<W>::ZERO; R1];
-                layout.gather::<1, N, W>(field, position, V, &mut rows);
+                layout.gather::<1, N, J, K, W>(field, position, V, &mut rows);
                 let mut terms = [[0.0; N]; 64];
                 let terms = &mut terms[..J * K];
                 pixels.fill(constants, index * J * K * N, terms.as_flattened_mut());
@@ -201,7 +202,7 @@ impl<T: Term + ?Sized> Task<'_, T> {
             }
             Work::Restep(first) => {
                 let mut rows = [Row::<W>::ZERO; R2];
-                layout.gather::<2, N, W>(field, position, V, &mut rows);
+                layout.gather::<2, N, J, K, W>(field, position, V, &mut rows);
                 if first {
                     restep::<S, V, UNIT, true, N, W, J>(simd, constants, &rows, out, valid)
                 } else {
@@ -249,8 +250,6 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
     let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 2) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
-    let mut counter = Counter::new(simd, constants, columns);
-    let tile = const { if V { VOLUME_TILE } else { SLICE_TILE } };
     // The normals of the faces below, of a plane.
     let mut low_z = [[0.0f32; N]; J];
     if V {
@@ -320,7 +319,7 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
             let normals = &right_x[j - 1].0;
             let low_z = &mut low_z[j - 1];
             let at = (k - 1) * J + j - 1;
-            let mut new_values = [0.0f32; N];
+            let Some(new_values) = out.get_mut(at * N..(at + 1) * N) else { break };
             for i in (0..N).step_by(S::F32_LANES) {
                 let c = o + i;
                 let old = load(here, c);
@@ -369,12 +368,16 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                 let away = grows.differs(old.less_than(zero));
                 let gradient = away.select(gradient.min(one), gradient);
                 let speed = away.select(divergence.mul_add(bend, of_image), speed);
-                speed.mul_add(gradient.sqrt(), old).store(&mut new_values, i);
+                speed.mul_add(gradient.sqrt(), old).store(new_values, i);
             }
-            counter.row(tile, [j - 1, k - 1], &here[o..o + N], &new_values);
-            if let Some(out) = out.get_mut(at * N..(at + 1) * N) {
-                out.copy_from_slice(&new_values);
-            }
+        }
+    }
+    let mut counter = Counter::new(simd, constants, columns);
+    let tile = const { if V { VOLUME_TILE } else { SLICE_TILE } };
+    for k in 0..planes {
+        for j in 0..own_rows {
+            let new_values = &out[(k * J + j) * N..][..N];
+            counter.row::<N>(tile, [j, k], &row(k + 1, j + 1)[o..o + N], new_values);
         }
     }
     counter.tally()
@@ -410,8 +413,6 @@ fn restep<
     let [steep, flat] = FLATNESS.map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 4) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
-    let mut counter = Counter::new(simd, constants, columns);
-    let tile = const { if V { VOLUME_TILE } else { SLICE_TILE } };
     for k in 0..planes {
         for j in 0..own_rows {
             let here = row(k + 2, j + 2);
@@ -419,7 +420,7 @@ fn restep<
             let z: [&[f32; W]; 4] =
                 if V { std::array::from_fn(|n| row(k + [0, 1, 3, 4][n], j + 2)) } else { [here; 4] };
             let at = k * J + j;
-            let mut new_values = [0.0f32; N];
+            let Some(new_values) = out.get_mut(at * N..(at + 1) * N) else { break };
             for i in (0..N).step_by(S::F32_LANES) {
                 let c = o + i;
                 let old = load(here, c);
@@ -461,13 +462,30 @@ fn restep<
                 } else {
                     old
                 };
-                beside.select(held, new).store(&mut new_values, i);
-            }
-            counter.row(tile, [j, k], &here[o..o + N], &new_values);
-            if let Some(out) = out.get_mut(at * N..(at + 1) * N) {
-                out.copy_from_slice(&new_values);
+                beside.select(held, new).store(new_values, i);
             }
         }
     }
-    counter.tally()
+    let mut in_band = false;
+    for k in 0..planes {
+        for j in 0..own_rows {
+            in_band |= within_band::<S, N>(simd, constants, &out[(k * J + j) * N..][..columns]);
+        }
+    }
+    Tally { in_band, ..Tally::default() }
+}
+
+/// Tells whether a row, or the part of it that lies in the image, has a voxel within the band.
+#[inline(always)]
+fn within_band<S: Simd, const N: usize>(simd: S, constants: &Constants, row: &[f32]) -> bool {
+    if row.len() < N {
+        return row.iter().any(|phi| phi.abs() <= constants.band);
+    }
+    // A closure would be compiled without the vector unit.
+    let band = Floats::splat(simd, constants.band);
+    let mut within = false;
+    for i in (0..N).step_by(S::F32_LANES) {
+        within |= Floats::load(simd, row, i).abs().at_most(band).any();
+    }
+    within
 }

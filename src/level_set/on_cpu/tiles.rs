@@ -82,36 +82,35 @@ impl Layout {
         (z / tz * along_y + y / ty) * along_x * self.room() + (z % tz * ty + y % ty) * tx
     }
 
-    /// Column `x` of a row, from its first voxel.
-    fn column(&self, x: usize) -> usize {
-        x / self.tile[0] * self.room() + x % self.tile[0]
-    }
-
-    /// A tile of width `N` with `H` rows, columns and (in volumes) planes more on every side, clamped to the image. Of
-    /// those columns, `H` on each side are filled.
+    /// Copies a tile of `J` rows of `N` voxels in each of its `K` planes, with `H` columns, rows and (in volumes) planes more
+    /// on every side, clamped to the image. Each row fills the middle of one of `rows`.
     #[inline(always)]
-    pub(super) fn gather<const H: usize, const N: usize, const W: usize>(
+    pub(super) fn gather<const H: usize, const N: usize, const J: usize, const K: usize, const W: usize>(
         &self,
         field: &[f32],
         position: [usize; 3],
         volume: bool,
         rows: &mut [Row<W>],
     ) {
+        // Divisions by sizes that are known here are shifts; others took a quarter of the time of an iteration.
+        debug_assert_eq!(self.tile, [N, J, K]);
         let first = const { (W - N) / 2 };
-        let [x0, y0, z0]: [usize; 3] = std::array::from_fn(|axis| position[axis] * self.tile[axis]);
+        let room = const { N * J * K };
+        let [along_x, along_y, _] = self.tiles;
         let [width, height, depth] = self.shape;
-        let own = position[0] * self.room();
-        let left: [usize; H] = std::array::from_fn(|h| self.column(x0.saturating_sub(h + 1)));
-        let right: [usize; H] = std::array::from_fn(|h| self.column((x0 + N + h).min(width - 1)));
+        let [x0, y0, z0] = [position[0] * N, position[1] * J, position[2] * K];
+        let own = position[0] * room;
+        let column = |x: usize| x / N * room + x % N;
+        let left: [usize; H] = std::array::from_fn(|h| column(x0.saturating_sub(h + 1)));
+        let right: [usize; H] = std::array::from_fn(|h| column((x0 + N + h).min(width - 1)));
         let valid = (width - x0).min(N);
         let extra = if volume { H } else { 0 };
-        let mut row = rows.iter_mut();
-        for k in 0..self.tile[2] + 2 * extra {
+        for (k, plane) in rows.chunks_exact_mut(J + 2 * H).take(K + 2 * extra).enumerate() {
             let z = (z0 + k).saturating_sub(extra).min(depth - 1);
-            for j in 0..self.tile[1] + 2 * H {
+            let (first_tile, in_plane) = (z / K * along_y, z % K * J);
+            for (j, Row(to)) in plane.iter_mut().enumerate() {
                 let y = (y0 + j).saturating_sub(H).min(height - 1);
-                let start = self.row([y, z]);
-                let Some(Row(to)) = row.next() else { return };
+                let start = (first_tile + y / J) * along_x * room + (in_plane + y % J) * N;
                 to[first..first + N].copy_from_slice(&field[start + own..][..N]);
                 for h in 0..H {
                     to[first - 1 - h] = field[start + left[h]];
@@ -204,7 +203,7 @@ mod tests {
             for index in 0..layout.count() {
                 let position = layout.position(index);
                 let mut rows = [Row::<16>::ZERO; 144];
-                layout.gather::<2, 8, 16>(&packed, position, true, &mut rows);
+                layout.gather::<2, 8, 8, 8, 16>(&packed, position, true, &mut rows);
                 for (k, j, i) in (0..12).flat_map(|k| (0..12).flat_map(move |j| (2..14).map(move |i| (k, j, i)))) {
                     let at = |tile: usize, offset: usize, lead: usize, size: usize| {
                         (tile * 8 + offset).saturating_sub(lead).min(size - 1)
