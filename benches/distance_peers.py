@@ -32,7 +32,8 @@ def mask(shape, size):
     elif shape == "ball":
         inside = sum((2 * i - (side - 1)) ** 2 for i, side in ((x, width), (y, height), (z, depth))) < (7 * width // 10) ** 2
     elif shape == "half-space":
-        inside = sum(part * (2 * i - (side - 1)) for part, i, side in ((80, x, width), (53, y, height), (28, z, depth))) > 600
+        sides = ((80, x, width), (53, y, height), (28, z, depth))
+        inside = sum(part * (2 * i - (side - 1)) for part, i, side in sides) > 600
     else:
         inside = ((z * height + y) * width + x) * 7919 % 10007 == 0
     return numpy.ascontiguousarray(inside, numpy.uint8)
@@ -81,8 +82,8 @@ def opencv_calls(inside, spacing):
 
 
 def cucim_calls(inside, spacing):
-    import cupy
     import cucim
+    import cupy
     from cucim.core.operations.morphology import distance_transform_edt
 
     plane = cupy.asarray(inside[0] if len(inside) == 1 else inside)

@@ -78,9 +78,9 @@ def scikit_image_calls(image):
 
 
 def cucim_calls(image):
-    import cupy
     import cucim
     import cucim.skimage.feature
+    import cupy
 
     resident = cupy.asarray(image)
 

@@ -16,8 +16,7 @@ Arrays are packed, indexed [z, y, x] or [y, x]; spacing is that of x, y, z.
 import contextlib
 import ctypes
 import pathlib
-from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_size_t, c_uint32, c_uint64,
-                    c_void_p)
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_size_t, c_uint32, c_uint64, c_void_p
 
 import numpy
 

@@ -20,7 +20,7 @@ from make_pictures import INK  # noqa: E402,F401  (it also sets the fonts)
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
 PANEL, GAP, TOP, EDGE = 2.75, 0.12, 0.34, 0.06  # inches
 DOTS = 100  # an inch
-# Neighbours in this list are told apart by anyone; segments take them in turn.
+# Neighbours in this list are easy to distinguish; segments use them one after the other.
 COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
 DIRECTIONS = numpy.array([[255, 255, 255], [68, 119, 170], [238, 102, 119]], numpy.uint8)
 HEAD = (slice(40, 200), slice(150, 310))  # of camera: the man's head and his camera

@@ -239,10 +239,10 @@ class Isoline:
         self.library.isoline_segments_free(segments)
         self.check_flags(offsets, points, flags)
         drawn = []
-        for z, edges in enumerate(edges if edges.ndim == 3 else edges[None]):
+        for z, edge_map in enumerate(edges if edges.ndim == 3 else edges[None]):
             first, end = numpy.searchsorted(slices, [z, z + 1])
             bounds = offsets[first:end + 1]
-            drawn.append(Drawn(bounds - bounds[0], points[int(bounds[0]):int(bounds[-1])], edges, means[first:end]))
+            drawn.append(Drawn(bounds - bounds[0], points[int(bounds[0]):int(bounds[-1])], edge_map, means[first:end]))
         return drawn
 
     @staticmethod
