@@ -438,7 +438,7 @@ pub unsafe extern "C" fn isoline_snake_run(
             }
             let done = snake.step(u64::MAX, progress)?;
             if let Some(labels) = labels {
-                snake.draw_labels(labels)?;
+                snake.read_labels(labels)?;
             }
             if !report.is_null() {
                 sized::write(report, &(&done).into(), "report")?;

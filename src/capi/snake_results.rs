@@ -251,7 +251,7 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
             let held = turn(snake)?;
             let mask = Checked::new(mask, "mask")?;
             mask.check_rows()?;
-            held.snake.draw_mask(mask.output(PixelType::U8)?)
+            held.snake.read_mask(mask.output(PixelType::U8)?)
         }
     })
 }
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn isoline_snake_draw_labels(
             let held = turn(snake)?;
             let labels = Checked::new(labels, "labels")?;
             labels.check_rows()?;
-            held.snake.draw_labels(labels_of(&labels)?)
+            held.snake.read_labels(labels_of(&labels)?)
         }
     })
 }

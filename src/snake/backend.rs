@@ -1,29 +1,29 @@
-//! Where the image is and the targets are searched: in main memory or on a GPU.
+//! The backends: the image in host memory with the search on the CPU, or both on a GPU.
 
-use super::image::{Levels, Meaning};
+use super::image::{LevelScale, Levels};
 use super::polygon::Bounds;
 use super::search::Target;
-use super::{Node, Params, Schedule, Sum, cuda, on_cpu};
+use super::{Node, Params, Schedule, Sum, cpu, cuda};
 use crate::device::{Context, DeviceKind};
 use crate::error::Result;
 use crate::image::Image;
 use crate::progress::Progress;
 use crate::report::Report;
 
-/// Where the image is and the search runs.
+/// The image, on the device that runs the search.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum Backend {
     Cpu(Levels),
     Cuda(Box<cuda::Solver>),
 }
 
-impl Place {
-    /// The image where it is searched, with the targets at their starts.
+impl Backend {
+    /// Brings the image to the device and measures the targets at their starts. Under `auto` it falls back to the CPU.
     pub(super) fn new(
         context: &Context,
         input: &Image<'_>,
         params: &Params,
-        meaning: &Meaning,
+        level_scale: &LevelScale,
         starts: Vec<Target>,
     ) -> Result<(Self, Vec<Target>)> {
         let on_host = !matches!(input, Image::Device(_));
@@ -31,12 +31,12 @@ impl Place {
         if cpus && context.device().kind == DeviceKind::Cuda {
             log::info!("computing on the CPU: the sequential schedule runs there only");
         }
-        if !cpus && let Some(cuda) = context.cuda_for(cuda::least_bytes(params, input))? {
+        if !cpus && let Some(cuda) = context.cuda_for(cuda::min_device_bytes(params, input))? {
             cuda::check_schedule(params)?;
-            let begun = cuda::Solver::new(context, cuda, input, params, meaning.quantise).and_then(|solver| {
-                let mut place = Self::Cuda(Box::new(solver));
-                let targets = place.start(context, params, starts.clone())?;
-                Ok((place, targets))
+            let begun = cuda::Solver::new(context, cuda, input, params, level_scale.quantise).and_then(|solver| {
+                let mut backend = Self::Cuda(Box::new(solver));
+                let targets = backend.start(context, params, starts.clone())?;
+                Ok((backend, targets))
             });
             match begun {
                 Err(error) if context.may_fall_back(&error) && on_host => {
@@ -45,20 +45,21 @@ impl Place {
                 begun => return begun,
             }
         }
-        let mut place = Self::Cpu(Levels::new(context, input, params, meaning)?);
-        let targets = place.start(context, params, starts)?;
-        Ok((place, targets))
+        let mut backend = Self::Cpu(Levels::new(context, input, params, level_scale)?);
+        let targets = backend.start(context, params, starts)?;
+        Ok((backend, targets))
     }
 
-    /// The targets measured; on an error those before can still be searched.
+    /// Returns the targets measured. After an error the earlier targets can still be searched.
     pub(super) fn start(&mut self, context: &Context, params: &Params, starts: Vec<Target>) -> Result<Vec<Target>> {
         match self {
-            Self::Cpu(levels) => Ok(on_cpu::start(context, levels, params, starts)),
+            Self::Cpu(levels) => Ok(cpu::start(context, levels, params, starts)),
             Self::Cuda(_) if starts.is_empty() => Ok(starts),
             Self::Cuda(solver) => solver.start(params, starts),
         }
     }
 
+    /// Returns width and height.
     pub(super) fn size(&self) -> [usize; 2] {
         match self {
             Self::Cpu(levels) => levels.size(),
@@ -66,7 +67,7 @@ impl Place {
         }
     }
 
-    /// Up to `iterations` steps of each running target.
+    /// Makes up to `iterations` steps of each running target.
     pub(super) fn step(
         &mut self,
         context: &Context,
@@ -76,13 +77,13 @@ impl Place {
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Report> {
         match self {
-            Self::Cpu(levels) => on_cpu::step(context, levels, params, targets, iterations, progress),
+            Self::Cpu(levels) => cpu::step(context, levels, params, targets, iterations, progress),
             Self::Cuda(_) if targets.is_empty() => Ok(Report::new(context.device())),
             Self::Cuda(solver) => solver.step(context, targets, iterations, progress),
         }
     }
 
-    /// The sums over polygons that lie within the image.
+    /// Returns the sums over polygons that lie within the image.
     pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, image: &Bounds) -> Result<Vec<Sum>> {
         match self {
             Self::Cpu(levels) => Ok(polygons.iter().map(|nodes| levels.sum(nodes)).collect()),

@@ -1,4 +1,4 @@
-//! Region snakes on all CPU cores: target by target.
+//! The CPU backend: target by target, on all cores.
 
 use super::image::Levels;
 use super::polygon::{Bounds, normalise};
@@ -13,20 +13,20 @@ use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 
-/// The targets at their starts, measured.
+/// Measures the targets at their starts.
 pub(super) fn start(context: &Context, levels: &Levels, params: &Params, starts: Vec<Target>) -> Vec<Target> {
     context.pool().install(|| {
         starts
             .into_par_iter()
             .map(|start| match start.status {
-                Status::Running => levels.target(&params.rules(&start.bounds), start.nodes, start.bounds),
+                Status::Running => levels.target(&params.plan(&start.bounds), start.nodes, start.bounds),
                 _ => start,
             })
             .collect()
     })
 }
 
-/// The polygons as targets, not measured yet.
+/// Makes targets of the polygons, without measuring them.
 pub(super) fn starts(context: &Context, params: &Params, initial: &Polygons, image: &Bounds) -> Result<Vec<Target>> {
     for (index, polygon) in initial.iter().enumerate() {
         if polygon.len() > params.max_nodes as usize {
@@ -37,10 +37,11 @@ pub(super) fn starts(context: &Context, params: &Params, initial: &Polygons, ima
             )));
         }
     }
-    // A want of memory must be an error; lists of nodes, made one by one, would end the program.
-    let room =
+    // Running out of memory must be an error, but the lists of nodes, allocated one by one, would abort the program. So as
+    // much memory is reserved once, and freed.
+    let bytes =
         initial.len() * (size_of::<Target>() + 64) + initial.nodes().len() * 2 * (size_of::<Node>() + size_of::<Sum>());
-    drop(std::hint::black_box(reserved::<u8>(room)?));
+    drop(std::hint::black_box(reserved::<u8>(bytes)?));
     let polygons: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
     context.pool().install(|| {
         polygons
@@ -58,7 +59,7 @@ pub(super) fn starts(context: &Context, params: &Params, initial: &Polygons, ima
     })
 }
 
-/// Where the nodes of a target may go.
+/// Returns the bounds of a target's nodes: the window, or the image.
 fn bounds_of(nodes: &[Node], params: &Params, image: &Bounds) -> Bounds {
     let Background::Window { margin } = params.background else { return *image };
     let extent = |of: fn(&Node) -> i32| {
@@ -67,16 +68,16 @@ fn bounds_of(nodes: &[Node], params: &Params, image: &Bounds) -> Bounds {
     };
     let ((x0, x1), (y0, y1)) = (extent(|node| node.x), extent(|node| node.y));
     let longer = f64::from((x1 - x0).max(y1 - y0));
-    let room = (margin * longer).ceil().clamp(16.0, f64::from(i32::MAX / 4)) as i32;
+    let margin = (margin * longer).ceil().clamp(16.0, f64::from(i32::MAX / 4)) as i32;
     Bounds {
-        x0: (x0 - room).max(image.x0),
-        y0: (y0 - room).max(image.y0),
-        x1: (x1 + room).min(image.x1),
-        y1: (y1 + room).min(image.y1),
+        x0: (x0 - margin).max(image.x0),
+        y0: (y0 - margin).max(image.y0),
+        x1: (x1 + margin).min(image.x1),
+        y1: (y1 + margin).min(image.y1),
     }
 }
 
-/// Steps every running target.
+/// Makes up to `iterations` steps of every running target.
 pub(super) fn step(
     context: &Context,
     levels: &Levels,
@@ -91,13 +92,13 @@ pub(super) fn step(
     ticker.expect(targets.len() as u64);
     progress::run(context.pool(), progress, &ticker, || {
         targets.par_iter_mut().try_for_each(|target| {
-            let rules = params.rules(&target.bounds);
+            let plan = params.plan(&target.bounds);
             for _ in 0..iterations {
                 ticker.check()?;
                 if target.status != Status::Running {
                     break;
                 }
-                levels.step(&rules, target, &ticker)?;
+                levels.step(&plan, target, &ticker)?;
             }
             ticker.add(1);
             Ok(())
@@ -107,13 +108,15 @@ pub(super) fn step(
     Ok(report)
 }
 
-/// Draws every target with its value over a background of 0; where they overlap the first one stands.
+/// Draws every target with its value over a background of 0. Where targets overlap, the first one is drawn.
 pub(super) fn draw(targets: &[Target], output: ImageMut<'_>, value: impl Fn(usize) -> u32) -> Result<()> {
     match output {
         ImageMut::U8(view) => draw_into(targets, view, |index| value(index) as u8),
         ImageMut::U16(view) => draw_into(targets, view, |index| value(index) as u16),
         ImageMut::F32(view) => draw_into(targets, view, |index| value(index) as f32),
-        ImageMut::Device(_) => return Err(Error::unsupported("targets are drawn into host memory")),
+        ImageMut::Device(_) => {
+            return Err(Error::unsupported("targets are drawn into host memory only; give host memory"));
+        }
     }
     Ok(())
 }
@@ -121,7 +124,7 @@ pub(super) fn draw(targets: &[Target], output: ImageMut<'_>, value: impl Fn(usiz
 fn draw_into<P: Copy + Default>(targets: &[Target], mut view: ArrayViewMut3<'_, P>, value: impl Fn(usize) -> P) {
     view.fill(P::default());
     let mut slice = view.index_axis_mut(Axis(0), 0);
-    // The first ones last, over the others.
+    // The first targets are drawn last, over the others.
     for (index, target) in targets.iter().enumerate().rev() {
         if target.status == Status::LeftImage {
             continue;
@@ -131,6 +134,7 @@ fn draw_into<P: Copy + Default>(targets: &[Target], mut view: ArrayViewMut3<'_, 
             let (upper, lower) = if a.y <= b.y { (*a, *b) } else { (*b, *a) };
             ends.extend(Rows::new(upper, lower).map(|(x, y)| (y, x)));
         }
+        // Sorted by row and column, the crossings of a row alternate between entering and leaving the polygon.
         ends.sort_unstable();
         for pair in ends.chunks_exact(2) {
             let (row, begin, end) = (pair[0].0 as usize, pair[0].1 as usize, pair[1].1 as usize);

@@ -1,5 +1,5 @@
-//! What the definition promises of every result: a local optimum, the same for every way to write its start and every number
-//! of threads, and something sensible for every image and start.
+//! The guarantees of the definition: every result is a local optimum, the same for every way to list its start and every
+//! number of threads, and valid for every image and start.
 
 use super::{Random, converged, cpu, mask_of, polygon};
 use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Schedule, Snake, Status};
@@ -86,7 +86,7 @@ fn each_model_wins_on_its_own_noise() {
     }
 }
 
-/// A ring from each of its nodes on, both ways; and with repeated nodes.
+/// A ring, listed from each of its nodes on in both orientations, and with repeated nodes.
 fn writings(ring: &[(i32, i32)]) -> Polygons {
     let mut all = Polygons::new();
     for first in 0..ring.len() {
@@ -102,14 +102,14 @@ fn writings(ring: &[(i32, i32)]) -> Polygons {
 }
 
 #[test]
-fn a_start_gives_one_result_however_its_ring_is_written_down() {
+fn every_way_to_list_a_start_gives_the_same_result() {
     let image = blob(120, 100, 9);
     let rings: [&[(i32, i32)]; 5] = [
         &[(20, 15), (100, 20), (95, 80), (60, 70), (25, 85)],
         &[(30, 30), (90, 30), (90, 70), (30, 70)],
         // The topmost nodes in one row, with one between them.
         &[(60, 10), (110, 10), (70, 95), (10, 40), (10, 10)],
-        // Cut to the image, where spikes are left out.
+        // Starts clamped to the image, of which spikes are removed.
         &[(50, -30), (200, 40), (60, 180), (-40, 60)],
         &[(40, 20), (90, 20), (90, 150), (80, 150), (80, 130), (70, 130), (70, 160), (40, 160)],
     ];
@@ -122,12 +122,12 @@ fn a_start_gives_one_result_however_its_ring_is_written_down() {
                 for node_cost in [0.0, 0.5] {
                     let params = Params { schedule, node_cost, node_spacing: 8.0, ..Params::default() };
                     let starts = writings(ring);
-                    let (found, told, _) =
+                    let (found, statistics, _) =
                         snake::run(&context, image.view().into(), Some(&starts), &params, None).unwrap();
-                    assert!(told[0].pixels > 1000, "{ring:?}: {:?}", told[0]);
+                    assert!(statistics[0].pixels > 1000, "{ring:?}: {:?}", statistics[0]);
                     for (index, start) in starts.iter().enumerate() {
                         assert_eq!(found.get(index), found.get(0), "{schedule:?} {start:?}");
-                        assert_eq!(told[index], told[0], "{schedule:?} {start:?}");
+                        assert_eq!(statistics[index], statistics[0], "{schedule:?} {start:?}");
                     }
                 }
             }
@@ -135,9 +135,9 @@ fn a_start_gives_one_result_however_its_ring_is_written_down() {
     }
 }
 
-/// Steps of the search keep the order of the nodes: only a start is brought to a form of its own.
+/// Steps of the search keep the order of the nodes: only a start gets a canonical form.
 #[test]
-fn a_search_that_is_stopped_and_goes_on_ends_as_one_that_is_not() {
+fn stepwise_search_equals_a_single_run() {
     let image = blob(120, 100, 9);
     let start = polygon(&[(60, 70), (95, 80), (100, 20), (20, 15), (25, 85)]);
     for schedule in [Schedule::Parallel, Schedule::Sequential] {
@@ -145,7 +145,7 @@ fn a_search_that_is_stopped_and_goes_on_ends_as_one_that_is_not() {
         let whole = converged(image.view(), Some(&start), &params);
         let mut stopped = Snake::new(&cpu(), image.view().into(), Some(&start), &params).unwrap();
         while !stopped.step(1, None).unwrap().converged {
-            // What is read is the state, without a change to it.
+            // Reading the state does not change it.
             assert_eq!(stopped.polygons(), stopped.polygons());
         }
         assert_eq!((stopped.polygons(), stopped.statistics()), (whole.polygons(), whole.statistics()), "{schedule:?}");
@@ -153,7 +153,7 @@ fn a_search_that_is_stopped_and_goes_on_ends_as_one_that_is_not() {
 }
 
 #[test]
-fn threads_steps_and_memory_do_not_matter() {
+fn threads_steps_and_memory_layout_do_not_change_the_result() {
     let image = blob(300, 200, 4);
     let mut starts = Polygons::new();
     for index in 0..40 {
@@ -185,7 +185,7 @@ fn threads_steps_and_memory_do_not_matter() {
 }
 
 #[test]
-fn any_image_and_any_start_end_well() {
+fn every_image_and_start_gives_a_valid_result() {
     for (width, height) in [(1usize, 1usize), (1, 40), (50, 1), (2, 2), (70_000, 3), (33, 31)] {
         let noisy = blob(width, height, 3);
         for image in [noisy, Array2::from_elem((height, width), 7), Array2::from_elem((height, width), 65535)] {
@@ -222,7 +222,7 @@ fn the_default_start_on_the_smallest_images() {
 }
 
 #[test]
-fn a_start_outside_the_image_is_told_apart() {
+fn start_outside_the_image_has_its_own_status() {
     let image = blob(60, 50, 2);
     let mut starts = polygon(&[(100, 10), (140, 10), (140, 40)]);
     starts.push(&[Node::new(10, 10), Node::new(50, 10), Node::new(50, 40), Node::new(10, 40)]);
@@ -235,7 +235,7 @@ fn a_start_outside_the_image_is_told_apart() {
 }
 
 #[test]
-fn the_iteration_limit_is_told() {
+fn iteration_limit_is_reported() {
     let image = blob(200, 200, 2);
     let params = Params { max_iterations: 2, ..Params::default() };
     let (_, statistics, _) = snake::run(&cpu(), image.view().into(), None, &params, None).unwrap();
@@ -309,11 +309,11 @@ fn labels_are_the_targets_numbers() {
     starts.push(&[Node::new(10, 10), Node::new(40, 10), Node::new(40, 40), Node::new(10, 40)]);
     let snake = Snake::new(&cpu(), image.view().into(), Some(&starts), &Params::default()).unwrap();
     let mut labels = Array2::<u16>::from_elem((64, 64), 9);
-    snake.draw_labels(labels.view_mut().into()).unwrap();
+    snake.read_labels(labels.view_mut().into()).unwrap();
     assert_eq!((labels[[5, 5]], labels[[12, 12]], labels[[30, 30]], labels[[50, 50]]), (1, 1, 2, 0));
     assert_eq!(labels.iter().filter(|label| **label == 1).count(), 16 * 16);
     let mut mask = Array2::<u8>::zeros((64, 63));
-    assert_eq!(snake.draw_mask(mask.view_mut().into()).unwrap_err().kind(), ErrorKind::InvalidSize);
+    assert_eq!(snake.read_mask(mask.view_mut().into()).unwrap_err().kind(), ErrorKind::InvalidSize);
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn a_cancel_within_a_long_step_is_answered_soon_and_leaves_no_trace() {
             (small.polygons().get(0), small.statistics()[0]),
             (cancelled.polygons().get(1), cancelled.statistics()[1])
         );
-        // The step that was given up comes out as if nothing had been.
+        // The cancelled step, made again, has the result of one that was not cancelled.
         let mut whole = made();
         whole.step(1, None).unwrap();
         cancelled.step(1, None).unwrap();
