@@ -1,15 +1,15 @@
-//! Edge drawing on the CPU: the slices of a stack.
+//! The CPU backend: the slices of a stack.
 //!
-//! The pool computes while the calling thread tells the progress. The calling thread then writes, after its last look
-//! at the callback: a cancel, however late, leaves what is not yet written untouched.
+//! The pool computes while the calling thread reports the progress. The calling thread then writes, after the last call of
+//! the progress callback: a cancel, however late, leaves slices that are not yet written untouched.
 
 mod maps;
 
 pub(super) use maps::maps;
 
 use super::edge_map::{EdgeMap, Ranks};
-use super::front::{Pixel, Quantised, Source};
-use super::paper::{self, Slope};
+use super::gradient::{Pixel, Quantised, Source};
+use super::paper::{self, CodedGradient};
 use super::prepare::Plan;
 use super::reference::{self, Word};
 use super::scalar::{self, Grid};
@@ -24,13 +24,13 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// From this many pixels on a slice occupies all cores by itself; smaller ones are computed side by side.
+/// The number of pixels from which on a slice occupies all cores by itself; smaller ones are computed side by side.
 const LARGE_SLICE: usize = 1 << 20;
 
-/// Rows that one worker writes at a time.
-const ROWS_A_WORKER: usize = 64;
+/// The number of rows that one worker writes at a time.
+const ROWS_PER_WORKER: usize = 64;
 
-/// See [`super::run`].
+/// Implements [`super::run`].
 pub(super) fn run(
     context: &Context,
     params: &Params,
@@ -53,10 +53,10 @@ pub(super) fn run(
 }
 
 fn in_cuda_memory() -> Error {
-    Error::unsupported("the image is in CUDA memory, but this runs on the CPU; use a CUDA context or host memory")
+    Error::unsupported("cannot compute on the CPU: the image is in CUDA memory; use a CUDA context or host memory")
 }
 
-/// The plan for host pixels; looks at all of them where a range is automatic.
+/// Returns the plan for host pixels. Where a range is automatic, all of them are read.
 fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan> {
     if matches!(input, Image::Device(_)) {
         return Err(in_cuda_memory());
@@ -66,15 +66,15 @@ fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan
 }
 
 impl Plan {
-    /// Float pixels as the working image.
+    /// Returns float pixels as the working image.
     fn quantised<'a>(&self, pixels: ArrayView2<'a, f32>) -> Quantised<'a> {
         let quantise = self.quantise.unwrap_or_else(|| unreachable!("float images have a scaling"));
         Quantised { pixels, quantise }
     }
 }
 
-/// A slice's pixels as plain numbers, for the variant `scalar`.
-fn plain<P: Pixel>(source: &impl Source<P>, ticker: &Ticker) -> Result<Grid<u32>> {
+/// Returns a slice's pixels as plain numbers, for the variant `scalar`.
+fn working_image<P: Pixel>(source: &impl Source<P>, ticker: &Ticker) -> Result<Grid<u32>> {
     let [width, height] = source.size();
     let mut row: Vec<P> = zeroed(width)?;
     Grid::from_fn(width, height, ticker, |x, y| {
@@ -85,12 +85,12 @@ fn plain<P: Pixel>(source: &impl Source<P>, ticker: &Ticker) -> Result<Grid<u32>
     })
 }
 
-/// Pixel types that both profiles work on.
-trait Working: Pixel<Gradient: Slope + Word> {}
+/// The pixel types of working images, which both profiles process.
+trait WorkingPixel: Pixel<Gradient: CodedGradient + Word> {}
 
-impl<P: Pixel<Gradient: Slope + Word>> Working for P {}
+impl<P: Pixel<Gradient: CodedGradient + Word>> WorkingPixel for P {}
 
-/// What is computed.
+/// One call in progress.
 struct Call<'a> {
     context: &'a Context,
     plan: &'a Plan,
@@ -98,24 +98,24 @@ struct Call<'a> {
     want_segments: bool,
 }
 
-/// The memory of one slice, used again for another.
+/// The workspace of one slice, used again for another.
 struct Scratch<'a, G> {
     paper: paper::Scratch<'a>,
-    /// Holds the edge map as well.
+    /// The workspace of the reference profile, which holds the edge map as well.
     reference: reference::Scratch<'a, G>,
 }
 
-/// What one slice comes to, beside the edge map in its scratch memory.
+/// The result of one slice, beside the edge map in its workspace.
 #[derive(Default)]
-struct Drawn {
+struct SliceResult {
     map: Option<EdgeMap>,
     parts: Vec<Part>,
     segments: Segments,
 }
 
 impl Call<'_> {
-    /// All slices, a few at a time.
-    fn slices<P: Working, S: Source<P>>(
+    /// Processes all slices, a few at a time.
+    fn slices<P: WorkingPixel, S: Source<P>>(
         &self,
         source: impl Fn(usize) -> S + Sync,
         progress: &mut Option<&mut Progress<'_>>,
@@ -125,12 +125,13 @@ impl Call<'_> {
         let pool = self.context.pool();
         let ticker = Ticker::new("edge drawing");
         let [width, height, depth] = self.shape;
-        let together = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
-        let home = self.context.scratch();
-        let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..together)
-            .map(|_| Scratch { paper: paper::Scratch::new(home), reference: reference::Scratch::new(home) })
+        let batch_size = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
+        let buffers = self.context.scratch();
+        let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..batch_size)
+            .map(|_| Scratch { paper: paper::Scratch::new(buffers), reference: reference::Scratch::new(buffers) })
             .collect();
-        // The gradients; what follows from them; and for the paper profile's segments those of the edges once more.
+        // 1. Announce the work: the passes over all pixels. The paper profile's segments need the gradients of the edges once
+        // more.
         let passes = match self.plan.profile {
             Profile::Paper if self.want_segments => 3,
             Profile::Paper => 1,
@@ -138,19 +139,20 @@ impl Call<'_> {
         };
         let mut parts = Vec::new();
         let mut segments = Segments::default();
-        for first in (0..depth).step_by(together) {
-            let batch = &mut scratch[..together.min(depth - first)];
-            ticker.section(first / together, depth.div_ceil(together));
+        for first in (0..depth).step_by(batch_size) {
+            let batch = &mut scratch[..batch_size.min(depth - first)];
+            ticker.section(first / batch_size, depth.div_ceil(batch_size));
             ticker.expect(passes * (batch.len() * width * height) as u64);
-            let drawn: Vec<Drawn> = run_with_progress(pool, progress, &ticker, || {
+            // 2. Compute a batch of slices on the pool.
+            let drawn: Vec<SliceResult> = run_with_progress(pool, progress, &ticker, || {
                 let slices = batch.par_iter_mut().with_max_len(1).enumerate();
                 slices
                     .map(|(index, scratch)| self.slice(&source(first + index), first + index, scratch, &ticker))
                     .collect()
             })?;
             ticker.report(progress)?;
-            // The lists of segments first: once they fit in memory nothing can fail any more, and a single image is
-            // written only on success.
+            // 3. Collect the segments first: once they fit in memory nothing can fail any more, and a single image is written
+            // only on success.
             let mut maps = Vec::with_capacity(drawn.len());
             for drawn in drawn {
                 parts.extend(drawn.parts);
@@ -161,6 +163,7 @@ impl Call<'_> {
                 let parts = std::mem::take(&mut parts);
                 segments = run_with_progress(pool, progress, &ticker, || segments::join(parts, &ticker))?;
             }
+            // 4. Write the edge maps.
             if let Some(ImageMut::U8(edges)) = edges {
                 for (index, map) in maps.iter().enumerate() {
                     let target = edges.index_axis_mut(Axis(0), first + index);
@@ -178,18 +181,18 @@ impl Call<'_> {
         Ok((report, segments))
     }
 
-    /// One slice.
-    fn slice<P: Working>(
+    /// Processes one slice.
+    fn slice<P: WorkingPixel>(
         &self,
         source: &impl Source<P>,
         slice: usize,
         scratch: &mut Scratch<'_, P::Gradient>,
         ticker: &Ticker,
-    ) -> Result<Drawn> {
+    ) -> Result<SliceResult> {
         let (plan, number) = (self.plan, slice as u32);
         match (plan.profile, plan.variant) {
             (Profile::Paper, Variant::Scalar) => {
-                let drawing = scalar::draw(&plain(source, ticker)?, plan, ticker, |_| ())?;
+                let drawing = scalar::draw(&working_image(source, ticker)?, plan, ticker, |_| ())?;
                 let mut part = Part::new(number);
                 if self.want_segments {
                     for chain in scalar::chains(&scalar::thinned(&drawing.edges, ticker)?, ticker)? {
@@ -199,7 +202,7 @@ impl Call<'_> {
                     }
                 }
                 let map = EdgeMap::from_fn(drawing.edges.width, drawing.edges.height, |x, y| drawing.edges.at(x, y))?;
-                Ok(Drawn { map: Some(map), parts: vec![part], ..Drawn::default() })
+                Ok(SliceResult { map: Some(map), parts: vec![part], ..SliceResult::default() })
             }
             (Profile::Paper, Variant::Default) => {
                 let map = paper::draw(source, plan, &mut scratch.paper, ticker)?;
@@ -207,15 +210,15 @@ impl Call<'_> {
                 if self.want_segments {
                     let gradients = paper::gradients(source, plan, &map, ticker)?;
                     let ranks = Ranks::new(&map)?;
-                    let at = |p: segments::Point| gradients[ranks.at(map.place(p.x as usize, p.y as usize))].into();
+                    let at = |p: segments::Point| gradients[ranks.at(map.bit_index(p.x as usize, p.y as usize))].into();
                     parts = segments::extract(&map, number, plan.min_length, plan.unit, &at, ticker)?;
                 }
-                Ok(Drawn { map: Some(map), parts, ..Drawn::default() })
+                Ok(SliceResult { map: Some(map), parts, ..SliceResult::default() })
             }
             (Profile::Reference, _) => {
                 let mut segments = Segments::default();
                 reference::draw(source, plan, number, &mut scratch.reference, ticker, &mut segments)?;
-                Ok(Drawn { segments, ..Drawn::default() })
+                Ok(SliceResult { segments, ..SliceResult::default() })
             }
         }
     }
@@ -227,9 +230,9 @@ fn write<T: Copy + Send + Sync + bytemuck::Zeroable>(
     row: impl Fn(usize, &mut [T]) + Sync,
 ) {
     let width = target.ncols();
-    target.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER).into_par_iter().enumerate().for_each(|(block, mut rows)| {
+    target.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER).into_par_iter().enumerate().for_each(|(block, mut rows)| {
         let mut packed = Vec::new();
-        for (y, mut to) in (block * ROWS_A_WORKER..).zip(rows.rows_mut()) {
+        for (y, mut to) in (block * ROWS_PER_WORKER..).zip(rows.rows_mut()) {
             match to.as_slice_mut() {
                 Some(to) => row(y, to),
                 None => {

@@ -1,8 +1,8 @@
 //! Steps 1 and 2 of a slice, fast: smoothing, gradient and direction.
 //!
-//! The rows of an image are cut into bands, one task each. A task carries a few rows at a time through both steps while
-//! they are in cache, and hands each finished row of gradients, with those above and below it, to a [`Sink`]; only what
-//! the sink keeps is written to memory. Both profiles, and the maps, are sinks.
+//! The rows of an image are divided into bands, one task each. A task carries a few rows at a time through both steps while
+//! they are in cache, and passes each finished row of gradients, with those above and below it, to a [`Sink`]; only the
+//! results that the sink keeps are written to memory. Both profiles, and the maps, are sinks.
 //!
 //! Every pixel is computed by integer operations that cannot overflow, so the result does not depend on the bands, on
 //! the number of threads or on the vector unit.
@@ -17,12 +17,12 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Pixels added at either end of a row in cache: the reach of the 5 × 5 Gaussian.
+/// The number of pixels added at either end of a row in cache: the reach of the 5 × 5 Gaussian.
 const PAD: usize = 2;
-/// The rows that the Gaussian spans.
+/// The number of rows that the Gaussian spans.
 const TAPS: usize = 2 * PAD + 1;
 
-/// What the gradient is beyond and at the border.
+/// The border method of the gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Border {
     /// Profile `paper`: the smoothed image is mirrored at the centre of its border pixels.
@@ -31,26 +31,26 @@ pub(super) enum Border {
     BelowThreshold,
 }
 
-/// How to compute a gradient.
+/// The method of computing a gradient.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+pub(super) struct Method {
     pub(super) operator: Operator,
     pub(super) border: Border,
-    /// T ≥ 1.
+    /// The gradient threshold T ≥ 1.
     pub(super) threshold: u32,
-    /// Give gradients below T as 0.
+    /// If true, gradients below T become 0.
     pub(super) clear_below: bool,
 }
 
 /// The pixels of a slice, of any layout and type, as rows of the working image's type.
 pub(super) trait Source<P>: Sync {
-    /// Width and height.
+    /// Returns width and height.
     fn size(&self) -> [usize; 2];
     /// Copies row `y`.
     fn read(&self, y: usize, into: &mut [P]);
 }
 
-/// Integer pixels as they are.
+/// Integer pixels are used as they are.
 impl<P: Pixel> Source<P> for ArrayView2<'_, P> {
     fn size(&self) -> [usize; 2] {
         [self.ncols(), self.nrows()]
@@ -86,20 +86,20 @@ impl Source<u16> for Quantised<'_> {
     }
 }
 
-/// A pixel type of the working image, with the types that its sums take.
+/// A pixel type of the working image, with the types of its sums.
 pub(super) trait Pixel: Copy + Default + Send + Sync + bytemuck::Zeroable + Into<u32> + 'static {
-    /// Sums of the vertical taps.
+    /// The type of the sums of the vertical taps.
     type Column: Copy + Send + Sync + bytemuck::Zeroable;
-    /// |gx| + |gy|: at most 8160 for u8 and 2097120 for u16 (Scharr).
+    /// The type of |gx| + |gy|: at most 8160 for u8 and 2097120 for u16 (Scharr).
     type Gradient: Copy + Default + Ord + Send + Sync + bytemuck::Zeroable + Into<u32> + std::fmt::Debug + 'static;
 
-    /// T as a gradient; above all that there are stays so.
+    /// Returns T as a gradient; one above all gradients stays above.
     fn threshold(threshold: u32) -> Self::Gradient;
-    /// Step 1, along y.
+    /// Smooths along y (step 1).
     fn columns(rows: [&[Self]; TAPS], sums: &mut [Self::Column]);
-    /// Step 1, along x, with the one rounding.
+    /// Smooths along x, with the one rounding (step 1).
     fn smooth(columns: &[Self::Column], smoothed: &mut [Self]);
-    /// Step 2: gradients, 0 where below `floor`, and 1 where the edge is vertical. The rows above, here and below
+    /// Computes gradients, 0 where below `floor`, and 1 where the edge is vertical (step 2). The rows above, here and below
     /// have a pixel more at either end.
     fn gradient<const SIDE: u8, const CENTRE: u8>(
         smoothed: [&[Self]; 3],
@@ -163,7 +163,7 @@ impl Pixel for u8 {
         let n = smoothed.len();
         let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|k| &columns[k..][..n]);
         for x in 0..n {
-            // The high and the low bytes apart, so that all fits 16 bits: with H and L their sums,
+            // The high and the low bytes are summed separately, so that all fits 16 bits: with H and L their sums,
             // (256 H + L + 2^15) >> 16 = (H + (L >> 8) + 2^7) >> 8, and H + (L >> 8) is at most 255 · 256.
             let high = |v: u16| v >> 8;
             let low = |v: u16| v & 0xff;
@@ -208,18 +208,21 @@ impl Pixel for u16 {
     gradient!(i32, u32);
 }
 
-/// A Gaussian of σ = 1 as 14, 62, 104, 62, 14 of 256: `outer`, `inner` are the sums of each pair.
+/// Returns the sum of five taps of a Gaussian of σ = 1, 14, 62, 104, 62, 14 of 256. `outer` and `inner` are the sums of each
+/// pair.
 #[inline(always)]
 fn taps16(outer: u16, inner: u16, centre: u16) -> u16 {
     outer.wrapping_mul(14).wrapping_add(inner.wrapping_mul(62)).wrapping_add(centre.wrapping_mul(104))
 }
 
+/// Does the same as [`taps16`] in 32 bits.
 #[inline(always)]
 fn taps32(outer: u32, inner: u32, centre: u32) -> u32 {
     outer.wrapping_mul(14).wrapping_add(inner.wrapping_mul(62)).wrapping_add(centre.wrapping_mul(104))
 }
 
-/// The index inside `0..size` that `index` is mirrored to (reflect-101: −1 gives 1; the border itself is not repeated).
+/// Returns the index inside `0..size` that `index` is mirrored to (reflect-101: −1 gives 1; the border itself is not
+/// repeated).
 pub(super) fn mirror(index: isize, size: usize) -> usize {
     let last = size as isize - 1;
     if last == 0 {
@@ -229,16 +232,16 @@ pub(super) fn mirror(index: isize, size: usize) -> usize {
     folded.min(2 * last - folded) as usize
 }
 
-/// A finished row of step 2, as a sink sees it.
+/// A finished row of step 2, as a sink gets it.
 pub(super) struct Rows<'a, P: Pixel> {
-    /// Its index in the image.
+    /// The index of the row in the image.
     pub(super) y: usize,
     /// The smoothed pixels of row y.
     pub(super) smoothed: &'a [P],
     /// The gradients of the rows above, here and below, with a pixel more at either end: the gradient at column x is at
     /// x + 1. Outside the image it is 0.
     pub(super) gradient: [&'a [P::Gradient]; 3],
-    /// 1 where the edge is vertical (|gx| ≥ |gy|), else 0.
+    /// The edge directions: 1 where the edge is vertical (|gx| ≥ |gy|), else 0.
     pub(super) vertical: &'a [u8],
 }
 
@@ -249,9 +252,9 @@ pub(super) trait Sink<P: Pixel>: Send {
 }
 
 /// Runs steps 1 and 2 over bands of rows, each with its sink, on the current thread pool.
-pub(super) fn march<P: Pixel, K: Sink<P>>(
+pub(super) fn compute<P: Pixel, K: Sink<P>>(
     source: &impl Source<P>,
-    rule: &Rule,
+    method: &Method,
     bands: Vec<(Range<usize>, K)>,
     ticker: &Ticker,
 ) -> Result<Vec<K>> {
@@ -259,14 +262,16 @@ pub(super) fn march<P: Pixel, K: Sink<P>>(
     bands
         .into_par_iter()
         .with_max_len(1)
-        .map(|(range, sink)| arch.dispatch(Band { source, rule, range, sink, ticker, pixel: std::marker::PhantomData }))
+        .map(|(range, sink)| {
+            arch.dispatch(Band { source, method, range, sink, ticker, pixel: std::marker::PhantomData })
+        })
         .collect()
 }
 
 /// One band of rows.
 struct Band<'a, P, S, K> {
     source: &'a S,
-    rule: &'a Rule,
+    method: &'a Method,
     range: Range<usize>,
     sink: K,
     ticker: &'a Ticker,
@@ -313,25 +318,27 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
     #[inline(always)]
     fn run(mut self) -> Result<K> {
         let [width, height] = self.source.size();
-        let threshold = P::threshold(self.rule.threshold);
-        let floor = if self.rule.clear_below { threshold } else { P::Gradient::default() };
+        let threshold = P::threshold(self.method.threshold);
+        let floor = if self.method.clear_below { threshold } else { P::Gradient::default() };
         let mut pixels = Ring::<P, TAPS>::new(width + 2 * PAD)?;
         let mut columns: Vec<P::Column> = zeroed(width + 2 * PAD)?;
         let mut smoothed = Ring::<P, 3>::new(width + 2)?;
         let mut gradient = Ring::<P::Gradient, 3>::new(width + 2)?;
         let mut vertical = Ring::<u8, 2>::new(width)?;
-        let beyond: Vec<P::Gradient> = zeroed(width + 2)?;
+        let outside: Vec<P::Gradient> = zeroed(width + 2)?;
         let border = P::threshold(Into::<u32>::into(threshold).saturating_sub(1));
         let row_of = |row: isize| row.clamp(0, height as isize) as usize;
-        // What each step has to give, in rows of the image; each needs one more on either side of the next.
+        // The rows that each step has to compute: each step needs one row more on either side than the next one.
         let Range { start, end } = self.range.clone();
         let gradients = row_of(start as isize - 1)..row_of(end as isize + 1);
         let smooths = row_of(gradients.start as isize - 1)..row_of(gradients.end as isize + 1);
+        // The next row to be read, to get its gradients, and to be passed to the sink.
         let mut read = smooths.start as isize - PAD as isize;
-        let mut graded = gradients.start;
-        let mut given = start;
+        let mut computed = gradients.start;
+        let mut passed = start;
         for y in smooths.clone() {
             self.ticker.check()?;
+            // 1. Read the rows that the Gaussian of this row needs, mirrored at the border.
             while read <= (y + PAD) as isize {
                 let from = mirror(read, height);
                 let row = pixels.at_mut((read + TAPS as isize) as usize);
@@ -342,43 +349,45 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
                 }
                 read += 1;
             }
+            // 2. Smooth the row.
             P::columns([0, 1, 2, 3, 4].map(|k| pixels.at(y + k + TAPS - PAD)), &mut columns);
             let row = smoothed.at_mut(y);
             P::smooth(&columns, &mut row[1..=width]);
             row[0] = row[1 + mirror(-1, width)];
             row[width + 1] = row[1 + mirror(width as isize, width)];
-            // A row of gradients is due when the smoothed row below it is there, or is the mirror of the one above.
-            while graded < gradients.end && (graded < y || y + 1 == height) {
-                let rows = [mirror(graded as isize - 1, height), graded, mirror(graded as isize + 1, height)];
-                let out = &mut gradient.at_mut(graded)[1..=width];
-                let (rows, directions) = (rows.map(|y| smoothed.at(y)), vertical.at_mut(graded));
-                match self.rule.operator {
+            // 3. Compute the gradients of a row when the smoothed row below it is there, or is the mirror of the one above.
+            while computed < gradients.end && (computed < y || y + 1 == height) {
+                let rows = [mirror(computed as isize - 1, height), computed, mirror(computed as isize + 1, height)];
+                let out = &mut gradient.at_mut(computed)[1..=width];
+                let (rows, directions) = (rows.map(|y| smoothed.at(y)), vertical.at_mut(computed));
+                match self.method.operator {
                     Operator::Sobel => P::gradient::<1, 2>(rows, floor, out, directions),
                     Operator::Prewitt => P::gradient::<1, 1>(rows, floor, out, directions),
                     Operator::Scharr => P::gradient::<3, 10>(rows, floor, out, directions),
                 }
-                if self.rule.border == Border::BelowThreshold {
-                    let border = if self.rule.clear_below { P::Gradient::default() } else { border };
-                    if graded == 0 || graded + 1 == height {
+                if self.method.border == Border::BelowThreshold {
+                    let border = if self.method.clear_below { P::Gradient::default() } else { border };
+                    if computed == 0 || computed + 1 == height {
                         out.fill(border);
                     }
                     out[0] = border;
                     out[width - 1] = border;
                 }
-                graded += 1;
-                while given < end && (given + 1 < graded || graded == height) {
+                computed += 1;
+                // 4. Pass the rows to the sink whose neighbours are computed.
+                while passed < end && (passed + 1 < computed || computed == height) {
                     let row = |y: isize| match usize::try_from(y) {
                         Ok(y) if y < height => gradient.at(y),
-                        _ => &beyond,
+                        _ => &outside,
                     };
-                    let here = given as isize;
+                    let here = passed as isize;
                     self.sink.row(&Rows {
-                        y: given,
-                        smoothed: &smoothed.at(given)[1..=width],
+                        y: passed,
+                        smoothed: &smoothed.at(passed)[1..=width],
                         gradient: [row(here - 1), row(here), row(here + 1)],
-                        vertical: vertical.at(given),
+                        vertical: vertical.at(passed),
                     });
-                    given += 1;
+                    passed += 1;
                     self.ticker.add(width as u64);
                 }
             }
@@ -393,7 +402,7 @@ mod tests {
     use crate::edge_drawing::scalar::{self, Grid};
     use proptest::prelude::*;
 
-    /// Keeps all that a sink is shown.
+    /// A sink that keeps all that it gets.
     struct Keep<'a> {
         smoothed: &'a mut [u32],
         gradient: &'a mut [u32],
@@ -424,28 +433,28 @@ mod tests {
         Ticker::new("test")
     }
 
-    fn check<P: Pixel>(pixels: &[P], width: usize, rule: Rule, rows_a_band: usize) {
+    fn check<P: Pixel>(pixels: &[P], width: usize, method: Method, rows_per_band: usize) {
         let height = pixels.len() / width;
         let view = ArrayView2::from_shape((height, width), pixels).unwrap();
         let count = pixels.len();
         let (mut smoothed, mut gradient, mut vertical) = (vec![0; count], vec![0; count], vec![0; count]);
         let bands = smoothed
-            .chunks_mut(width * rows_a_band)
-            .zip(gradient.chunks_mut(width * rows_a_band))
-            .zip(vertical.chunks_mut(width * rows_a_band))
+            .chunks_mut(width * rows_per_band)
+            .zip(gradient.chunks_mut(width * rows_per_band))
+            .zip(vertical.chunks_mut(width * rows_per_band))
             .enumerate()
             .map(|(band, ((smoothed, gradient), vertical))| {
-                let start = band * rows_a_band;
-                (start..height.min(start + rows_a_band), Keep { smoothed, gradient, vertical, width })
+                let start = band * rows_per_band;
+                (start..height.min(start + rows_per_band), Keep { smoothed, gradient, vertical, width })
             })
             .collect();
-        march(&view, &rule, bands, &ticker()).unwrap();
+        compute(&view, &method, bands, &ticker()).unwrap();
         let image = Grid { width, height, values: pixels.iter().map(|p| (*p).into()).collect() };
         let expected = scalar::smooth(&image, &ticker()).unwrap();
         assert_eq!(smoothed, expected.values, "smoothed, {width} x {height}");
         let (magnitude, direction) =
-            scalar::gradient(&expected, rule.operator, rule.border, rule.threshold, &ticker()).unwrap();
-        let clear = |g: &u32| if rule.clear_below && *g < rule.threshold { 0 } else { *g };
+            scalar::gradient(&expected, method.operator, method.border, method.threshold, &ticker()).unwrap();
+        let clear = |g: &u32| if method.clear_below && *g < method.threshold { 0 } else { *g };
         assert_eq!(gradient, magnitude.values.iter().map(clear).collect::<Vec<_>>(), "gradient, {width} x {height}");
         let directions: Vec<u8> =
             direction.values.iter().map(|d| u8::from(*d == scalar::Direction::Vertical)).collect();
@@ -465,7 +474,7 @@ mod tests {
             border in prop_oneof![Just(Border::Mirror), Just(Border::BelowThreshold)],
             threshold in prop_oneof![Just(1u32), 2u32..500],
             clear_below in any::<bool>(),
-            rows_a_band in 1usize..40,
+            rows_per_band in 1usize..40,
         ) {
             let mut state = seed | 1;
             let mut random = || {
@@ -475,21 +484,21 @@ mod tests {
                 if saturated { u16::MAX * ((state >> 20) & 1) as u16 } else { (state >> 20) as u16 }
             };
             let pixels: Vec<u16> = (0..width * height).map(|_| random()).collect();
-            let rule = Rule { operator, border, threshold, clear_below };
-            check(&pixels, width, rule, rows_a_band);
-            check(&pixels.iter().map(|p| *p as u8).collect::<Vec<_>>(), width, rule, rows_a_band);
+            let method = Method { operator, border, threshold, clear_below };
+            check(&pixels, width, method, rows_per_band);
+            check(&pixels.iter().map(|p| *p as u8).collect::<Vec<_>>(), width, method, rows_per_band);
         }
     }
 
     #[test]
-    fn the_largest_values_do_not_overflow() {
+    fn largest_values_do_not_overflow() {
         for operator in [Operator::Sobel, Operator::Prewitt, Operator::Scharr] {
-            let rule = Rule { operator, border: Border::Mirror, threshold: 1, clear_below: false };
+            let method = Method { operator, border: Border::Mirror, threshold: 1, clear_below: false };
             let edge = |max: u32| move |i: usize| if i % 40 < 20 { 0 } else { max };
             let wide: Vec<u16> = (0..40 * 9).map(edge(65535)).map(|p| p as u16).collect();
-            check(&wide, 40, rule, 64);
-            check(&[u16::MAX; 77], 11, rule, 64);
-            check(&(0..40 * 9).map(edge(255)).map(|p| p as u8).collect::<Vec<_>>(), 40, rule, 64);
+            check(&wide, 40, method, 64);
+            check(&[u16::MAX; 77], 11, method, 64);
+            check(&(0..40 * 9).map(edge(255)).map(|p| p as u8).collect::<Vec<_>>(), 40, method, 64);
         }
     }
 

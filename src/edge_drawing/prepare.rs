@@ -1,4 +1,4 @@
-//! From the parameters to integers: checks, the scaling of float images, thresholds in the working image's units.
+//! The plan of a call: the parameters checked, the scaling of float images, thresholds in the working image's units.
 
 use super::{Operator, Params, Profile, Variant};
 use crate::error::{Error, Result};
@@ -6,30 +6,31 @@ use crate::image::PixelType;
 use crate::levels::LARGEST;
 pub(super) use crate::levels::Quantise;
 
-/// The default gradient threshold of 8-bit images, and per 255 of the range of others.
+/// The default gradient threshold of 8-bit images. For others it is this much per 255 of the range.
 pub(super) const DEFAULT_THRESHOLD: f64 = 20.0;
 
 /// The default of [`Params::min_length`].
 pub const DEFAULT_MIN_LENGTH: u32 = 10;
 
-/// The parameters, checked and resolved for one image.
+/// The parameters of one call, checked, with each automatic one computed.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) profile: Profile,
     pub(super) operator: Operator,
-    /// T ≥ 1: an edge pixel has a gradient of at least this.
+    /// The gradient threshold T ≥ 1: an edge pixel has at least this gradient.
     pub(super) threshold: u32,
-    /// A: what an anchor has more than its neighbours.
+    /// The anchor threshold A: an anchor's gradient exceeds those of its neighbours by at least this.
     pub(super) anchor: u32,
     pub(super) scan: usize,
     pub(super) min_length: usize,
     pub(super) follow_turns: bool,
     pub(super) variant: Variant,
-    /// For float input.
+    /// The scaling of float input to integers.
     pub(super) quantise: Option<Quantise>,
-    /// One unit of the working image in the input's own units (1 for integers, 0 for a float image without extent).
+    /// The size of one unit of the working image in the input's own units (1 for integers, 0 for a float image without
+    /// extent).
     pub(super) unit: f64,
-    /// The input's own value of 0 in the working image.
+    /// The input's own value that is 0 in the working image.
     pub(super) origin: f64,
 }
 
@@ -81,7 +82,7 @@ impl Params {
         Ok(())
     }
 
-    /// Whether [`plan`](Self::plan) needs the smallest and largest finite pixel of the whole input.
+    /// Returns whether [`plan`](Self::plan) needs the smallest and largest finite pixel of the whole input.
     pub(super) fn needs_extremes(&self, pixel_type: PixelType) -> bool {
         match pixel_type {
             PixelType::U8 => false,
@@ -90,8 +91,8 @@ impl Params {
         }
     }
 
-    /// Resolves for one image; `extremes` as [`needs_extremes`](Self::needs_extremes) asks. Call [`check`](Self::check)
-    /// first.
+    /// Returns the plan for one image. `extremes` are given if [`needs_extremes`](Self::needs_extremes) says so. Call
+    /// [`check`](Self::check) first.
     pub(super) fn plan(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> Plan {
         let [low, high] = match pixel_type {
             PixelType::U8 => [0.0, 255.0],
@@ -104,8 +105,8 @@ impl Params {
             PixelType::F32 => (Some(Quantise::new(low, high)), extent / LARGEST, low),
             _ => (None, 1.0, 0.0),
         };
-        // A gradient, a whole number g, is at least t exactly when it is at least ceil(t). `as` saturates: what is above
-        // every gradient stays so. An image without extent has no gradient at all.
+        // A gradient, a whole number g, is at least t exactly when it is at least ceil(t). `as` saturates: a threshold above
+        // every gradient stays above. An image without extent has no gradient at all.
         let whole = |value: f64| if unit > 0.0 { (value / unit).ceil() as u32 } else { u32::MAX };
         Plan {
             profile: self.profile,

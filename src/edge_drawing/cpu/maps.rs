@@ -1,10 +1,10 @@
 //! The intermediate maps on the CPU.
 
-use super::super::front::{self, Border, Pixel, Rows, Sink, Source};
+use super::super::gradient::{self, Border, Pixel, Rows, Sink, Source};
 use super::super::prepare::Plan;
 use super::super::scalar::{self, Direction};
 use super::super::{Maps, Params, Profile, Variant};
-use super::{in_cuda_memory, plain, resolve, write};
+use super::{in_cuda_memory, resolve, working_image, write};
 use crate::device::Context;
 use crate::error::Result;
 use crate::image::{Image, ImageMut, zeroed};
@@ -13,14 +13,14 @@ use crate::report::Report;
 use ndarray::Axis;
 use std::time::Instant;
 
-/// The reference profile's anchors keep this far off the border.
+/// The distance from the border that the reference profile's anchors keep.
 const MARGIN: usize = 2;
 
-/// What the direction map says.
+/// The values of the direction map on edges.
 const IS_HORIZONTAL: u8 = 1;
 const IS_VERTICAL: u8 = 2;
 
-/// See [`super::super::maps`].
+/// Implements [`super::super::maps`].
 pub(in super::super) fn maps(
     context: &Context,
     params: &Params,
@@ -50,14 +50,14 @@ pub(in super::super) fn maps(
 
 /// The maps of one slice, rows packed; those that are not wanted are empty.
 struct Packed {
-    /// In the working image's units.
+    /// The smoothed image, in the working image's units.
     smoothed: Vec<u16>,
     gradient: Vec<f32>,
     direction: Vec<u8>,
     anchors: Vec<u8>,
 }
 
-/// All slices, one after the other.
+/// Processes all slices, one after the other.
 fn slices<P: Pixel, S: Source<P>>(
     context: &Context,
     plan: &Plan,
@@ -76,6 +76,7 @@ fn slices<P: Pixel, S: Source<P>>(
         anchors: zeroed(count(&maps.anchors))?,
     };
     for slice in 0..depth {
+        // 1. Compute the maps of one slice.
         ticker.section(slice, depth);
         ticker.expect((width * height) as u64);
         run_with_progress(pool, progress, &ticker, || match plan.variant {
@@ -83,6 +84,7 @@ fn slices<P: Pixel, S: Source<P>>(
             Variant::Default => fill(&source(slice), plan, &mut packed, &ticker),
         })?;
         ticker.report(progress)?;
+        // 2. Write them to the caller's memory, after the last call of the progress callback.
         pool.install(|| {
             let row = |y: usize| y * width..(y + 1) * width;
             let smoothed = |y: usize| packed.smoothed[row(y)].iter();
@@ -112,14 +114,14 @@ fn slices<P: Pixel, S: Source<P>>(
     Ok(())
 }
 
-/// The gradient map's value, in the image's own units.
+/// Returns the gradient map's value, in the image's own units.
 fn own_gradient(gradient: u32, plan: &Plan) -> f32 {
     (f64::from(gradient) * plan.unit) as f32
 }
 
-/// The maps of one slice from the plain loops.
+/// Computes the maps of one slice by the working_image loops.
 fn fill_scalar<P: Pixel>(source: &impl Source<P>, plan: &Plan, packed: &mut Packed, ticker: &Ticker) -> Result<()> {
-    let drawing = scalar::draw(&plain(source, ticker)?, plan, ticker, |_| ())?;
+    let drawing = scalar::draw(&working_image(source, ticker)?, plan, ticker, |_| ())?;
     let pairs = drawing.gradient.values.iter().zip(&drawing.direction.values);
     packed.smoothed.iter_mut().zip(&drawing.smoothed.values).for_each(|(to, value)| *to = *value as u16);
     packed.gradient.iter_mut().zip(pairs.clone()).for_each(|(to, (g, _))| *to = own_gradient(*g, plan));
@@ -134,10 +136,10 @@ fn fill_scalar<P: Pixel>(source: &impl Source<P>, plan: &Plan, packed: &mut Pack
     Ok(())
 }
 
-/// The maps of one slice, on all threads.
+/// Computes the maps of one slice, on all threads.
 fn fill<P: Pixel>(source: &impl Source<P>, plan: &Plan, packed: &mut Packed, ticker: &Ticker) -> Result<()> {
     let [width, height] = source.size();
-    let rows = height.div_ceil(2 * rayon::current_num_threads()).max(ROWS_LEAST);
+    let rows = height.div_ceil(2 * rayon::current_num_threads()).max(MIN_ROWS);
     let mut smoothed = packed.smoothed.chunks_mut(rows * width);
     let mut gradient = packed.gradient.chunks_mut(rows * width);
     let mut direction = packed.direction.chunks_mut(rows * width);
@@ -161,13 +163,13 @@ fn fill<P: Pixel>(source: &impl Source<P>, plan: &Plan, packed: &mut Packed, tic
         Profile::Paper => Border::Mirror,
         Profile::Reference => Border::BelowThreshold,
     };
-    let rule = front::Rule { operator: plan.operator, border, threshold: plan.threshold, clear_below: false };
-    front::march(source, &rule, bands, ticker)?;
+    let method = gradient::Method { operator: plan.operator, border, threshold: plan.threshold, clear_below: false };
+    gradient::compute(source, &method, bands, ticker)?;
     Ok(())
 }
 
-/// A band has at least so many rows; six more are computed in vain.
-const ROWS_LEAST: usize = 32;
+/// The smallest number of rows in a band. Every band computes six more as its halo.
+const MIN_ROWS: usize = 32;
 
 /// Writes a band of the maps.
 struct Mapper<'a> {
@@ -215,7 +217,7 @@ impl<P: Pixel> Sink<P> for Mapper<'_> {
     }
 }
 
-/// Whether the pixel at column `x` is an anchor.
+/// Returns whether the pixel at column `x` is an anchor.
 #[inline(always)]
 fn is_anchor<P: Pixel>(rows: &Rows<'_, P>, plan: &Plan, [width, height]: [usize; 2], x: usize) -> bool {
     let y = rows.y;

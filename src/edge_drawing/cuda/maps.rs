@@ -1,8 +1,8 @@
-//! The intermediate maps on CUDA. They are for looking at, so slices go one after the other.
+//! The intermediate maps on CUDA. They are for inspection, so slices are processed one after the other.
 
 use super::super::prepare::Plan;
 use super::super::{Maps, Params};
-use super::launch::{self, Job, Launcher, Layout, MapKernel, MapTargets};
+use super::launch::{self, Job, Launcher, MapKernel, MapTargets, SliceLayout};
 use super::transfer::{self, Upload};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Stream};
@@ -13,18 +13,18 @@ use crate::report::Report;
 use ndarray::s;
 use std::sync::Arc;
 
-/// Rows of a map in memory of ours start at multiples of this many bytes.
+/// The alignment in bytes of the rows of a map in a device buffer.
 const ROW_BYTES: usize = 16;
 
-/// One map: where the kernels write it.
-struct Target<'m, 'i> {
+/// One map, and the memory to which the kernels write it.
+struct MapOutput<'m, 'i> {
     map: &'m mut ImageMut<'i>,
-    /// Memory of ours, for a map that goes to the host.
+    /// The device buffer of a map that is copied to the host.
     buffer: Option<Buffer>,
     pitch: usize,
 }
 
-impl<'m, 'i> Target<'m, 'i> {
+impl<'m, 'i> MapOutput<'m, 'i> {
     fn new(cuda: &Cuda, map: &'m mut Option<ImageMut<'i>>) -> Result<Option<Self>> {
         let Some(map) = map.as_mut() else { return Ok(None) };
         if let ImageMut::Device(pixels) = map {
@@ -37,7 +37,7 @@ impl<'m, 'i> Target<'m, 'i> {
         Ok(Some(Self { map, buffer, pitch }))
     }
 
-    /// Address and pitch of slice `slice`, for the kernels.
+    /// Returns address and pitch of slice `slice`, for the kernels.
     fn of_slice(target: &Option<Self>, slice: usize) -> [u64; 2] {
         let Some(target) = target else { return [0, 0] };
         let address = match (&target.buffer, &*target.map) {
@@ -67,7 +67,7 @@ impl<'m, 'i> Target<'m, 'i> {
     }
 }
 
-/// See [`super::super::maps`].
+/// Implements [`super::super::maps`].
 pub(in super::super) fn maps(
     context: &Context,
     cuda: &Arc<Cuda>,
@@ -80,7 +80,7 @@ pub(in super::super) fn maps(
     ticker.report(progress)?;
     let plan = super::resolve(context, cuda, params, input, &maps.named())?;
     let [width, height, count] = input.shape();
-    let layout = Layout::new(input.pixel_type(), width, height);
+    let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;
     let memory = cuda.memory();
     let times = [cuda.event()?, cuda.event()?, cuda.event()?, cuda.event()?];
@@ -90,14 +90,14 @@ pub(in super::super) fn maps(
     let mut upload = Upload::new(memory, free, staged, layout.raw_pitch(), height)?;
     let raw = if uploaded { Some(memory.device(layout.raw_bytes())?) } else { None };
     let map = memory.device(layout.map_bytes())?;
-    let mut smoothed = Target::new(cuda, &mut maps.smoothed)?;
-    let mut gradient = Target::new(cuda, &mut maps.gradient)?;
-    let mut direction = Target::new(cuda, &mut maps.direction)?;
-    let mut anchors = Target::new(cuda, &mut maps.anchors)?;
+    let mut smoothed = MapOutput::new(cuda, &mut maps.smoothed)?;
+    let mut gradient = MapOutput::new(cuda, &mut maps.gradient)?;
+    let mut direction = MapOutput::new(cuda, &mut maps.direction)?;
+    let mut anchors = MapOutput::new(cuda, &mut maps.anchors)?;
     let direct = [&smoothed, &gradient, &direction, &anchors]
         .iter()
         .any(|target| target.as_ref().is_some_and(|target| target.buffer.is_none()));
-    // After the memory, so that it is dropped, and waited for, first.
+    // The stream is declared after the memory, so that it is dropped, and waited for, first.
     let stream = cuda.stream()?;
 
     let mut report = Report::new(context.device());
@@ -121,21 +121,21 @@ pub(in super::super) fn maps(
         }
         stream.record(&times[1])?;
         let targets = MapTargets {
-            smoothed: Target::of_slice(&smoothed, slice),
-            gradient: Target::of_slice(&gradient, slice),
-            direction: Target::of_slice(&direction, slice),
-            anchors: Target::of_slice(&anchors, slice),
+            smoothed: MapOutput::of_slice(&smoothed, slice),
+            gradient: MapOutput::of_slice(&gradient, slice),
+            direction: MapOutput::of_slice(&direction, slice),
+            anchors: MapOutput::of_slice(&anchors, slice),
             ..MapTargets::new(&plan)
         };
         compute(cuda, &stream, &layout, &launcher, &plan, &job, targets)?;
         stream.record(&times[2])?;
         stream.synchronize()?;
         if count == 1 && !direct {
-            // The last look before anything is written. What the kernels write themselves is written by now.
+            // This is the last call of the progress callback before anything is written to the caller's host memory.
             ticker.report(progress)?;
         }
         for target in [&mut smoothed, &mut gradient, &mut direction, &mut anchors] {
-            Target::deliver(target, context, cuda, &stream, slice)?;
+            MapOutput::deliver(target, context, cuda, &stream, slice)?;
         }
         stream.record(&times[3])?;
         stream.synchronize()?;
@@ -152,7 +152,7 @@ pub(in super::super) fn maps(
 fn compute(
     cuda: &Cuda,
     stream: &Stream,
-    layout: &Layout,
+    layout: &SliceLayout,
     launcher: &Launcher,
     plan: &Plan,
     job: &Job,
@@ -163,7 +163,8 @@ fn compute(
         write(MapKernel::Smooth, &targets)?;
     }
     if targets.gradient[0] != 0 {
-        // Before thresholding, so the working map is made twice where directions or anchors are wanted too.
+        // The gradient is that before thresholding, so the working map is computed twice where directions or anchors are
+        // wanted too.
         launcher.tile(stream, &job.keeping_all())?;
         write(MapKernel::Maps, &MapTargets { gradient: targets.gradient, ..MapTargets::new(plan) })?;
     }

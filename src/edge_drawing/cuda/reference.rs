@@ -10,8 +10,8 @@ use crate::progress;
 use ndarray::{ArrayViewMut2, s};
 use rayon::prelude::*;
 
-/// What the host needs to link one slice.
-struct Desk<'a, W> {
+/// The host memory for linking one slice.
+struct Workspace<'a, W> {
     scratch: Scratch<'a, W>,
     segments: Segments,
     edges: Vec<u8>,
@@ -24,12 +24,12 @@ impl Call<'_, '_, '_, '_> {
 
     fn linked<W: Word + bytemuck::Pod>(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
         let pixels = self.layout.width * self.layout.height;
-        // Declared before the slots, whose streams copy to it and are waited for when they are dropped.
-        let mut desks = Vec::new();
+        // This is declared before the slots, whose streams copy to it and are waited for when they are dropped.
+        let mut workspaces = Vec::new();
         let mut slots = self.slots(self.context.pool().current_num_threads())?;
         for _ in &slots {
             let edges = zeroed(if edges.is_some() { pixels } else { 0 })?;
-            desks.push(Desk::<W> {
+            workspaces.push(Workspace::<W> {
                 scratch: Scratch::new(self.context.scratch()),
                 segments: Segments::default(),
                 edges,
@@ -41,15 +41,15 @@ impl Call<'_, '_, '_, '_> {
             for (index, slot) in slots[..batch].iter_mut().enumerate() {
                 self.begin_linked(slot, first + index)?;
             }
-            for (index, (slot, desk)) in slots.iter_mut().zip(&mut desks[..batch]).enumerate() {
-                self.fetch(slot, desk, first + index)?;
+            for (index, (slot, workspace)) in slots.iter_mut().zip(&mut workspaces[..batch]).enumerate() {
+                self.fetch(slot, workspace, first + index)?;
             }
-            self.link(&mut desks[..batch], first)?;
-            for (index, desk) in desks[..batch].iter_mut().enumerate() {
+            self.link(&mut workspaces[..batch], first)?;
+            for (index, workspace) in workspaces[..batch].iter_mut().enumerate() {
                 if let Some(edges) = edges.as_mut() {
-                    self.deliver(&slots[index], &desk.edges, edges, first + index)?;
+                    self.deliver(&slots[index], &workspace.edges, edges, first + index)?;
                 }
-                all.append(std::mem::take(&mut desk.segments))?;
+                all.append(std::mem::take(&mut workspace.segments))?;
                 self.report.slices_done = (first + index) as u64 + 1;
             }
         }
@@ -57,7 +57,7 @@ impl Call<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Queues the upload of a slice and the making of its working map.
+    /// Queues the upload of a slice and the computation of its working map.
     fn begin_linked(&mut self, slot: &mut Slot, slice: usize) -> Result<()> {
         self.queue_upload(slot, slice)?;
         self.launcher.draw(&slot.stream, &slot.job)?;
@@ -65,10 +65,15 @@ impl Call<'_, '_, '_, '_> {
     }
 
     /// Downloads the working map, rows packed.
-    fn fetch<W: Word + bytemuck::Pod>(&mut self, slot: &mut Slot, desk: &mut Desk<'_, W>, slice: usize) -> Result<()> {
+    fn fetch<W: Word + bytemuck::Pod>(
+        &mut self,
+        slot: &mut Slot,
+        workspace: &mut Workspace<'_, W>,
+        slice: usize,
+    ) -> Result<()> {
         self.wait(slot, slice)?;
         let layout = &self.layout;
-        let words = desk.scratch.words(layout.width * layout.height)?;
+        let words = workspace.scratch.words(layout.width * layout.height)?;
         let plane = ArrayViewMut2::from_shape((layout.height, layout.width), words)
             .unwrap_or_else(|_| unreachable!("as many words as pixels"));
         let pitch = layout.map_pitch() * size_of::<W>();
@@ -81,12 +86,12 @@ impl Call<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Links slices side by side, the first of which is `first`.
-    fn link<W: Word>(&mut self, desks: &mut [Desk<'_, W>], first: usize) -> Result<()> {
+    /// Links slices side by side. The number of the first one is `first`.
+    fn link<W: Word>(&mut self, workspaces: &mut [Workspace<'_, W>], first: usize) -> Result<()> {
         let (plan, ticker, width) = (self.plan, &self.ticker, self.layout.width);
         progress::run(self.context.pool(), self.progress, ticker, || {
-            desks.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(index, desk)| {
-                let Desk { scratch, segments, edges } = desk;
+            workspaces.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(index, workspace)| {
+                let Workspace { scratch, segments, edges } = workspace;
                 let edges = if edges.is_empty() { None } else { Some(&mut edges[..]) };
                 reference::link(plan, width, (first + index) as u32, scratch, ticker, segments, edges)
             })

@@ -1,11 +1,11 @@
-//! What the strips leave: walks that come in from the strip above or below, and turns; one by one.
+//! The traces that cross from strip to strip, and those that turn, followed one by one.
 
 use super::super::edge_map::WORD;
 use super::{Plane, Planes, STRIP, strip};
 use crate::error::{Error, Result};
 use crate::progress::Ticker;
 
-/// A walk's pixel and heading.
+/// A pixel and the heading of a trace.
 #[derive(Clone, Copy)]
 struct State {
     x: u32,
@@ -22,7 +22,7 @@ enum Heading {
 }
 
 impl Heading {
-    /// The planes of direction, of steps to the low side and of marks.
+    /// Returns the planes of the edge direction, of steps to the low side and of marks.
     fn planes(self) -> [Plane; 3] {
         match self {
             Self::Left => [Plane::Horizontal, Plane::MinusLow, Plane::MinusMark],
@@ -32,7 +32,7 @@ impl Heading {
         }
     }
 
-    /// The headings across, and the direction of edges that are walked so.
+    /// Returns the headings across, and the direction of the edges that are traced in them.
     fn across(self) -> (Plane, [Self; 2]) {
         match self {
             Self::Left | Self::Right => (Plane::Vertical, [Self::Up, Self::Down]),
@@ -41,7 +41,7 @@ impl Heading {
     }
 }
 
-/// The exits of a strip, each with its heading; the first three lead to the row above, the others to that below.
+/// The exits of a strip, each with its heading. The first three lead to the row above, the others to the row below.
 const EXIT_HEADINGS: [(usize, Heading); strip::EXITS] = [
     (strip::UP_FROM_UP, Heading::Up),
     (strip::UP_FROM_LEFT, Heading::Left),
@@ -51,46 +51,48 @@ const EXIT_HEADINGS: [(usize, Heading); strip::EXITS] = [
     (strip::DOWN_FROM_RIGHT, Heading::Right),
 ];
 
-/// How many steps are walked between two looks at the ticker.
-const STEPS_A_CHECK: usize = 1 << 16;
+/// The number of steps between two polls for cancellation.
+const STEPS_PER_CHECK: usize = 1 << 16;
 
-/// Walks on where walks left their strip and, with `turns`, where they have to turn.
+/// Continues the traces that left their strip and, with `turns`, those that have to turn.
 pub(super) fn finish<'a>(planes: Planes<'a>, exits: &[u64], turns: bool, ticker: &'a Ticker) -> Result<Planes<'a>> {
-    let mut walker = Walker { planes, turns, stack: Vec::new(), steps: 0, ticker };
-    let stride = walker.planes.stride;
+    let mut tracer = Tracer { planes, turns, stack: Vec::new(), steps: 0, ticker };
+    let stride = tracer.planes.stride;
+    // 1. The exits of each strip.
     for (index, exits) in exits.chunks_exact(strip::EXITS * stride).enumerate() {
         ticker.check()?;
         for (exit, heading) in EXIT_HEADINGS {
             let row =
                 if exit < strip::DOWN_FROM_DOWN { (index * STRIP).checked_sub(1) } else { Some((index + 1) * STRIP) };
-            let Some(y) = row.filter(|y| *y < walker.planes.height) else { continue };
+            let Some(y) = row.filter(|y| *y < tracer.planes.height) else { continue };
             for word in 0..stride {
                 let arrived = exits[exit * stride + word];
                 if arrived != 0 {
-                    walker.enter(arrived, word, y, heading)?;
+                    tracer.enter(arrived, word, y, heading)?;
                 }
             }
         }
-        walker.walk()?;
+        tracer.trace_all()?;
     }
+    // 2. The turns that the strips noted.
     if turns {
-        for y in 0..walker.planes.height {
+        for y in 0..tracer.planes.height {
             ticker.check()?;
             for word in 0..stride {
                 for (plane, heading) in [(Plane::Horizontal, Heading::Up), (Plane::Vertical, Heading::Left)] {
-                    let turned = walker.planes.word(Plane::Turn, word, y) & walker.planes.word(plane, word, y);
+                    let turned = tracer.planes.word(Plane::Turn, word, y) & tracer.planes.word(plane, word, y);
                     for heading in heading.across().1 {
-                        walker.enter(turned, word, y, heading)?;
+                        tracer.enter(turned, word, y, heading)?;
                     }
                 }
             }
-            walker.walk()?;
+            tracer.trace_all()?;
         }
     }
-    Ok(walker.planes)
+    Ok(tracer.planes)
 }
 
-struct Walker<'a> {
+struct Tracer<'a> {
     planes: Planes<'a>,
     turns: bool,
     stack: Vec<State>,
@@ -112,8 +114,8 @@ impl Planes<'_> {
     }
 }
 
-impl Walker<'_> {
-    /// Walks in `heading` arrive at pixels of a word.
+impl Tracer<'_> {
+    /// Pushes the traces in `heading` that arrive at pixels of a word, as far as these are not marked.
     fn enter(&mut self, arrived: u64, word: usize, y: usize, heading: Heading) -> Result<()> {
         let [direction, _, mark] = heading.planes();
         self.push(arrived & self.planes.word(direction, word, y) & !self.planes.word(mark, word, y), word, y, heading)?;
@@ -131,7 +133,7 @@ impl Walker<'_> {
     fn push(&mut self, mut pixels: u64, word: usize, y: usize, heading: Heading) -> Result<()> {
         self.stack
             .try_reserve(pixels.count_ones() as usize)
-            .map_err(|_| Error::memory("the list of unfinished walks could not be kept; close other programs"))?;
+            .map_err(|_| Error::memory("cannot trace the edges: out of memory; close other programs"))?;
         while pixels != 0 {
             let x = word * WORD + pixels.trailing_zeros() as usize;
             pixels &= pixels - 1;
@@ -140,22 +142,23 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Does all walks on the stack.
-    fn walk(&mut self) -> Result<()> {
+    /// Makes all traces on the stack.
+    fn trace_all(&mut self) -> Result<()> {
         while let Some(State { x, y, heading }) = self.stack.pop() {
-            self.one(x as usize, y as usize, heading)?;
+            self.trace_one(x as usize, y as usize, heading)?;
         }
         Ok(())
     }
 
-    /// One walk, from a pixel that it may enter.
-    fn one(&mut self, mut x: usize, mut y: usize, heading: Heading) -> Result<()> {
+    /// Makes one trace, from a pixel that it may enter.
+    fn trace_one(&mut self, mut x: usize, mut y: usize, heading: Heading) -> Result<()> {
         let [direction, low, mark] = heading.planes();
         loop {
             self.steps += 1;
-            if self.steps.is_multiple_of(STEPS_A_CHECK) {
+            if self.steps.is_multiple_of(STEPS_PER_CHECK) {
                 self.ticker.check()?;
             }
+            // 1. The trace ends, or turns, at an edge of the other direction, and ends at a mark.
             let bit = 1u64 << (x % WORD);
             if !self.planes.bit(direction, x, y) {
                 if self.turns {
@@ -167,6 +170,7 @@ impl Walker<'_> {
             if self.planes.words[at] & bit != 0 {
                 return Ok(());
             }
+            // 2. Mark the pixel, and step ahead.
             self.planes.words[at] |= bit;
             let to_low = self.planes.word(low, x / WORD, y) & bit != 0;
             let high = self.planes.index(low, x / WORD, y) + self.planes.stride;
