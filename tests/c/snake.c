@@ -520,7 +520,7 @@ static void no_polygons_are_a_snake_without_targets(const char *device) {
     end_snake_job(&work);
 }
 
-static void the_sequential_schedule_is_the_cpus(const char *device) {
+static void sequential_schedule_runs_on_the_cpu_only(const char *device) {
     snake_job work = new_snake_job(device);
     isoline_snake *snake = NULL;
     work.params.schedule = ISOLINE_SNAKE_SEQUENTIAL;
@@ -599,7 +599,7 @@ int main(void) {
     RUN_ON_EACH(a_restart_is_a_new_snake_without_its_image);
     RUN_ON_EACH(every_end_is_told);
     RUN_ON_EACH(no_polygons_are_a_snake_without_targets);
-    RUN_ON_EACH(the_sequential_schedule_is_the_cpus);
+    RUN_ON_EACH(sequential_schedule_runs_on_the_cpu_only);
     RUN_ON_EACH(nothing_of_the_callers_is_needed_afterwards);
     if (have_cuda()) {
         RUN_ON(cuda_and_cpu_agree, "cuda:0");
