@@ -23,10 +23,10 @@ type Size = ((usize, usize, usize), Option<f64>);
 const SIZES: [Size; 3] = [((256, 256, 256), Some(0.5)), ((512, 512, 512), Some(2.5)), ((1, 4096, 4096), Some(0.5))];
 const QUICK_SIZES: [Size; 2] = [((64, 64, 64), None), ((1, 256, 256), None)];
 
-/// The spacings of x, y, z: equal, with squares of their ratios that are multiples of a sixteenth, and without.
+/// Of x, y, z: equal, with squares of their ratios that are multiples of a sixteenth, and without.
 const SPACINGS: [[f64; 3]; 3] = [[1.0, 1.0, 1.0], [1.0, 1.5, 2.5], [0.1, 0.13, 0.17]];
 
-/// The inside of a mask; `distance_peers.py` makes the same masks.
+/// What is inside; `distance_peers.py` makes the same masks.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     /// Sheets and channels everywhere, eight a side: the gyroid, a little swollen.
@@ -35,7 +35,7 @@ enum Shape {
     Ball,
     /// One pixel in 10 007.
     Specks,
-    /// The pixels beyond a plane askew to the axes: the longest distances.
+    /// What is beyond a plane askew to the axes: the longest distances.
     HalfSpace,
 }
 
@@ -176,7 +176,7 @@ fn main() -> Outcome<()> {
         match argument.to_str() {
             Some("--quick") => quick = true,
             Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // This argument is added by cargo bench.
+            // What cargo bench adds.
             Some("--bench") => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }

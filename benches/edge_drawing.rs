@@ -51,7 +51,7 @@ fn resized(photograph: &Array2<u8>, side: usize) -> Array3<u8> {
             ((sum + step * step / 2) / (step * step)) as u8
         });
     }
-    // The position of a pixel of the result in the photograph: four taps, the border pixel repeated.
+    // Where a pixel of the result lies in the photograph: four taps, the border pixel repeated.
     let taps: Vec<([usize; 4], [f32; 4])> = (0..side)
         .map(|i| {
             let at = (i as f32 + 0.5) * width as f32 / side as f32 - 0.5;
@@ -94,7 +94,7 @@ fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
     Ok(median(values))
 }
 
-/// The outputs of a call.
+/// What a call is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Want {
     Map,
@@ -210,7 +210,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Times the steps of the paper profile: each is the difference of two calls, one with the step's output and one without.
+    /// What each step adds to a call of the paper profile: the time of asking for more, less that of asking for less.
     fn steps(&mut self, input: &Array3<u8>) -> Outcome<()> {
         let side = input.dim().1;
         println!("\nsteps of the paper profile, camera {side}x{side}, ms (the paper's Fig. 3 has three kernels)");
@@ -278,7 +278,7 @@ fn main() -> Outcome<()> {
         match argument.to_str() {
             Some("--quick") => quick = true,
             Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // This argument is added by cargo bench.
+            // What cargo bench adds.
             Some("--bench") => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }

@@ -115,7 +115,7 @@ struct Line {
     picture: &'static str,
     side: usize,
     iterations: u64,
-    /// The time of the iterations alone.
+    /// Of the iterations alone.
     seconds: f64,
     seconds_call: Option<f64>,
     note: String,
@@ -354,7 +354,7 @@ fn main() -> Outcome<()> {
         match argument.to_str() {
             Some("--quick") => quick = true,
             Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // This argument is added by cargo bench.
+            // What cargo bench adds.
             Some("--bench") => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }

@@ -170,7 +170,7 @@ fn main() -> Outcome<()> {
         match argument.as_str() {
             "--quick" => quick = true,
             "--json" => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // This argument is added by cargo bench.
+            // What cargo bench adds.
             "--bench" => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }

@@ -25,7 +25,7 @@ const SIDES: [usize; 3] = [3900, 10_000, 12_247];
 const PAPER_CPU: [[f64; 2]; 3] = [[0.51, 0.13], [0.91, 3.17], [1.4, 4.3]];
 const PAPER_GPU: [[f64; 2]; 3] = [[0.06, 0.02], [0.13, 0.46], [0.20, 0.59]];
 
-/// The node cost of all records, with which no node is removed.
+/// Of a node, as in all records: none is taken out.
 const NODE_COST: f64 = 0.0;
 
 /// Noise without a pattern: a sum of bytes of a mixed counter.
@@ -221,7 +221,7 @@ fn main() -> Outcome<()> {
         match argument.to_str() {
             Some("--quick") => quick = true,
             Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // This argument is added by cargo bench.
+            // What cargo bench adds.
             Some("--bench") => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }

@@ -1,55 +1,110 @@
-"""The words of the tree: no term that docs/glossary.md rules out, and no comment that begins with a fragment.
+#!/usr/bin/env python3
+"""Checks the words of finished files: no word that docs/glossary.md rules out, no comment that opens as a fragment.
 
-The glossary's last column holds words that are not used for a thing; those in `code type` are not used anywhere. A comment
-is a full sentence: it does not open with one of OPENERS.
+Usage: check_words.py [PATH...]; without arguments it checks CHECKED. A word is ruled out if it stands in backticks in the
+last column of a table of the glossary. Prints file:line and the term to use instead; the status is 1 if there is any.
 """
-
 import pathlib
 import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-GLOSSARY = "docs/glossary.md"
-COMMENTED = {".rs", ".c", ".h", ".cpp", ".cu", ".cuh", ".java"}
-SUFFIXES = COMMENTED | {".html", ".properties", ".config", ".md", ".py", ".sh", ".ijm"}
-OPENERS = ["What", "Of", "Whether", "Which", "Where", "As", "How", "Likewise", "And", "Or"]
+# The files and folders that are finished.
+CHECKED = [
+    "benches",
+    "src/device",
+    "src/distance/cpu",
+    "src/distance/cpu.rs",
+    "src/distance/cuda",
+    "src/distance/cuda.rs",
+    "src/edge_strength/cpu",
+    "src/edge_strength/cpu.rs",
+    "src/edge_strength/cuda",
+    "src/edge_strength/cuda.rs",
+    "src/edge_strength/multigrid",
+    "src/edge_strength/prepare.rs",
+    "src/edge_strength/scalar.rs",
+    "src/error.rs",
+    "src/image.rs",
+    "src/levels.rs",
+    "src/lib.rs",
+    "src/mask.rs",
+    "src/progress.rs",
+    "src/report.rs",
+    "src/threshold.rs",
+    "tests/common",
+    "tests/device.rs",
+    "tests/distance",
+    "tests/edge_strength",
+    "tests/edge_strength_converged.rs",
+    "tests/sanitizer.rs",
+    "tests/sanitizer_distance.rs",
+]
+
+GLOSSARY = pathlib.Path("docs/glossary.md")
+
+# The words with which a comment must not begin, because they open a fragment and not a sentence.
+OPENERS = "What|Of|Whether|Which|Where|As|How|Likewise|And|Or"
+
+# The marks that may stand before the text of a comment's line, by the ending of the file's name.
+SLASHES = r"//[/!]?|/\*+!?|\*(?!/)"
+HASHES = r"#+"
+MARKS = {
+    **dict.fromkeys((".rs", ".c", ".h", ".cpp", ".cu", ".cuh", ".java", ".js"), SLASHES),
+    **dict.fromkeys((".py", ".sh", ".toml", ".yml"), HASHES),
+}
 
 
-def banned():
-    """The words in code type of the last column of the glossary's tables."""
-    rows = [line for line in (ROOT / GLOSSARY).read_text(encoding="utf-8").splitlines() if line.startswith("|")]
-    return sorted({word for row in rows for word in re.findall(r"`([^`]+)`", row.rstrip("| ").rsplit("|", 1)[-1])})
+def ruled_out(glossary):
+    """Returns a pattern for each word that is ruled out, with the term to use instead."""
+    words = {}
+    for line in glossary.splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) < 2 or cells[0] == "term" or set(cells[0]) == {"-"}:
+            continue
+        for word in re.findall(r"`([^`]+)`", cells[-1]):
+            words[word] = cells[0]
+    # The spaces of a phrase may be a line break with the mark of a comment; an underscore ends a word.
+    gap = r"\s+(?:(?:" + SLASHES + "|" + HASHES + r")\s+)?"
+    return [
+        (re.compile(r"(?<![a-z])" + gap.join(map(re.escape, word.split())) + r"(?![a-z])", re.IGNORECASE), word, term)
+        for word, term in words.items()
+    ]
 
 
-def texts():
-    """Every text file under version control or to be added to it, but for the glossary and this program."""
-    listing = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
-                             capture_output=True, text=True)
-    for name in listing.stdout.splitlines():
-        path = ROOT / name
-        if path.suffix in SUFFIXES and path.is_file() and name not in (GLOSSARY, "scripts/check_words.py"):
-            yield name, path.suffix, path.read_text(encoding="utf-8").splitlines()
+def complaints(path, text, words):
+    """Yields the line number and the message of everything to correct in a file."""
+    for pattern, word, term in words:
+        for match in pattern.finditer(text):
+            yield text.count("\n", 0, match.start()) + 1, f'"{word}": use "{term}"'
+    marks = MARKS.get(path.suffix)
+    if marks:
+        for match in re.finditer(rf"^[ \t]*(?:{marks})[ \t]?({OPENERS})\b", text, re.MULTILINE):
+            line = text.count("\n", 0, match.start(1)) + 1
+            yield line, f'a comment opens with "{match.group(1)}": write a sentence whose subject is the item'
 
 
 def main():
-    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, banned()))})\b", re.IGNORECASE)
-    # The first line of a comment: the line before it is none.
-    comment = re.compile(r"\s*(?://[/!]?|/?\*+)\s*(\w*)")
-    problems = 0
-    for name, suffix, lines in texts():
-        before = None
-        for number, line in enumerate(lines, 1):
-            found = [f'the word "{word}"' for word in words.findall(line)]
-            opened = comment.match(line) if suffix in COMMENTED else None
-            if opened and (before is None or not before[1]) and opened[1] in OPENERS:
-                found.append(f'a comment that begins with "{opened[1]}"')
-            before = opened
-            for problem in found:
-                problems += 1
-                print(f"check_words: {name}:{number}: {problem}", file=sys.stderr)
-    if problems:
-        sys.exit(f"check_words: {problems} places to rewrite; {GLOSSARY} has the words to use")
+    root = pathlib.Path(__file__).resolve().parent.parent
+    words = ruled_out((root / GLOSSARY).read_text(encoding="utf-8"))
+    assert words, f"{GLOSSARY} rules out no word"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--", *(sys.argv[1:] or CHECKED)], cwd=root, check=True, capture_output=True, text=True
+    )
+    found = 0
+    for name in filter(None, listed.stdout.split("\0")):
+        path = root / name
+        if not path.is_file():
+            continue
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # not text
+        for line, message in sorted(complaints(path, text, words)):
+            print(f"{name}:{line}: {message}")
+            found += 1
+    if found:
+        sys.exit(f"check_words: {found} to correct; the terms are in {GLOSSARY}")
 
 
 if __name__ == "__main__":

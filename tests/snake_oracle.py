@@ -35,7 +35,7 @@ NODES = 400  # of an active contour
 ITERATIONS = 200  # of the morphological one, which does not stop by itself: enough to walk into the U
 ROUNDS = 3  # of timing; the best counts
 SEEDS = 2  # images of each shape in each noise
-# Of Isoline: overlap, how much more than the others', and how many times as fast.
+# The bounds for Isoline: overlap, how much more than the others', and how many times as fast.
 LEAST_OVERLAP, LEAST_LEAD, LEAST_SPEED = 0.94, 0.001, 10.0
 LEAST_OVERLAP_OF_NUCLEI = 0.79
 # What `make test` looks at: a star in these.
@@ -155,7 +155,7 @@ def morphological_chan_vese(image, starts, view, sigma, smoothing):
 METHODS = {"active_contour": active_contour, "chan_vese": chan_vese,
            "morphological_chan_vese": morphological_chan_vese}
 
-# Where --tune looks, and what it found for each noise.
+# The grid of --tune, and the best parameters that it found for each noise.
 GRID = {"active_contour": {"sigma": (3, 5, 7), "alpha": (0.01, 0.05, 0.2)},
         "chan_vese": {"sigma": (1, 2, 3, 4, 6), "mu": (0.002, 0.01, 0.03, 0.1)},
         "morphological_chan_vese": {"sigma": (1, 2, 3, 4), "smoothing": (1, 2, 4)}}
