@@ -38,8 +38,10 @@ SEEDS = 2  # images of each shape in each noise
 # The bounds for Isoline: overlap, how much more than the others', and how many times as fast.
 LEAST_OVERLAP, LEAST_LEAD, LEAST_SPEED = 0.94, 0.001, 10.0
 LEAST_OVERLAP_OF_NUCLEI = 0.79
-# What `make test` looks at: a star in these.
-QUICK = ["Gaussian, SNR 3", "Gaussian, SNR 0.5", "Poisson, 2 and 4 photons", "speckle, 100 and 200"]
+# The shapes that `make test` looks at. One image of the star at SNR 0.5 says little: overlaps with eight of them are from
+# 0.931 to 0.958. The mean over the shapes is what the table in docs/snake.md claims.
+QUICK = {"Gaussian, SNR 3": ["star"], "Gaussian, SNR 0.5": ["disc", "star", "U"], "Poisson, 2 and 4 photons": ["star"],
+         "speckle, 100 and 200": ["star"]}
 
 
 # ------------------------------------------------------------------------------------------------------------ images
@@ -188,7 +190,7 @@ def cases(whole):
     """Name, noise, truth, image, starts, Isoline's parameters."""
     for noise in NOISES if whole else QUICK:
         params = {"noise": NOISES[noise][0], **FINER.get(noise, {})}
-        for name in SHAPES if whole else ["star"]:
+        for name in SHAPES if whole else QUICK[noise]:
             truth = SHAPES[name]()
             for seed in range(SEEDS if whole else 1):
                 yield name, noise, truth, noisy(noise, truth, seed), STARTS, params
