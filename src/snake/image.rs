@@ -7,7 +7,7 @@ use super::{Params, Statistics};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, reserved};
-use crate::levels::{Exact, LARGEST};
+use crate::levels::{LARGEST, QuantiseF64};
 use crate::progress::Ticker;
 use ndarray::ArrayView2;
 
@@ -19,7 +19,7 @@ pub(super) struct Meaning {
     unit: f64,
     origin: f64,
     /// For f32.
-    pub(super) quantise: Option<Exact>,
+    pub(super) quantise: Option<QuantiseF64>,
 }
 
 impl Meaning {
@@ -37,7 +37,7 @@ impl Meaning {
             (None, _) => context.pool().install(|| input.extremes()).unwrap_or_default(),
         };
         let low = if params.range.is_none() && params.noise.is_from_zero() && high > 0.0 { 0.0 } else { low };
-        let quantise = Some(Exact::new(low, high));
+        let quantise = Some(QuantiseF64::new(low, high));
         Ok(Self { pixel_type, unit: (high - low) / LARGEST, origin: low, quantise })
     }
 
