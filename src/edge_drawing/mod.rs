@@ -196,7 +196,7 @@ pub fn run(
     if let Some(edges) = &edges {
         check_type("edge map", edges, PixelType::U8)?;
     }
-    let _turn = context.begin()?;
+    let _lock = context.lock()?;
     let want_segments = segments.is_some();
     let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
     let done = on_device(
@@ -263,7 +263,7 @@ pub fn maps(
     if !any {
         return Err(Error::argument("no map was asked for; ask for at least one of the four"));
     }
-    let _turn = context.begin()?;
+    let _lock = context.lock()?;
     let on_host = !matches!(input, Image::Device(_)) && maps.on_host();
     let mut report = on_device(
         context,

@@ -126,7 +126,7 @@ impl Call<'_> {
         let ticker = Ticker::new("edge drawing");
         let [width, height, depth] = self.shape;
         let together = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
-        let home = self.context.scratch();
+        let home = self.context.buffer_pool();
         let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..together)
             .map(|_| Scratch { paper: paper::Scratch::new(home), reference: reference::Scratch::new(home) })
             .collect();

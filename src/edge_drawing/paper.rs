@@ -18,7 +18,7 @@ mod walk;
 use super::edge_map::{EdgeMap, WORD};
 use super::front::{self, Border, Pixel, Rows, Sink, Source};
 use super::prepare::Plan;
-use crate::device::{self, Lent};
+use crate::device::{self, PooledBuffer};
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
@@ -88,14 +88,14 @@ impl Planes<'_> {
 
 /// The memory that a slice takes, to be used again for the next one.
 pub(super) struct Scratch<'a> {
-    home: &'a device::Scratch,
-    planes: Option<Lent<'a>>,
+    home: &'a device::BufferPool,
+    planes: Option<PooledBuffer<'a>>,
     exits: Vec<u64>,
 }
 
 impl<'a> Scratch<'a> {
     /// Borrows the larger part from `home`, which keeps it between calls.
-    pub(super) fn new(home: &'a device::Scratch) -> Self {
+    pub(super) fn new(home: &'a device::BufferPool) -> Self {
         Self { home, planes: None, exits: Vec::new() }
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn draw<P: Pixel<Gradient: Slope>>(
     let needed = height * count * stride;
     if scratch.planes.is_none() {
         // In floats, and one word more: it may begin in the middle of a word.
-        scratch.planes = Some(scratch.home.lend(2 * (needed + 1))?);
+        scratch.planes = Some(scratch.home.acquire(2 * (needed + 1))?);
     }
     let Some(floats) = &mut scratch.planes else { unreachable!("it was borrowed just now") };
     let words: &mut [u64] = bytemuck::pod_align_to_mut(&mut floats[..]).1;

@@ -27,7 +27,7 @@ mod walk;
 use super::front::{self, Border, Pixel, Source};
 use super::prepare::Plan;
 use super::segments::{Point, Segments};
-use crate::device::{self, Lent};
+use crate::device::{self, PooledBuffer};
 use crate::error::{Error, Result};
 use crate::progress::Ticker;
 use rayon::prelude::*;
@@ -109,8 +109,8 @@ fn gradient<W: Word>(word: W) -> u32 {
 /// The memory that a slice takes, to be used again for the next one. The larger part is borrowed from a context, which keeps
 /// it between calls.
 pub(super) struct Scratch<'a, W> {
-    home: &'a device::Scratch,
-    words: Option<Lent<'a>>,
+    home: &'a device::BufferPool,
+    words: Option<PooledBuffer<'a>>,
     /// How many words there are: borrowed memory may be larger.
     count: usize,
     anchors: anchors::Lists<'a>,
@@ -119,7 +119,7 @@ pub(super) struct Scratch<'a, W> {
 }
 
 impl<'a, W: Word> Scratch<'a, W> {
-    pub(super) fn new(home: &'a device::Scratch) -> Self {
+    pub(super) fn new(home: &'a device::BufferPool) -> Self {
         Self {
             home,
             words: None,
@@ -150,11 +150,15 @@ impl<'a, W: Word> Scratch<'a, W> {
 }
 
 /// At least `count` floats of any value in `place`, borrowed from `home` where those there are too few.
-fn lent<'p, 'a>(place: &'p mut Option<Lent<'a>>, home: &'a device::Scratch, count: usize) -> Result<&'p mut [f32]> {
+fn lent<'p, 'a>(
+    place: &'p mut Option<PooledBuffer<'a>>,
+    home: &'a device::BufferPool,
+    count: usize,
+) -> Result<&'p mut [f32]> {
     if place.as_ref().is_none_or(|lent| lent.len() < count) {
         // The old ones go back before the new ones come.
         *place = None;
-        *place = Some(home.lend(count)?);
+        *place = Some(home.acquire(count)?);
     }
     Ok(place.as_mut().map_or(&mut [], |lent| &mut lent[..]))
 }

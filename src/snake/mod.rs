@@ -277,7 +277,7 @@ impl Snake {
             )));
         }
         check_shapes(input.shape(), input.shape())?;
-        let _turn = context.begin()?;
+        let _lock = context.lock()?;
         let starts = starts(context, params, initial, [width, height])?;
         let meaning = Meaning::new(context, &input, params)?;
         let (place, targets) = Place::new(context, &input, params, &meaning, starts)?;
@@ -307,7 +307,7 @@ impl Snake {
             ));
         }
         let context = self.context.clone();
-        let _turn = context.begin()?;
+        let _lock = context.lock()?;
         let starts = starts(&context, params, initial, self.place.size())?;
         self.targets = self.place.start(&context, params, starts)?;
         self.params = params.clone();
@@ -322,7 +322,7 @@ impl Snake {
         let started = Instant::now();
         let mut progress = progress;
         let context = self.context.clone();
-        let _turn = context.begin()?;
+        let _lock = context.lock()?;
         let targets = &mut self.targets;
         let mut report = self.place.step(&context, &self.params, targets, iterations, &mut progress)?;
         report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
@@ -400,7 +400,7 @@ impl Snake {
         if inside.is_empty() {
             return Ok(sums);
         }
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         let (indices, polygons): (Vec<usize>, Vec<Vec<Node>>) = inside.into_iter().unzip();
         for (index, sum) in indices.into_iter().zip(self.place.sums(polygons, &image)?) {
             sums[index] = sum;

@@ -1,7 +1,7 @@
 //! Anchors: where they are, and the order in which they are linked.
 
 use super::{ANCHOR_ONLY, GRADIENT_SHIFT, Word, gradient, lent};
-use crate::device::{self, Lent};
+use crate::device::{self, PooledBuffer};
 use crate::edge_drawing::front::{self, Pixel, Rows, Sink, Source};
 use crate::edge_drawing::prepare::Plan;
 use crate::error::Result;
@@ -24,20 +24,20 @@ const NARROW: usize = 1 << 13;
 
 /// The anchors of a slice.
 pub(super) struct Lists<'a> {
-    home: &'a device::Scratch,
+    home: &'a device::BufferPool,
     /// Positions in raster order, band by band, each counted from the band's first pixel. A band has room for as many as
     /// it has pixels; memory that is not needed is not touched.
-    listed: Option<Lent<'a>>,
+    listed: Option<PooledBuffer<'a>>,
     /// Pixels of a band, and how many anchors each has.
     band: usize,
     found: Vec<usize>,
-    sorted: Option<Lent<'a>>,
-    half_sorted: Option<Lent<'a>>,
+    sorted: Option<PooledBuffer<'a>>,
+    half_sorted: Option<PooledBuffer<'a>>,
     counts: Vec<usize>,
 }
 
 impl<'a> Lists<'a> {
-    pub(super) fn new(home: &'a device::Scratch) -> Self {
+    pub(super) fn new(home: &'a device::BufferPool) -> Self {
         Self { home, listed: None, band: 1, found: Vec::new(), sorted: None, half_sorted: None, counts: Vec::new() }
     }
 
@@ -128,7 +128,11 @@ impl<'a> Lists<'a> {
 }
 
 /// Room for `count` numbers in a borrowed buffer of floats.
-fn longs<'p, 'a>(place: &'p mut Option<Lent<'a>>, home: &'a device::Scratch, count: usize) -> Result<&'p mut [u64]> {
+fn longs<'p, 'a>(
+    place: &'p mut Option<PooledBuffer<'a>>,
+    home: &'a device::BufferPool,
+    count: usize,
+) -> Result<&'p mut [u64]> {
     // One more: the buffer may begin in the middle of a number.
     let floats = lent(place, home, 2 * (count + 1))?;
     Ok(&mut bytemuck::pod_align_to_mut(floats).1[..count])

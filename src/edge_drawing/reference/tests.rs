@@ -32,7 +32,7 @@ fn marked(picture: &Array2<u8>, threshold: u32) -> Vec<u16> {
     let plan = plan(threshold);
     let rule = front::Rule { operator: plan.operator, border: Border::BelowThreshold, threshold, clear_below: true };
     let mut words = vec![0; picture.len()];
-    let home = device::Scratch::default();
+    let home = device::BufferPool::default();
     let mut lists = anchors::Lists::new(&home);
     lists.mark(&picture.view(), &rule, &plan, &mut words, &Ticker::new("test")).unwrap();
     words
@@ -58,7 +58,7 @@ fn wide_words_are_linked_as_narrow_ones() {
     };
     let wide: Vec<u32> = narrow.iter().map(times).collect();
 
-    let home = device::Scratch::default();
+    let home = device::BufferPool::default();
     let mut scratch = Scratch::new(&home);
     let (segments, edges) = linked(&narrow, THRESHOLD, &mut Scratch::new(&home));
     let (wide_segments, wide_edges) = linked(&wide, THRESHOLD * TIMES, &mut scratch);
@@ -84,7 +84,7 @@ fn a_cancel_ends_the_linking() {
     let words = marked(&noise(), 1);
     let ticker = Ticker::new("test");
     ticker.cancel();
-    let home = device::Scratch::default();
+    let home = device::BufferPool::default();
     let mut scratch = Scratch::new(&home);
     scratch.words(words.len()).unwrap().copy_from_slice(&words);
     let error = link(&plan(1), WIDTH, 0, &mut scratch, &ticker, &mut Segments::default(), None).unwrap_err();
