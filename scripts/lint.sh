@@ -18,6 +18,9 @@ shellcheck --severity=warning scripts/*.sh tests/c/run.sh .ci/run
 echo "lint: java"
 mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml spotless:check
 
+echo "lint: words"
+python3 scripts/check_words.py
+
 echo "lint: README"
 scripts/check-readme.sh
 
