@@ -1,10 +1,10 @@
-//! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, the edge map alone and with
-//! segments, on every device here, beside the paper's Table III; and the cost of each step, as in its Fig. 3.
+//! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, the edge map alone and
+//! with segments, on every device here, beside the paper's Table III; and the cost of each step, as in its Fig. 3.
 //! `cargo bench --bench edge_drawing -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
 //! `ISOLINE_BENCH_JSON` set the same. `benches/edge_drawing_peers.py` measures other programs on the same images.
 //!
-//! Every number is a median after a warm-up, of whole calls. "resident": input and map are in the GPU's memory; segments
-//! always end in host memory. "kernels": the part of a resident call between CUDA events.
+//! Every number is a median after a warm-up, of whole calls. "resident": input and map are in the GPU's memory;
+//! segments always end in host memory. "kernels": the part of a resident call between CUDA events.
 #![allow(missing_docs)]
 
 use isoline::edge_drawing::{self, Maps, Params, Profile, Segments};
@@ -210,8 +210,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Measures the time that each step adds to a call of the paper profile: the time of a call with the step, less that of
-    /// one without.
+    /// Measures the time that each step adds to a call of the paper profile: the time of a call with the step, less
+    /// that of one without.
     fn steps(&mut self, input: &Array3<u8>) -> Outcome<()> {
         let side = input.dim().1;
         println!("\nsteps of the paper profile, camera {side}x{side}, ms (the paper's Fig. 3 has three kernels)");

@@ -1,11 +1,11 @@
-//! Measures the speed of the edge strength: every variant on every device here, against the scalar loop and the published
-//! numbers. `cargo bench --bench edge_strength -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda,
-//! cuda:N) and `ISOLINE_BENCH_JSON` set the same.
+//! Measures the speed of the edge strength: every variant on every device here, against the scalar loop and the
+//! published numbers. `cargo bench --bench edge_strength -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto,
+//! cpu, cuda, cuda:N) and `ISOLINE_BENCH_JSON` set the same.
 //!
-//! Every number is a median after a warm-up. "ms" is the time of the iterations alone: on CUDA the kernels, between CUDA
-//! events, with input and output resident; on the CPU the time that the same number of further iterations adds to the call.
-//! "call ms" is the time of the whole call, host memory to host memory. The rates are pixel updates per second: "alone" for
-//! the iterations, "call" for the whole call, which is the rate that a program sees.
+//! Every number is a median after a warm-up. "ms" is the time of the iterations alone: on CUDA the kernels, between
+//! CUDA events, with input and output resident; on the CPU the time that the same number of further iterations adds to
+//! the call. "call ms" is the time of the whole call, host memory to host memory. The rates are pixel updates per
+//! second: "alone" for the iterations, "call" for the whole call, which is the rate that a program sees.
 #![allow(missing_docs)]
 
 mod link;
@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The approximate number of updates with which the scalar loop is timed; it is slow, and its speed does not depend on the
-/// number of iterations.
+/// The approximate number of updates with which the scalar loop is timed; it is slow, and its speed does not depend on
+/// the number of iterations.
 const SCALAR_UPDATES: usize = 50_000_000;
 /// The smallest and the largest number of repetitions, and the time after which no more start.
 const REPEAT: (usize, usize, Duration) = (3, 25, Duration::from_millis(1500));
 
-/// Published milliseconds (Keleş 2016, tables 1–3): side, iterations, image, a 4 GHz Core i7, a GTX 970 with shared and with
-/// texture memory.
+/// Published milliseconds (Keleş 2016, tables 1–3): side, iterations, image, a 4 GHz Core i7, a GTX 970 with shared and
+/// with texture memory.
 const PUBLISHED: [(usize, u64, &str, f64, f64, f64); 12] = [
     (1024, 50, "lines", 267.7, 6.2, 7.0),
     (2048, 50, "lines", 1076.3, 23.9, 25.7),
@@ -41,8 +41,8 @@ const PUBLISHED: [(usize, u64, &str, f64, f64, f64); 12] = [
     (8192, 200, "shape", 86319.7, 1406.1, 1667.3),
 ];
 
-/// Makes an image. "lines" has bands of an eightfold star pattern, with foreground and background in every tile, like the
-/// paper's Seljuk patterns; "shape" has one filled shape; "white" has only shape pixels.
+/// Makes an image. "lines" has bands of an eightfold star pattern, with foreground and background in every tile, like
+/// the paper's Seljuk patterns; "shape" has one filled shape; "white" has only shape pixels.
 fn picture(name: &str, side: usize) -> Array3<u8> {
     const PERIOD: f64 = 61.0;
     const WIDTH: f64 = 3.0;

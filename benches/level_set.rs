@@ -1,12 +1,12 @@
 //! Measures the speed of the level set on a head, on cubes and on slices, on every device here, beside the targets.
 //! `cargo bench --bench level_set -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
-//! `ISOLINE_BENCH_JSON` set the same. `ISOLINE_BENCH_BRAIN` names a file of 181 x 217 x 181 bytes (the voxels of ch2.nii,
-//! without its header); without it the bench uses a synthetic volume of that size.
+//! `ISOLINE_BENCH_JSON` set the same. `ISOLINE_BENCH_BRAIN` names a file of 181 x 217 x 181 bytes (the voxels of
+//! ch2.nii, without its header); without it the bench uses a synthetic volume of that size.
 //!
-//! Most numbers are the smallest of a few steps of many iterations, with φ and the image in the memory of the device that
-//! computes. No step stops early, φ is reinitialised every 50 iterations, and Δt is that of the first records, so that
-//! fronts move as they did then. "To rest" is the time from image and start in host memory to the mask, with the default
-//! parameters.
+//! Most numbers are the smallest of a few steps of many iterations, with φ and the image in the memory of the device
+//! that computes. No step stops early, φ is reinitialised every 50 iterations, and Δt is that of the first records, so
+//! that fronts move as they did then. "To rest" is the time from image and start in host memory to the mask, with the
+//! default parameters.
 #![allow(missing_docs)]
 
 use isoline::level_set::{LevelSet, Params, TargetRange, Variant};
@@ -22,7 +22,8 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 type Shape = (usize, usize, usize);
 const HEAD: Shape = (181, 217, 181);
 
-/// Makes a folded sheet within the intensity range on an empty background, which is similar to white matter for the front.
+/// Makes a folded sheet within the intensity range on an empty background, which is similar to white matter for the
+/// front.
 fn sheet((depth, height, width): Shape) -> Array3<u8> {
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
         let [a, b, c] = [x, y, z].map(|i| i as f64 * 0.16);

@@ -1,12 +1,11 @@
-//! Measures the speed of region snakes: one target on images of the paper's sizes, and a thousand on one image, beside the
-//! goals.
-//! `cargo bench --bench snake -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
-//! `ISOLINE_BENCH_JSON` set the same. `benches/snake_peers.py` measures other programs.
+//! Measures the speed of region snakes: one target on images of the paper's sizes, and a thousand on one image, beside
+//! the goals. `cargo bench --bench snake -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N)
+//! and `ISOLINE_BENCH_JSON` set the same. `benches/snake_peers.py` measures other programs.
 //!
-//! Every number is the smallest of a few. "made": the image is copied and its rows are cumulated; on a GPU from host memory
-//! and, "resident", from the GPU's memory. "search": from the start until every target has ended. "ratio": the time from host to
-//! host, divided by the sum of the plain copy of the image from page-locked memory, "made" from the GPU's memory, and
-//! "search". The largest image has 300 MB, and the library keeps 750 MB for it.
+//! Every number is the smallest of a few. "made": the image is copied and its rows are cumulated; on a GPU from host
+//! memory and, "resident", from the GPU's memory. "search": from the start until every target has ended. "ratio": the
+//! time from host to host, divided by the sum of the plain copy of the image from page-locked memory, "made" from the
+//! GPU's memory, and "search". The largest image has 300 MB, and the library keeps 750 MB for it.
 #![allow(missing_docs)]
 
 mod link;
@@ -22,7 +21,8 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// The sides of the paper's images of 15, 100 and 150 Mpixel.
 const SIDES: [usize; 3] = [3900, 10_000, 12_247];
 
-/// The paper's seconds for these images: cumulated images and segmentation, on one core of an Intel Xeon E5530 and on a C2050.
+/// The paper's seconds for these images: cumulated images and segmentation, on one core of an Intel Xeon E5530 and on a
+/// C2050.
 const PAPER_CPU: [[f64; 2]; 3] = [[0.51, 0.13], [0.91, 3.17], [1.4, 4.3]];
 const PAPER_GPU: [[f64; 2]; 3] = [[0.06, 0.02], [0.13, 0.46], [0.20, 0.59]];
 
