@@ -16,13 +16,13 @@ pub enum ErrorKind {
     InvalidType = 4,
     /// The output shares memory with the input.
     Overlap = 5,
-    /// The device that was asked for cannot be used here.
+    /// The named device cannot be used.
     DeviceUnavailable = 6,
     /// Host or device memory ran out, or the call exceeds the memory limit.
     OutOfMemory = 7,
     /// The device or its driver failed during a call.
     DeviceFailed = 8,
-    /// The progress callback asked to stop.
+    /// The progress callback cancelled the call.
     Cancelled = 9,
     /// The request is valid, but this build, version or device cannot serve it.
     Unsupported = 10,

@@ -55,8 +55,8 @@ impl PixelType {
     }
 }
 
-/// Pixels in CUDA device memory: an address with byte strides. [`DeviceImage::view`](crate::DeviceImage::view) and the C
-/// API make it.
+/// Pixels in CUDA device memory: an address with byte strides. [`DeviceImage::view`](crate::DeviceImage::view) and the
+/// C API make it.
 #[derive(Clone, Copy, Debug)]
 pub struct DevicePixels<'a> {
     pub(crate) pixel_type: PixelType,
@@ -81,7 +81,8 @@ pub enum Image<'a> {
     Device(DevicePixels<'a>),
 }
 
-/// An output image, in host or in CUDA memory; each operation says which type it writes. Arrays are indexed `[z, y, x]`.
+/// An output image, in host or in CUDA memory; each operation says which type it writes. Arrays are indexed
+/// `[z, y, x]`.
 #[derive(Debug)]
 pub enum ImageMut<'a> {
     /// 8-bit pixels in host memory.
@@ -253,8 +254,8 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
     Ok(())
 }
 
-/// Returns a zeroed vector, or an error (no abort) when out of memory. Every buffer of the size of an image is made here.
-/// The system zeroes a large one page by page, at the first use of each page.
+/// Returns a zeroed vector, or an error (no abort) when out of memory. Every buffer of the size of an image is made
+/// here. The system zeroes a large one page by page, at the first use of each page.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
     bytemuck::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))
 }

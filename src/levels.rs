@@ -1,5 +1,5 @@
-//! Float pixels as integer levels, for operations that compute in integers. Edge drawing quantises pixels again and again,
-//! in single precision ([`Quantise`]); region snakes promise exact sums of levels, and use double precision
+//! Float pixels as integer levels, for operations that compute in integers. Edge drawing quantises pixels again and
+//! again, in single precision ([`Quantise`]); region snakes promise exact sums of levels, and use double precision
 //! ([`QuantiseF64`]).
 
 /// The largest level.
@@ -30,8 +30,8 @@ impl Quantise {
     }
 }
 
-/// The scaling of float pixels to levels of region snakes: the formula of [`Quantise`], but all in f64, so that a level is
-/// off by at most half a step. The CUDA kernels take the same numbers.
+/// The scaling of float pixels to levels of region snakes: the formula of [`Quantise`], but all in f64, so that a level
+/// is off by at most half a step. The CUDA kernels take the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QuantiseF64 {
     pub(crate) minimum: f64,

@@ -20,7 +20,7 @@
 //! # Axes, units, memory
 //! x is fastest, then y, then z; row 0 is at the top; arrays are indexed `[z, y, x]`. Nothing is kept after a call.
 
-// The C API; public so that its constants count as used. Rust programs use the safe API below.
+// The C API is public only so that the compiler treats its constants as used. Rust programs use the safe API below.
 #[doc(hidden)]
 pub mod capi;
 mod device;

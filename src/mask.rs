@@ -12,9 +12,9 @@
 //! # Ok::<(), isoline::Error>(())
 //! ```
 //!
-//! Positions are in columns, rows and slices: the centre of the first pixel is at (0, 0, 0). A pixel is in a shape if its
-//! centre is. Pixels outside all shapes keep their value, and shapes are clipped to the mask. A mask is 8-bit and in host
-//! memory; nothing is written on an error.
+//! Positions are in columns, rows and slices: the centre of the first pixel is at (0, 0, 0). A pixel is in a shape if
+//! its centre is. Pixels outside all shapes keep their value, and shapes are clipped to the mask. A mask is 8-bit and
+//! in host memory; nothing is written on an error.
 
 use crate::error::{Error, ErrorKind, Result, finite};
 use crate::image::{ImageMut, PixelType, check_type, reserved};
@@ -44,12 +44,13 @@ pub struct Cuboid {
 /// The largest absolute value of a coordinate, because squares of larger numbers could overflow.
 const MAX_COORDINATE: f64 = 1e100;
 
-/// Sets the pixels of `mask` in any of `spheres` to `value`; `spacing` is the distance between pixels along x, y, z, each
-/// greater than 0.
+/// Sets the pixels of `mask` in any of `spheres` to `value`; `spacing` is the distance between pixels along x, y, z,
+/// each greater than 0.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, a negative radius or a spacing that is
-/// not above 0; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for device memory.
+/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, a negative radius or a
+/// spacing that is not above 0; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for
+/// device memory.
 pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], value: u8) -> Result<()> {
     let mut mask = pixels(mask)?;
     for (axis, step) in AXES.into_iter().zip(spacing) {
@@ -134,14 +135,14 @@ pub fn fill_boxes(mask: ImageMut<'_>, boxes: &[Cuboid], value: u8) -> Result<()>
 /// Sets the pixels of `mask` in a polygon of columns and rows to `value`, on the slices of a range. The last corner is
 /// joined to the first.
 ///
-/// A pixel is inside if a ray from its centre crosses the outline an odd number of times (the even-odd rule). A centre on
-/// the outline counts as inside the region to its right or below, so that each pixel along an edge shared by two polygons
-/// is in exactly one of them.
+/// A pixel is inside if a ray from its centre crosses the outline an odd number of times (the even-odd rule). A centre
+/// on the outline counts as inside the region to its right or below, so that each pixel along an edge shared by two
+/// polygons is in exactly one of them.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, fewer than three corners, or slices
-/// that the mask does not have; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for device
-/// memory; [`ErrorKind::OutOfMemory`].
+/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, fewer than three corners,
+/// or slices that the mask does not have; [`ErrorKind::InvalidType`] for another mask than u8;
+/// [`ErrorKind::Unsupported`] for device memory; [`ErrorKind::OutOfMemory`].
 pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usize>, value: u8) -> Result<()> {
     let mut mask = pixels(mask)?;
     if corners.len() < 3 {
@@ -198,8 +199,8 @@ struct PolygonEdge {
 }
 
 impl PolygonEdge {
-    /// Makes the same edge for either order of its ends, so that two polygons that share it have the same crossings. `None`
-    /// for an edge along a row.
+    /// Makes the same edge for either order of its ends, so that two polygons that share it have the same crossings.
+    /// `None` for an edge along a row.
     fn new(a: [f64; 2], b: [f64; 2]) -> Option<Self> {
         if a[1] < b[1] {
             Some(Self { top: a, bottom: b })

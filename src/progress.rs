@@ -26,8 +26,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(30);
 /// The shortest time between two calls of the callback, whatever the number of slices.
 const MIN_CALLBACK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The progress of a call, shared by the workers, which report the work done and check for cancellation, and the calling
-/// thread, which calls the callback.
+/// The progress of a call, shared by the workers, which report the work done and check for cancellation, and the
+/// calling thread, which calls the callback.
 #[derive(Debug)]
 pub struct Ticker {
     cancelled: AtomicBool,
@@ -132,8 +132,8 @@ impl Ticker {
     }
 }
 
-/// Runs `work` on `pool` while this thread calls `progress` every [`POLL_INTERVAL`]. Without a callback it runs `work` on
-/// `pool` and waits.
+/// Runs `work` on `pool` while this thread calls `progress` every [`POLL_INTERVAL`]. Without a callback it runs `work`
+/// on `pool` and waits.
 pub(crate) fn run<T: Send>(
     pool: &ThreadPool,
     progress: &mut Option<&mut Progress<'_>>,

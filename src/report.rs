@@ -11,7 +11,8 @@ pub struct Report {
     pub iterations: u64,
     /// The number of slices finished and written, counted from the first.
     pub slices_done: u64,
-    /// Is `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was reached.
+    /// Is `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was
+    /// reached.
     pub converged: bool,
     /// The last residual, as the operation defines it; NaN where there is none.
     pub residual: f64,

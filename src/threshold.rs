@@ -2,7 +2,8 @@
 
 use crate::image::Foreground;
 
-/// A pixel. Its comparison with a threshold in f64 is equivalent to one with the next larger number of the pixel's type.
+/// A pixel. Its comparison with a threshold in f64 is equivalent to one with the next larger number of the pixel's
+/// type.
 pub(crate) trait Pixel: Copy + Send + Sync {
     /// The form of a threshold that pixels of this type are compared with.
     type Threshold: Copy + Send + Sync;

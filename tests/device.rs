@@ -1,5 +1,5 @@
-//! Tests of devices and contexts through the public Rust API. Tests that need a CUDA device are skipped, with the reason,
-//! where there is none.
+//! Tests of devices and contexts through the public Rust API. Tests that need a CUDA device are skipped, with the
+//! reason, where there is none.
 
 mod common;
 

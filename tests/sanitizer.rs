@@ -1,7 +1,7 @@
-//! Runs every CUDA kernel of edge strength at least once, on images small enough for NVIDIA's compute-sanitizer (memcheck,
-//! racecheck, initcheck: see `scripts/gpu-run.sh`). Results are compared with those of the CPU, bit for bit where the CPU
-//! has fused multiply-add, so that the tests are useful without the sanitizer too. They are skipped, with the reason, where
-//! there is no CUDA device.
+//! Runs every CUDA kernel of edge strength at least once, on images small enough for NVIDIA's compute-sanitizer
+//! (memcheck, racecheck, initcheck: see `scripts/gpu-run.sh`). Results are compared with those of the CPU, bit for bit
+//! where the CPU has fused multiply-add, so that the tests are useful without the sanitizer too. They are skipped, with
+//! the reason, where there is no CUDA device.
 
 mod common;
 
@@ -10,8 +10,8 @@ use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
 use isoline::{Context, DeviceKind, Image, PixelType};
 use ndarray::Array3;
 
-/// Depth, height and width: one pixel, thin images, images smaller and larger than a tile, odd sizes, and several tiles along
-/// each axis.
+/// Depth, height and width: one pixel, thin images, images smaller and larger than a tile, odd sizes, and several tiles
+/// along each axis.
 const SLICES: [[usize; 3]; 6] = [[1, 1, 1], [1, 1, 40], [1, 33, 31], [2, 70, 129], [1, 131, 67], [3, 260, 517]];
 const VOLUMES: [[usize; 3]; 5] = [[1, 1, 1], [2, 3, 5], [9, 33, 31], [17, 20, 70], [20, 45, 97]];
 
@@ -30,8 +30,8 @@ fn sizes(all: &'static [[usize; 3]], few: &'static [[usize; 3]]) -> &'static [[u
     if few_sizes() { few } else { all }
 }
 
-/// Returns a pixel of an image with a few shape pixels on a slope, so that the start from the image differs from the start
-/// from the mask.
+/// Returns a pixel of an image with a few shape pixels on a slope, so that the start from the image differs from the
+/// start from the mask.
 fn value([z, y, x]: [usize; 3]) -> u8 {
     if (x * 7 + y * 13 + z * 29).is_multiple_of(101) { 255 } else { ((x + 2 * y + 3 * z) % 200) as u8 }
 }
@@ -73,9 +73,9 @@ fn sanitizer_slices() {
     compare(Dimensions::Slices, sizes(&SLICES, &FEW_SLICES));
 }
 
-/// Tests the kernel of large slices, which small ones never use: widths that are and are not multiples of four, strips and
-/// chunks that end within the image, wide and tall images; 8 iterations, 8 whose last is flushed, and a remainder of 3 for
-/// tiles.
+/// Tests the kernel of large slices, which small ones never use: widths that are and are not multiples of four, strips
+/// and chunks that end within the image, wide and tall images; 8 iterations, 8 whose last is flushed, and a remainder
+/// of 3 for tiles.
 #[test]
 fn sanitizer_large_slices() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
@@ -150,8 +150,8 @@ fn sanitizer_converged() {
     compare_converged(&[(Dimensions::Slices, slices), (Dimensions::Volume, volumes)], 100);
 }
 
-/// Tests the kernels of large grids: the second grid also has more than a hundred of their tiles. The second cycle starts from
-/// other values than the first.
+/// Tests the kernels of large grids: the second grid also has more than a hundred of their tiles. The second cycle
+/// starts from other values than the first.
 #[test]
 fn sanitizer_converged_large() {
     compare_converged(&[(Dimensions::Slices, &[[1, 2200, 2150]])], if few_sizes() { 2 } else { 100 });

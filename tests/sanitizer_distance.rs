@@ -1,6 +1,7 @@
 //! Runs every CUDA kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see
-//! `scripts/gpu-run.sh`). Results are compared with those of the CPU, bit for bit where floats hold the squares exactly, so
-//! that the tests are useful without the sanitizer too. They are skipped, with the reason, where there is no CUDA device.
+//! `scripts/gpu-run.sh`). Results are compared with those of the CPU, bit for bit where floats hold the squares
+//! exactly, so that the tests are useful without the sanitizer too. They are skipped, with the reason, where there is
+//! no CUDA device.
 
 mod common;
 
@@ -34,8 +35,8 @@ const FEW_SHAPES: [Shape; 2] = [(1, 40, 70), (9, 17, 21)];
 const COLUMNS: [usize; 6] = [1024, 1025, 7000, 14_000, 30_000, 70_000];
 const FEW_COLUMNS: [usize; 6] = [520, 1025, 6500, 12_500, 25_000, 52_000];
 
-/// Returns a mask: few inside pixels, noise, few outside pixels, a ball (its centre is equally far from its whole border), or
-/// no inside pixel.
+/// Returns a mask: few inside pixels, noise, few outside pixels, a ball (its centre is equally far from its whole
+/// border), or no inside pixel.
 fn mask(shape: Shape, kind: usize) -> Array3<u8> {
     let mut state = 11u32;
     Array3::from_shape_fn(shape, |(z, y, x)| {
@@ -61,8 +62,8 @@ fn measure(context: &Context, input: Image<'_>, params: &Params) -> Array3<f32> 
     output
 }
 
-/// Compares both devices: results must have the same bits where a float holds four times the square exactly, and agree to
-/// 1e-6 elsewhere.
+/// Compares both devices: results must have the same bits where a float holds four times the square exactly, and agree
+/// to 1e-6 elsewhere.
 fn compare([cuda, cpu]: &[Context; 2], input: Image<'_>, params: &Params) {
     let expected = measure(cpu, input, params);
     let got = measure(cuda, input, params);

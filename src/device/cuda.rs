@@ -40,7 +40,7 @@ const FATBINS: Result<&[(&str, &[u8])], &str> = Ok(include!(concat!(env!("OUT_DI
 #[cfg(not(isoline_cuda))]
 const FATBINS: Result<&[(&str, &[u8])], &str> = Err(env!("ISOLINE_NO_CUDA_REASON"));
 
-/// The lowest compute capability that the kernels are built for, as 75 for 7.5.
+/// The lowest compute capability for which the kernels are built, in the form 75 for 7.5.
 #[cfg(isoline_cuda)]
 const LOWEST_ARCHITECTURE: &str = env!("ISOLINE_CUDA_LOWEST");
 #[cfg(not(isoline_cuda))]
@@ -117,8 +117,8 @@ impl Cuda {
         let (info, context) = find::open(index);
         let Some(context) = context else { return Err(unavailable(info.reason)) };
         let opened = catch_unwind(AssertUnwindSafe(|| -> Result<Arc<Self>> {
-            // SAFETY: this module orders streams and frees itself (rule 2 above); cudarc's own tracking would only add
-            // an event to every launch.
+            // SAFETY: this module orders the work of streams and frees memory itself (rule 2 above); cudarc's own
+            // tracking would only add an event to every launch.
             unsafe { context.disable_event_tracking() };
             let cuda = Arc::new(Self {
                 memory: Memory::new(context.clone()),
@@ -271,7 +271,7 @@ impl Stream {
             attrs: &mut attribute,
             numAttrs: 1,
         };
-        // SAFETY: the configuration is complete; the arguments are as the caller vouches.
+        // SAFETY: the configuration is complete; the caller guarantees the arguments.
         unsafe { sys::cuLaunchKernelEx(&config, function.cu_function(), arguments.as_mut_ptr(), std::ptr::null_mut()) }
             .result()
     }
@@ -287,7 +287,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // A failed stream has nothing left to wait for.
+        // A failed stream has no work left.
         let _ = self.0.synchronize();
     }
 }

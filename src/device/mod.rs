@@ -45,9 +45,9 @@ pub struct DeviceInfo {
     pub free_memory: u64,
     /// The name that [`Context::new`] takes: `cpu` or `cuda:N`.
     pub id: String,
-    /// The marketing name.
+    /// The name that the vendor gives the device.
     pub name: String,
-    /// One sentence: why usable or not, or why chosen.
+    /// The reason, in one sentence, why the device is usable or not, or why it was chosen.
     pub reason: String,
 }
 
@@ -90,11 +90,12 @@ pub(crate) enum Backend {
     Cuda(Arc<cuda::Cuda>),
 }
 
-/// A device, and the worker threads, kernels and pooled memory that are kept for it. Make one and use it for many calls.
+/// A device, and the worker threads, kernels and pooled memory that are kept for it. Make one and use it for many
+/// calls.
 ///
-/// Different contexts may be used on different threads at the same time. One context may be shared: it runs one call at a
-/// time. A re-entrant call, from inside its own progress callback, is refused ([`ErrorKind::Busy`]) because it would wait
-/// for ever. A clone is another handle on the same context, which ends with its last handle.
+/// Different contexts may be used on different threads at the same time. One context may be shared: it runs one call at
+/// a time. A re-entrant call, from inside its own progress callback, is refused ([`ErrorKind::Busy`]) because it would
+/// wait for ever. A clone is another handle on the same context, which ends with its last handle.
 ///
 /// ```
 /// let context = isoline::Context::new("cpu")?;
@@ -139,13 +140,14 @@ impl Context {
     /// device never falls back.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for any other text; [`ErrorKind::DeviceUnavailable`], with the reason, if the named
-    /// device cannot be used.
+    /// [`ErrorKind::InvalidArgument`] for any other text; [`ErrorKind::DeviceUnavailable`], with the reason,
+    /// if the named device cannot be used.
     pub fn new(device: &str) -> Result<Self> {
         Self::with_pool(device, cpu::shared_pool)
     }
 
-    /// Makes a context like [`new`](Self::new), with `threads` worker threads of its own (0: as many as there are cores).
+    /// Makes a context like [`new`](Self::new), with `threads` worker threads of its own (0: as many as there are
+    /// cores).
     ///
     /// # Errors
     /// The same as [`new`](Self::new); [`ErrorKind::OutOfMemory`] if the threads cannot be started.
@@ -223,17 +225,17 @@ impl Context {
         info
     }
 
-    /// Limits the device memory that this context takes, in bytes; 0 (the default) means 90 % of the memory that is free
-    /// when a call starts. A call over the limit is refused (`cuda:N`) or runs on the CPU (`auto`). Has no effect on the
-    /// CPU.
+    /// Limits the device memory that this context takes, in bytes; 0 (the default) means 90 % of the memory that is
+    /// free when a call starts. A call over the limit is refused (`cuda:N`) or runs on the CPU (`auto`). Has no effect
+    /// on the CPU.
     pub fn set_memory_limit(&self, bytes: u64) {
         if let Backend::Cuda(cuda) = &self.shared.backend {
             cuda.set_memory_limit(bytes);
         }
     }
 
-    /// Gives pooled device memory, page-locked host memory and the host memory that the CPU keeps between calls (at most
-    /// 320 MiB) back to the system. They are also freed with the context.
+    /// Gives pooled device memory, page-locked host memory and the host memory that the CPU keeps between calls (at
+    /// most 320 MiB) back to the system. They are also freed with the context.
     pub fn trim(&self) {
         self.shared.buffer_pool.trim();
         if let Backend::Cuda(cuda) = &self.shared.backend {

@@ -1,18 +1,18 @@
 //! The exact distance on the CPU, on all threads.
 //!
-//! From the first pass to the last the field holds 4·d² in units of the smallest spacing, with the sign bit of the pixel's
-//! class (inside or outside). The passes work in place, on both classes together: for an inside pixel, an inside pixel of
-//! the same line contributes the value that it holds, and an outside pixel contributes 0; for an outside pixel it is the
-//! reverse.
+//! From the first pass to the last the field holds 4·d² in units of the smallest spacing, with the sign bit of the
+//! pixel's class (inside or outside). The passes work in place, on both classes together: for an inside pixel, an
+//! inside pixel of the same line contributes the value that it holds, and an outside pixel contributes 0; for an
+//! outside pixel it is the reverse.
 //!
 //! 1. [`rows`] along x: two ramps for each run of equal pixels.
-//! 2. [`columns`] along y, then z: the minimum, over the pixels of a column, of the value held plus the squared distance
-//!    along the column. The last pass takes the root.
+//! 2. [`columns`] along y, then z: the minimum, over the pixels of a column, of the value held plus the squared
+//!    distance along the column. The last pass takes the root.
 //!
-//! If all spacings are equal, every number is an integer, exact up to a distance of 2048 pixels. If the squares of their
-//! ratios are multiples of a sixteenth, numbers are exact up to 512 of the smallest spacing or more. Otherwise the only
-//! error is the rounding of floats (at most a few parts in 10⁷ of the distance). The work is divided by the image's shape
-//! alone, so the result does not depend on the number of threads.
+//! If all spacings are equal, every number is an integer, exact up to a distance of 2048 pixels. If the squares of
+//! their ratios are multiples of a sixteenth, numbers are exact up to 512 of the smallest spacing or more. Otherwise
+//! the only error is the rounding of floats (at most a few parts in 10⁷ of the distance). The work is divided by the
+//! image's shape alone, so the result does not depend on the number of threads.
 
 mod columns;
 mod rows;
@@ -150,7 +150,8 @@ impl<T: Pixel> Call<'_, T> {
 
 /// The metric: the squared length of a step along each axis.
 pub(super) struct Metric {
-    /// The square of the spacing, in units of the smallest spacing of the axes of more than one pixel; 1 along the others.
+    /// The square of the spacing, in units of the smallest spacing of the axes of more than one pixel; 1 along the
+    /// others.
     pub(super) weights: [f64; 3],
     /// The factor from the root of a value of the field to the distance.
     pub(super) scale: f32,
@@ -168,8 +169,8 @@ impl Metric {
 }
 
 /// Returns the square of a ratio. It is rounded to a multiple of a sixteenth if it differs from one by no more than the
-/// rounding errors of the spacings (of their decimals, and of a change of units) and of the ratio, such as 0.3 / 0.2. Sums
-/// of such squares are exact, and CUDA has a faster path for them.
+/// rounding errors of the spacings (of their decimals, and of a change of units) and of the ratio, such as 0.3 / 0.2.
+/// Sums of such squares are exact, and CUDA has a faster path for them.
 fn square(ratio: f64) -> f64 {
     let square = ratio * ratio;
     let multiple = (square * 16.0).round() / 16.0;

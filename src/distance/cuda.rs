@@ -3,10 +3,12 @@
 //!
 //! Distances are computed in place: the squared distances along rows are written to the memory of the output, and the
 //! passes along y and z overwrite them. A pixel takes four bytes beside the mask, and none if the output is in device
-//! memory and the call cannot be cancelled. Columns longer than shared memory (44,000 pixels on an H100) take four more.
+//! memory and the call cannot be cancelled. Columns longer than shared memory (44,000 pixels on an H100) take four
+//! more.
 //!
-//! The arithmetic is the CPU's: four times the squared distance in units of the smallest spacing, each axis' term rounded
-//! once from f64, their sums once each, x first; then the root and half that spacing, in f32.
+//! The arithmetic is that of the CPU: four times the squared distance in units of the smallest spacing, with the term
+//! of each axis rounded once from f64 and each sum rounded once, x first; then the root times half that spacing, in
+//! f32.
 
 mod launch;
 
@@ -25,8 +27,8 @@ use std::time::Duration;
 /// The largest number of groups of slices in flight.
 const SLOTS: usize = 4;
 
-/// The size of the distances of a group of slices, which are computed together: large enough to fill a device, and small
-/// enough to overlap with the copies of other groups.
+/// The size of the distances of a group of slices, which are computed together: large enough to fill a device, and
+/// small enough to overlap with the copies of other groups.
 const GROUP_BYTES: usize = 16 << 20;
 
 /// Returns the least device memory with which the call can run, in bytes: that of the volume, or of one slice.
@@ -43,8 +45,8 @@ fn slot_bytes(mask: &Image<'_>, direct: bool, slices: usize) -> u64 {
     (width * height * slices * (raw + values)) as u64
 }
 
-/// Returns whether the kernels write straight to the caller's device memory. They do not if a cancellation must leave it
-/// untouched.
+/// Returns whether the kernels write straight to the caller's device memory. They do not if a cancellation must leave
+/// it untouched.
 fn writes_directly(output: &ImageMut<'_>, may_cancel: bool) -> bool {
     matches!(output, ImageMut::Device(_)) && !may_cancel
 }
@@ -83,7 +85,7 @@ pub(super) fn run(
         }
     };
     let groups = depth.div_ceil(together);
-    let scratch = launch::scratch_bytes(cuda, [width, height, together], params.dimensions)?;
+    let workspace = launch::workspace_bytes(cuda, [width, height, together], params.dimensions)?;
     let mut call = Call {
         context,
         cuda,
@@ -97,10 +99,10 @@ pub(super) fn run(
         report: Report::new(context.device()),
     };
     // 2. Allocate as many slots as are useful and fit the memory budget.
-    let slot = slot_bytes(mask, direct, together) + scratch as u64;
+    let slot = slot_bytes(mask, direct, together) + workspace as u64;
     let fitting = usize::try_from(budget / slot.max(1)).unwrap_or(usize::MAX);
     let in_flight = SLOTS.min(groups).min(fitting).max(1);
-    let mut slots = (0..in_flight).map(|_| call.slot(output, scratch)).collect::<Result<Vec<_>>>()?;
+    let mut slots = (0..in_flight).map(|_| call.slot(output, workspace)).collect::<Result<Vec<_>>>()?;
     // 3. Run the pipeline: finish a slot's group before the slot begins the next.
     for group in 0..groups {
         let slot = &mut slots[group % in_flight];
@@ -118,8 +120,8 @@ pub(super) fn run(
     Ok(report)
 }
 
-/// The stream and the memory of one group in flight. The stream comes first, because dropping it waits for its work, which
-/// uses the memory.
+/// The stream and the memory of one group in flight. The stream comes first, because dropping it waits for its work,
+/// which uses the memory.
 struct Slot {
     stream: Stream,
     /// The events before the upload, after it, after the computation, and after the download.
@@ -129,7 +131,7 @@ struct Slot {
     raw: Option<Buffer>,
     /// The distances; `None` if the kernels write to the caller's memory.
     values: Option<Buffer>,
-    scratch: Option<Buffer>,
+    workspace: Option<Buffer>,
     upload: Staging,
     download: Staging,
     /// Set if the download of the group in flight is queued.
@@ -152,7 +154,7 @@ struct Call<'a, 'i, 'p, 'q> {
 }
 
 impl Call<'_, '_, '_, '_> {
-    fn slot(&self, output: &ImageMut<'_>, scratch: usize) -> Result<Slot> {
+    fn slot(&self, output: &ImageMut<'_>, workspace: usize) -> Result<Slot> {
         let cuda = self.cuda;
         let [width, height, _] = self.mask.shape();
         let pixels = width * height * self.together;
@@ -166,7 +168,7 @@ impl Call<'_, '_, '_, '_> {
             reached: [event()?, event()?],
             raw: when(!matches!(self.mask, Image::Device(_)), pixels * self.mask.pixel_type().bytes())?,
             values: when(!self.direct, pixels * size_of::<f32>())?,
-            scratch: when(scratch > 0, scratch)?,
+            workspace: when(workspace > 0, workspace)?,
             upload: Staging::for_input(cuda, self.mask, self.together)?,
             download: Staging::for_output(cuda, output, self.together)?,
             queued: false,
@@ -206,11 +208,11 @@ impl Call<'_, '_, '_, '_> {
             },
             (None, _) => unreachable!("only device memory is written directly"),
         };
-        let scratch = slot.scratch.as_ref().map(Buffer::address);
+        let workspace = slot.workspace.as_ref().map(Buffer::address);
         let Self { launcher, progress, ticker, groups, .. } = self;
         let (stream, reached) = (&slot.stream, &slot.reached);
         let mut launches = 0;
-        launcher.queue(stream, slices.len(), pixels, field, scratch, &mut |share| {
+        launcher.queue(stream, slices.len(), pixels, field, workspace, &mut |share| {
             if progress.is_none() {
                 return Ok(());
             }
@@ -282,15 +284,15 @@ impl Call<'_, '_, '_, '_> {
     }
 }
 
-/// Returns the bytes of device memory that [`signed_on_device`] needs beside the output: 0 unless a column is longer than
-/// shared memory, then as many as the output has.
-pub(crate) fn signed_scratch_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
-    launch::scratch_bytes(cuda, shape, dimensions)
+/// Returns the bytes of device memory that [`signed_on_device`] needs beside the output: 0 unless a column is longer
+/// than shared memory, then as many as the output has.
+pub(crate) fn signed_workspace_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
+    launch::workspace_bytes(cuda, shape, dimensions)
 }
 
-/// Queues the signed distance of a mask in device memory (packed u8, inside where not 0) into `output` (packed f32), for
-/// other operations. `scratch` has [`signed_scratch_bytes`]; all of this memory must live until the stream is done. Does
-/// not wait. If one class has no pixel, the result is infinite.
+/// Queues the signed distance of a mask in device memory (packed u8, inside where not 0) into `output` (packed f32),
+/// for other operations. `workspace` has [`signed_workspace_bytes`]; all of this memory must live until the stream is
+/// done. Does not wait. If one class has no pixel, the result is infinite.
 #[allow(clippy::too_many_arguments, reason = "three buffers and their contents")]
 pub(crate) fn signed_on_device(
     cuda: &Cuda,
@@ -300,19 +302,19 @@ pub(crate) fn signed_on_device(
     spacing: [f64; 3],
     dimensions: Dimensions,
     output: &Buffer,
-    scratch: Option<&Buffer>,
+    workspace: Option<&Buffer>,
 ) -> Result<()> {
     let [width, height, depth] = shape;
     let pixels = width * height * depth;
-    let wanted = signed_scratch_bytes(cuda, shape, dimensions)?;
+    let wanted = signed_workspace_bytes(cuda, shape, dimensions)?;
     assert!(mask.bytes() >= pixels && output.bytes() >= pixels * size_of::<f32>(), "mask and output hold the image");
     assert!(
-        scratch.map_or(0, Buffer::bytes) >= wanted,
-        "the scratch memory has the size that signed_scratch_bytes returns"
+        workspace.map_or(0, Buffer::bytes) >= wanted,
+        "the workspace has the size that signed_workspace_bytes returns"
     );
     let params = Params { dimensions, spacing, ..Params::default() };
     let launcher = Launcher::new(cuda, &params, PixelType::U8, shape)?;
-    let scratch = if wanted > 0 { scratch.map(Buffer::address) } else { None };
+    let workspace = if wanted > 0 { workspace.map(Buffer::address) } else { None };
     let mask = DeviceMask { address: mask.address(), strides: [width, width * height] };
-    launcher.queue(stream, depth, mask, DeviceField::packed(output.address(), shape), scratch, &mut |_| Ok(()))
+    launcher.queue(stream, depth, mask, DeviceField::packed(output.address(), shape), workspace, &mut |_| Ok(()))
 }

@@ -1,22 +1,22 @@
 //! The exact signed Euclidean distance to the boundary of a mask, in 2D and 3D, with anisotropic spacing.
 //!
 //! A pixel is the box of its spacing around its centre; the **boundary** is where boxes of inside pixels meet boxes of
-//! outside pixels. The result is the distance from each pixel's centre to the boundary, **negative inside**, in the unit
-//! of the spacing: next to a flat boundary −h/2 and +h/2, so that the zero level is the boundary itself.
+//! outside pixels. The result is the distance from each pixel's centre to the boundary, **negative inside**, in the
+//! unit of the spacing: next to a flat boundary −h/2 and +h/2, so that the zero level is the boundary itself.
 //!
 //! ```text
 //! d²(p) = min over q of the other class of Σ_a (h_a · f(|p_a − q_a|))²      f(0) = 0, f(n) = n − ½
 //! ```
 //!
-//! * **Exact:** the nearest pixel is found exactly. Squares are summed in single precision: with equal spacings they are
-//!   exact integers up to 2048 pixels, and devices give the same bits. They do so up to 512 of the smallest spacing where
-//!   the squares of the spacings' ratios are multiples of a sixteenth (1 : 1.5 : 2.5); otherwise the result is within a
-//!   few parts in 10⁷.
+//! * **Exact:** the nearest pixel is found exactly. Squares are summed in single precision: with equal spacings they
+//!   are exact integers up to 2048 pixels, and devices give the same bits. They do so up to 512 of the smallest spacing
+//!   where the squares of the spacings' ratios are multiples of a sixteenth (1 : 1.5 : 2.5); otherwise the result is
+//!   within a few parts in 10⁷.
 //! * **Image border:** it is no boundary, because nothing is known beyond it.
-//! * **No pixel of one class:** +∞ everywhere (no inside) or −∞ (no outside); never NaN.
+//! * **Images of one class:** +∞ everywhere if no pixel is inside, −∞ everywhere if no pixel is outside; never NaN.
 //! * **NaN** pixels are outside.
-//! * The sum is separable, and each term is convex: one pass along each axis finds the minimum exactly (Felzenszwalb and
-//!   Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
+//! * The sum is separable, and each term is convex: one pass along each axis finds the minimum exactly (Felzenszwalb
+//!   and Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
 
 pub(crate) mod cpu;
 pub(crate) mod cuda;
@@ -50,8 +50,8 @@ pub enum Region {
 pub struct Params {
     /// One volume (default), or many slices, each by itself.
     pub dimensions: Dimensions,
-    /// The pixel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another, in the unit of the result.
-    /// Default 1, 1, 1. Of [`Dimensions::Slices`] that along z is not used, and may be anything.
+    /// The pixel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another, in the unit of the
+    /// result. Default 1, 1, 1. Of [`Dimensions::Slices`] that along z is not used, and may be anything.
     pub spacing: [f64; 3],
     /// Which side of the threshold is inside. Default: above.
     pub foreground: Foreground,

@@ -1,9 +1,10 @@
 //! Edge strength of an image on the CPU, from the caller's input to the caller's output: the slices of a stack, or a
-//! volume. [`fused`] is the fast path of a number of iterations, `scalar` the reference, `multigrid` the converged mode.
+//! volume. [`fused`] is the fast path of a number of iterations, `scalar` the reference, `multigrid` the converged
+//! mode.
 //!
-//! The worker threads compute while the calling thread calls the progress callback. The calling thread writes the result
-//! after its last call of the callback: a cancellation, however late, leaves untouched what is not yet written. Without a
-//! callback nothing can cancel, and the fast path writes to the caller's memory itself.
+//! The worker threads compute while the calling thread calls the progress callback. The calling thread writes the
+//! result after its last call of the callback: a cancellation, however late, leaves untouched what is not yet written.
+//! Without a callback nothing can cancel, and the fast path writes to the caller's memory itself.
 
 mod fused;
 

@@ -250,7 +250,7 @@ impl Call<'_, '_, '_, '_> {
                 let options = SolveOptions { lambda: self.plan.lambda, tolerance, max_cycles };
                 let field = multigrid::FieldBuffers {
                     values: &slot.values[0],
-                    scratch: &slot.values[1],
+                    workspace: &slot.values[1],
                     mask: &slot.mask,
                     layout: self.layout.field,
                 };
@@ -265,8 +265,8 @@ impl Call<'_, '_, '_, '_> {
             }
         }
         slot.stream.record(&slot.times[2])?;
-        // 3. Download. A single image or a volume must stay untouched on a cancellation, so `finish` writes it after the
-        // last call of the callback.
+        // 3. Download. A single image or a volume must stay untouched on a cancellation, so `finish` writes it after
+        // the last call of the callback.
         let may_write = self.layout.count > 1;
         let result = slot.device_result(&self.layout);
         slot.queued = slot.download.begin_download(&slot.stream, result, output, slices, may_write)?;

@@ -12,8 +12,8 @@
 //!   Without it the far field would be subnormal numbers, with which some CPUs took 1.7 to 7 times as long.
 //! * **Border:** the pixel beyond the border equals the border pixel.
 //! * **Spacing:** not used; ρ is in pixels. **NaN** pixels are never shape and start at 0.
-//! * **Range:** 0 ≤ v ≤ 1 always. Iterations hold it by the maximum principle, for every Δt that is accepted; in converged
-//!   mode each multigrid cycle ends by clamping the values.
+//! * **Range:** 0 ≤ v ≤ 1 always. Iterations hold it by the maximum principle, for every Δt that is accepted; in
+//!   converged mode each multigrid cycle ends by clamping the values.
 //! * **Reproducibility:** the fast CPU path (with FMA) and all CUDA variants give the same bits; `Scalar`, and
 //!   CPUs without FMA, are within 1e-6 of them up to 200 iterations; all are within 1e-5 of float64 then.
 //!   `Mode::Converged` is equal between devices to its tolerance, and bit for bit from run to run.
@@ -37,17 +37,18 @@ use std::time::Instant;
 pub enum Mode {
     /// A fixed number of iterations of eq. 3.
     Iterate {
-        /// The number of iterations. Default 50; 0 gives the initial values. More iterations carry the values further from
-        /// the shape, about √n pixels.
+        /// The number of iterations. Default 50; 0 gives the initial values. More iterations carry the values further
+        /// from the shape, about √n pixels.
         iterations: u64,
     },
     /// The steady state (∇² − 1/ρ²)v = 0 that the iterations approach but seldom reach (at ρ = 64, 200 iterations are
     /// off by up to 0.9), by multigrid.
     Converged {
-        /// The bound on the estimated error of any pixel; see `docs/edge_strength_converged.md`. In (0, 1). Default 1e-5.
+        /// The bound on the estimated error of any pixel; see `docs/edge_strength_converged.md`. In (0, 1). Default
+        /// 1e-5.
         tolerance: f64,
-        /// The largest number of multigrid cycles; at least 1. Default 100. If they do not suffice, the result so far is
-        /// returned and [`Report::converged`] is `false`.
+        /// The largest number of multigrid cycles; at least 1. Default 100. If they do not suffice, the result so far
+        /// is returned and [`Report::converged`] is `false`.
         max_cycles: u64,
     },
 }
@@ -55,7 +56,7 @@ pub enum Mode {
 /// The initial values of the pixels outside the shape. Shape pixels always start at 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
-    /// 0.
+    /// All initial values are 0.
     Mask,
     /// The input scaled to 0..1 (and inverted for [`Foreground::Below`]): the paper's "initialised with the original
     /// image". `None`: 0..255 for u8, else the smallest to the largest finite pixel of the whole image.
@@ -65,13 +66,13 @@ pub enum Start {
 /// The implementation that computes. All are kept so that they can be compared; the default is the fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// The fastest of the device: `Fused`.
+    /// The fastest variant of the device: `Fused`.
     Default,
     /// Several iterations per pass over memory (temporal blocking). CPU and CUDA.
     Fused,
-    /// The paper's first design: a tile in shared memory, one iteration a launch. CUDA only.
+    /// The paper's first design: a tile in shared memory, one iteration per launch. CUDA only.
     Shared,
-    /// The paper's second design: reads through the texture unit. CUDA only.
+    /// The paper's second design, which reads through the texture unit. CUDA only.
     Texture,
     /// A plain loop on one thread: the reference. CPU only.
     Scalar,
@@ -129,9 +130,10 @@ const LEAST_RHO: f64 = 1e-18;
 
 /// The number of iterations between two flushes, which set values below [`FLUSH_THRESHOLD`] to 0.
 ///
-/// In each iteration the smallest values reach one pixel further and fall by the factor Δt. From one flush to the next they
-/// fall to no less than 2⁻⁸⁰ · 0.15¹⁶ = 5e-38 (Δt = 0.15 is the automatic one of 3D). Subnormal numbers begin below 1.2e-38, so none
-/// arises with the automatic Δt and ρ ≥ 0.62 (3D: 1.29). With a smaller ρ it is below 0.136, and a few may.
+/// In each iteration the smallest values reach one pixel further and fall by the factor Δt. From one flush to the next
+/// they fall to no less than 2⁻⁸⁰ · 0.15¹⁶ = 5e-38 (Δt = 0.15 is the automatic one of 3D). Subnormal numbers begin
+/// below 1.2e-38, so none arises with the automatic Δt and ρ ≥ 0.62 (3D: 1.29). With a smaller ρ the automatic Δt
+/// is below 0.136, and a few may arise.
 const FLUSH_EVERY: usize = 16;
 /// The flush threshold, 2⁻⁸⁰, is far below every promised accuracy.
 const FLUSH_THRESHOLD: f32 = 1.0 / (1_u128 << 80) as f32;
@@ -260,8 +262,8 @@ fn stable_step(step: f64, exact: f64) -> f32 {
 /// Returns the centre weight 4 + λ of each iteration, rounded to f32, with the rounding error carried to the next.
 ///
 /// λ is small: half an ulp of 4 is 2.4e-7, which 200 iterations would add up to 1e-5, and which is more than λ itself
-/// from ρ = 2050 on. With the error carried, the mean of the weights is exact, and the error stays under one ulp for any
-/// number of iterations.
+/// from ρ = 2050 on. With the error carried, the mean of the weights is exact, and the error stays under one ulp for
+/// any number of iterations.
 fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
     let mut weights = prepare::zeroed(iterations)?;
     let mut carry = 0.0;
@@ -276,8 +278,8 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 /// Computes the edge strength of `input` into `output` (f32, the same size), 0..1.
 ///
 /// `input` is u8, u16 or f32; one slice or a stack. A stack of slices runs as a pipeline with several slices in flight,
-/// each written when it is done: after an error or a cancellation every slice of `output` is either complete or untouched,
-/// and the complete ones need not be the first ones. A single image or a volume is written only on success.
+/// each written when it is done: after an error or a cancellation every slice of `output` is either complete or
+/// untouched, and the complete ones need not be the first ones. A single image or a volume is written only on success.
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, a variant that the device does not have, out of memory, a device

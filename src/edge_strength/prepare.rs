@@ -9,8 +9,8 @@ use ndarray::{ArrayView1, ArrayView3, s};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The scaling of pixels outside the shape to their initial values, computed for one image. The CUDA kernel takes the same
-/// numbers.
+/// The scaling of pixels outside the shape to their initial values, computed for one image. The CUDA kernel takes the
+/// same numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct InitialValues {
     /// If `false`, all initial values are 0. If `true`, they are clamp((pixel − minimum)·scale, 0, 1).

@@ -37,9 +37,9 @@ pub fn cuda_and_cpu() -> Option<[Context; 2]> {
     }
 }
 
-/// Returns the distance below which distances in an image of this depth, height and width are exact: 4 d² in units of the
-/// smallest spacing, times a power of two, is a whole number of at most 24 bits. Returns 0 if no power of two up to 16 makes
-/// the squares of the ratios of spacings whole numbers.
+/// Returns the distance below which distances in an image of this depth, height and width are exact: 4 d² in units of
+/// the smallest spacing, times a power of two, is a whole number of at most 24 bits. Returns 0 if no power of two up to
+/// 16 makes the squares of the ratios of spacings whole numbers.
 pub fn exact_distance((depth, height, width): (usize, usize, usize), params: &Params) -> f64 {
     let lengths = [width, height, if params.dimensions == Dimensions::Volume { depth } else { 1 }];
     // Axes of one pixel contribute nothing.
@@ -58,8 +58,8 @@ pub fn everywhere(mut test: impl FnMut(&Context, &str)) {
     }
 }
 
-/// Returns the folder of the test images: the one that `ISOLINE_TEST_DATA` names, for programs that do not run where they
-/// were built, else `tests/data`.
+/// Returns the folder of the test images: the one that `ISOLINE_TEST_DATA` names, for programs that do not run where
+/// they were built, else `tests/data`.
 pub fn data_folder() -> PathBuf {
     std::env::var_os("ISOLINE_TEST_DATA")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")), PathBuf::from)
@@ -79,14 +79,15 @@ pub fn photograph(name: &str) -> Array2<u8> {
     Array2::from_shape_vec((size[1], size[0]), pixels).expect("as many pixels as the header says")
 }
 
-/// Returns whether a `sanitizer_` test should use the fewest and smallest images that still reach every kernel, because the
-/// slowest tool of NVIDIA's compute-sanitizer (racecheck) takes a thousand times as long. `scripts/gpu-run.sh` sets the
-/// variable.
+/// Returns whether a `sanitizer_` test should use the fewest and smallest images that still reach every kernel, because
+/// the slowest tool of NVIDIA's compute-sanitizer (racecheck) takes a thousand times as long. `scripts/gpu-run.sh` sets
+/// the variable.
 pub fn few_sizes() -> bool {
     std::env::var_os("ISOLINE_FEW_SIZES").is_some_and(|value| value == "1")
 }
 
-/// Returns whether the fast paths have fused multiply-add on this CPU; without it their last bits differ from those of CUDA.
+/// Returns whether the fast paths have fused multiply-add on this CPU; without it their last bits differ from those of
+/// CUDA.
 pub fn fused_multiply_add() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");

@@ -1,5 +1,5 @@
-//! Tests of the distance through the public Rust API: the definition, analytic cases, invariants, and errors. All tests run
-//! on the CPU, and on a CUDA device where there is one.
+//! Tests of the distance through the public Rust API: the definition, analytic cases, invariants, and errors. All tests
+//! run on the CPU, and on a CUDA device where there is one.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -87,8 +87,8 @@ fn float32_arithmetic_is_as_documented_at_every_size() {
 
 /// Returns the steady state on a line of `size` pixels whose only shape pixel is `at`.
 ///
-/// v(i−1) − 2v(i) + v(i+1) = λ·v(i) has the solutions exp(±θi) with 2·cosh θ = 2 + λ. A border that repeats its pixel is
-/// a mirror half a pixel outside, so towards either end v is a cosh around that point.
+/// v(i−1) − 2v(i) + v(i+1) = λ·v(i) has the solutions exp(±θi) with 2·cosh θ = 2 + λ. A border that repeats its pixel
+/// is a mirror half a pixel outside, so towards either end v is a cosh around that point.
 fn line(size: usize, at: usize, rho: f64) -> Vec<f64> {
     let theta = (1.0 + 0.5 / (rho * rho)).acosh();
     let profile = |i: usize, end: usize| (theta * (i as f64 + 0.5)).cosh() / (theta * (end as f64 + 0.5)).cosh();

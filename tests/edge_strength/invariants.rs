@@ -107,8 +107,8 @@ fn pixel_equal_to_the_threshold_is_below() {
     });
 }
 
-/// Thresholds are beyond the pixels' range, between two pixels and equal to one; rows are narrower and wider than a block of
-/// the kernels.
+/// Thresholds are beyond the pixels' range, between two pixels and equal to one; rows are narrower and wider than a
+/// block of the kernels.
 #[test]
 fn every_threshold_gives_the_same_mask_on_every_device() {
     let cpu = Context::new("cpu").unwrap();
@@ -267,8 +267,8 @@ fn more_iterations_and_a_larger_rho_reach_further() {
 
 #[test]
 fn largest_time_step_keeps_an_isolated_pixel_from_going_below_0() {
-    // The worst case is an isolated pixel at 1 that the largest step lowers to 0, where any rounding up of Δt or of a centre
-    // weight gives a negative value.
+    // The worst case is an isolated pixel at 1 that the largest step lowers to 0, where any rounding up of Δt or of a
+    // centre weight gives a negative value.
     let mut input = Array3::zeros((1, 21, 21));
     input[[0, 10, 10]] = 255u8;
     everywhere(|context, variant, name| {

@@ -1,5 +1,5 @@
-//! Tests of the edge strength through the public Rust API: accuracy against float64 and analytic references, invariants, and
-//! errors. All tests run on the CPU, and on a CUDA device where there is one, in every variant.
+//! Tests of the edge strength through the public Rust API: accuracy against float64 and analytic references,
+//! invariants, and errors. All tests run on the CPU, and on a CUDA device where there is one, in every variant.
 
 mod accuracy;
 #[path = "../common/mod.rs"]

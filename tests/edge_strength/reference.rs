@@ -28,9 +28,9 @@ pub fn iterate_f64(
     v
 }
 
-/// Iterates in the documented float32 arithmetic: two fused multiply-adds on a sum of neighbours in a fixed order, and the
-/// centre weight 4 + λ (6 + λ) rounded in each iteration, with the rounding error carried to the next; after every 16th
-/// iteration values below 2⁻⁸⁰ are set to 0.
+/// Iterates in the documented float32 arithmetic: two fused multiply-adds on a sum of neighbours in a fixed order, and
+/// the centre weight 4 + λ (6 + λ) rounded in each iteration, with the rounding error carried to the next; after every
+/// 16th iteration values below 2⁻⁸⁰ are set to 0.
 pub fn iterate_f32(
     start: &Array3<f32>,
     shape: &Array3<bool>,

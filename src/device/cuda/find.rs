@@ -143,8 +143,8 @@ pub(super) fn open(index: u32) -> (DeviceInfo, Option<Arc<CudaContext>>) {
     (info, None)
 }
 
-/// Fills in the parts of `info` that the driver gives without a context on the device, which would take a good part of a
-/// second.
+/// Fills in the parts of `info` that the driver gives without a context on the device, which would take a good part of
+/// a second.
 fn describe(info: &mut DeviceInfo) -> Result<()> {
     let device = result::device::get(info.index as i32).map_err(|e| failed("find the CUDA device", e))?;
     info.name = result::device::get_name(device).map_err(|e| failed("query the name of the CUDA device", e))?;

@@ -125,7 +125,8 @@ impl Memory {
         Ok(buffer(address, rounded))
     }
 
-    /// Returns `bytes` of page-locked host memory: copies from and to it run at the link's full speed while kernels run.
+    /// Returns `bytes` of page-locked host memory: copies from and to it run at the link's full speed while kernels
+    /// run.
     pub(crate) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned> {
         let rounded = bytes.max(1).next_multiple_of(GRANULE);
         let pinned = |address: usize, bytes| Pinned { address: address as *mut u8, bytes, memory: self.clone() };
@@ -246,8 +247,8 @@ pub(crate) enum Side {
 impl Stream {
     /// Queues a copy of `rows` rows of `width` bytes, `pitches` (from, to) bytes apart.
     ///
-    /// Both sides must stay alive and untouched until the stream is done (rule 2 of the parent module); that the rows
-    /// lie within them is checked here.
+    /// Both sides must stay alive and untouched until the stream is done (rule 2 of the parent module). This function
+    /// checks that the rows are within them.
     pub(crate) fn copy(&self, from: Side, to: Side, width: usize, rows: usize, pitches: [usize; 2]) -> Result<()> {
         for (side, pitch) in [(from, pitches[0]), (to, pitches[1])] {
             let (Side::Host { bytes, .. } | Side::Device { bytes, .. }) = side;
@@ -264,7 +265,7 @@ impl Stream {
             if pitches == [width, width] { (width * rows, 1, [width * rows; 2]) } else { (width, rows, pitches) };
         let raw = self.raw().cu_stream();
         let done = match (from, to, rows) {
-            // SAFETY: the ranges were checked above; lifetimes as the doc comment demands.
+            // SAFETY: the ranges were checked above; the lifetimes are those of the doc comment.
             (Side::Host { address: from, .. }, Side::Device { address: to, .. }, 1) => unsafe {
                 sys::cuMemcpyHtoDAsync_v2(to, from as *const c_void, width, raw)
             },
@@ -297,14 +298,14 @@ impl Stream {
                     WidthInBytes: width,
                     Height: rows,
                 };
-                // SAFETY: the ranges were checked above; lifetimes as the doc comment demands.
+                // SAFETY: the ranges were checked above; the lifetimes are those of the doc comment.
                 unsafe { sys::cuMemcpy2DAsync_v2(&copy, raw) }
             }
         };
         done.result().map_err(|e| failed("copy an image to or from the CUDA device", e))
     }
 
-    /// Queues the filling of `bytes` bytes of `buffer`, from `offset` on, with `value`.
+    /// Queues a fill of `bytes` bytes of `buffer`, from `offset` on, with `value`.
     pub(crate) fn fill(&self, buffer: &Buffer, offset: usize, bytes: usize, value: u8) -> Result<()> {
         assert!(offset + bytes <= buffer.bytes, "a fill must lie within its buffer");
         // SAFETY: the range was checked above; the buffer outlives the stream's work (rule 2).
@@ -336,7 +337,7 @@ impl DeviceImage {
         Ok(Self { stream: cuda.stream()?, buffer: cuda.memory.device(bytes)?, pixel_type, shape })
     }
 
-    /// Width, height and depth in pixels.
+    /// Returns width, height and depth in pixels.
     pub fn shape(&self) -> [usize; 3] {
         self.shape
     }
@@ -365,8 +366,8 @@ impl DeviceImage {
     /// Fills the image from `source`, which must have its type and size. Returns when done.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidSize`] for another type or size, [`ErrorKind::Unsupported`] for a source in device memory, or
-    /// a device failure.
+    /// [`ErrorKind::InvalidSize`] for another type or size, [`ErrorKind::Unsupported`] for a source in device
+    /// memory, or a device failure.
     pub fn upload(&mut self, source: Image<'_>) -> Result<()> {
         fn packed<'a, T: Copy>(view: &ArrayView3<'a, T>) -> Cow<'a, [T]> {
             view.to_slice().map_or_else(|| view.iter().copied().collect(), Cow::Borrowed)

@@ -1,7 +1,7 @@
 //! Reads constants from the kernels' source, for tests that Rust and CUDA agree where one repeats the other.
 
-/// Returns the value of `constexpr TYPE NAME = number`, which stands at the beginning of a line of a kernel file; a line
-/// may declare several.
+/// Returns the value of `constexpr TYPE NAME = number`, which stands at the beginning of a line of a kernel file; a
+/// line may declare several.
 ///
 /// # Panics
 /// If the file has no such constant.

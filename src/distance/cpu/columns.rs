@@ -1,15 +1,16 @@
-//! The second and third pass: along a column, the minimum of the values that its pixels hold plus their squared distance.
+//! The second and third pass: along a column, the minimum of the values that its pixels hold plus their squared
+//! distance.
 //!
-//! [`LANES`] neighbouring columns are computed together, with one vector for each row. The pixel at which the minimum is
-//! found is called the source. The squared distance is convex, so the source moves monotonically along a column: for a row
-//! between two rows with known sources, the source is between these two (as in the algorithms for totally monotone
-//! matrices). Rows are therefore searched from coarse to fine: first every other row at a large step, then the rows between
-//! them. A row is searched within the span of the sources of its neighbours in all lanes, from the row itself outwards,
-//! until the distance alone exceeds the minimum found. Near a boundary the search ends after a few steps; far from a
-//! boundary the span is narrow.
+//! [`LANES`] neighbouring columns are computed together, with one vector for each row. The pixel at which the minimum
+//! is found is called the source. The squared distance is convex, so the source moves monotonically along a column: for
+//! a row between two rows with known sources, the source is between these two (as in the algorithms for totally
+//! monotone matrices). Rows are therefore searched from coarse to fine: first every other row at a large step, then the
+//! rows between them. A row is searched within the span of the sources of its neighbours in all lanes, from the row
+//! itself outwards, until the distance alone exceeds the minimum found. Near a boundary the search ends after a few
+//! steps; far from a boundary the span is narrow.
 //!
-//! A source of the other class contributes 0, so the search of a pixel may end there, and a neighbour of the other class
-//! bounds the search by its own position.
+//! A source of the other class contributes 0, so the search of a pixel may end there, and a neighbour of the other
+//! class bounds the search by its own position.
 
 use super::{Finish, term, zeroed};
 use crate::device::PerThread;
@@ -144,8 +145,8 @@ impl ColumnTask<'_, '_> {
                 most = simd.max_f32s(most, *vector);
             }
         }
-        // 3. Search, unless all values are equal. Then no pixel improves another, most often because the columns have only
-        // one class.
+        // 3. Search, unless all values are equal. Then no pixel improves another, most often because the columns have
+        // only one class.
         if simd.reduce_min_f32s(least) == simd.reduce_max_f32s(most) {
             result.copy_from_slice(columns);
         } else {
@@ -272,8 +273,8 @@ impl<S: Simd, const N: usize> Search<'_, S, N> {
         self.sources[y] = best.sources;
     }
 
-    /// Returns the first (or the last) source that pixels of the classes of `here` may have, according to row `y`, which is
-    /// done.
+    /// Returns the first (or the last) source that pixels of the classes of `here` may have, according to row `y`,
+    /// which is done.
     #[inline(always)]
     fn bound(&self, y: usize, here: &[S::f32s; N], last: bool) -> usize {
         let simd = self.simd;

@@ -65,8 +65,8 @@ const MAX_SIDE: usize = 1 << 29;
 /// The largest number of blocks of a grid along x.
 const MAX_GRID_X: usize = i32::MAX as usize;
 
-/// The number of pixels of a launch. A cancellation waits for two launches, which take 10 ms on a large GPU and 50 ms on a
-/// small one.
+/// The number of pixels of a launch. A cancellation waits for two launches, which take 10 ms on a large GPU and 50 ms
+/// on a small one.
 const PIXELS_PER_LAUNCH: usize = 1 << 28;
 
 /// The pixels of the mask on the device, with the bytes from row to row and from slice to slice.
@@ -94,7 +94,7 @@ impl DeviceField {
     }
 }
 
-/// `isoline_dt_rows` in `kernels/distance_rows.cuh`.
+/// The arguments of the pass along x: `isoline_dt_rows` in `kernels/distance_rows.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct RowsArguments {
@@ -115,7 +115,7 @@ struct RowsArguments {
 // SAFETY: plain numbers in the layout of the kernels' struct.
 unsafe impl cudarc::driver::DeviceRepr for RowsArguments {}
 
-/// `isoline_dt_columns` in `kernels/distance_search.cuh`.
+/// The arguments of a pass along y or z: `isoline_dt_columns` in `kernels/distance_search.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct ColumnsArguments {
@@ -136,8 +136,8 @@ struct ColumnsArguments {
     near: Near,
 }
 
-/// The conditions under which a pass uses the search near a boundary: sums are whole numbers, and all pixels of a column
-/// are near a boundary.
+/// The conditions under which a pass uses the search near a boundary: sums are whole numbers, and all pixels of a
+/// column are near a boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Near {
@@ -145,14 +145,15 @@ struct Near {
     factor: f32,
     /// The reciprocal of `factor`.
     part: f32,
-    /// The bound on the smallest value of an octet: each octet of a column must have one within it, at most `around` octets
-    /// away.
+    /// The bound on the smallest value of an octet: each octet of a column must have one within it, at most `around`
+    /// octets away.
     small: f32,
     around: u32,
 }
 
 impl Near {
-    /// Computes the conditions of the pass along the last of the axes with these weights, after the passes along the others.
+    /// Computes the conditions of the pass along the last of the axes with these weights, after the passes along the
+    /// others.
     fn new(weights: &[f64]) -> Self {
         let never = Self { factor: 0.0, part: 0.0, small: 0.0, around: 0 };
         let is_whole = |factor: &f64| weights.iter().all(|weight| (weight * factor).fract() == 0.0);
@@ -189,7 +190,7 @@ pub(super) struct Launcher {
 
 /// A pass along y or z.
 struct ColumnPass {
-    /// 1 or 2.
+    /// The axis: 1 or 2.
     axis: usize,
     length: usize,
     weight: f64,
@@ -291,7 +292,7 @@ fn passes([_, height, depth]: [usize; 3], dimensions: Dimensions) -> Vec<(usize,
 }
 
 /// Returns the bytes that [`Launcher::queue`] needs beside the output: 0 unless columns are too long for shared memory.
-pub(super) fn scratch_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
+pub(super) fn workspace_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
     let shared = shared_memory(cuda)?;
     let in_global_memory =
         passes(shape, dimensions).iter().any(|(_, length)| Geometry::new(*length, shared).in_global_memory);
@@ -337,30 +338,31 @@ impl Launcher {
         })
     }
 
-    /// Queues all passes for the first `depth` slices of the shape. `pixels` and `output` cover them, `scratch` (packed) has
-    /// [`scratch_bytes`]; all must live until the stream is done. `poll` is called between launches with the share of the
-    /// work that is queued.
+    /// Queues all passes for the first `depth` slices of the shape. `pixels` and `output` cover them, `workspace`
+    /// (packed) has [`workspace_bytes`]; all must live until the stream is done. `poll` is called between launches with
+    /// the share of the work that is queued.
     pub(super) fn queue(
         &self,
         stream: &Stream,
         depth: usize,
         pixels: DeviceMask,
         output: DeviceField,
-        scratch: Option<u64>,
+        workspace: Option<u64>,
         poll: &mut dyn FnMut(f64) -> Result<()>,
     ) -> Result<()> {
         let [_, height, _] = self.shape;
-        let scratch = scratch.map(|address| DeviceField::packed(address, self.shape));
-        // 1. Choose the memory that each pass reads and writes, from the last pass, which writes the output, to the first.
+        let workspace = workspace.map(|address| DeviceField::packed(address, self.shape));
+        // 1. Choose the memory that each pass reads and writes, from the last pass, which writes the output, to the
+        // first.
         let mut fields = vec![output];
         for pass in self.columns.iter().rev() {
             let to = fields[fields.len() - 1];
-            let from = match scratch {
-                Some(scratch) if pass.geometry.in_global_memory => {
-                    if to.address == scratch.address {
+            let from = match workspace {
+                Some(workspace) if pass.geometry.in_global_memory => {
+                    if to.address == workspace.address {
                         output
                     } else {
-                        scratch
+                        workspace
                     }
                 }
                 _ => to,
@@ -396,7 +398,7 @@ impl Launcher {
         for z in (0..depth).step_by(together) {
             let slices = together.min(depth - z);
             let rows = height * slices;
-            let job = RowsArguments {
+            let arguments = RowsArguments {
                 pixels: pixels.address + (z * pixels.strides[1]) as u64,
                 row_stride: pixels.strides[0] as u64,
                 slice_stride: pixels.strides[1] as u64,
@@ -415,8 +417,8 @@ impl Launcher {
                 block_dim: (WARP, ROW_WARPS, 1),
                 shared_mem_bytes: 0,
             };
-            // SAFETY: the kernel's one argument; pixels and field cover these slices, as `queue` demands.
-            unsafe { stream.raw().launch_builder(&self.rows).arg(&job).launch(config) }
+            // SAFETY: the kernel's one argument; pixels and field cover these slices, as `queue` requires.
+            unsafe { stream.raw().launch_builder(&self.rows).arg(&arguments).launch(config) }
                 .map_err(|e| launch_failed(e, "rows"))?;
             poll((z + slices) as f64 / depth as f64)?;
         }
@@ -445,7 +447,7 @@ impl Launcher {
             let lines = together.min(sheets - sheet);
             let [y, z] = if along_z { [sheet, 0] } else { [0, sheet] };
             let [stride, line] = if along_z { [1, 0] } else { [0, 1] };
-            let job = ColumnsArguments {
+            let arguments = ColumnsArguments {
                 from: from.at(y, z),
                 to: to.at(y, z),
                 from_stride: from.strides[stride] as u64,
@@ -467,9 +469,9 @@ impl Launcher {
                 block_dim: (threads as u32, 1, 1),
                 shared_mem_bytes: pass.geometry.shared_bytes(pass.length) as u32,
             };
-            // SAFETY: the kernel's one argument; both fields cover these sheets, as `queue` demands, and are the same or,
-            // for columns in global memory, different (checked above).
-            unsafe { stream.raw().launch_builder(&pass.function).arg(&job).launch(config) }
+            // SAFETY: the kernel's one argument; both fields cover these sheets, as `queue` requires, and are the same
+            // or, for columns in global memory, different (checked above).
+            unsafe { stream.raw().launch_builder(&pass.function).arg(&arguments).launch(config) }
                 .map_err(|e| launch_failed(e, &pass.geometry.name()))?;
             poll((sheet + lines) as f64 / sheets as f64)?;
         }

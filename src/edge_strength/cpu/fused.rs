@@ -1,16 +1,16 @@
 //! The fast path on the CPU: several iterations per pass over memory (temporal blocking), in vector registers, on all
 //! cores.
 //!
-//! A pass does up to [`Tuning::levels`] iterations at once. The field is divided into panels (columns in 2D, beams in 3D),
-//! and panels into stretches of the last axis. Each such tile is a task, which [`rows`] (2D) or [`planes`] (3D) carries
-//! through all iterations of the pass while it is in the second-level cache. A tile has a halo as wide as the pass has
-//! iterations. The halo is computed more than once, which makes the tasks independent of each other.
+//! A pass does up to [`Tuning::levels`] iterations at once. The field is divided into panels (columns in 2D, beams in
+//! 3D), and panels into stretches of the last axis. Each such tile is a task, which [`rows`] (2D) or [`planes`] (3D)
+//! carries through all iterations of the pass while it is in the second-level cache. A tile has a halo as wide as the
+//! pass has iterations. The halo is computed more than once, which makes the tasks independent of each other.
 //!
-//! The first pass computes the initial values from the caller's pixels on the fly, every pass computes its mask from them,
-//! and the last pass may write to the caller's output: nothing is prepared, and nothing is copied.
+//! The first pass computes the initial values from the caller's pixels on the fly, every pass computes its mask from
+//! them, and the last pass may write to the caller's output: nothing is prepared, and nothing is copied.
 //!
-//! Every pixel is computed by the same operations in the same order for every partition, so the result does not depend on
-//! the number of threads or on [`Tuning`]. `docs/edge_strength_cpu.md` has the reasons and the measurements.
+//! Every pixel is computed by the same operations in the same order for every partition, so the result does not depend
+//! on the number of threads or on [`Tuning`]. `docs/edge_strength_cpu.md` has the reasons and the measurements.
 
 mod planes;
 mod rows;
@@ -35,8 +35,8 @@ struct Tuning {
     levels: usize,
     /// The widest panel in x and y, without its halo.
     panel: [usize; 2],
-    /// The smallest ratio of a stretch of the last axis to its halo; a pass has fewer iterations where the ratio would be
-    /// smaller.
+    /// The smallest ratio of a stretch of the last axis to its halo; a pass has fewer iterations where the ratio would
+    /// be smaller.
     halo_share: usize,
     /// The stretch below which there are only as many tasks as threads.
     long: usize,
@@ -45,8 +45,8 @@ struct Tuning {
 /// The tuning for 2D, measured with 512 KiB and 1 MiB of second-level cache per core: the rows of a task take
 /// 2 · 50 · 4.5 KiB = 450 KiB, and the default of 50 iterations is one pass.
 const TUNING_2D: Tuning = Tuning { levels: 50, panel: [1024, 1], halo_share: 3, long: 512 };
-/// The tuning for 3D, measured in the same way: the planes of a task take 2¼ · 4 · 44 KiB. The halo costs more than in 2D,
-/// so fewer levels pay.
+/// The tuning for 3D, measured in the same way: the planes of a task take 2¼ · 4 · 44 KiB. The halo costs more than in
+/// 2D, so fewer levels pay.
 const TUNING_3D: Tuning = Tuning { levels: 4, panel: [256, 32], halo_share: 8, long: MIN_STRETCH };
 /// The shortest stretch of the last axis in a task.
 const MIN_STRETCH: usize = 16;
@@ -86,8 +86,8 @@ impl<'a> Workspace<'a> {
 /// Iterates from the initial values of `pixels`, once per centre weight, into `result`, whose rows are contiguous. The
 /// work is divided for `threads` threads of the current pool, which may compute other fields at the same time.
 ///
-/// Once `result` has been written to, only a cancellation can make this fail: the lists of each pass take as much memory
-/// as those of the pass before it, which has been freed.
+/// Once `result` has been written to, only a cancellation can make this fail: the lists of each pass take as much
+/// memory as those of the pass before it, which has been freed.
 pub(super) fn iterate(
     workspace: &Workspace<'_>,
     pixels: &InputPixels<'_>,
@@ -268,8 +268,8 @@ impl Partition {
         // 1. Panels of equal size, in whole cache lines.
         let panel = [even(width, tuning.panel[0]).next_multiple_of(LINE).min(width), even(height, tuning.panel[1])];
         let panels = width.div_ceil(panel[0]) * height.div_ceil(panel[1]);
-        // 2. Stretches for twice as many tasks as threads, so that one slow task does not delay all; or for as many where
-        // stretches are short.
+        // 2. Stretches for twice as many tasks as threads, so that one slow task does not delay all; or for as many
+        // where stretches are short.
         let stretch = |tasks: usize| depth.div_ceil(tasks.div_ceil(panels));
         let stretch = if stretch(2 * threads) < tuning.long { stretch(threads) } else { stretch(2 * threads) };
         let stretch = stretch.clamp(depth.min(MIN_STRETCH), MAX_STRETCH);

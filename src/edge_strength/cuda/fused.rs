@@ -42,8 +42,8 @@ pub(super) struct Choice<'a> {
 
 /// The fused kernels of a call.
 pub(super) enum Fused {
-    /// Large 2D images: blocks run down strips. `shape` makes the first pass from the mask alone, `flush` makes the passes
-    /// whose last iteration is flushed, and `tile` makes the last few iterations.
+    /// Large 2D images: blocks run down strips. `shape` makes the first pass from the mask alone, `flush` makes the
+    /// passes whose last iteration is flushed, and `tile` makes the last few iterations.
     Stream {
         stream: CudaFunction,
         shape: CudaFunction,
@@ -54,8 +54,8 @@ pub(super) enum Fused {
     },
     /// Small 2D images: tiles only.
     Tile { tile: CudaFunction, field: FieldLayout },
-    /// Volumes: blocks run through columns. The kernels are listed by their number of iterations, largest first; `flush` makes
-    /// as many as the first kernel and flushes the last iteration.
+    /// Volumes: blocks run through columns. The kernels are listed by their number of iterations, largest first;
+    /// `flush` makes as many as the first kernel and flushes the last iteration.
     Volume { by_steps: Vec<(usize, CudaFunction)>, flush: CudaFunction, field: FieldLayout, multiprocessors: usize },
 }
 
@@ -66,7 +66,8 @@ const STREAM_VALID: usize = 112;
 /// The number of blocks of the stream kernel that a multiprocessor holds.
 const STREAM_BLOCKS: usize = 12;
 
-// The launches of strips come before those of tiles, so a flush is due after a launch of strips, but not after the first.
+// The launches of strips come before those of tiles, so a flush is due after a launch of strips, but not after the
+// first.
 const _: () = assert!(FLUSH_EVERY.is_multiple_of(STREAM_STEPS) && FLUSH_EVERY > STREAM_STEPS);
 
 /// The smallest number of rows of a chunk of the stream kernel, which also computes a halo of 16 rows.
@@ -124,8 +125,8 @@ impl Fused {
         })
     }
 
-    /// Returns the next launch after `done` iterations, with `left` iterations remaining. If `from_mask` is set (2D), the
-    /// launch starts from the mask and gets no field.
+    /// Returns the next launch after `done` iterations, with `left` iterations remaining. If `from_mask` is set (2D),
+    /// the launch starts from the mask and gets no field.
     pub(super) fn choose(&self, done: usize, left: usize, from_mask: bool) -> Result<Choice<'_>> {
         match self {
             Self::Stream { stream, shape, flush, field, multiprocessors, .. } if left >= STREAM_STEPS => {
@@ -205,8 +206,9 @@ fn volume_choice(
     let [width, height, depth] = field.shape;
     let inner = COLUMN_SIDE - 2 * steps.next_multiple_of(2);
     let (columns_x, columns_y) = (width.div_ceil(inner), height.div_ceil(inner));
-    // While columns are few, there are as many chunks as fill the device once, but not so thin that their halo of `steps`
-    // slices at both ends outweighs them. Otherwise the size of chunks keeps the halo small and the end of the launch short.
+    // While columns are few, there are as many chunks as fill the device once, but not so thin that their halo of
+    // `steps` slices at both ends outweighs them. Otherwise the size of chunks keeps the halo small and the end of the
+    // launch short.
     const MIN_SLICES: usize = 8;
     const SLICES: usize = 64;
     let columns = columns_x * columns_y;

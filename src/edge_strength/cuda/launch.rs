@@ -1,5 +1,5 @@
-//! Launches the kernels of `kernels/edge_strength.cu`: kernel, geometry and arguments. The kernels' contract (layouts, block
-//! sizes, limits) is at the top of that file; the constants here repeat it.
+//! Launches the kernels of `kernels/edge_strength.cu`: kernel, geometry and arguments. The kernels' contract (layouts,
+//! block sizes, limits) is at the top of that file; the constants here repeat it.
 #![allow(unsafe_code)]
 
 use super::super::prepare::InitialValues;
@@ -72,7 +72,8 @@ impl<'a> Launcher<'a> {
                 ));
             }
         };
-        // The field is needed where v⁰ is the result (no iterations) and in converged mode, which measures the change from it.
+        // The field is needed where v⁰ is the result (no iterations) and in converged mode, which measures the change
+        // from it.
         let iterates = !plan.centre_weights.is_empty();
         let fused_2d = plan.dimensions == 2 && matches!(kernels, Kernels::Fused(_));
         Ok(Self {
@@ -300,9 +301,9 @@ impl Binding<'_> {
                 argument(&weights),
                 argument(&flushed_level),
             ];
-            // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel requires. A kernel without
-            // the last argument does not read it, a kernel that gets no field reads none, and all 2D kernels begin by waiting
-            // for the launch ahead.
+            // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel requires. A kernel
+            // without the last argument does not read it, a kernel that gets no field reads none, and all 2D kernels
+            // begin by waiting for the launch ahead.
             unsafe { stream.launch_early(choice.function, choice.config, &mut arguments) }
                 .map_err(|e| launch_failed(e, "fused"))?;
             return Ok(choice.steps);
@@ -327,7 +328,8 @@ impl Binding<'_> {
     }
 }
 
-/// Returns the geometry of `shared` and `texture`: one thread per pixel; blocks loop over tiles beyond the largest grid.
+/// Returns the geometry of `shared` and `texture`: one thread per pixel; blocks loop over tiles beyond the largest
+/// grid.
 fn single_geometry(field: FieldLayout, volume: bool) -> LaunchConfig {
     let block: [usize; 3] = if volume { [32, 4, 4] } else { [32, 8, 1] };
     let tiles = |axis: usize| field.shape[axis].div_ceil(block[axis]);

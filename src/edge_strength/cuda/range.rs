@@ -52,8 +52,8 @@ pub(super) fn measure(cuda: &Cuda, pixels: &DevicePixels<'_>) -> Result<[f64; 2]
     })
 }
 
-/// Returns the pixel of a sorting key. The key of a 16-bit pixel is the pixel; that of a float has the bits in an order that
-/// sorts as an integer.
+/// Returns the pixel of a sorting key. The key of a 16-bit pixel is the pixel; that of a float has the bits in an order
+/// that sorts as an integer.
 fn decode(key: u32, pixel_type: PixelType) -> f64 {
     if pixel_type != PixelType::F32 {
         return f64::from(key);

@@ -2,8 +2,8 @@
 
 use super::SolveOptions;
 
-/// Estimates the largest error from the change of each cycle: if changes δ shrink by a factor q, the changes of all later
-/// cycles add up to δ·q/(1 − q). The largest of the last two factors and [`MIN_FACTOR`] is used as q.
+/// Estimates the largest error from the change of each cycle: if changes δ shrink by a factor q, the changes of all
+/// later cycles add up to δ·q/(1 − q). The largest of the last two factors and [`MIN_FACTOR`] is used as q.
 pub(in crate::edge_strength) struct ConvergenceMonitor {
     cycles: u64,
     /// The change of the last cycle.

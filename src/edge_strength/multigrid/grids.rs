@@ -5,8 +5,8 @@
 /// between `from` and `to`. `from` is well below the 2 (2D) that coarse grids require, because the coarse grids cannot
 /// correct errors near the shape.
 struct Smoother {
-    /// The order in which the roots of the polynomial are used; root 0 is the largest. It keeps both intermediate values
-    /// and rounding errors within 5×.
+    /// The order in which the roots of the polynomial are used; root 0 is the largest. It keeps both intermediate
+    /// values and rounding errors within 5×.
     order: &'static [usize],
     from: f64,
     to: f64,
@@ -39,8 +39,8 @@ pub(in crate::edge_strength) struct Grid {
     pub lambda: f32,
     /// The step widths of the smoother, in order, where the grid corrects a finer one; an even number of them.
     pub correction_weights: Vec<f32>,
-    /// The step widths of the smoother, in order, where the grid is the finest or computes the first guess; an even number
-    /// of them.
+    /// The step widths of the smoother, in order, where the grid is the finest or computes the first guess; an even
+    /// number of them.
     pub solution_weights: Vec<f32>,
 }
 
@@ -64,18 +64,18 @@ pub(in crate::edge_strength) fn grids(shape: [usize; 3], lambda: f64) -> Vec<Gri
     grids
 }
 
-/// Returns the index of the grid on which the first guess starts, of the `grids` in use: the first one with cells of ρ/8 or
-/// more, because wider cells would not improve the guess, but never the coarsest. `None` if the solve starts from the shape
-/// alone.
+/// Returns the index of the grid on which the first guess starts, of the `grids` in use: the first one with cells of
+/// ρ/8 or more, because wider cells would not improve the guess, but never the coarsest. `None` if the solve starts
+/// from the shape alone.
 pub(in crate::edge_strength) fn first_guess<'a>(grids: impl ExactSizeIterator<Item = &'a Grid>) -> Option<usize> {
     const MIN_LAMBDA: f32 = 1.0 / 64.0;
     let last = grids.len().checked_sub(2).filter(|&last| last > 0)?;
     Some(grids.take(last).skip(1).position(|grid| grid.lambda >= MIN_LAMBDA).map_or(last, |index| index + 1))
 }
 
-/// Halves `n` cells, rounded so that the border of the grid, `level` grids below the finest, stays closest to the border of
-/// the image. Rounding up always would move it outwards by up to a cell, and slow convergence down (a factor of 0.64
-/// instead of 0.2 per cycle at 513²).
+/// Halves `n` cells, rounded so that the border of the grid, `level` grids below the finest, stays closest to the
+/// border of the image. Rounding up always would move it outwards by up to a cell, and slow convergence down (a factor
+/// of 0.64 instead of 0.2 per cycle at 513²).
 fn half(n: usize, image: usize, level: usize) -> usize {
     let (down, up) = ((n / 2).max(1), n.div_ceil(2));
     let miss = |cells: usize| ((cells as u128) << level).abs_diff(image as u128);

@@ -3,13 +3,13 @@
 //! **Method.** V-cycles on cell-centred grids, each half as fine as the one before. A coarse cell is fixed when any of
 //! its children is, so a coarse correction never leaks through a line one pixel wide and never overshoots. The price,
 //! corrections that miss a fringe along the shape, is paid by the smoother: a Chebyshev polynomial of the plain
-//! five-point (seven-point) update, whose steps run inside a tile while it is in cache, so that many steps cost one pass
-//! over memory. Coarse right sides are sums of the children's residuals; corrections are interpolated
-//! linearly. Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed. The first guess
-//! is the coarse grids' own solution, made from coarse to fine by one cycle on each (nested iteration).
+//! five-point (seven-point) update, whose steps run inside a tile while it is in cache, so that many steps cost one
+//! pass over memory. Coarse right sides are sums of the children's residuals; corrections are interpolated linearly.
+//! Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed. The first guess is the
+//! coarse grids' own solution, made from coarse to fine by one cycle on each (nested iteration).
 //!
-//! **Range.** Each cycle ends by clamping the values to 0..1, in the pass that writes them. The solution is in that range,
-//! so no pixel's error grows, and the error is estimated from the changes of the values that are written.
+//! **Range.** Each cycle ends by clamping the values to 0..1, in the pass that writes them. The solution is in that
+//! range, so no pixel's error grows, and the error is estimated from the changes of the values that are written.
 //!
 //! **Accuracy.** Values are float32. Residuals are summed from differences, Σ(v_n − v) − λv, so λ is not lost beside
 //! 4 + λ however large ρ is; what remains is the rounding of the smoother, about 1e-6.
@@ -18,8 +18,8 @@
 //! reduction is a maximum: any number of threads gives the same bits. The CUDA kernels do the same operations.
 //!
 //! This file has the cycles on the CPU; `grids` has the sizes and weights of the grids, `convergence` the stopping
-//! criterion, `relax` a smoothing of a grid, `tile` the steps on one tile, and `lines` the interpolation of coarse values.
-//! `docs/edge_strength_converged.md` has the reasons, the measured rates and the rejected ideas.
+//! criterion, `relax` a smoothing of a grid, `tile` the steps on one tile, and `lines` the interpolation of coarse
+//! values. `docs/edge_strength_converged.md` has the reasons, the measured rates and the rejected ideas.
 
 mod convergence;
 mod grids;
@@ -50,15 +50,15 @@ pub(super) struct Solution {
 /// The options of a solve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SolveOptions {
-    /// 1/ρ².
+    /// λ = 1/ρ².
     pub lambda: f64,
     /// The solve stops when the estimated largest error of any pixel is at most this.
     pub tolerance: f64,
     pub max_cycles: u64,
 }
 
-/// Solves in place. `field` is packed, x fastest; it holds the initial values, then v. `fixed` is 1 on the shape. A `shape`
-/// of depth 1 is 2D.
+/// Solves in place. `field` is packed, x fastest; it holds the initial values, then v. `fixed` is 1 on the shape. A
+/// `shape` of depth 1 is 2D.
 pub(super) fn solve(
     field: &mut [f32],
     fixed: &[u8],
@@ -133,8 +133,8 @@ fn levels(fixed: &[u8], shape: [usize; 3], lambda: f64) -> Result<Vec<Level>> {
     Ok(levels)
 }
 
-/// Returns the children of coarse cell `index` along one axis. If the number of cells was rounded down, the last cell has
-/// three children.
+/// Returns the children of coarse cell `index` along one axis. If the number of cells was rounded down, the last cell
+/// has three children.
 fn children(index: usize, coarse: usize, fine: usize) -> Range<usize> {
     2 * index..if index + 1 == coarse { fine } else { 2 * index + 2 }
 }
@@ -158,11 +158,11 @@ fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Result<Vec<u8>
 /// The equation that a cycle solves on the first of its grids, and the values from which it starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CycleStart {
-    /// Solves for v, from the values there.
+    /// The equation for v, from the values of the grid.
     Values,
-    /// Solves for v, from the values of the next grid, interpolated.
+    /// The equation for v, from the interpolated values of the next coarser grid.
     Guess,
-    /// Solves for the correction of the grid above, from zero.
+    /// The equation for the correction of the next finer grid, from zero.
     Correction,
 }
 
@@ -214,8 +214,8 @@ struct Problem<'a> {
 enum Source<'a> {
     Zero,
     Values(&'a [f32]),
-    /// A coarser grid's values, interpolated, and 1 on the shape.
+    /// The interpolated values of a coarser grid, and 1 on the shape.
     Guess(&'a [f32], [usize; 3]),
-    /// Values, and a coarser grid's values to be added by linear interpolation.
+    /// Values, to which the interpolated values of a coarser grid are added.
     Corrected(&'a [f32], &'a [f32], [usize; 3]),
 }

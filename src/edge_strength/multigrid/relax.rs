@@ -1,5 +1,5 @@
-//! One smoothing of a grid on all threads, in bands of tiles, with the interpolation of the coarse correction before it and
-//! the residuals for the coarse right-hand side after it.
+//! One smoothing of a grid on all threads, in bands of tiles, with the interpolation of the coarse correction before it
+//! and the residuals for the coarse right-hand side after it.
 
 use super::tile::Tile;
 use super::{Problem, Source};
@@ -13,8 +13,8 @@ use std::sync::Mutex;
 /// The tiles that are not in use, kept between bands.
 pub(super) type Tiles = Mutex<Vec<Tile>>;
 
-/// The size of a 3D tile without its halo; a band has the slices of one tile. Sizes along y and z are even, because cells
-/// have pairs of children.
+/// The size of a 3D tile without its halo; a band has the slices of one tile. Sizes along y and z are even, because
+/// cells have pairs of children.
 const TILE_VOLUME: [usize; 3] = [128, 32, 16];
 /// The width of a 2D tile without its halo.
 const TILE_X: usize = 512;
@@ -25,9 +25,9 @@ fn tile_rows(height: usize) -> usize {
     if height < 2048 { 32 } else { 128 }
 }
 
-/// Smooths `source` into `target`, and sums the residuals of children into the coarser right-hand side if there is one. If
-/// `result` is set, the new `target` is the result of a whole cycle: it is clamped to 0..1, and its largest difference from
-/// the old one is returned. Otherwise 0 is returned.
+/// Smooths `source` into `target`, and sums the residuals of children into the coarser right-hand side if there is one.
+/// If `result` is set, the new `target` is the result of a whole cycle: it is clamped to 0..1, and its largest
+/// difference from the old one is returned. Otherwise 0 is returned.
 pub(super) fn relax(
     problem: &Problem<'_>,
     source: Source<'_>,
@@ -182,8 +182,8 @@ impl Band<'_> {
         largest.into_iter().fold(0.0, f32::max)
     }
 
-    /// Computes the right-hand side of coarse cells: 4 × the mean of the residuals of their children (the area of a coarse
-    /// cell is that of 4 fine ones). The third child of a last cell counts only for the mask.
+    /// Computes the right-hand side of coarse cells: 4 × the mean of the residuals of their children (the area of a
+    /// coarse cell is that of 4 fine ones). The third child of a last cell counts only for the mask.
     #[inline(always)]
     fn restrict(&mut self, tile: &Tile) {
         let Some(right) = &mut self.right else { return };

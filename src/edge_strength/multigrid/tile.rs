@@ -3,8 +3,8 @@
 use super::lines::{CoarseLine, ColumnRange, mirror};
 use super::{Problem, Source};
 
-/// A tile in cache: its pixels and a halo of steps + 1 pixels around them. Outside the image the halo holds the mirrored
-/// image. Its update is the mirror image of the update, which gives the border condition without a branch.
+/// A tile in cache: its pixels and a halo of steps + 1 pixels around them. Outside the image the halo holds the
+/// mirrored image. Its update is the mirror image of the update, which gives the border condition without a branch.
 #[derive(Default)]
 pub(super) struct Tile {
     /// The first pixel, without the halo.
@@ -29,9 +29,9 @@ impl Tile {
         ((z + self.halo[2]) * self.full[1] + y + self.halo[1]) * self.full[0] + x + self.halo[0]
     }
 
-    /// Loads the tile and makes all steps, in a wave: each step is one row (3D: slice) behind the previous step, so that the
-    /// rows in use stay in the first-level cache. Step t computes row r - t when row r arrives, and reads rows that no step
-    /// has overwritten yet. The result is in `current`.
+    /// Loads the tile and makes all steps, in a wave: each step is one row (3D: slice) behind the previous step, so
+    /// that the rows in use stay in the first-level cache. Step t computes row r - t when row r arrives, and reads rows
+    /// that no step has overwritten yet. The result is in `current`.
     #[inline(always)]
     pub(super) fn smooth(&mut self, problem: &Problem<'_>, source: Source<'_>) {
         let (weights, lambda) = (problem.weights, problem.grid.lambda);
@@ -100,7 +100,8 @@ impl Tile {
         }
     }
 
-    /// Computes the residual into `next`, from differences, so that it is free of the rounding error of 4v; 0 on the shape.
+    /// Computes the residual into `next`, from differences, so that it is free of the rounding error of 4v; 0 on the
+    /// shape.
     #[inline(always)]
     pub(super) fn residual(&mut self, lambda: f32) {
         let (outer, margin) =
@@ -116,8 +117,8 @@ impl Tile {
         }
     }
 
-    /// Applies `update` to one row of the tile (3D: slice), except for the outer `margin` pixels, from `current` into `next`
-    /// if `forward`, else from `next` into `current`.
+    /// Applies `update` to one row of the tile (3D: slice), except for the outer `margin` pixels, from `current` into
+    /// `next` if `forward`, else from `next` into `current`.
     #[inline(always)]
     fn sweep(
         &mut self,

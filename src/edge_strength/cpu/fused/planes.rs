@@ -1,8 +1,8 @@
 //! One task in 3D: a tile of the volume goes through all iterations of a pass while it is in cache.
 //!
-//! The task marches along z, two planes at a time. When planes `q` and `q + 1` arrive, iteration 1 can do `q − 1` and
-//! `q`, iteration 2 `q − 2` and `q − 1`, and so on down to the last, whose planes are written to memory. Between two
-//! arrivals only two planes per iteration are kept. The halo shrinks by one pixel per iteration.
+//! The task marches along z, two planes at a time. When planes `q` and `q + 1` arrive, iteration 1 can compute `q − 1`
+//! and `q`, iteration 2 `q − 2` and `q − 1`, and so on down to the last, whose planes are written to memory. Between
+//! two arrivals only two planes per iteration are kept. The halo shrinks by one pixel per iteration.
 
 use super::{LINE, LINE_BYTES, Pass, Span, Task, flush};
 use pulp::{Simd, WithSimd};
@@ -53,8 +53,8 @@ fn mask_count(levels: usize) -> usize {
 
 /// Returns the floats from row to row of a slab.
 fn stride(columns: usize) -> usize {
-    // The cache line before the pixels holds the border on the left. The space after them holds the border on the right,
-    // and lets the last vector be incomplete.
+    // The cache line before the pixels holds the border on the left. The space after them holds the border on the
+    // right, and lets the last vector be incomplete.
     (LINE + columns + 1).next_multiple_of(LINE) + LINE
 }
 
@@ -106,15 +106,16 @@ struct Window<'p, 'i, 't> {
     zs: Span,
     /// Floats from row to row of a slab.
     stride: usize,
-    /// The index of the first pixel of a slab. There is one border pixel on either side of a row, and one border row above
-    /// and one below.
+    /// The index of the first pixel of a slab. There is one border pixel on either side of a row, and one border row
+    /// above and one below.
     first: usize,
     slabs: Slabs<'t, f32>,
-    /// The masks of the slabs that some iteration has yet to compute, with all bits set where the pixel changes: slab z is
-    /// `masks[z % mask_count]`. They are bytes because the second-level cache limits the speed of the iterations.
+    /// The masks of the slabs that some iteration has yet to compute, with all bits set where the pixel changes: slab z
+    /// is `masks[z % mask_count]`. They are bytes because the second-level cache limits the speed of the iterations.
     masks: Slabs<'t, u8>,
     mask_count: usize,
-    /// For the initial values and each iteration 1, 2, …, the two slabs that wait for the next two of the same iteration.
+    /// For the initial values and each iteration 1, 2, …, the two slabs that wait for the next two of the same
+    /// iteration.
     waiting: Vec<[usize; 2]>,
     /// Before an arrival, the slabs to fill; after the last iteration, its results.
     fresh: [usize; 2],
@@ -128,7 +129,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         let stride = stride(xs.window.len());
         let len = slab(xs.window.len(), ys.window.len());
         let buffer = &mut buffer[..buffer_len([xs.own.len(), ys.own.len()], levels)];
-        // Rows start on a cache line.
+        // Rows start at a cache line.
         let first = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE);
         let (slabs, masks) = buffer[first..].split_at_mut(slab_count(levels) * len);
         Self {
@@ -147,8 +148,8 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Fetches the values before the pass of slabs `top` and `top + 1`, and the masks that iteration 1 will need: `top − 1`
-    /// and `top`.
+    /// Fetches the values before the pass of slabs `top` and `top + 1`, and the masks that iteration 1 will need:
+    /// `top − 1` and `top`.
     #[inline(always)]
     fn arrive(&mut self, top: isize) {
         let columns = self.xs.window.clone();
@@ -171,16 +172,16 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Advances every iteration by the two slabs whose neighbours have arrived. Returns whether the last iteration computed
-    /// any.
+    /// Advances every iteration by the two slabs whose neighbours have arrived. Returns whether the last iteration
+    /// computed any.
     #[inline(always)]
     fn iterate<S: Simd>(&mut self, simd: S, top: isize) -> bool {
         let levels = self.pass.centre_weights.len();
         let depth = self.pass.shape[2] as isize;
         let [mut c, mut d] = self.fresh;
         for level in 1..=levels {
-            // 1. Slabs p and p + 1 of the previous iteration have arrived; p − 2 and p − 1 wait. This iteration computes p − 1
-            // and p; p and p + 1 wait in their place.
+            // 1. Slabs p and p + 1 of the previous iteration have arrived; p − 2 and p − 1 wait. This iteration
+            // computes p − 1 and p; p and p + 1 wait in their place.
             let p = top + 1 - level as isize;
             let needed = self.zs.needed(levels - level);
             let [a, b] = std::mem::replace(&mut self.waiting[level - 1], [c, d]);
@@ -216,7 +217,8 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         true
     }
 
-    /// Computes iteration `level` on slabs p − 1 = b and p = c, between a and d. The results go to a and to the spare slab.
+    /// Computes iteration `level` on slabs p − 1 = b and p = c, between a and d. The results go to a and to the spare
+    /// slab.
     #[inline(always)]
     fn two_slabs<S: Simd>(&mut self, simd: S, level: usize, p: isize, [a, b, c, d]: [usize; 4]) {
         let [a, b, c, d, e] = self.slabs.get_five_mut([a, b, c, d, self.spare]);
@@ -306,12 +308,12 @@ fn weights<S: Simd>(simd: S, mask: &[u8], time_step: f32) -> S::f32s {
     weights[0]
 }
 
-/// Computes one iteration on the same row of two neighbouring slabs, b and c, between a and d. The result of b replaces a,
-/// whose old values are no longer needed; that of c goes to e. Two slabs are computed together because each needs the
-/// other, which takes ten loads instead of twelve.
+/// Computes one iteration on the same row of two neighbouring slabs, b and c, between a and d. The result of b replaces
+/// a, whose old values are no longer needed; that of c goes to e. Two slabs are computed together because each needs
+/// the other, which takes ten loads instead of twelve.
 ///
-/// `b` and `c` are the rows left, centre, right, up, down, all in whole vectors. Without fused multiply-add the products
-/// are rounded, too.
+/// `b` and `c` are the rows left, centre, right, up, down, all in whole vectors. Without fused multiply-add the
+/// products are rounded, too.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "all are rows of one stencil")]
 fn two_rows<S: Simd>(

@@ -1,16 +1,16 @@
 //! One task in 2D: a tile of a slice goes through all iterations of a pass while it is in cache.
 //!
-//! **The march.** The task marches down the rows, [`ROWS`] at a time. When rows `q` to `q + 3` arrive, iteration 1 can do
-//! `q − 1` to `q + 2`, iteration 2 `q − 2` to `q + 1`, and so on up to the last, whose rows are written to memory.
-//! Between two arrivals only two rows per iteration are kept.
+//! **The march.** The task marches down the rows, [`ROWS`] at a time. When rows `q` to `q + 3` arrive, iteration 1 can
+//! compute `q − 1` to `q + 2`, iteration 2 `q − 2` to `q + 1`, and so on up to the last, whose rows are written to
+//! memory. Between two arrivals only two rows per iteration are kept.
 //!
 //! **The layout.** A row of `n` vectors is *lifted*: column `lane · n + i` is in lane `lane` of vector `i`. So the left
 //! and right neighbours of vector `i` are vectors `i − 1` and `i + 1`, whole and aligned; only at the ends of the row
 //! the lanes shift by one. A loop along a row loads each vector once.
 //!
-//! **The mask** has one bit per pixel. A byte has the bits of eight rows of its column, the first row in the highest bit,
-//! so that a shift moves the bit of any row to the sign of a word. A byte begins at every [`ROWS`]th row, so that any
-//! [`ROWS`] consecutive rows are in one byte, and each bit is in two bytes.
+//! **The mask** has one bit per pixel. A byte has the bits of eight rows of its column, the first row in the highest
+//! bit, so that a shift moves the bit of any row to the sign of a word. A byte begins at every [`ROWS`]th row, so that
+//! any [`ROWS`] consecutive rows are in one byte, and each bit is in two bytes.
 
 use super::{LINE, LINE_BYTES, Pass, Span, Task, flush};
 use bytemuck::Pod;
@@ -37,7 +37,7 @@ impl WithSimd for RowTask<'_, '_, '_> {
         let Task { spans, mut rows } = self.task;
         let mut window = Window::new::<S>(self.pass, spans, self.buffer);
         let levels = self.pass.centre_weights.len() as isize;
-        // A multiple of ROWS, so that the rows that arrive together are in the same bytes.
+        // `top` is a multiple of ROWS, so that the rows that arrive together are in the same bytes.
         let mut top = (window.ys.window.start - window.ys.window.start % ROWS) as isize;
         while top - levels < window.ys.own.end as isize {
             window.arrive::<S>(top);
@@ -65,7 +65,8 @@ fn mask_count(levels: usize) -> usize {
     levels.div_ceil(ROWS) + 3
 }
 
-/// Returns the floats from row to row: an odd number of cache lines, so that rows do not compete for the same cache sets.
+/// Returns the floats from row to row: an odd number of cache lines, so that rows do not compete for the same cache
+/// sets.
 fn stride(columns: usize) -> usize {
     (columns.div_ceil(LINE) | 1) * LINE
 }
@@ -86,11 +87,12 @@ struct Window<'p, 'i, 't> {
     mask_count: usize,
     /// Two temporary rows for lifting and lowering.
     lines: [&'t mut [f32]; 2],
-    /// The mask of the rows that arrived last: one bit for each pixel of a column, the first row highest, 1 where the pixel
-    /// changes.
+    /// The mask of the rows that arrived last: one bit for each pixel of a column, the first row highest, 1 where the
+    /// pixel changes.
     marks: &'t mut [u8],
     mark_lines: [&'t mut [u8]; 2],
-    /// For the initial values and each iteration 1, 2, …, the two rows that wait for the next rows of the same iteration.
+    /// For the initial values and each iteration 1, 2, …, the two rows that wait for the next rows of the same
+    /// iteration.
     waiting: Vec<[usize; 2]>,
     /// Before an arrival, the rows to fill; after the last iteration, its results.
     fresh: [usize; ROWS],
@@ -103,7 +105,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         let vectors = xs.window.len().div_ceil(S::F32_LANES);
         let len = vectors * S::F32_LANES;
         let stride = stride(len);
-        // Rows start on a cache line.
+        // Rows start at a cache line.
         let first = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE);
         let (rows, buffer) = buffer[first..].split_at_mut(row_count(levels) * stride);
         let (line, buffer) = buffer.split_at_mut(stride);
@@ -149,7 +151,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
     fn arrive<S: Simd>(&mut self, top: isize) {
         let columns = self.xs.window.clone();
         let rows = top as usize..(top as usize + ROWS).min(self.ys.window.end);
-        // 1. The masks.
+        // 1. Compute the masks, lift them, and add them to the mask bytes.
         let marks = &mut *self.mark_lines[0];
         marks.fill(0);
         for (i, y) in rows.clone().enumerate() {
@@ -165,7 +167,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         for (mask, mark) in self.masks[before].iter_mut().zip(marks) {
             *mask |= mark;
         }
-        // 2. The values.
+        // 2. Copy the values and lift them. Initial values from the mask alone are made from its lifted bits.
         let targets = self.fresh.map(|handle| self.row(handle));
         for ((i, y), to) in rows.enumerate().zip(targets) {
             if self.pass.field.is_none() && self.pass.pixels.start_is_mask() {
@@ -181,14 +183,15 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Advances every iteration by the rows whose neighbours have arrived. Returns whether the last iteration computed any.
+    /// Advances every iteration by the rows whose neighbours have arrived. Returns whether the last iteration computed
+    /// any.
     #[inline(always)]
     fn iterate<S: Simd>(&mut self, simd: S, top: isize) -> bool {
         let levels = self.pass.centre_weights.len();
         let height = self.ys.size as isize;
         for level in 1..=levels {
-            // 1. Rows p to p + 3 of the previous iteration have arrived; rows a = p − 2 and b = p − 1 wait. This iteration
-            // computes b to e; e and f wait in their place.
+            // 1. Rows p to p + 3 of the previous iteration have arrived; rows a = p − 2 and b = p − 1 wait. This
+            // iteration computes b to e; e and f wait in their place.
             let p = top + 1 - level as isize;
             let needed = self.ys.needed(levels - level);
             let [c, d, e, f] = self.fresh;
@@ -225,7 +228,8 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
     /// Computes iteration `level` on rows b to e = p − 1 to p + 2. The results replace a to d.
     #[inline(always)]
     fn four_rows<S: Simd>(&mut self, simd: S, level: usize, p: isize, handles: [usize; ROWS + 2]) {
-        // 1. The column beyond the right border is a copy of the last column. `after` does so where that column ends a lane.
+        // 1. The column beyond the right border is a copy of the last column. `after` does so where that column ends a
+        // lane.
         let columns = self.xs.window.len();
         if self.xs.at_end() && columns < self.len {
             let place = |x: usize| x % self.vectors * S::F32_LANES + x / self.vectors;
@@ -272,8 +276,8 @@ fn first_bit(i: usize) -> u8 {
     1 << (ROWS - 1 - i)
 }
 
-/// An element of a row that is lifted. Two elements together are one number of twice the size, for which the compiler has
-/// vector instructions.
+/// An element of a row that is lifted. Two elements together are one number of twice the size, for which the compiler
+/// has vector instructions.
 trait Lane: Pod {
     type Pair: Pod;
 
@@ -307,8 +311,8 @@ lane!(u32, u64);
 
 /// Lifts the first of `lines` into `row`; both lines are overwritten.
 ///
-/// A line is a matrix with one row per lane, which is transposed. Each step interleaves the two halves of the line: in the
-/// index of an element, the highest bit of the lane becomes the lowest bit of all.
+/// A line is a matrix with one row per lane, which is transposed. Each step interleaves the two halves of the line: in
+/// the index of an element, the highest bit of the lane becomes the lowest bit of all.
 #[inline(always)]
 fn lift<T: Lane>(lanes: usize, lines: &mut [&mut [T]; 2], row: &mut [T]) {
     let [from, to] = lines;
@@ -419,16 +423,16 @@ fn widen<S: Simd>(simd: S, bytes: &[u8]) -> S::u32s {
     words[0]
 }
 
-/// Returns the left neighbours of the first vector of a lifted row: the last vector, shifted by one lane. The neighbour of
-/// the first column is that column itself, which matters only at the image border.
+/// Returns the left neighbours of the first vector of a lifted row: the last vector, shifted by one lane. The neighbour
+/// of the first column is that column itself, which matters only at the image border.
 #[inline(always)]
 fn before<S: Simd>(simd: S, row: &[S::f32s]) -> S::f32s {
     let first = simd.mask_between_m32s(0, 1).mask();
     simd.select_f32s(first, row[0], simd.rotate_right_f32s(row[row.len() - 1], 1))
 }
 
-/// Returns the right neighbours of the last vector of a lifted row: the first vector, shifted by one lane. The neighbour of
-/// the last column is that column itself, which matters only at the image border.
+/// Returns the right neighbours of the last vector of a lifted row: the first vector, shifted by one lane. The
+/// neighbour of the last column is that column itself, which matters only at the image border.
 #[inline(always)]
 fn after<S: Simd>(simd: S, row: &[S::f32s]) -> S::f32s {
     let lanes = S::F32_LANES as u32;

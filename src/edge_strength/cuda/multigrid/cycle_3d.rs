@@ -60,8 +60,8 @@ impl Multigrid<'_> {
         Ok(())
     }
 
-    /// Queues the steps of one smoothing from `from`, which is `other` or `smoothed`, through both of them to `values`. The
-    /// last step compares its result with the old `values`.
+    /// Queues the steps of one smoothing from `from`, which is `other` or `smoothed`, through both of them to `values`.
+    /// The last step compares its result with the old `values`.
     fn finish_3d(&self, equation: impl Equation, from: u64, change: u64) -> Result<()> {
         let (level, right, weights) = equation.parts();
         let mut source = from;
@@ -102,8 +102,8 @@ impl Multigrid<'_> {
         unsafe { launch.launch(geometry_3d(coarse)) }.map(|_| ()).map_err(|e| launch_failed(e, "restrict_3d"))
     }
 
-    /// Queues the sum of `from` (0: the shape) and `below`, the interpolated values of the next coarser grid (0: zero), into
-    /// `to`.
+    /// Queues the sum of `from` (0: the shape) and `below`, the interpolated values of the next coarser grid (0: zero),
+    /// into `to`.
     fn correct_3d(&self, level: &Level, coarse: &Level, from: u64, below: u64, to: u64) -> Result<()> {
         let GridKernels::Volume { correct, .. } = &self.kernels.kind else { unreachable!("3D kernels for a volume") };
         let [width, height, depth] = &level.shape;

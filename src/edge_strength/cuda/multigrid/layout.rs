@@ -24,8 +24,8 @@ pub(super) struct GridOffsets {
 
 /// The layout of the buffer that holds everything but the two fields and the mask of the finest grid.
 pub(super) struct GridsLayout {
-    /// The grids, finest first. For the finest only `other` is in the buffer. There is one more than the grids in use: its
-    /// mask shows whether there is any shape pixel.
+    /// The grids, finest first. For the finest only `other` is in the buffer. There is one more than the grids in use:
+    /// its mask shows whether there is any shape pixel.
     pub(super) grids_in_buffer: Vec<GridOffsets>,
     pub(super) grids: usize,
     pub(super) bytes: usize,
@@ -40,7 +40,8 @@ impl GridsLayout {
         let mut all = grids(shape, lambda);
         let count = all.len();
         if count == 1 {
-            // Nothing is computed on this grid; it only shows whether there is any shape pixel, so its exact size is arbitrary.
+            // Nothing is computed on this grid; it only shows whether there is any shape pixel, so its exact size is
+            // arbitrary.
             let halved = Grid { shape: shape.map(|n| n.div_ceil(2)), ..all[0].clone() };
             all.push(halved);
         }

@@ -1,9 +1,9 @@
 //! The converged mode on CUDA: the cycles of `edge_strength::multigrid`, launch by launch
 //! (`kernels/edge_strength_multigrid.cuh`).
 //!
-//! In 2D a smoothing is one launch, together with the interpolation before it and the residuals after it (`cycle_2d.rs`);
-//! in 3D each step is a launch (`cycle_3d.rs`). The host waits for the largest change only if a further cycle might be the
-//! last one needed. `layout.rs` has the layout of the grids in memory.
+//! In 2D a smoothing is one launch, together with the interpolation before it and the residuals after it
+//! (`cycle_2d.rs`); in 3D each step is a launch (`cycle_3d.rs`). The host waits for the largest change only if a
+//! further cycle might be the last one needed. `layout.rs` has the layout of the grids in memory.
 #![allow(unsafe_code)]
 
 mod cycle_2d;
@@ -35,7 +35,7 @@ pub(super) struct FieldBuffers<'a> {
     /// The initial values, then v.
     pub values: &'a Buffer,
     /// A buffer of the same size, which the solve may overwrite.
-    pub scratch: &'a Buffer,
+    pub workspace: &'a Buffer,
     pub mask: &'a Buffer,
     pub layout: FieldLayout,
 }
@@ -61,8 +61,8 @@ pub(super) fn solve(
         stream.fill(field.values, 0, field.layout.value_bytes(), 0)?;
         return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
     }
-    // 2. Drop the grids from the first one without free cells on, which have nothing to correct. The first flags are those
-    // of the second grid.
+    // 2. Drop the grids from the first one without free cells on, which have nothing to correct. The first flags are
+    // those of the second grid.
     let useful = 1 + flags.iter().take_while(|flags| *flags & ANY_FREE != 0).count();
     solver.levels.truncate(useful.min(solver.grids));
 
@@ -169,7 +169,8 @@ struct Multigrid<'a> {
 
 impl Drop for Multigrid<'_> {
     fn drop(&mut self) {
-        // The buffer must outlive the work that uses it, also if an error ends the call. A failed stream has no work left.
+        // The buffer must outlive the work that uses it, also if an error ends the call. A failed stream has no work
+        // left.
         let _ = self.stream.synchronize();
     }
 }
@@ -190,7 +191,7 @@ impl<'a> Multigrid<'a> {
                     pitch: offsets.layout.pitch as u32,
                     mask_pitch: offsets.layout.mask_pitch as u32,
                     values: address(offsets.values, field.values.address()),
-                    smoothed: address(offsets.smoothed, field.scratch.address()),
+                    smoothed: address(offsets.smoothed, field.workspace.address()),
                     right: address(offsets.right, 0),
                     other: at(offsets.other),
                     mask: address(offsets.mask, field.mask.address()),
@@ -284,8 +285,8 @@ impl<'a> Multigrid<'a> {
         Ok(self.fetch(self.changes, count)?.into_iter().map(f32::from_bits).collect())
     }
 
-    /// Queues one V-cycle from grid `first` down. On the finest grid the values are clamped to 0..1, and their largest change
-    /// is written to the address `change`; on other grids `change` is 0.
+    /// Queues one V-cycle from grid `first` down. On the finest grid the values are clamped to 0..1, and their largest
+    /// change is written to the address `change`; on other grids `change` is 0.
     fn cycle(&self, first: usize, start: CycleStart, change: u64) -> Result<()> {
         match &self.kernels.kind {
             GridKernels::Slice { .. } => self.cycle_2d(&self.levels[first..], start, change),
