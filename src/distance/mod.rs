@@ -50,8 +50,8 @@ pub enum Region {
 pub struct Params {
     /// One volume (default), or many slices, each by itself.
     pub dimensions: Dimensions,
-    /// The pixel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another, in the unit of the
-    /// result. Default 1, 1, 1. Of [`Dimensions::Slices`] that along z is not used, and may be anything.
+    /// The pixel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another, in the unit of the result.
+    /// Default 1, 1, 1. Of [`Dimensions::Slices`] that along z is not used, and may be anything.
     pub spacing: [f64; 3],
     /// Which side of the threshold is inside. Default: above.
     pub foreground: Foreground,
