@@ -12,6 +12,7 @@ import sys
 # The files and folders that are finished.
 CHECKED = [
     "benches",
+    "scripts/check_words.py",
     "src/device",
     "src/distance/cpu",
     "src/distance/cpu.rs",
@@ -49,9 +50,11 @@ OPENERS = "What|Of|Whether|Which|Where|As|How|Likewise|And|Or"
 # The marks that may stand before the text of a comment's line, by the ending of the file's name.
 SLASHES = r"//[/!]?|/\*+!?|\*(?!/)"
 HASHES = r"#+"
+DOCSTRINGS = r'#+|"""'
 MARKS = {
     **dict.fromkeys((".rs", ".c", ".h", ".cpp", ".cu", ".cuh", ".java", ".js"), SLASHES),
-    **dict.fromkeys((".py", ".sh", ".toml", ".yml"), HASHES),
+    **dict.fromkeys((".sh", ".toml", ".yml"), HASHES),
+    ".py": DOCSTRINGS,
 }
 
 

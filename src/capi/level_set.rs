@@ -274,7 +274,7 @@ unsafe fn turn<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a,
     // SAFETY: as the caller vouches.
     let level_set = unsafe { level_set.as_ref() }.ok_or_else(|| null("level_set"))?;
     // Before waiting: a thread inside a call on the context would wait for one that waits for the context, or for itself.
-    level_set.context.refuse_own_thread().map_err(|_| {
+    level_set.context.refuse_reentry().map_err(|_| {
         Error::new(
             ErrorKind::Busy,
             "this level set's context is in use further up this thread's call stack (a progress callback must not use \

@@ -228,7 +228,7 @@ pub(super) unsafe fn turn<'a>(snake: *const isoline_snake) -> Result<MutexGuard<
     // SAFETY: as the caller vouches.
     let snake = unsafe { snake.as_ref() }.ok_or_else(|| null("snake"))?;
     // Before waiting: a thread inside a call on the context would wait for one that waits for the context, or for itself.
-    snake.context.refuse_own_thread().map_err(|_| {
+    snake.context.refuse_reentry().map_err(|_| {
         Error::new(
             ErrorKind::Busy,
             "this snake's context is in use further up this thread's call stack (a progress callback must not use a snake \

@@ -126,7 +126,7 @@ impl Call<'_> {
         let ticker = Ticker::new("edge drawing");
         let [width, height, depth] = self.shape;
         let batch_size = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
-        let buffers = self.context.scratch();
+        let buffers = self.context.buffer_pool();
         let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..batch_size)
             .map(|_| Scratch { paper: paper::Scratch::new(buffers), reference: reference::Scratch::new(buffers) })
             .collect();

@@ -198,7 +198,7 @@ pub fn run(
     if let Some(edges) = &edges {
         check_type("edge map", edges, PixelType::U8)?;
     }
-    let _lock = context.begin()?;
+    let _lock = context.lock()?;
     let want_segments = segments.is_some();
     let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
     let done = run_with_fallback(
@@ -265,7 +265,7 @@ pub fn maps(
     if !any {
         return Err(Error::argument("no map was asked for; ask for at least one of the four"));
     }
-    let _lock = context.begin()?;
+    let _lock = context.lock()?;
     let on_host = !matches!(input, Image::Device(_)) && maps.on_host();
     let mut report = run_with_fallback(
         context,

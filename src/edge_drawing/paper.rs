@@ -18,7 +18,7 @@ mod trace;
 use super::edge_map::{EdgeMap, WORD};
 use super::gradient::{self, Border, Pixel, Rows, Sink, Source};
 use super::prepare::Plan;
-use crate::device::{self, Lent};
+use crate::device::{self, PooledBuffer};
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
@@ -91,14 +91,14 @@ impl Planes<'_> {
 
 /// The workspace of a slice, to be used again for the next one.
 pub(super) struct Scratch<'a> {
-    buffers: &'a device::Scratch,
-    planes: Option<Lent<'a>>,
+    buffers: &'a device::BufferPool,
+    planes: Option<PooledBuffer<'a>>,
     exits: Vec<u64>,
 }
 
 impl<'a> Scratch<'a> {
     /// Returns a workspace that takes its larger part from `buffers`, which keeps it between calls.
-    pub(super) fn new(buffers: &'a device::Scratch) -> Self {
+    pub(super) fn new(buffers: &'a device::BufferPool) -> Self {
         Self { buffers, planes: None, exits: Vec::new() }
     }
 }
@@ -130,7 +130,7 @@ pub(super) fn draw<P: Pixel<Gradient: CodedGradient>>(
     let needed = height * count * stride;
     if scratch.planes.is_none() {
         // The buffer is in floats, and has one word more because it may begin in the middle of a word.
-        scratch.planes = Some(scratch.buffers.lend(2 * (needed + 1))?);
+        scratch.planes = Some(scratch.buffers.acquire(2 * (needed + 1))?);
     }
     let Some(floats) = &mut scratch.planes else { unreachable!("it was borrowed just now") };
     let words: &mut [u64] = bytemuck::pod_align_to_mut(&mut floats[..]).1;

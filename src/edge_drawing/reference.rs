@@ -27,7 +27,7 @@ mod trace;
 use super::gradient::{self, Border, Pixel, Source};
 use super::prepare::Plan;
 use super::segments::{Point, Segments};
-use crate::device::{self, Lent};
+use crate::device::{self, PooledBuffer};
 use crate::error::{Error, Result};
 use crate::progress::Ticker;
 use rayon::prelude::*;
@@ -109,8 +109,8 @@ fn gradient_of<W: Word>(word: W) -> u32 {
 /// The workspace of a slice, to be used again for the next one. The larger part comes from a context, which keeps it between
 /// calls.
 pub(super) struct Scratch<'a, W> {
-    buffers: &'a device::Scratch,
-    words: Option<Lent<'a>>,
+    buffers: &'a device::BufferPool,
+    words: Option<PooledBuffer<'a>>,
     /// The number of words: the pooled buffer may be larger.
     count: usize,
     anchors: anchors::Lists<'a>,
@@ -119,7 +119,7 @@ pub(super) struct Scratch<'a, W> {
 }
 
 impl<'a, W: Word> Scratch<'a, W> {
-    pub(super) fn new(buffers: &'a device::Scratch) -> Self {
+    pub(super) fn new(buffers: &'a device::BufferPool) -> Self {
         Self {
             buffers,
             words: None,
@@ -151,14 +151,14 @@ impl<'a, W: Word> Scratch<'a, W> {
 
 /// Returns at least `count` floats of any value in `slot`, which gets a larger buffer where its own is too small.
 fn acquire<'p, 'a>(
-    slot: &'p mut Option<Lent<'a>>,
-    buffers: &'a device::Scratch,
+    slot: &'p mut Option<PooledBuffer<'a>>,
+    buffers: &'a device::BufferPool,
     count: usize,
 ) -> Result<&'p mut [f32]> {
     if slot.as_ref().is_none_or(|buffer| buffer.len() < count) {
         // The old buffer is returned before the new one is taken.
         *slot = None;
-        *slot = Some(buffers.lend(count)?);
+        *slot = Some(buffers.acquire(count)?);
     }
     Ok(slot.as_mut().map_or(&mut [], |buffer| &mut buffer[..]))
 }

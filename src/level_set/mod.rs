@@ -184,7 +184,7 @@ impl LevelSet {
                  {mask_width} x {mask_height} x {mask_depth}"
             )));
         }
-        let _turn = context.begin()?;
+        let _lock = context.lock()?;
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
         let build = |plan: Plan, solver: Solver| {
             log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
@@ -225,7 +225,7 @@ impl LevelSet {
         let started = Instant::now();
         let mut progress = progress;
         let Self { context, plan, course, solver } = self;
-        let _turn = context.begin()?;
+        let _lock = context.lock()?;
         let before = course.iterations;
         course.converged = false;
         let mut report = match solver {
@@ -251,7 +251,7 @@ impl LevelSet {
     /// Seconds that `iterations` of the paper's own kernel take from the present φ, for the bench. CUDA, volumes of u8.
     #[doc(hidden)]
     pub fn paper_seconds(&self, iterations: u32) -> Result<f64> {
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         match &self.solver {
             Solver::Cuda(solver) => solver.paper_seconds(iterations),
             Solver::Cpu(_) => Err(Error::unsupported("the paper's kernel is for CUDA devices")),
@@ -265,7 +265,7 @@ impl LevelSet {
     pub fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
         self.check_size("mask", mask.shape())?;
         check_type("mask", &mask, PixelType::U8)?;
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         match (&self.solver, mask) {
             (Solver::Cuda(solver), mask) => solver.read_mask(mask),
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
@@ -283,7 +283,7 @@ impl LevelSet {
     pub fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
         self.check_size("output for phi", phi.shape())?;
         check_type("output for phi", &phi, PixelType::F32)?;
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         match (&self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.read_phi(phi),
             (Solver::Cpu(solver), ImageMut::F32(phi)) => {
@@ -308,7 +308,7 @@ impl LevelSet {
                 format!("phi must be f32, but it is {}", phi.pixel_type().name()),
             ));
         }
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         match (&mut self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.write_phi(&phi)?,
             (Solver::Cpu(solver), Image::F32(phi)) => self.context.pool().install(|| solver.write_phi(phi))?,

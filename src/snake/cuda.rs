@@ -10,7 +10,7 @@ use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Host, Side, Stream, check_device_range, needs_staging};
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Image, PixelType, zeroed};
-use crate::levels::Exact;
+use crate::levels::QuantiseF64;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use launch::{CONTROL_OFFSET, DeviceLevels, DeviceTarget, Job, Kernels, Pixels};
@@ -107,7 +107,7 @@ impl Solver {
         cuda: &Arc<Cuda>,
         input: &Image<'_>,
         params: &Params,
-        quantise: Option<Exact>,
+        quantise: Option<QuantiseF64>,
     ) -> Result<Self> {
         cuda.bind()?;
         let started = Instant::now();
@@ -137,7 +137,7 @@ impl Solver {
         let binary = params.noise == Noise::Bernoulli;
         let same = !binary && input.pixel_type() != PixelType::F32;
         let convert = |address, stride| {
-            let Exact { minimum, scale } = quantise.unwrap_or(Exact { minimum: 0.0, scale: 0.0 });
+            let QuantiseF64 { minimum, scale } = quantise.unwrap_or(QuantiseF64 { minimum: 0.0, scale: 0.0 });
             let from = Pixels { address, stride, name: input.pixel_type().name(), binary, minimum, scale };
             launch::levels(cuda, &stream, &from, [width, height], &levels, pitch, level_bytes)
         };

@@ -7,7 +7,7 @@ use super::{Params, Statistics};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, reserved};
-use crate::levels::{Exact, LARGEST};
+use crate::levels::{LARGEST, QuantiseF64};
 use crate::progress::Ticker;
 use ndarray::ArrayView2;
 
@@ -20,7 +20,7 @@ pub(super) struct LevelScale {
     /// The pixel value of level 0.
     origin: f64,
     /// The conversion of pixels to levels; for f32 only.
-    pub(super) quantise: Option<Exact>,
+    pub(super) quantise: Option<QuantiseF64>,
 }
 
 impl LevelScale {
@@ -39,7 +39,7 @@ impl LevelScale {
             (None, _) => context.pool().install(|| input.extremes()).unwrap_or_default(),
         };
         let low = if params.range.is_none() && params.noise.is_from_zero() && high > 0.0 { 0.0 } else { low };
-        let quantise = Some(Exact::new(low, high));
+        let quantise = Some(QuantiseF64::new(low, high));
         Ok(Self { pixel_type, unit: (high - low) / LARGEST, origin: low, quantise })
     }
 

@@ -8,7 +8,7 @@
 //!
 //! * **Coordinates:** nodes lie on pixel corners, (0, 0) is the upper left one of the image; a pixel belongs to the polygon
 //!   that contains its centre. Polygons never touch themselves.
-//! * **Exact:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in 65536
+//! * **QuantiseF64:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in 65536
 //!   steps of their range.
 //! * **Same results everywhere:** each target is searched by itself, so that order and number of threads do not matter, and
 //!   every run gives the same bits.
@@ -279,7 +279,7 @@ impl Snake {
             )));
         }
         check_shapes(input.shape(), input.shape())?;
-        let _lock = context.begin()?;
+        let _lock = context.lock()?;
         let starts = starts(context, params, initial, [width, height])?;
         let level_scale = LevelScale::new(context, &input, params)?;
         let (backend, targets) = Backend::new(context, &input, params, &level_scale, starts)?;
@@ -309,7 +309,7 @@ impl Snake {
             ));
         }
         let context = self.context.clone();
-        let _lock = context.begin()?;
+        let _lock = context.lock()?;
         let starts = starts(&context, params, initial, self.backend.size())?;
         self.targets = self.backend.start(&context, params, starts)?;
         self.params = params.clone();
@@ -324,7 +324,7 @@ impl Snake {
         let started = Instant::now();
         let mut progress = progress;
         let context = self.context.clone();
-        let _lock = context.begin()?;
+        let _lock = context.lock()?;
         let targets = &mut self.targets;
         let mut report = self.backend.step(&context, &self.params, targets, iterations, &mut progress)?;
         report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
@@ -402,7 +402,7 @@ impl Snake {
         if inside.is_empty() {
             return Ok(sums);
         }
-        let _lock = self.context.begin()?;
+        let _lock = self.context.lock()?;
         let (indices, polygons): (Vec<usize>, Vec<Vec<Node>>) = inside.into_iter().unzip();
         for (index, sum) in indices.into_iter().zip(self.backend.sums(polygons, &image)?) {
             sums[index] = sum;

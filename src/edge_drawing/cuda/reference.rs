@@ -30,7 +30,7 @@ impl Call<'_, '_, '_, '_> {
         for _ in &slots {
             let edges = zeroed(if edges.is_some() { pixels } else { 0 })?;
             workspaces.push(Workspace::<W> {
-                scratch: Scratch::new(self.context.scratch()),
+                scratch: Scratch::new(self.context.buffer_pool()),
                 segments: Segments::default(),
                 edges,
             });

@@ -18,7 +18,7 @@ fn check<P: Pixel<Gradient: CodedGradient>>(pixels: &[P], width: usize, plan: &P
     let height = pixels.len() / width;
     let view = ArrayView2::from_shape((height, width), pixels).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let map = pool.install(|| draw(&view, plan, &mut Scratch::new(&device::Scratch::default()), &ticker())).unwrap();
+    let map = pool.install(|| draw(&view, plan, &mut Scratch::new(&device::BufferPool::default()), &ticker())).unwrap();
     let listed = pool.install(|| gradients(&view, plan, &map, &ticker())).unwrap();
     let ranks = Ranks::new(&map).unwrap();
     let image = Grid { width, height, values: pixels.iter().map(|p| (*p).into()).collect() };
@@ -164,7 +164,7 @@ fn float_pixels_and_nan() {
     let view = ArrayView2::from_shape((40, 70), &pixels[..]).unwrap();
     let source = gradient::Quantised { pixels: view, quantise };
     let plan = plan(&Params { gradient_threshold: Some(20000.0), ..Params::default() });
-    let map = draw(&source, &plan, &mut Scratch::new(&device::Scratch::default()), &ticker()).unwrap();
+    let map = draw(&source, &plan, &mut Scratch::new(&device::BufferPool::default()), &ticker()).unwrap();
     let whole: Vec<u32> = pixels.iter().map(|p| u32::from(quantise.value(*p))).collect();
     let expected = plain(&Grid { width: 70, height: 40, values: whole }, &plan, |_| ());
     for y in 0..40 {

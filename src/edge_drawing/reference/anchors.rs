@@ -1,7 +1,7 @@
 //! Anchors: their positions, and the order in which they are linked.
 
 use super::{ANCHOR_ONLY, GRADIENT_SHIFT, Word, acquire, gradient_of};
-use crate::device::{self, Lent};
+use crate::device::{self, PooledBuffer};
 use crate::edge_drawing::gradient::{self, Pixel, Rows, Sink, Source};
 use crate::edge_drawing::prepare::Plan;
 use crate::error::Result;
@@ -26,21 +26,21 @@ const NARROW: usize = 1 << 13;
 
 /// The anchors of a slice.
 pub(super) struct Lists<'a> {
-    buffers: &'a device::Scratch,
+    buffers: &'a device::BufferPool,
     /// The positions in raster order, band by band, each counted from the band's first pixel. A band has memory for as many
     /// as it has pixels; memory that is not needed is not touched.
-    listed: Option<Lent<'a>>,
+    listed: Option<PooledBuffer<'a>>,
     /// The number of pixels of a band.
     band: usize,
     /// The number of anchors of each band.
     found: Vec<usize>,
-    sorted: Option<Lent<'a>>,
-    half_sorted: Option<Lent<'a>>,
+    sorted: Option<PooledBuffer<'a>>,
+    half_sorted: Option<PooledBuffer<'a>>,
     counts: Vec<usize>,
 }
 
 impl<'a> Lists<'a> {
-    pub(super) fn new(buffers: &'a device::Scratch) -> Self {
+    pub(super) fn new(buffers: &'a device::BufferPool) -> Self {
         Self { buffers, listed: None, band: 1, found: Vec::new(), sorted: None, half_sorted: None, counts: Vec::new() }
     }
 
@@ -133,7 +133,11 @@ impl<'a> Lists<'a> {
 }
 
 /// Returns memory for `count` numbers in a pooled buffer of floats.
-fn longs<'p, 'a>(slot: &'p mut Option<Lent<'a>>, buffers: &'a device::Scratch, count: usize) -> Result<&'p mut [u64]> {
+fn longs<'p, 'a>(
+    slot: &'p mut Option<PooledBuffer<'a>>,
+    buffers: &'a device::BufferPool,
+    count: usize,
+) -> Result<&'p mut [u64]> {
     // One number more is taken, because the buffer may begin in the middle of one.
     let floats = acquire(slot, buffers, 2 * (count + 1))?;
     Ok(&mut bytemuck::pod_align_to_mut(floats).1[..count])

@@ -33,7 +33,7 @@ fn marked(picture: &Array2<u8>, threshold: u32) -> Vec<u16> {
     let method =
         gradient::Method { operator: plan.operator, border: Border::BelowThreshold, threshold, clear_below: true };
     let mut words = vec![0; picture.len()];
-    let buffers = device::Scratch::default();
+    let buffers = device::BufferPool::default();
     let mut lists = anchors::Lists::new(&buffers);
     lists.mark(&picture.view(), &method, &plan, &mut words, &Ticker::new("test")).unwrap();
     words
@@ -59,7 +59,7 @@ fn wide_words_are_linked_like_narrow_ones() {
     };
     let wide: Vec<u32> = narrow.iter().map(times).collect();
 
-    let buffers = device::Scratch::default();
+    let buffers = device::BufferPool::default();
     let mut scratch = Scratch::new(&buffers);
     let (segments, edges) = linked(&narrow, THRESHOLD, &mut Scratch::new(&buffers));
     let (wide_segments, wide_edges) = linked(&wide, THRESHOLD * TIMES, &mut scratch);
@@ -85,7 +85,7 @@ fn a_cancel_ends_the_linking() {
     let words = marked(&noise(), 1);
     let ticker = Ticker::new("test");
     ticker.cancel();
-    let buffers = device::Scratch::default();
+    let buffers = device::BufferPool::default();
     let mut scratch = Scratch::new(&buffers);
     scratch.words(words.len()).unwrap().copy_from_slice(&words);
     let error = link(&plan(1), WIDTH, 0, &mut scratch, &ticker, &mut Segments::default(), None).unwrap_err();

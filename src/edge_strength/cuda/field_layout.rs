@@ -1,15 +1,12 @@
-//! The size and layout of a field and its mask on the device: the kernels' contract, `kernels/README.md`.
+//! The size and layout of a field and its mask on the device, as the kernels' contract in `kernels/README.md` defines
+//! them.
 
-/// Rows start at multiples of this many floats.
-const PITCH_ALIGNMENT: usize = 32;
-
-/// One word before and one after each row of the mask hold the row mirrored.
-const MASK_PADS: usize = 2;
+use super::constants::{MASK_PADS, PITCH_ALIGNMENT};
 
 /// The size and layout of one field on the device.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
-    /// Width, height, depth; depth 1 in 2D.
+pub(super) struct FieldLayout {
+    /// Width, height and depth; depth 1 in 2D.
     pub(super) shape: [usize; 3],
     /// Floats from row to row.
     pub(super) pitch: usize,
@@ -17,7 +14,7 @@ pub(super) struct Field {
     pub(super) mask_pitch: usize,
 }
 
-impl Field {
+impl FieldLayout {
     pub(super) fn new(shape: [usize; 3]) -> Self {
         Self {
             shape,
@@ -44,8 +41,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_aligned_and_masks_padded() {
-        let field = Field::new([33, 5, 2]);
+    fn rows_are_aligned_and_masks_are_padded() {
+        let field = FieldLayout::new([33, 5, 2]);
         assert_eq!((field.pitch, field.mask_pitch), (64, 4));
         assert_eq!(field.value_bytes(), 64 * 10 * 4);
         assert_eq!(field.mask_bytes(), 4 * 10 * 4);

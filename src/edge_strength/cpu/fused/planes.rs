@@ -1,28 +1,28 @@
-//! One task in 3D: a piece of the volume goes through all iterations of a pass while it is in cache.
+//! One task in 3D: a tile of the volume goes through all iterations of a pass while it is in cache.
 //!
-//! The task marches along z, two planes at a time. When planes `q` and `q + 1` arrive, iteration 1 can do `q − 1` and
-//! `q`, iteration 2 `q − 2` and `q − 1`, and so on down to the last, which leaves for memory. Between two arrivals only
-//! two planes per iteration are alive. The halo shrinks by a pixel an iteration.
+//! The task marches along z, two planes at a time. When planes `q` and `q + 1` arrive, iteration 1 can compute `q − 1`
+//! and `q`, iteration 2 `q − 2` and `q − 1`, and so on down to the last, whose planes are written to memory. Between
+//! two arrivals only two planes per iteration are kept. The halo shrinks by one pixel per iteration.
 
 use super::{LINE, LINE_BYTES, Pass, Span, Task, flush};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// The work of one [`Task`], for the vector unit that is there.
-pub(super) struct Planes<'p, 'i, 't> {
+/// One [`Task`], compiled for each vector unit.
+pub(super) struct PlaneTask<'p, 'i, 't> {
     pub pass: &'p Pass<'p, 'i>,
     pub task: Task<'t>,
-    /// At least [`room`] floats.
-    pub bench: &'t mut [f32],
+    /// The buffer of the thread: at least [`buffer_len`] floats.
+    pub buffer: &'t mut [f32],
 }
 
-impl WithSimd for Planes<'_, '_, '_> {
+impl WithSimd for PlaneTask<'_, '_, '_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Task { spans, mut rows } = self.task;
-        let mut window = Window::new(self.pass, spans, self.bench);
+        let mut window = Window::new(self.pass, spans, self.buffer);
         let last = window.zs.own.end as isize + self.pass.centre_weights.len() as isize;
         let mut top = window.zs.window.start as isize;
         while top < last {
@@ -35,34 +35,35 @@ impl WithSimd for Planes<'_, '_, '_> {
     }
 }
 
-/// Floats that a task of a pass of `levels` iterations needs.
-pub(super) fn room([width, height]: [usize; 2], levels: usize) -> usize {
+/// Returns the number of floats that the buffer of a task needs in a pass of `levels` iterations.
+pub(super) fn buffer_len([width, height]: [usize; 2], levels: usize) -> usize {
     let len = slab(width + 2 * levels, height + 2 * levels);
     LINE + slab_count(levels) * len + (mask_count(levels) * len).div_ceil(size_of::<f32>())
 }
 
-/// Two planes for each iteration, two that arrive and one more.
+/// Returns the number of slabs of values: two for each iteration, two that arrive and a spare one.
 fn slab_count(levels: usize) -> usize {
     2 * levels + 3
 }
 
+/// Returns the number of slabs of masks.
 fn mask_count(levels: usize) -> usize {
     levels + 2
 }
 
-/// Floats from row to row of a slab.
+/// Returns the floats from row to row of a slab.
 fn stride(columns: usize) -> usize {
-    // A line before the pixels for the border on the left; after them for that on the right, and so that the last
-    // vector may be broken.
+    // The cache line before the pixels holds the border on the left. The space after them holds the border on the
+    // right, and lets the last vector be incomplete.
     (LINE + columns + 1).next_multiple_of(LINE) + LINE
 }
 
-/// Floats of a slab: a row of border above and below.
+/// Returns the floats of a slab, which has a border row above and one below.
 fn slab(columns: usize, rows: usize) -> usize {
     (rows + 2) * stride(columns)
 }
 
-/// Slabs (planes with their borders) of equal size in cache.
+/// Slabs (planes with their borders) of equal size, each identified by a handle, its number.
 struct Slabs<'t, T> {
     store: &'t mut [T],
     len: usize,
@@ -97,7 +98,7 @@ impl<T: Copy> Slabs<'_, T> {
     }
 }
 
-/// The slabs of a task that are in cache, each known by a handle.
+/// The slabs of a task that are in cache.
 struct Window<'p, 'i, 't> {
     pass: &'p Pass<'p, 'i>,
     xs: Span,
@@ -105,30 +106,32 @@ struct Window<'p, 'i, 't> {
     zs: Span,
     /// Floats from row to row of a slab.
     stride: usize,
-    /// The first pixel of a slab. A pixel of border is on either side of its rows, and a row above and below.
+    /// The index of the first pixel of a slab. There is one border pixel on either side of a row, and one border row
+    /// above and one below.
     first: usize,
     slabs: Slabs<'t, f32>,
-    /// All bits set where the pixel changes, for the slabs that some iteration still has to do: slab z is
-    /// `masks[z % mask_count]`. Bytes, because the second-level cache is what the iterations wait for.
+    /// The masks of the slabs that some iteration has yet to compute, with all bits set where the pixel changes: slab z
+    /// is `masks[z % mask_count]`. They are bytes because the second-level cache limits the speed of the iterations.
     masks: Slabs<'t, u8>,
     mask_count: usize,
-    /// The two slabs that wait for the next two of their iteration: of the start, iteration 1, 2, …
+    /// For the initial values and each iteration 1, 2, …, the two slabs that wait for the next two of the same
+    /// iteration.
     waiting: Vec<[usize; 2]>,
-    /// Before an arrival, room for it; after the last iteration, its result.
+    /// Before an arrival, the slabs to fill; after the last iteration, its results.
     fresh: [usize; 2],
-    /// Room for one more.
+    /// A slab that is not in use.
     spare: usize,
 }
 
 impl<'p, 'i, 't> Window<'p, 'i, 't> {
-    fn new(pass: &'p Pass<'p, 'i>, [xs, ys, zs]: [Span; 3], bench: &'t mut [f32]) -> Self {
+    fn new(pass: &'p Pass<'p, 'i>, [xs, ys, zs]: [Span; 3], buffer: &'t mut [f32]) -> Self {
         let levels = pass.centre_weights.len();
         let stride = stride(xs.window.len());
         let len = slab(xs.window.len(), ys.window.len());
-        let bench = &mut bench[..room([xs.own.len(), ys.own.len()], levels)];
-        // Rows start on a cache line.
-        let first = bench.as_ptr().align_offset(LINE_BYTES).min(LINE);
-        let (slabs, masks) = bench[first..].split_at_mut(slab_count(levels) * len);
+        let buffer = &mut buffer[..buffer_len([xs.own.len(), ys.own.len()], levels)];
+        // Rows start at a cache line.
+        let first = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE);
+        let (slabs, masks) = buffer[first..].split_at_mut(slab_count(levels) * len);
         Self {
             pass,
             xs,
@@ -145,7 +148,8 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Fetches slabs `top` and `top + 1` of the start, and the masks that iteration 1 will need: `top − 1` and `top`.
+    /// Fetches the values before the pass of slabs `top` and `top + 1`, and the masks that iteration 1 will need:
+    /// `top − 1` and `top`.
     #[inline(always)]
     fn arrive(&mut self, top: isize) {
         let columns = self.xs.window.clone();
@@ -168,23 +172,26 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Every iteration does the two slabs that it now can. Says whether the last one had any to do.
+    /// Advances every iteration by the two slabs whose neighbours have arrived. Returns whether the last iteration
+    /// computed any.
     #[inline(always)]
     fn iterate<S: Simd>(&mut self, simd: S, top: isize) -> bool {
         let levels = self.pass.centre_weights.len();
         let depth = self.pass.shape[2] as isize;
         let [mut c, mut d] = self.fresh;
         for level in 1..=levels {
-            // Slabs p and p + 1 of the iteration before have arrived; p − 2 and p − 1 wait. This one does p − 1 and p.
+            // 1. Slabs p and p + 1 of the previous iteration have arrived; p − 2 and p − 1 wait. This iteration
+            // computes p − 1 and p; p and p + 1 wait in their place.
             let p = top + 1 - level as isize;
             let needed = self.zs.needed(levels - level);
             let [a, b] = std::mem::replace(&mut self.waiting[level - 1], [c, d]);
+            // 2. Skip slabs that no later iteration needs.
             if p < needed.start {
                 self.fresh = [a, b];
                 return false;
             }
             if p - 1 < needed.end {
-                // Beyond the ends of the axis the field goes on with its last slab.
+                // 3. The slab beyond either end of the axis is a copy of the last slab.
                 match p {
                     0 => self.slabs.copy(c, b),
                     1 => self.slabs.copy(b, a),
@@ -195,12 +202,14 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                     0 => self.slabs.copy(b, c),
                     _ => {}
                 }
+                // 4. Compute both slabs, and their borders for the next iteration.
                 self.two_slabs(simd, level, p, [a, b, c, d]);
                 if level < levels {
                     self.extend_borders(a);
                     self.extend_borders(self.spare);
                 }
             }
+            // 5. The results are what arrives for the next iteration.
             [c, d] = [a, self.spare];
             self.spare = b;
         }
@@ -208,18 +217,19 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         true
     }
 
-    /// Iteration `level` on slabs p − 1 = b and p = c, between a and d. The results go to a and to the spare one.
+    /// Computes iteration `level` on slabs p − 1 = b and p = c, between a and d. The results go to a and to the spare
+    /// slab.
     #[inline(always)]
     fn two_slabs<S: Simd>(&mut self, simd: S, level: usize, p: isize, [a, b, c, d]: [usize; 4]) {
         let [a, b, c, d, e] = self.slabs.get_five_mut([a, b, c, d, self.spare]);
-        // p − 1 may be −1, of which nothing is used.
+        // p − 1 may be −1; nothing computed for that slab is used.
         let count = self.mask_count as isize;
         let masks = [p - 1, p].map(|z| self.masks.get((z + count) as usize % self.mask_count));
-        let columns = self.xs.right(level);
-        // Whole vectors: what is computed besides is not used.
+        let columns = self.xs.valid(level);
+        // Whole vectors are computed; the values beyond the columns are not used.
         let columns = columns.start - columns.start % S::F32_LANES..columns.end.next_multiple_of(S::F32_LANES);
         let flushed = self.pass.is_flushed(level);
-        for j in self.ys.right(level) {
+        for j in self.ys.valid(level) {
             let at = |shift: isize| {
                 let start = (self.first + j * self.stride + columns.start).wrapping_add_signed(shift);
                 start..start + columns.len()
@@ -236,7 +246,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                 masks.map(|mask| &mask[at(0)]),
                 self.pass.time_step,
             );
-            // Apart from the update, of which a second loop would cost more.
+            // The flush is a loop of its own, because a second version of the update would cost more.
             if flushed {
                 for row in [&mut a[at(0)], &mut e[at(0)]] {
                     for values in S::as_mut_simd_f32s(row).0 {
@@ -247,7 +257,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Writes the border pixels where the window ends at the image's border: each equals the pixel beside it.
+    /// Writes the border pixels where the window ends at the image border: each is a copy of the pixel beside it.
     #[inline(always)]
     fn extend_borders(&mut self, handle: usize) {
         let (columns, rows, stride) = (self.xs.window.len(), self.ys.window.len(), self.stride);
@@ -269,7 +279,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         }
     }
 
-    /// Writes the slabs that are done to memory.
+    /// Writes the results of the last iteration to memory.
     #[inline(always)]
     fn leave(&self, top: isize, rows: &mut [&mut [f32]]) {
         let skipped = [self.xs.own.start - self.xs.window.start, self.ys.own.start - self.ys.window.start];
@@ -287,22 +297,23 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
     }
 }
 
-/// The weights of the pixels' changes: Δt where all bits of the mask are set, 0 where none is.
+/// Returns the weights of the changes of pixels: Δt where all bits of the mask are set, 0 where none is.
 #[inline(always)]
 fn weights<S: Simd>(simd: S, mask: &[u8], time_step: f32) -> S::f32s {
     let mut weights = [simd.splat_f32s(0.0)];
-    // A loop that becomes two vector instructions.
+    // The compiler turns this loop into two vector instructions.
     for (weight, mask) in bytemuck::cast_slice_mut::<_, f32>(&mut weights).iter_mut().zip(mask) {
         *weight = f32::from_bits(time_step.to_bits() & i32::from(mask.cast_signed()).cast_unsigned());
     }
     weights[0]
 }
 
-/// One iteration on the same row of two neighbouring slabs, b and c, between a and d. The result of b replaces a, which
-/// is not needed any more; that of c goes to e. Two at once because each needs the other: ten loads instead of twelve.
+/// Computes one iteration on the same row of two neighbouring slabs, b and c, between a and d. The result of b replaces
+/// a, whose old values are no longer needed; that of c goes to e. Two slabs are computed together because each needs
+/// the other, which takes ten loads instead of twelve.
 ///
-/// `b` and `c`: left, centre, right, up, down. All of whole vectors. Without fused multiply-add the products are
-/// rounded, too.
+/// `b` and `c` are the rows left, centre, right, up, down, all in whole vectors. Without fused multiply-add the
+/// products are rounded, too.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "all are rows of one stencil")]
 fn two_rows<S: Simd>(
@@ -318,7 +329,7 @@ fn two_rows<S: Simd>(
 ) {
     let k = simd.splat_f32s(-centre_weight);
     let a = S::as_mut_simd_f32s(a).0;
-    // Equal lengths, seen by the compiler: no bounds checks in the loop.
+    // Equal lengths that the compiler sees avoid bounds checks in the loop.
     let n = a.len();
     let e = &mut S::as_mut_simd_f32s(e).0[..n];
     let vectors = |row| &S::as_simd_f32s(row).0[..n];
