@@ -50,7 +50,7 @@ def merged(names, records):
 
 
 def written(record):
-    """As the run writes it: an entry of a list a line."""
+    """Returns a record as text in the form that the run writes: each entry of a list on a line."""
     fields = []
     for key, value in record.items():
         if isinstance(value, list):

@@ -105,7 +105,7 @@ def expected(inside, spacing, program):
 
 
 def difference(got, wanted, smallest, program):
-    """What differs first, in words; None if nothing."""
+    """Returns the first difference in words, or None."""
     size = numpy.abs(wanted)
     allowed = numpy.where(size < FAR * smallest, TOLERANCE * smallest, TOLERANCE_FAR * size)
     if program is with_edt:

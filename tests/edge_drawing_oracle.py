@@ -106,7 +106,7 @@ class Drawn:
         self.offsets, self.points, self.edges, self.means = offsets, points, edges, means
 
     def difference(self, other):
-        """What differs first, in words; None if nothing."""
+        """Returns the first difference in words, or None."""
         if len(self.offsets) != len(other.offsets):
             return f"{len(self.offsets) - 1} and {len(other.offsets) - 1} segments"
         for name in ("offsets", "points", "means"):
@@ -216,7 +216,7 @@ class Isoline:
         return params
 
     def draw(self, pixels, configuration, span=None):
-        """What one call draws, as one Drawn for each slice."""
+        """Returns the results of one call, as one Drawn for each slice."""
         params = self.params(configuration)
         if span is not None:
             params.range_min, params.range_max = span

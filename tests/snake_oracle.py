@@ -68,7 +68,7 @@ def letter_u():
 
 
 def picture(name):
-    """Of tests/data: PGM with a header of three lines."""
+    """Reads a picture of tests/data: a PGM with a header of three lines."""
     header, size, _, pixels = (DATA / f"{name}.pgm").read_bytes().split(b"\n", 3)
     assert header == b"P5"
     width, height = map(int, size.split())
@@ -111,7 +111,7 @@ def noisy(noise, truth, seed=0):
 # ------------------------------------------------------------------------------------------------------------- peers
 
 def prepared(image, view, sigma):
-    """What the others look at: grey values, their logarithm, or how far they are from the mean; smoothed; 0 to 1."""
+    """Returns the input of the other programs: grey values, their logarithm, or their distance from the mean; smoothed; 0 to 1."""
     pixels = image.astype(float)
     if view == "log":
         pixels = numpy.log1p(pixels)
@@ -180,7 +180,7 @@ FINER = {"Gaussian, SNR 3": {"node_spacing": 8.0}}
 
 
 def view_of(noise):
-    """Of equal means only how far pixels are from it tells the regions apart."""
+    """Returns the view of a noise: with equal means only the distance from the mean separates the regions."""
     return "spread" if noise.endswith("same mean") else "grey"
 
 
@@ -209,7 +209,7 @@ def overlap(a, b):
 
 
 def best_overlap(mask, truth):
-    """Of a mask, or of its largest piece without holes."""
+    """Returns the overlap of a mask, or of its largest piece without holes if that is larger."""
     return max(overlap(mask, truth), overlap(largest_piece(mask), truth))
 
 
