@@ -111,7 +111,8 @@ def noisy(noise, truth, seed=0):
 # ------------------------------------------------------------------------------------------------------------- peers
 
 def prepared(image, view, sigma):
-    """Returns the input of the other programs: grey values, their logarithm, or their distance from the mean; smoothed; 0 to 1."""
+    """Returns the input of the other programs, smoothed, from 0 to 1: grey values, their logarithm, or their distance from
+    the mean."""
     pixels = image.astype(float)
     if view == "log":
         pixels = numpy.log1p(pixels)
