@@ -38,7 +38,7 @@ endif
 
 setup-test: setup-build
 	@scripts/setup-system.sh test
-	@scripts/setup-python.sh test
+	@scripts/setup-python.sh test lint
 
 setup-demo: setup-build
 	@scripts/setup-system.sh demo
@@ -57,8 +57,9 @@ plugin: build ## the Fiji plugin jar, with the native library inside
 demo: setup-demo plugin ## a real ImageJ runs the plugin on real images; pictures go to demo-output/
 	scripts/demo.sh $(DEVICE)
 
-lint: setup-build ## format and lint: Rust, shell, Java
+lint: setup-build ## format and lint: Rust, shell, Python, Java, spelling, documents
 	@scripts/setup-system.sh lint
+	@scripts/setup-python.sh lint
 	scripts/lint.sh
 
 test: setup-test ## format, lint, Rust, header, C, C++, OpenCV, examples, Java, a macro in ImageJ

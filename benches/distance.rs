@@ -1,9 +1,9 @@
-//! Speed of the distance on volumes and planes, on every device here, beside the targets.
+//! Measures the speed of the distance on volumes and planes, on every device here, and prints it beside the targets.
 //! `cargo bench --bench distance -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
-//! `ISOLINE_BENCH_JSON` say the same. `benches/distance_peers.py` sets the same masks beside other programs.
+//! `ISOLINE_BENCH_JSON` set the same. `benches/distance_peers.py` measures other programs on the same masks.
 //!
-//! Every number is a median after a warm-up, of whole calls. "resident": mask (u8) and distances (f32) lie in the GPU's
-//! memory. "kernels": the part of a resident call between CUDA events, which the targets are for.
+//! Every number is a median after a warm-up, of whole calls. "resident": mask (u8) and distances (f32) are in the GPU's
+//! memory. "kernels": the part of a resident call between CUDA events, to which the targets apply.
 #![allow(missing_docs)]
 
 use isoline::distance::{self, Params};
@@ -15,27 +15,27 @@ use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Repetitions: at least, at most, and the time after which no more are begun.
+/// The smallest and the largest number of repetitions, and the time after which no more start.
 const REPEAT: (usize, usize, Duration) = (5, 101, Duration::from_millis(1200));
 
-/// Depth, height, width, and the kernels' target in milliseconds, on an H200.
+/// Depth, height and width, and the target of the kernels in milliseconds, on an H200.
 type Size = ((usize, usize, usize), Option<f64>);
 const SIZES: [Size; 3] = [((256, 256, 256), Some(0.5)), ((512, 512, 512), Some(2.5)), ((1, 4096, 4096), Some(0.5))];
 const QUICK_SIZES: [Size; 2] = [((64, 64, 64), None), ((1, 256, 256), None)];
 
-/// Of x, y, z: equal, with squares of their ratios that are multiples of a sixteenth, and without.
+/// Spacings along x, y, z: equal, with ratios whose squares are multiples of a sixteenth, and others.
 const SPACINGS: [[f64; 3]; 3] = [[1.0, 1.0, 1.0], [1.0, 1.5, 2.5], [0.1, 0.13, 0.17]];
 
-/// What is inside; `distance_peers.py` makes the same masks.
+/// The shape of the inside; `distance_peers.py` makes the same masks.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// Sheets and channels everywhere, eight a side: the gyroid, a little swollen.
+    /// A slightly thickened gyroid: sheets and channels everywhere, eight along each side.
     Gyroid,
     /// One ball or disc: distances up to a third of the side.
     Ball,
     /// One pixel in 10 007.
     Specks,
-    /// What is beyond a plane askew to the axes: the longest distances.
+    /// The half-space beyond a plane oblique to the axes, which gives the longest distances.
     HalfSpace,
 }
 
@@ -79,7 +79,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The median of what `measure` returns; its first call warms up and does not count.
+/// Returns the median of the results of `measure`; its first call is a warm-up and is not counted.
 fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
     measure()?;
     let started = Instant::now();
@@ -91,7 +91,7 @@ fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
     Ok(median(values))
 }
 
-/// Mask and distances on the device.
+/// A mask and distances on the device.
 struct Resident {
     mask: DeviceImage,
     distances: DeviceImage,
@@ -112,12 +112,12 @@ impl Resident {
 
 struct Bench {
     contexts: Vec<Context>,
-    /// JSON objects.
+    /// The results as JSON objects.
     records: Vec<String>,
 }
 
 impl Bench {
-    /// One size: all shapes and spacings, on every device.
+    /// Measures one size: all shapes and spacings, on every device.
     fn table(&mut self, (size, target): Size) -> Outcome<()> {
         let (depth, height, width) = size;
         println!("\n{width}x{height}x{depth} ({:.1} Mpixel), ms", (width * height * depth) as f64 * 1e-6);
@@ -176,7 +176,7 @@ fn main() -> Outcome<()> {
         match argument.to_str() {
             Some("--quick") => quick = true,
             Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // What cargo bench adds.
+            // `cargo bench` adds this argument.
             Some("--bench") => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The distance beside other programs, in one process on the same masks.
+"""Compares the speed of the distance with other programs, in one process on the same masks.
 
-Usage: distance_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda) says where
-Isoline runs besides the CPU. Peers that are not installed are named and left out: the package edt, SciPy, OpenCV (planes
-with equal spacings only), cuCIM with CuPy.
+Usage: distance_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda) chooses
+where Isoline runs besides the CPU. Peers that are not installed are named and skipped: the package edt, SciPy, OpenCV
+(planes with equal spacings only), cuCIM with CuPy.
 
-Isoline's distance is signed: of both classes, to the boundary between pixels. The peers give that of one class, to the
-centres of the other's pixels; what a signed map takes of them is two calls, one of the mask and one of its inverse, and
-is listed as such. Masks are ready in memory (cuCIM's on the GPU), and of one byte a pixel.
+Isoline's distance is signed: it covers both classes, to the boundary between pixels. The peers compute one class, to the
+centres of the other's pixels; a signed map takes two calls of them, one of the mask and one of its inverse, and is listed
+as such. Masks are ready in memory (cuCIM's on the GPU), with one byte per pixel.
 """
 import importlib.metadata
 import os
@@ -23,7 +23,7 @@ SCIPY_MOST = 1 << 24  # pixels; larger ones take it half a minute
 
 
 def mask(shape, size):
-    """As in benches/distance.rs."""
+    """Makes the same masks as benches/distance.rs."""
     z, y, x = numpy.ogrid[tuple(slice(side) for side in size)]
     depth, height, width = size
     if shape == "gyroid":
@@ -32,7 +32,8 @@ def mask(shape, size):
     elif shape == "ball":
         inside = sum((2 * i - (side - 1)) ** 2 for i, side in ((x, width), (y, height), (z, depth))) < (7 * width // 10) ** 2
     elif shape == "half-space":
-        inside = sum(part * (2 * i - (side - 1)) for part, i, side in ((80, x, width), (53, y, height), (28, z, depth))) > 600
+        sides = ((80, x, width), (53, y, height), (28, z, depth))
+        inside = sum(part * (2 * i - (side - 1)) for part, i, side in sides) > 600
     else:
         inside = ((z * height + y) * width + x) * 7919 % 10007 == 0
     return numpy.ascontiguousarray(inside, numpy.uint8)
@@ -45,7 +46,7 @@ def isoline_calls(library, device, inside, spacing):
 
 
 def both(call, inside):
-    """One call of the mask, one of the mask and its inverse."""
+    """Returns one call of the mask, and one of the mask and its inverse."""
     inverse = 1 - inside
     return (("one class", lambda: call(inside)), ("both classes", lambda: (call(inside), call(inverse))))
 
@@ -81,8 +82,8 @@ def opencv_calls(inside, spacing):
 
 
 def cucim_calls(inside, spacing):
-    import cupy
     import cucim
+    import cupy
     from cucim.core.operations.morphology import distance_transform_edt
 
     plane = cupy.asarray(inside[0] if len(inside) == 1 else inside)
@@ -97,7 +98,7 @@ def cucim_calls(inside, spacing):
 
 
 def ratios(medians):
-    """The columns of the table: edt's call for one class, and its two for both."""
+    """Returns the columns of the table: edt's call for one class, and its two calls for both."""
     found = [(f"x edt, {what}", [name for name in medians if name.startswith("edt") and f", {what}," in name])
              for what in ("one class", "both classes")]
     return [(label, names[0]) for label, names in found if names]

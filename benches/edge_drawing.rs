@@ -1,10 +1,10 @@
-//! Speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, the map alone and with segments, on every
-//! device here, beside the paper's Table III; and what each step costs, as in its Fig. 3.
+//! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, the edge map alone and
+//! with segments, on every device here, beside the paper's Table III; and the cost of each step, as in its Fig. 3.
 //! `cargo bench --bench edge_drawing -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
-//! `ISOLINE_BENCH_JSON` say the same. `benches/edge_drawing_peers.py` sets the same calls beside other programs.
+//! `ISOLINE_BENCH_JSON` set the same. `benches/edge_drawing_peers.py` measures other programs on the same images.
 //!
-//! Every number is a median after a warm-up, of whole calls. "resident": input and map lie in the GPU's memory; segments
-//! always end in host memory. "kernels": the part of a resident call between CUDA events.
+//! Every number is a median after a warm-up, of whole calls. "resident": input and map are in the GPU's memory;
+//! segments always end in host memory. "kernels": the part of a resident call between CUDA events.
 #![allow(missing_docs)]
 
 use isoline::edge_drawing::{self, Maps, Params, Profile, Segments};
@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Repetitions: at least, at most, and the time after which no more are begun.
+/// The smallest and the largest number of repetitions, and the time after which no more start.
 const REPEAT: (usize, usize, Duration) = (5, 101, Duration::from_millis(1200));
 
-/// Milliseconds as published (Özsen, Topal and Akınlar, Table III, Lena): side of the image, a 3 GHz Pentium 4, and CUDA
+/// Published milliseconds (Özsen, Topal and Akınlar, Table III, Lena): side of the image, a 3 GHz Pentium 4, and CUDA
 /// on a 9600 GT, a GT 240, a GTS 450 and a GTX 480.
 const PUBLISHED: [(usize, [f64; 5]); 5] = [
     (256, [2.41, 3.11, 0.98, 0.47, 0.33]),
@@ -29,7 +29,7 @@ const PUBLISHED: [(usize, [f64; 5]); 5] = [
     (4096, [410.17, 274.76, 103.20, 52.63, 32.88]),
 ];
 
-/// The photograph that all sizes are made of.
+/// The photograph from which all sizes are made.
 fn photograph() -> Outcome<Array2<u8>> {
     let folder = std::env::var_os("ISOLINE_TEST_DATA")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")), PathBuf::from);
@@ -40,7 +40,7 @@ fn photograph() -> Outcome<Array2<u8>> {
     Ok(Array2::from_shape_vec((512, 512), pixels.to_vec())?)
 }
 
-/// The photograph at another size: bicubic (Catmull-Rom) where it grows, the mean of the pixels where it shrinks.
+/// Resizes the photograph: bicubic interpolation (Catmull-Rom) where it grows, the mean of the pixels where it shrinks.
 fn resized(photograph: &Array2<u8>, side: usize) -> Array3<u8> {
     let (height, width) = photograph.dim();
     if side < width {
@@ -51,7 +51,7 @@ fn resized(photograph: &Array2<u8>, side: usize) -> Array3<u8> {
             ((sum + step * step / 2) / (step * step)) as u8
         });
     }
-    // Where a pixel of the result lies in the photograph: four taps, the border pixel repeated.
+    // Each pixel of the result has four taps in the photograph, with the border pixel repeated.
     let taps: Vec<([usize; 4], [f32; 4])> = (0..side)
         .map(|i| {
             let at = (i as f32 + 0.5) * width as f32 / side as f32 - 0.5;
@@ -82,7 +82,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The median of what `measure` returns; its first call warms up and does not count.
+/// Returns the median of the results of `measure`; its first call is a warm-up and is not counted.
 fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
     measure()?;
     let started = Instant::now();
@@ -94,7 +94,7 @@ fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
     Ok(median(values))
 }
 
-/// What a call is asked for.
+/// The result that a call computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Want {
     Map,
@@ -117,14 +117,14 @@ fn name(profile: Profile) -> &'static str {
     }
 }
 
-/// A whole call, host memory to host memory.
+/// Measures a whole call, host memory to host memory.
 fn call(context: &Context, input: &Array3<u8>, map: &mut Array3<u8>, params: &Params, want: Want) -> Outcome<Report> {
     let mut segments = Segments::new();
     let wanted = (want == Want::MapAndSegments).then_some(&mut segments);
     Ok(edge_drawing::run(context, input.view().into(), params, None, Some(map.view_mut().into()), wanted)?)
 }
 
-/// Input and map on the device.
+/// An input and an edge map on the device.
 struct Resident {
     input: DeviceImage,
     map: DeviceImage,
@@ -152,7 +152,7 @@ impl Resident {
 struct Bench {
     cpu: Context,
     cuda: Option<Context>,
-    /// JSON objects.
+    /// The results as JSON objects.
     records: Vec<String>,
 }
 
@@ -161,7 +161,7 @@ fn text(value: Option<f64>) -> String {
 }
 
 impl Bench {
-    /// One size: both profiles, with and without segments, on every device.
+    /// Measures one size: both profiles, with and without segments, on every device.
     fn table(&mut self, input: &Array3<u8>) -> Outcome<()> {
         let side = input.dim().1;
         println!("\ncamera {side}x{side} ({} K pixels), ms", side * side / 1024);
@@ -210,7 +210,8 @@ impl Bench {
         Ok(())
     }
 
-    /// What each step adds to a call of the paper profile: the time of asking for more, less that of asking for less.
+    /// Measures the time that each step adds to a call of the paper profile: the time of a call with the step, less
+    /// that of one without.
     fn steps(&mut self, input: &Array3<u8>) -> Outcome<()> {
         let side = input.dim().1;
         println!("\nsteps of the paper profile, camera {side}x{side}, ms (the paper's Fig. 3 has three kernels)");
@@ -241,7 +242,7 @@ impl Bench {
                 })
             };
             let times = [step(0)?, step(1)?, step(2)?, step(3)?];
-            // Fused steps may cost less together than one of them that must write its own map.
+            // Fused steps may cost less together than one of them alone, which must write its own map.
             let added: Vec<f64> =
                 (0..4).map(|i| if i == 0 { times[0] } else { (times[i] - times[i - 1]).max(0.0) }).collect();
             println!(
@@ -262,7 +263,7 @@ impl Bench {
     }
 }
 
-/// One of the maps: 0 the smoothed image, 1 the directions.
+/// Measures one of the intermediate maps: 0 is the smoothed image, 1 the edge directions.
 fn only(which: usize, target: ImageMut<'_>) -> Maps<'_> {
     match which {
         0 => Maps { smoothed: Some(target), ..Maps::default() },
@@ -278,7 +279,7 @@ fn main() -> Outcome<()> {
         match argument.to_str() {
             Some("--quick") => quick = true,
             Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // What cargo bench adds.
+            // `cargo bench` adds this argument.
             Some("--bench") => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Edge drawing beside other programs' edge detectors, in one process on the same pixels.
+"""Compares the speed of edge drawing with edge detectors of other programs, in one process on the same pixels.
 
-Usage: edge_drawing_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda) says
-where Isoline runs besides the CPU. Peers that are not installed are named and left out: OpenCV with its contributed
+Usage: edge_drawing_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda)
+chooses where Isoline runs besides the CPU. Peers that are not installed are named and skipped: OpenCV with its contributed
 modules (opencv-contrib-python-headless), scikit-image, cuCIM with CuPy.
 
-Each is called as its authors show it, on an 8-bit image that is ready in memory (cuCIM's on the GPU), with thresholds
-that mean the same where there are such. Peers by Canny give an edge map; EdgeDrawing gives segments as well.
+Each is called in the way that its authors show, on an 8-bit image that is ready in memory (cuCIM's on the GPU), with
+equivalent thresholds where it has thresholds. Canny detectors give an edge map; EdgeDrawing gives segments as well.
 """
 import os
 import pathlib
@@ -66,7 +66,7 @@ def opencv_calls(image):
     params.GradientThresholdValue, params.AnchorThresholdValue = THRESHOLD, 0
     params.ScanInterval, params.MinPathLength, params.Sigma = 1, 10, 1.0
     detector.setParams(params)
-    # detectEdges finds map and segments; handing the segments to Python is not counted.
+    # detectEdges finds map and segments; the conversion of the segments to Python is not counted.
     yield "OpenCV EdgeDrawing, 1 thread", with_threads(1, lambda: detector.detectEdges(image))
 
 
@@ -78,9 +78,9 @@ def scikit_image_calls(image):
 
 
 def cucim_calls(image):
-    import cupy
     import cucim
     import cucim.skimage.feature
+    import cupy
 
     resident = cupy.asarray(image)
 
@@ -92,7 +92,7 @@ def cucim_calls(image):
 
 
 def ratios(medians):
-    """The columns of the table: OpenCV's Canny on a smoothed image, and its EdgeDrawing."""
+    """Returns the columns of the table: OpenCV's Canny on a smoothed image, and its EdgeDrawing."""
     found = [(label, [name for name in medians if part in name])
              for label, part in (("x Canny", "GaussianBlur + Canny"), ("x OpenCV ED", "OpenCV EdgeDrawing"))]
     return [(label, names[0]) for label, names in found if names]

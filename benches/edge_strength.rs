@@ -1,11 +1,11 @@
-//! Speed of the edge strength: every variant of every device here, against the plain scalar loop and the published
-//! numbers. `cargo bench --bench edge_strength -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda,
-//! cuda:N) and `ISOLINE_BENCH_JSON` say the same.
+//! Measures the speed of the edge strength: every variant on every device here, against the scalar loop and the
+//! published numbers. `cargo bench --bench edge_strength -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto,
+//! cpu, cuda, cuda:N) and `ISOLINE_BENCH_JSON` set the same.
 //!
-//! Every number is a median after a warm-up. "ms" is the iterations alone: on CUDA the kernels, between CUDA events,
-//! with input and output resident; on the CPU what as many iterations more add to the call. "call ms" is the whole call,
-//! host memory to host memory. The rates are pixel updates: "alone" of the iterations, "call" of the whole call, which is
-//! what a program gets.
+//! Every number is a median after a warm-up. "ms" is the time of the iterations alone: on CUDA the kernels, between
+//! CUDA events, with input and output resident; on the CPU the time that the same number of further iterations adds to
+//! the call. "call ms" is the time of the whole call, host memory to host memory. The rates are pixel updates per
+//! second: "alone" for the iterations, "call" for the whole call, which is the rate that a program sees.
 #![allow(missing_docs)]
 
 mod link;
@@ -18,13 +18,14 @@ use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The scalar loop is slow and its speed does not depend on the count: about this many updates are enough to time it.
+/// The approximate number of updates with which the scalar loop is timed; it is slow, and its speed does not depend on
+/// the number of iterations.
 const SCALAR_UPDATES: usize = 50_000_000;
-/// Repetitions: at least, at most, and the time after which no more are begun.
+/// The smallest and the largest number of repetitions, and the time after which no more start.
 const REPEAT: (usize, usize, Duration) = (3, 25, Duration::from_millis(1500));
 
-/// Milliseconds as published (Keleş 2016, tables 1–3): side, iterations, picture, a 4 GHz Core i7, a GTX 970 with shared
-/// and with texture memory.
+/// Published milliseconds (Keleş 2016, tables 1–3): side, iterations, image, a 4 GHz Core i7, a GTX 970 with shared and
+/// with texture memory.
 const PUBLISHED: [(usize, u64, &str, f64, f64, f64); 12] = [
     (1024, 50, "lines", 267.7, 6.2, 7.0),
     (2048, 50, "lines", 1076.3, 23.9, 25.7),
@@ -40,8 +41,8 @@ const PUBLISHED: [(usize, u64, &str, f64, f64, f64); 12] = [
     (8192, 200, "shape", 86319.7, 1406.1, 1667.3),
 ];
 
-/// "lines": bands of an eightfold star pattern, foreground and background in every tile, like the paper's Seljuk
-/// patterns. "shape": one filled shape. "white": nothing but shape.
+/// Makes an image. "lines" has bands of an eightfold star pattern, with foreground and background in every tile, like
+/// the paper's Seljuk patterns; "shape" has one filled shape; "white" has only shape pixels.
 fn picture(name: &str, side: usize) -> Array3<u8> {
     const PERIOD: f64 = 61.0;
     const WIDTH: f64 = 3.0;
@@ -67,7 +68,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The median of what `measure` returns; its first call warms up and does not count.
+/// Returns the median of the results of `measure`; its first call is a warm-up and is not counted.
 fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
     measure()?;
     let started = Instant::now();
@@ -79,12 +80,12 @@ fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
     Ok(median(values))
 }
 
-/// Seconds of a whole call, host to host.
+/// Returns the seconds of a whole call, host to host.
 fn call(context: &Context, input: &Array3<u8>, output: &mut Array3<f32>, params: &Params) -> Outcome<f64> {
     Ok(edge_strength::run(context, input.view().into(), params, None, output.view_mut().into())?.seconds_total)
 }
 
-/// Input and output on the device.
+/// An input and an output on the device.
 struct Resident {
     input: DeviceImage,
     output: DeviceImage,
@@ -102,7 +103,7 @@ impl Resident {
         Ok(resident)
     }
 
-    /// Seconds in kernels.
+    /// Returns the seconds in kernels.
     fn compute(&mut self, context: &Context, params: &Params) -> Outcome<f64> {
         Ok(edge_strength::run(context, self.input.view(), params, None, self.output.view_mut())?.seconds_compute)
     }
@@ -115,7 +116,7 @@ struct Line {
     picture: &'static str,
     side: usize,
     iterations: u64,
-    /// Of the iterations alone.
+    /// The seconds of the iterations alone.
     seconds: f64,
     seconds_call: Option<f64>,
     note: String,
@@ -139,7 +140,7 @@ struct Bench {
     cpu: Context,
     cuda: Option<Context>,
     quick: bool,
-    /// JSON objects.
+    /// The results as JSON objects.
     records: Vec<String>,
 }
 
@@ -148,7 +149,7 @@ fn with(variant: Variant, iterations: u64) -> Params {
 }
 
 impl Bench {
-    /// Every variant on one picture; a table.
+    /// Measures every variant on one image and prints a table.
     fn table(&mut self, picture_name: &'static str, side: usize, counts: &[u64]) -> Outcome<()> {
         let input = picture(picture_name, side);
         let mut output = Array3::<f32>::zeros(input.dim());
@@ -256,7 +257,7 @@ impl Bench {
         }
     }
 
-    /// The steady state against iterations that do not reach it.
+    /// Measures the converged mode against iterations that do not reach the steady state.
     fn converged(&mut self, side: usize) -> Outcome<()> {
         const ITERATIONS: u64 = 500;
         println!(
@@ -297,7 +298,7 @@ impl Bench {
         ));
     }
 
-    /// A stack from host memory to host memory, where the link is the limit.
+    /// Measures a stack from host memory to host memory, where the link is the limit.
     fn stack(&mut self, side: usize, depth: usize) -> Outcome<()> {
         let Some(cuda) = &self.cuda else { return Ok(()) };
         let params = with(Variant::Fused, 50);
@@ -312,7 +313,7 @@ impl Bench {
         for pinned in [true, false] {
             let mut memory = link::Memory::new(cuda.device().index as usize, [pixels; 2], pinned)?;
             for (z, plane) in memory.input().chunks_exact_mut(side * side).enumerate() {
-                // Each slice is different, so that a wrong order would show.
+                // Each slice is different, so that a wrong order is detected.
                 plane.copy_from_slice(slice.as_slice().ok_or("a packed picture")?);
                 plane[z] = 255;
             }
@@ -354,7 +355,7 @@ fn main() -> Outcome<()> {
         match argument.to_str() {
             Some("--quick") => quick = true,
             Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // What cargo bench adds.
+            // `cargo bench` adds this argument.
             Some("--bench") => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }

@@ -1,11 +1,12 @@
-//! Speed of the level set on a head, on cubes and on slices, on every device here, beside the targets.
+//! Measures the speed of the level set on a head, on cubes and on slices, on every device here, beside the targets.
 //! `cargo bench --bench level_set -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
-//! `ISOLINE_BENCH_JSON` say the same. `ISOLINE_BENCH_BRAIN` names a file of 181 x 217 x 181 bytes (the voxels of ch2.nii,
-//! without its header); without it a made volume of that size stands in.
+//! `ISOLINE_BENCH_JSON` set the same. `ISOLINE_BENCH_BRAIN` names a file of 181 x 217 x 181 bytes (the voxels of
+//! ch2.nii, without its header); without it the bench uses a synthetic volume of that size.
 //!
-//! Most numbers are the least of a few steps of so many iterations, with φ and the image where they are computed. Nothing
-//! stops early, φ is made a distance again every 50 iterations, and Δt is that of the first records, so that fronts move as
-//! they did then. "To rest" is the time from image and start in main memory to the mask, with the default parameters.
+//! Most numbers are the smallest of a few steps of many iterations, with φ and the image in the memory of the device
+//! that computes. No step stops early, φ is reinitialised every 50 iterations, and Δt is that of the first records, so
+//! that fronts move as they did then. "To rest" is the time from image and start in host memory to the mask, with the
+//! default parameters.
 #![allow(missing_docs)]
 
 use isoline::level_set::{LevelSet, Params, TargetRange, Variant};
@@ -17,11 +18,12 @@ use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Depth, height, width.
+/// Depth, height and width.
 type Shape = (usize, usize, usize);
 const HEAD: Shape = (181, 217, 181);
 
-/// A convoluted sheet in range, on nothing: what white matter is to the front.
+/// Makes a folded sheet within the intensity range on an empty background, which is similar to white matter for the
+/// front.
 fn sheet((depth, height, width): Shape) -> Array3<u8> {
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
         let [a, b, c] = [x, y, z].map(|i| i as f64 * 0.16);
@@ -31,7 +33,7 @@ fn sheet((depth, height, width): Shape) -> Array3<u8> {
     })
 }
 
-/// The head, if there is one.
+/// Reads the head, if there is one.
 fn head() -> Outcome<(Array3<u8>, &'static str)> {
     match std::env::var_os("ISOLINE_BENCH_BRAIN") {
         Some(path) => Ok((Array3::from_shape_vec(HEAD, std::fs::read(path)?)?, "head")),
@@ -39,7 +41,7 @@ fn head() -> Outcome<(Array3<u8>, &'static str)> {
     }
 }
 
-/// A ball of this radius about a place.
+/// Makes the mask of a ball.
 fn ball((depth, height, width): Shape, centre: [usize; 3], radius: usize) -> Array3<u8> {
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
         let [cx, cy, cz] = centre;
@@ -53,9 +55,9 @@ struct Case {
     image: Array3<u8>,
     mask: Array3<u8>,
     dimensions: Dimensions,
-    /// On a GPU, and on the CPU.
+    /// The numbers of iterations on a GPU and on the CPU.
     iterations: [u64; 2],
-    /// Milliseconds of all GPU iterations: dense, band.
+    /// The target milliseconds of all GPU iterations: dense, band.
     targets: [Option<f64>; 2],
 }
 
@@ -89,7 +91,7 @@ fn cases(quick: bool) -> Outcome<Vec<Case>> {
         volume(64, [1000, 50], [None; 2]),
         volume(128, [1000, 20], [None; 2]),
         volume(256, [200, 5], [None; 2]),
-        // 0.8 ms an iteration.
+        // 0.8 ms per iteration.
         volume(512, [100, 2], [Some(80.0), None]),
         slice(256, [5000, 500]),
         slice(512, [5000, 200]),
@@ -98,7 +100,7 @@ fn cases(quick: bool) -> Outcome<Vec<Case>> {
 
 const RANGE: TargetRange = TargetRange { target: 113.0, epsilon: 18.0 };
 
-/// Half of the largest stable step of speeds that are not bounded.
+/// Returns half of the largest stable time step for unbounded speeds.
 fn time_step(case: &Case) -> f64 {
     let TargetRange { target, epsilon } = RANGE;
     let axes = if case.dimensions == Dimensions::Volume { 3.0f64 } else { 2.0 };
@@ -130,7 +132,7 @@ fn milliseconds(context: &Context, case: &Case, variant: Variant, iterations: u6
     Ok(best)
 }
 
-/// From image and start to the mask at rest: iterations, and milliseconds.
+/// Measures a run from image and start to the mask of the front at rest: iterations and milliseconds.
 fn to_rest(context: &Context, case: &Case) -> Outcome<(u64, f64)> {
     let params = Params { dimensions: case.dimensions, range: Some(RANGE), ..Params::default() };
     let mut best = f64::INFINITY;
@@ -150,7 +152,7 @@ fn to_rest(context: &Context, case: &Case) -> Outcome<(u64, f64)> {
     Ok((iterations, best))
 }
 
-/// The paper's kernel without its races, from the same φ with the same constants; it never reinitialises.
+/// Measures the paper's kernel without its races, from the same φ with the same constants; it never reinitialises.
 fn paper_milliseconds(context: &Context, case: &Case, iterations: u64) -> Outcome<f64> {
     let params =
         Params { dimensions: case.dimensions, range: Some(RANGE), variant: Variant::Dense, ..Params::default() };
@@ -170,7 +172,7 @@ fn main() -> Outcome<()> {
         match argument.as_str() {
             "--quick" => quick = true,
             "--json" => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // What cargo bench adds.
+            // `cargo bench` adds this argument.
             "--bench" => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }
@@ -189,7 +191,7 @@ fn main() -> Outcome<()> {
             let id = &context.device().id;
             let on_cpu = id == "cpu";
             let iterations = case.iterations[usize::from(on_cpu)];
-            // Volumes, on a GPU: the paper's kernel.
+            // The paper's kernel runs on volumes on a GPU.
             if !on_cpu && case.dimensions == Dimensions::Volume {
                 let ms = paper_milliseconds(context, &case, iterations)?;
                 let each = ms * 1e3 / iterations as f64;
@@ -209,7 +211,7 @@ fn main() -> Outcome<()> {
                 write!(record, "\"iterations\": {iterations}, \"ms\": {ms:.4}}}")?;
                 records.push(record);
             }
-            // The larger cubes are for the kernels' speed.
+            // The larger cubes only measure the speed of the kernels.
             if case.image.len() <= 200 * 200 * 200 {
                 let (iterations, ms) = to_rest(context, &case)?;
                 println!("{:12} {id:6} {iterations:10} {ms:12.3} {:>14} {:>8}  Band, to rest", case.name, "", "");

@@ -1,4 +1,4 @@
-"""What the benches beside other programs (benches/*_peers.py) share: arguments, devices, measuring, the table."""
+"""Helpers of the benches that compare with other programs (benches/*_peers.py): arguments, devices, timing, the table."""
 import argparse
 import importlib
 import json
@@ -17,7 +17,7 @@ LEAST, MOST = 3, 200  # calls of one measurement
 
 
 def parse(description):
-    """The arguments that every such bench has."""
+    """Parses the arguments that every such bench has."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=Library, help="the folder that libisoline.so is in")
     parser.add_argument("--quick", action="store_true", help="small images and few calls: a smoke test")
@@ -26,7 +26,7 @@ def parse(description):
 
 
 def devices(library):
-    """The CPU, and what ISOLINE_BENCH_DEVICE (auto, cpu, cuda, cuda:N) asks for besides."""
+    """Returns the CPU, and the device that ISOLINE_BENCH_DEVICE (auto, cpu, cuda, cuda:N) names."""
     wanted = os.environ.get("ISOLINE_BENCH_DEVICE", "auto")
     if wanted == "cpu":
         return ["cpu"]
@@ -42,7 +42,7 @@ def devices(library):
 
 
 def installed(peers):
-    """Those of (name, module, calls) whose module is here, as their calls; says which are not."""
+    """Returns the calls of those of (name, module, calls) whose module is installed; prints the names of the others."""
     found = []
     for name, module, calls in peers:
         try:
@@ -54,7 +54,7 @@ def installed(peers):
 
 
 def measure(calls, quick):
-    """Median and best of each, taken in turns, so that what else the machine does meets all alike."""
+    """Returns median and best of each, measured alternately, so that other load on the machine affects all of them."""
     enough = (QUICK_SECONDS if quick else SECONDS) * len(calls)
     times = {name: [] for name, _ in calls}
     for _, run in calls:
@@ -71,7 +71,7 @@ def measure(calls, quick):
 
 
 def print_table(title, medians, best, columns):
-    """`columns`: the peer, by its name here, that each further column compares with, and the column's title."""
+    """Prints the table. `columns` has the title of each further column and the peer, by its name here, for comparison."""
     print(f"\n{title}: ms, and the median as a multiple of a peer's")
     print(f"  {'':<46}{'median':>10}{'best':>10}" + "".join(f"{label:>21}" for label, _ in columns))
     for name, seconds in medians.items():
@@ -80,6 +80,6 @@ def print_table(title, medians, best, columns):
 
 
 def write(path, records):
-    """The numbers as JSON, if a file was asked for."""
+    """Writes the numbers as JSON, if a file was named."""
     if path is not None:
         path.write_text(json.dumps({"results": records}, indent=1) + "\n", encoding="utf-8")

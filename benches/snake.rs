@@ -1,11 +1,11 @@
-//! Speed of region snakes: one target on images of the paper's sizes, a thousand on one image, beside the targets.
-//! `cargo bench --bench snake -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
-//! `ISOLINE_BENCH_JSON` say the same. `benches/snake_peers.py` sets other programs beside it.
+//! Measures the speed of region snakes: one target on images of the paper's sizes, and a thousand on one image, beside
+//! the goals. `cargo bench --bench snake -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N)
+//! and `ISOLINE_BENCH_JSON` set the same. `benches/snake_peers.py` measures other programs.
 //!
-//! Every number is the least of a few. "made": the image taken in and its rows cumulated; on a GPU from host memory and,
-//! "resident", from the GPU's own. "search": from the start until every target has ended. "ratio": host to host against the
-//! bare copy of the image from pinned memory, made from the GPU's own, and search together. The largest image is 300 MB,
-//! and 750 MB more as the library keeps it.
+//! Every number is the smallest of a few. "made": the image is copied and its rows are cumulated; on a GPU from host
+//! memory and, "resident", from the GPU's memory. "search": from the start until every target has ended. "ratio": the
+//! time from host to host, divided by the sum of the plain copy of the image from page-locked memory, "made" from the
+//! GPU's memory, and "search". The largest image has 300 MB, and the library keeps 750 MB for it.
 #![allow(missing_docs)]
 
 mod link;
@@ -18,17 +18,18 @@ use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Sides of the paper's images of 15, 100 and 150 Mpixel.
+/// The sides of the paper's images of 15, 100 and 150 Mpixel.
 const SIDES: [usize; 3] = [3900, 10_000, 12_247];
 
-/// The paper's seconds for them: cumulated images and segmentation, on one core of an Intel Xeon E5530 and on a C2050.
+/// The paper's seconds for these images: cumulated images and segmentation, on one core of an Intel Xeon E5530 and on a
+/// C2050.
 const PAPER_CPU: [[f64; 2]; 3] = [[0.51, 0.13], [0.91, 3.17], [1.4, 4.3]];
 const PAPER_GPU: [[f64; 2]; 3] = [[0.06, 0.02], [0.13, 0.46], [0.20, 0.59]];
 
-/// Of a node, as in all records: none is taken out.
+/// The cost of a node, the same as in all records, with which no node is removed.
 const NODE_COST: f64 = 0.0;
 
-/// Noise without a pattern: a sum of bytes of a mixed counter.
+/// Returns noise without a pattern: a sum of bytes of a mixed counter.
 fn noise(x: usize, y: usize) -> f32 {
     let mut v = (x as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (y as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
     v ^= v >> 29;
@@ -37,7 +38,7 @@ fn noise(x: usize, y: usize) -> f32 {
     v.to_le_bytes().iter().map(|byte| f32::from(*byte) - 127.5).sum::<f32>() / 208.0
 }
 
-/// One star in noise of its own contrast.
+/// Makes an image of one star, in noise as strong as its contrast.
 fn one(side: usize) -> Array2<u16> {
     let s = side as f32;
     let mut image = Array2::zeros((side, side));
@@ -49,7 +50,7 @@ fn one(side: usize) -> Array2<u16> {
     image
 }
 
-/// `count` cells, and a start in each.
+/// Makes an image of `count` cells, and a start in each.
 fn many(side: usize, count: usize) -> (Array2<u16>, Polygons) {
     const PITCH: usize = 128;
     let mut image = Array2::zeros((side, side));
@@ -72,7 +73,7 @@ struct Case<'a> {
     image: &'a Array2<u16>,
     starts: Option<&'a Polygons>,
     params: Params,
-    /// Seconds: made and search, on a GPU; made and search together, on two cores.
+    /// The goals in seconds: "made" and "search" on a GPU; both together on two cores.
     targets: [Option<f64>; 3],
 }
 
@@ -81,7 +82,7 @@ struct Bench {
     records: Vec<String>,
 }
 
-/// Seconds of a call, the least of some.
+/// Returns the smallest of the seconds of a few calls.
 fn least(rounds: usize, mut call: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
     (0..rounds).try_fold(f64::INFINITY, |best, _| Ok(best.min(call()?)))
 }
@@ -101,7 +102,7 @@ impl Bench {
         if on_gpu {
             let mut image = context.device_image(PixelType::U16, [width, height, 1])?;
             image.upload(case.image.view().into())?;
-            // The bare copy of as many bytes that need no staging; the image's own do.
+            // The plain copy of the same number of bytes from page-locked memory; the image itself needs staging.
             let bytes = size_of_val(case.image.as_slice().ok_or("a packed image")?);
             let [link, ..] = link::Memory::new(info.index as usize, [bytes, 1], true)?.seconds()?;
             resident = Some((image, link));
@@ -121,7 +122,7 @@ impl Bench {
         let (steps, nodes) =
             told.iter().fold((0, 0), |(steps, nodes), one| (one.iterations.max(steps), nodes + one.nodes));
         drop(snake);
-        // From host memory to polygons, against the bare copy of the pixels and what is computed.
+        // The time from host memory to polygons, against the plain copy of the pixels and the computation.
         let ratio = match (&resident, from_device) {
             (Some((_, link)), Some(made)) => {
                 let whole = least(self.rounds, || {
@@ -175,7 +176,7 @@ impl Bench {
         }
     }
 
-    /// The sequential schedule on one core: a step tries eight places of every node.
+    /// Measures the sequential schedule on one core: a step tries eight positions of every node.
     fn sequential(&mut self, side: usize, image: &Array2<u16>, paper: Option<[f64; 2]>) -> Outcome<()> {
         let context = Context::with_threads("cpu", 1)?;
         let params = Params { schedule: Schedule::Sequential, node_cost: NODE_COST, ..Params::default() };
@@ -221,7 +222,7 @@ fn main() -> Outcome<()> {
         match argument.to_str() {
             Some("--quick") => quick = true,
             Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // What cargo bench adds.
+            // `cargo bench` adds this argument.
             Some("--bench") => {}
             _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
         }
@@ -257,7 +258,7 @@ fn main() -> Outcome<()> {
             image: &image,
             starts: None,
             params: Params { node_cost: NODE_COST, ..Params::default() },
-            // Stated for 150 Mpixel.
+            // The goal is stated for 150 Mpixel.
             targets: if *side == SIDES[2] { [Some(1.5e-3), Some(15e-3), None] } else { [None; 3] },
         };
         for (context, threads) in &contexts {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Region snakes beside scikit-image's contours, in one process on the same noisy images; tests/snake_oracle.py compares
-what they find, and has their parameters.
+"""Compares the speed of region snakes with scikit-image's contours, in one process on the same noisy images;
+tests/snake_oracle.py compares their results, and has their parameters.
 
-Usage: snake_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda) says where
+Usage: snake_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda) chooses where
 Isoline runs besides the CPU.
 
-A star in noise of its own contrast (SNR 1), from a rectangle round it; seconds of everything from image to mask: the
-least of a few, and of one for the others. The largest step grows with the image, and so do the iterations of the
-morphological contour, which has to walk across.
+The image is a star in noise as strong as its contrast (SNR 1), the start a rectangle around it. Times are from image to
+mask: the smallest of a few for Isoline, of one for the others. The largest step grows with the image, and so does the
+number of iterations of the morphological contour, whose front has to cross the image.
 """
 import json
 import os

@@ -1,5 +1,5 @@
-// What 'make demo' runs in ImageJ: opens real images, computes their edge strength, draws their edges, segments a volume,
-// outlines nuclei, saves all.
+// The macro of 'make demo': opens real images, computes their edge strength, draws their edges, segments a volume, outlines
+// nuclei, and saves all results.
 // Argument: the folder of the images | the folder for the results | the device (auto, cpu, cuda, cuda:N).
 arguments = split(getArgument(), "|");
 if (arguments.length != 3) exit("demo.ijm wants: images|results|device");

@@ -30,17 +30,17 @@ static const char *const STATUSES[] = {"running", "converged", "vanished", "outs
 
 /* Prints one target: what is known of it, and its outline. */
 static isoline_status print_target(isoline_snake *snake, size_t index) {
-    isoline_target_statistics told;
+    isoline_target_statistics statistics;
     const isoline_node *nodes = NULL;
     size_t count = 0;
-    isoline_status status = isoline_snake_statistics(snake, index, 1, &told, &count);
+    isoline_status status = isoline_snake_statistics(snake, index, 1, &statistics, &count);
     if (status == ISOLINE_OK) {
         status = isoline_snake_polygon(snake, index, &nodes, &count);
     }
     if (status == ISOLINE_OK) {
         fprintf(stderr, "%zu: %s after %" PRIu64 " steps, %" PRIu64 " pixels of %.1f +- %.1f, background %.1f +- %.1f\n",
-                index + 1, STATUSES[told.status], told.iterations, told.pixels, told.mean, told.deviation,
-                told.background_mean, told.background_deviation);
+                index + 1, STATUSES[statistics.status], statistics.iterations, statistics.pixels, statistics.mean, statistics.deviation,
+                statistics.background_mean, statistics.background_deviation);
         for (size_t i = 0; i < count; i++) {
             printf("%s%" PRId32 " %" PRId32, i == 0 ? "M " : " L ", nodes[i].x, nodes[i].y);
         }
@@ -75,8 +75,8 @@ static int run(const char *device, const isoline_snake_params *params, const iso
 /* The number of a model's name, or one that the library refuses. */
 static uint32_t noise_named(const char *name) {
     static const char *const names[] = {"gaussian", "poisson", "gamma", "rayleigh", "bernoulli"};
-    uint32_t number = ISOLINE_NOISE_GAUSSIAN;
-    while (number <= ISOLINE_NOISE_BERNOULLI && strcmp(names[number], name) != 0) {
+    uint32_t number = ISOLINE_SNAKE_NOISE_GAUSSIAN;
+    while (number <= ISOLINE_SNAKE_NOISE_BERNOULLI && strcmp(names[number], name) != 0) {
         number++;
     }
     return number;

@@ -130,7 +130,7 @@ def is_rounded(text, value):
 
 
 def wrong(text, document, template, values):
-    """What is wrong with a check, in words, or nothing."""
+    """Returns the error of a check in words, or nothing."""
     pieces = [re.escape(piece).replace("\\ ", r"\s+") for piece in template.split("{}")]
     found = re.findall(r"([0-9]+(?:\.[0-9]+)?)".join(pieces), text)
     if len(found) != 1:

@@ -42,7 +42,7 @@ def rotate(vector, angle):
 
 
 def meet(p, u, q, v):
-    """Where the rays p + s u and q + t v meet."""
+    """Returns the point at which the rays p + s u and q + t v meet."""
     det = u[1] * v[0] - u[0] * v[1]
     s = (v[0] * (q[1] - p[1]) - v[1] * (q[0] - p[0])) / det
     return p[0] + s * u[0], p[1] + s * u[1]

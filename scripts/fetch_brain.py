@@ -109,7 +109,7 @@ def white_matter_of_ch2():
 
 
 def start_in_ch2(pixels):
-    """What is in range within the box, less what is thinner than 5 voxels: 1, elsewhere 0."""
+    """Returns a mask of the voxels in range within the box, without parts thinner than 5 voxels."""
     start = numpy.zeros(pixels.shape, numpy.uint8)
     in_range = numpy.abs(pixels[CH2_BOX].astype(int) - CH2_TARGET) <= CH2_EPSILON
     start[CH2_BOX] = ndimage.binary_opening(in_range, iterations=2)

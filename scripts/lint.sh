@@ -1,26 +1,34 @@
 #!/usr/bin/env bash
-# Format and lint of every language here. Changes nothing; 'cargo fmt' and 'mvn spotless:apply' do.
+# Format and lint of every language here. Changes nothing; 'cargo fmt', 'ruff check --fix' and 'mvn spotless:apply' do.
+# Usage: lint.sh [CHECK...], where CHECK is one of those below; all of them by default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-echo "lint: cargo fmt"
-cargo fmt --all --check
+# The programs of scripts/requirements-lint.txt, which 'scripts/setup-python.sh lint' installs.
+PATH=$PWD/.tools/venv/bin:$PATH
 
-echo "lint: clippy"
-cargo clippy --quiet --locked --all-targets -- -D warnings
+lint_fmt() { cargo fmt --all --check; }
+lint_clippy() { cargo clippy --quiet --locked --all-targets -- -D warnings; }
+lint_rustdoc() { RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --document-private-items; }
+lint_shell() { shellcheck --severity=warning scripts/*.sh tests/c/run.sh .ci/run; }
+lint_python() { ruff check --quiet scripts tests benches; }
+lint_java() { mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml spotless:check; }
+lint_spelling() { codespell; }
+lint_words() {
+    python3 scripts/check_words.py
+    python3 scripts/check_words.py src/edge_drawing src/snake tests/edge_drawing tests/snake tests/*.py examples scripts/*.sh \
+        scripts/*.py docs/[!g]*.md README.md CONTRIBUTING.md CHANGELOG.md
+}
+lint_links() { python3 scripts/check_links.py; }
+lint_readme() { scripts/check-readme.sh; }
+lint_record() { python3 scripts/check_record.py; }
 
-echo "lint: rustdoc"
-RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --document-private-items
-
-echo "lint: shell"
-shellcheck --severity=warning scripts/*.sh tests/c/run.sh .ci/run
-
-echo "lint: java"
-mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml spotless:check
-
-echo "lint: README"
-scripts/check-readme.sh
-
-echo "lint: numbers of the GPU record"
-python3 scripts/check_record.py
+checks=("$@")
+if [ ${#checks[@]} -eq 0 ]; then
+    checks=(fmt clippy rustdoc shell python java spelling words links readme record)
+fi
+for check in "${checks[@]}"; do
+    echo "lint: $check"
+    "lint_$check"
+done
 echo "lint: all good"

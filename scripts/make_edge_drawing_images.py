@@ -20,7 +20,7 @@ from make_pictures import INK  # noqa: E402,F401  (it also sets the fonts)
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
 PANEL, GAP, TOP, EDGE = 2.75, 0.12, 0.34, 0.06  # inches
 DOTS = 100  # an inch
-# Neighbours in this list are told apart by anyone; segments take them in turn.
+# Neighbours in this list are easy to distinguish; segments use them one after the other.
 COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
 DIRECTIONS = numpy.array([[255, 255, 255], [68, 119, 170], [238, 102, 119]], numpy.uint8)
 HEAD = (slice(40, 200), slice(150, 310))  # of camera: the man's head and his camera
@@ -166,7 +166,8 @@ def edge_operator(context, out):
     camera = grey("camera")
     row = Row(out, "edge_drawing_operator", 3, MAN)
     for name, threshold, anchor in (("sobel", 36, 8), ("prewitt", 27, 6), ("scharr", 144, 32)):
-        edges, _ = context.edge_drawing(camera, operator=name, gradient_threshold=threshold, anchor_threshold=anchor)
+        edges, _ = context.edge_drawing(camera, gradient_operator=name, gradient_threshold=threshold,
+                                        anchor_threshold=anchor)
         row.edges(f"{name}, thresholds {threshold} and {anchor}", edges)
     row.save()
 

@@ -9,11 +9,11 @@ import argparse
 import json
 import sys
 
-# What must be the same in all: the bundle, and the kind of GPU.
+# Fields that must be the same in all records: the bundle, and the kind of GPU.
 SAME = ("version", "commit", "kernels_tree", "src_tree", "dirty", "rustc", "built", "device", "compute_capability")
-# What two machines of one kind may differ in; then all of it is told.
+# Fields in which two machines of one kind may differ; the merged record lists all values.
 MAY_DIFFER = ("driver", "device_memory", "cuda")
-# Lists that are put together, and what tells their entries apart.
+# Lists that are joined, and the fields that identify their entries.
 LISTS = {"suites": ("name",), "sanitizer": ("tool", "program"), "benches": ("name",)}
 
 
@@ -50,7 +50,7 @@ def merged(names, records):
 
 
 def written(record):
-    """As the run writes it: an entry of a list a line."""
+    """Returns a record as text in the form that the run writes: each entry of a list on a line."""
     fields = []
     for key, value in record.items():
         if isinstance(value, list):

@@ -10,7 +10,7 @@ for (i = 0; i < names.length; i++) {
     name = names[i];
     if (!endsWith(name, ".tif") || endsWith(name, "-input.tif")) continue;
     allowed = 0;
-    // What was asked for is in the text that goes with the image: horse.txt with horse-esf.tif.
+    // The parameters are in the text beside the image: horse.txt with horse-esf.tif.
     told = folders[0] + "/" + substring(name, 0, lastIndexOf(name, "-")) + ".txt";
     if (indexOf(File.openAsString(told), "converged") >= 0) allowed = 1e-4;
     first = folders[0] + "/" + name;
@@ -27,7 +27,7 @@ for (i = 0; i < names.length; i++) {
 }
 print("" + same + " the same, " + different + " different");
 
-// What is different, or nothing.
+// Returns the differences in words, or nothing.
 function difference(first, second, allowed) {
     open(first);
     a = getImageID();

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the Python environment for data, references and pictures in .tools/venv; with `test`, also with the programs that
-# tests and benches compare Isoline with. Does nothing when all of it is already there from the same package lists.
-# Usage: setup-python.sh [test]
+# tests and benches compare Isoline with, and with `lint` those of scripts/lint.sh. Does nothing when all of it is already
+# there from the same package lists.
+# Usage: setup-python.sh [test] [lint]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +31,9 @@ if ! installed isoline-stamp scripts/requirements.txt; then
     fi
     install isoline-stamp scripts/requirements.txt
 fi
-if [ "${1:-}" = test ] && ! installed isoline-test-stamp scripts/requirements-test.txt; then
-    echo "setup-python: adding scripts/requirements-test.txt"
-    install isoline-test-stamp scripts/requirements-test.txt
-fi
+for goal in "$@"; do
+    if ! installed "isoline-$goal-stamp" "scripts/requirements-$goal.txt"; then
+        echo "setup-python: adding scripts/requirements-$goal.txt"
+        install "isoline-$goal-stamp" "scripts/requirements-$goal.txt"
+    fi
+done

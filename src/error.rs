@@ -1,8 +1,8 @@
-//! The one error type: what was wanted, what was got, and what to do about it.
+//! The error type. Its messages have one form: "cannot X: Y (got Z); do W".
 
 use std::fmt;
 
-/// What kind of thing went wrong. The numbers are the C API's `isoline_status` and are frozen.
+/// The kind of an error. The numbers are the C API's `isoline_status` and are frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum ErrorKind {
@@ -16,23 +16,23 @@ pub enum ErrorKind {
     InvalidType = 4,
     /// The output shares memory with the input.
     Overlap = 5,
-    /// The device that was asked for cannot be used here.
+    /// The named device cannot be used.
     DeviceUnavailable = 6,
-    /// Host or device memory ran out, or the job exceeds the memory limit.
+    /// Host or device memory ran out, or the call exceeds the memory limit.
     OutOfMemory = 7,
-    /// The device or its driver failed while working.
+    /// The device or its driver failed during a call.
     DeviceFailed = 8,
-    /// The progress callback asked to stop.
+    /// The progress callback cancelled the call.
     Cancelled = 9,
-    /// The request is sound but this build, version or device cannot do it.
+    /// The request is valid, but this build, version or device cannot serve it.
     Unsupported = 10,
-    /// The context is already in use further up this thread's call stack.
+    /// The call is re-entrant: a callback used the context that is calling it.
     Busy = 11,
     /// A defect in Isoline: a panic was caught at the boundary.
     Panic = 12,
 }
 
-/// An error: its [`kind`](Error::kind) for programs and a sentence for people.
+/// An error: its [`kind`](Error::kind) for programs, and a message for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -43,17 +43,17 @@ pub struct Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error of `kind` whose `message` says what was wanted, what was got and what to do.
+    /// Makes an error of `kind`. Its `message` says what cannot be done, why, which value was given and what to do.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 
-    /// What kind of error this is.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The sentence for people.
+    /// Returns the message for people.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -77,6 +77,13 @@ impl Error {
     pub(crate) fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled, "cancelled by the progress callback")
     }
+
+    /// Returns the error of a call on the CPU whose `what` (an image, the mask) is in CUDA memory.
+    pub(crate) fn in_cuda_memory(what: &str) -> Self {
+        Self::unsupported(format!(
+            "cannot compute on the CPU: the {what} is in CUDA memory; use a CUDA context or host memory"
+        ))
+    }
 }
 
 impl fmt::Display for Error {
@@ -87,16 +94,16 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Refuses NaN and infinity by the parameter's name.
+/// Refuses NaN and infinity, with the name of the parameter.
 pub(crate) fn finite(name: &str, value: f64) -> Result<f64> {
     if value.is_finite() {
         Ok(value)
     } else {
-        Err(Error::argument(format!("{name} must be a finite number, but it is {value}")))
+        Err(Error::argument(format!("cannot use {name}: it must be a finite number (got {value})")))
     }
 }
 
-/// `bytes` in the unit a person would use, for messages.
+/// Writes `bytes` in a readable unit, for messages.
 pub(crate) fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -113,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_read_like_a_person_says_them() {
+    fn bytes_are_written_in_readable_units() {
         assert_eq!(human_bytes(512), "512 bytes");
         assert_eq!(human_bytes(1536), "1.5 KiB");
         assert_eq!(human_bytes(3 << 30), "3.0 GiB");

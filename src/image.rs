@@ -5,21 +5,21 @@ use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::marker::PhantomData;
 
-/// Whether a stack is many slices or one volume.
+/// The way to process a stack: as many slices or as one volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimensions {
-    /// 2D: every slice by itself.
+    /// 2D: each slice is an image of its own.
     Slices,
     /// 3D: the stack is one volume.
     Volume,
 }
 
-/// Which pixels are the shape.
+/// The side of the threshold on which pixels are foreground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foreground {
-    /// Pixels above the threshold: bright shapes on dark ground.
+    /// Pixels above the threshold: bright objects on a dark background.
     Above,
-    /// Pixels at or below the threshold: dark lines on white.
+    /// Pixels at or below the threshold: dark lines on a white background.
     Below,
 }
 
@@ -36,7 +36,7 @@ pub enum PixelType {
 }
 
 impl PixelType {
-    /// Bytes in one pixel.
+    /// Returns the size of a pixel in bytes.
     pub fn bytes(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -45,7 +45,7 @@ impl PixelType {
         }
     }
 
-    /// The name used in messages.
+    /// Returns the name used in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::U8 => "u8",
@@ -55,8 +55,8 @@ impl PixelType {
     }
 }
 
-/// Pixels in CUDA device memory: an address with byte strides. Made by
-/// [`DeviceImage::view`](crate::DeviceImage::view) or by the C API.
+/// Pixels in CUDA device memory: an address with byte strides. [`DeviceImage::view`](crate::DeviceImage::view) and the
+/// C API make it.
 #[derive(Clone, Copy, Debug)]
 pub struct DevicePixels<'a> {
     pub(crate) pixel_type: PixelType,
@@ -81,7 +81,8 @@ pub enum Image<'a> {
     Device(DevicePixels<'a>),
 }
 
-/// An output image, in host or in CUDA memory; each operation says which type it writes. Arrays are indexed `[z, y, x]`.
+/// An output image, in host or in CUDA memory; each operation says which type it writes. Arrays are indexed
+/// `[z, y, x]`.
 #[derive(Debug)]
 pub enum ImageMut<'a> {
     /// 8-bit pixels in host memory.
@@ -130,13 +131,13 @@ image_mut_from!(U8, u8);
 image_mut_from!(U16, u16);
 image_mut_from!(F32, f32);
 
-/// `[z, y, x]` of an array as `[width, height, depth]`.
+/// Turns the `[z, y, x]` of an array into `[width, height, depth]`.
 fn shape_of(dim: (usize, usize, usize)) -> [usize; 3] {
     [dim.2, dim.1, dim.0]
 }
 
 impl Image<'_> {
-    /// Width, height and depth in pixels.
+    /// Returns width, height and depth in pixels.
     pub fn shape(&self) -> [usize; 3] {
         match self {
             Self::U8(view) => shape_of(view.dim()),
@@ -146,7 +147,7 @@ impl Image<'_> {
         }
     }
 
-    /// The type of one pixel.
+    /// Returns the type of a pixel.
     pub fn pixel_type(&self) -> PixelType {
         match self {
             Self::U8(_) => PixelType::U8,
@@ -156,8 +157,8 @@ impl Image<'_> {
         }
     }
 
-    /// The smallest and the largest finite pixel; `[0, 0]` when there is none. `None` for device memory, where it is
-    /// measured on the device.
+    /// Returns the smallest and the largest finite pixel; `[0, 0]` if there is none. `None` for device memory, whose
+    /// extremes are computed on the device.
     pub(crate) fn extremes(&self) -> Option<[f64; 2]> {
         match self {
             Self::U8(view) => Some(extremes(*view)),
@@ -168,8 +169,10 @@ impl Image<'_> {
     }
 }
 
-/// On all threads of the pool that it is called in.
+/// Returns the smallest and the largest finite pixel, computed on all threads of the current pool; `[0, 0]` if there is
+/// none.
 fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>) -> [f64; 2] {
+    /// The number of rows of one task.
     const ROWS: usize = 64;
     let none = [f64::INFINITY, f64::NEG_INFINITY];
     let merge = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
@@ -189,7 +192,7 @@ fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>) -> [f64;
 }
 
 impl ImageMut<'_> {
-    /// Width, height and depth in pixels.
+    /// Returns width, height and depth in pixels.
     pub fn shape(&self) -> [usize; 3] {
         match self {
             Self::U8(view) => shape_of(view.dim()),
@@ -199,7 +202,7 @@ impl ImageMut<'_> {
         }
     }
 
-    /// The type of one pixel.
+    /// Returns the type of a pixel.
     pub fn pixel_type(&self) -> PixelType {
         match self {
             Self::U8(_) => PixelType::U8,
@@ -210,19 +213,19 @@ impl ImageMut<'_> {
     }
 }
 
-/// Whether both lie in host memory, so that the CPU could take the job.
+/// Returns whether both images are in host memory, so that the CPU can run the call.
 pub(crate) fn host_only(input: &Image<'_>, output: &ImageMut<'_>) -> bool {
     !matches!(input, Image::Device(_)) && !matches!(output, ImageMut::Device(_))
 }
 
-/// Refuses an output of another type than `wanted`.
+/// Refuses an output whose pixel type is not `wanted`.
 pub(crate) fn check_type(name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
     if output.pixel_type() == wanted {
         return Ok(());
     }
     Err(Error::new(
         ErrorKind::InvalidType,
-        format!("the {name} must be {}, but it is {}", wanted.name(), output.pixel_type().name()),
+        format!("cannot write the {name}: its pixels must be {} (got {})", wanted.name(), output.pixel_type().name()),
     ))
 }
 
@@ -231,39 +234,58 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
     let [width, height, depth] = input;
     if width == 0 || height == 0 || depth == 0 {
         return Err(Error::size(format!(
-            "the input must have at least one pixel along every axis, but its size is {width} x {height} x {depth}"
+            "cannot process the input: it must have at least one pixel along every axis (got {width} x {height} x {depth})"
         )));
     }
-    // Everything that is ever indexed fits when 16 bytes a pixel do.
+    // Every buffer can be indexed if 16 bytes per pixel can.
     let bytes = [height, depth, 16].iter().try_fold(width, |product, n| product.checked_mul(*n));
     if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
-        return Err(Error::size(format!("an image of {width} x {height} x {depth} pixels is too large to address")));
+        return Err(Error::size(format!(
+            "cannot process the input: it is too large to address (got {width} x {height} x {depth} pixels); process it \
+             in parts"
+        )));
     }
     if input != output {
         return Err(Error::size(format!(
-            "the output must have the size of the input, {width} x {height} x {depth}, but it is {} x {} x {}",
+            "cannot write the output: it must have the size of the input, {width} x {height} x {depth} (got {} x {} x {})",
             output[0], output[1], output[2]
         )));
     }
     Ok(())
 }
 
-/// A zeroed vector, or an error instead of an abort when there is no memory. Every buffer of an image's size is made by
-/// this. The system zeroes large ones page by page when they are first used.
+/// Returns a zeroed vector, or an error (no abort) when out of memory. Every buffer of the size of an image is made
+/// here. The system zeroes a large one page by page, at the first use of each page.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
-    bytemuck::try_zeroed_vec(count).map_err(|()| no_memory::<T>(count))
+    bytemuck::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))
 }
 
-/// An empty vector with room for `count`, or an error instead of an abort: for lists whose length grows with the image.
+/// Returns an empty vector with capacity for `count`, or an error (no abort) when out of memory. It is for lists whose
+/// length grows with the image.
 pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
-    list.try_reserve_exact(count).map_err(|_| no_memory::<T>(count))?;
+    list.try_reserve_exact(count).map_err(|_| out_of_memory::<T>(count))?;
     Ok(list)
 }
 
-fn no_memory<T>(count: usize) -> Error {
+fn out_of_memory<T>(count: usize) -> Error {
     Error::memory(format!(
-        "{} of main memory could not be had; close other programs or work on fewer pixels at a time",
+        "cannot allocate {} of host memory; close other programs or process fewer pixels at a time",
         crate::error::human_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
     ))
+}
+
+/// Copies packed slices into the caller's image, on all threads of the current pool.
+pub(crate) fn copy_packed(values: &[f32], mut output: ArrayViewMut3<'_, f32>) {
+    /// The number of rows of one task.
+    const ROWS: usize = 64;
+    let (_, height, width) = output.dim();
+    let slices = output.axis_iter_mut(Axis(0)).into_par_iter().zip(values.par_chunks(width * height));
+    slices.for_each(|(mut slice, values)| {
+        let rows = slice.axis_iter_mut(Axis(0)).into_par_iter().zip(values.par_chunks(width));
+        rows.with_min_len(ROWS).for_each(|(mut row, values)| match row.as_slice_mut() {
+            Some(row) => row.copy_from_slice(values),
+            None => row.iter_mut().zip(values).for_each(|(to, from)| *to = *from),
+        });
+    });
 }

@@ -1,4 +1,4 @@
-//! Isoline: edge and contour operations at the speed of the hardware, on an NVIDIA GPU or on all CPU cores.
+//! Isoline computes edge and contour operations at the speed of the hardware, on an NVIDIA GPU or on all CPU cores.
 //!
 //! A [`Context`] holds the device; an operation takes views of the caller's memory and returns a [`Report`].
 //!
@@ -20,7 +20,7 @@
 //! # Axes, units, memory
 //! x is fastest, then y, then z; row 0 is at the top; arrays are indexed `[z, y, x]`. Nothing is kept after a call.
 
-// The C API; public so that its constants count as used. Rust programs use the safe API below.
+// The C API is public only so that the compiler treats its constants as used. Rust programs use the safe API below.
 #[doc(hidden)]
 pub mod capi;
 mod device;
@@ -32,6 +32,7 @@ mod image;
 pub mod level_set;
 mod levels;
 pub mod mask;
+pub mod parameter;
 mod progress;
 mod report;
 pub mod snake;
@@ -43,7 +44,7 @@ pub use image::{DevicePixels, Dimensions, Foreground, Image, ImageMut, PixelType
 pub use progress::{Continue, Progress};
 pub use report::Report;
 
-/// The version as `major << 16 | minor << 8 | patch`.
+/// Returns the version as `major << 16 | minor << 8 | patch`.
 pub fn version() -> u32 {
     let number = |text: &str| text.parse::<u32>().unwrap_or(0);
     number(env!("CARGO_PKG_VERSION_MAJOR")) << 16

@@ -1,4 +1,4 @@
-//! Shapes into masks: where a level set starts from, for programs that have no drawing tools.
+//! Fills shapes into masks, from which a level set starts. It serves programs that have no drawing tools.
 //!
 //! ```
 //! use isoline::mask::{self, Sphere};
@@ -12,48 +12,52 @@
 //! # Ok::<(), isoline::Error>(())
 //! ```
 //!
-//! Places are columns, rows and slices as numbers: the centre of the first pixel is at (0, 0, 0). A pixel is in a shape
-//! when its centre is; pixels outside all shapes keep their value, and what lies outside the mask is cut off. A mask is
-//! 8-bit and in main memory; nothing is written on an error.
+//! Positions are in columns, rows and slices: the centre of the first pixel is at (0, 0, 0). A pixel is in a shape if
+//! its centre is. Pixels outside all shapes keep their value, and shapes are clipped to the mask. A mask is 8-bit and
+//! in host memory; nothing is written on an error.
 
 use crate::error::{Error, ErrorKind, Result, finite};
 use crate::image::{ImageMut, PixelType, check_type, reserved};
 use ndarray::{ArrayViewMut3, s};
 use std::ops::Range;
 
-/// A ball. Its layout is that of the C API's.
+/// A ball, in the memory layout of the C API.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sphere {
-    /// Column, row and slice of its centre.
+    /// The column, row and slice of the centre.
     pub centre: [f64; 3],
-    /// In the unit of the spacing, at least 0. The surface belongs to the ball.
+    /// The radius, in the unit of the spacing, at least 0. The surface belongs to the ball.
     pub radius: f64,
 }
 
-/// A box along the axes. Its layout is that of the C API's.
+/// A box along the axes, in the memory layout of the C API.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cuboid {
-    /// Its first column, row and slice, which belong to it.
+    /// The first column, row and slice, which belong to the box.
     pub min: [f64; 3],
-    /// Its last column, row and slice, which belong to it; each at least that of `min`.
+    /// The last column, row and slice, which belong to the box; each is at least that of `min`.
     pub max: [f64; 3],
 }
 
-/// Numbers beyond it are refused: their squares would not be numbers any more.
-const LARGEST: f64 = 1e100;
+/// The largest absolute value of a coordinate, because squares of larger numbers could overflow.
+const MAX_COORDINATE: f64 = 1e100;
 
-/// Sets the pixels of `mask` in any of `spheres` to `value`; `spacing` is the pixel's size along x, y, z, each > 0.
+/// Sets the pixels of `mask` in any of `spheres` to `value`; `spacing` is the distance between pixels along x, y, z,
+/// each greater than 0.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, a negative radius or a spacing that is
-/// not above 0; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for device memory.
+/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, a negative radius or a
+/// spacing that is not above 0; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for
+/// device memory.
 pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], value: u8) -> Result<()> {
     let mut mask = pixels(mask)?;
     for (axis, step) in AXES.into_iter().zip(spacing) {
         if number(&format!("spacing along {axis}"), step)? <= 0.0 {
-            return Err(Error::argument(format!("spacing along {axis} must be greater than 0, but it is {step}")));
+            return Err(Error::argument(format!(
+                "cannot use spacing along {axis}: it must be greater than 0 (got {step})"
+            )));
         }
     }
     for (index, sphere) in spheres.iter().enumerate() {
@@ -62,7 +66,7 @@ pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], v
         }
         let name = format!("spheres[{index}].radius");
         if number(&name, sphere.radius)? < 0.0 {
-            return Err(Error::argument(format!("{name} must not be negative, but it is {}", sphere.radius)));
+            return Err(Error::argument(format!("cannot use {name}: it must not be negative (got {})", sphere.radius)));
         }
     }
     for sphere in spheres {
@@ -75,7 +79,8 @@ fn fill_sphere(mask: &mut ArrayViewMut3<'_, u8>, spacing: [f64; 3], sphere: &Sph
     let (depth, height, width) = mask.dim();
     let radius_squared = sphere.radius * sphere.radius;
     let squared = |axis: usize, index: usize| ((index as f64 - sphere.centre[axis]) * spacing[axis]).powi(2);
-    // The indices along an axis that a reach around the centre may touch, one too many on either side for rounding.
+    // Returns the indices along an axis that a reach around the centre may touch, with one more on either side for
+    // rounding errors.
     let touched = |axis: usize, reach: f64, count: usize| {
         let steps = reach / spacing[axis] + 1.0;
         within(sphere.centre[axis] - steps, sphere.centre[axis] + steps, count)
@@ -86,6 +91,7 @@ fn fill_sphere(mask: &mut ArrayViewMut3<'_, u8>, spacing: [f64; 3], sphere: &Sph
             if off_axis > radius_squared {
                 continue;
             }
+            // Shrink the range to the pixels that are inside.
             let inside = |x: usize| squared(0, x) + off_axis <= radius_squared;
             let mut row = touched(0, (radius_squared - off_axis).sqrt(), width);
             while row.start < row.end && !inside(row.start) {
@@ -112,7 +118,7 @@ pub fn fill_boxes(mask: ImageMut<'_>, boxes: &[Cuboid], value: u8) -> Result<()>
             number(&format!("boxes[{index}].max along {axis}"), max)?;
             if min > max {
                 return Err(Error::argument(format!(
-                    "boxes[{index}].min along {axis} must not be above its max, but they are {min} and {max}"
+                    "cannot use boxes[{index}].min along {axis}: it must be at most the max, {max} (got {min})"
                 )));
             }
         }
@@ -129,17 +135,21 @@ pub fn fill_boxes(mask: ImageMut<'_>, boxes: &[Cuboid], value: u8) -> Result<()>
 /// Sets the pixels of `mask` in a polygon of columns and rows to `value`, on the slices of a range. The last corner is
 /// joined to the first.
 ///
-/// A pixel is inside when a ray from its centre crosses the outline an odd number of times. A centre on the outline
-/// belongs to the side to its right, or below: of polygons that share a side each pixel along it is in just one.
+/// A pixel is inside if a ray from its centre crosses the outline an odd number of times (the even-odd rule). A centre
+/// on the outline counts as inside the region to its right or below, so that each pixel along an edge shared by two
+/// polygons is in exactly one of them.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, fewer than three corners, or slices
-/// that the mask does not have; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for device
-/// memory; [`ErrorKind::OutOfMemory`].
+/// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, fewer than three corners,
+/// or slices that the mask does not have; [`ErrorKind::InvalidType`] for another mask than u8;
+/// [`ErrorKind::Unsupported`] for device memory; [`ErrorKind::OutOfMemory`].
 pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usize>, value: u8) -> Result<()> {
     let mut mask = pixels(mask)?;
     if corners.len() < 3 {
-        return Err(Error::argument(format!("a polygon must have at least 3 corners, but it has {}", corners.len())));
+        return Err(Error::argument(format!(
+            "cannot fill the polygon: it must have at least 3 corners (got {})",
+            corners.len()
+        )));
     }
     for (index, corner) in corners.iter().enumerate() {
         number(&format!("the column of corner {index}"), corner[0])?;
@@ -148,28 +158,30 @@ pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usiz
     let (depth, height, width) = mask.dim();
     if slices.start > slices.end || slices.end > depth {
         return Err(Error::argument(format!(
-            "the slices must lie in the mask, 0 up to {depth}, but they are {} up to {}",
+            "cannot fill the polygon: the slices must be in the mask, from 0 up to {depth} (got {} up to {})",
             slices.start, slices.end
         )));
     }
-    let mut sides = reserved::<Side>(corners.len())?;
-    sides.extend(corners.iter().zip(corners.iter().cycle().skip(1)).filter_map(|(a, b)| Side::new(*a, *b)));
-    sides.sort_unstable_by(|a, b| a.top[1].total_cmp(&b.top[1]));
-    let mut active = reserved::<Side>(sides.len())?;
-    let mut crossings = reserved::<f64>(sides.len())?;
-    let mut waiting = sides.iter().peekable();
+    // 1. List the edges by their upper end.
+    let mut edges = reserved::<PolygonEdge>(corners.len())?;
+    edges.extend(corners.iter().zip(corners.iter().cycle().skip(1)).filter_map(|(a, b)| PolygonEdge::new(*a, *b)));
+    edges.sort_unstable_by(|a, b| a.top[1].total_cmp(&b.top[1]));
+    let mut active = reserved::<PolygonEdge>(edges.len())?;
+    let mut crossings = reserved::<f64>(edges.len())?;
+    let mut waiting = edges.iter().peekable();
     for y in 0..height {
+        // 2. Update the edges that cross this row.
         let row = y as f64;
-        active.retain(|side| row < side.bottom[1]);
-        while let Some(side) = waiting.next_if(|side| side.top[1] <= row) {
-            if row < side.bottom[1] {
-                active.push(*side);
+        active.retain(|edge| row < edge.bottom[1]);
+        while let Some(edge) = waiting.next_if(|edge| edge.top[1] <= row) {
+            if row < edge.bottom[1] {
+                active.push(*edge);
             }
         }
         crossings.clear();
-        crossings.extend(active.iter().map(|side| side.column(row)));
+        crossings.extend(active.iter().map(|edge| edge.column(row)));
         crossings.sort_unstable_by(f64::total_cmp);
-        // From each odd crossing up to, not including, the next.
+        // 3. Fill from each odd crossing up to, not including, the next.
         for pair in crossings.chunks_exact(2) {
             let columns = index(pair[0].ceil(), width)..index(pair[1].ceil(), width);
             mask.slice_mut(s![slices.clone(), y, columns]).fill(value);
@@ -178,16 +190,17 @@ pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usiz
     Ok(())
 }
 
-/// A side of a polygon that crosses rows, from its upper end to its lower. It covers the rows from `top` up to, not
-/// including, `bottom`, so that a corner between two sides is crossed once.
+/// An edge of a polygon that crosses rows, from its upper end to its lower. It covers the rows from `top` up to, not
+/// including, `bottom`, so that a corner between two edges is crossed once.
 #[derive(Clone, Copy)]
-struct Side {
+struct PolygonEdge {
     top: [f64; 2],
     bottom: [f64; 2],
 }
 
-impl Side {
-    /// The same for either order of its ends, so that polygons on both sides of it see the same crossings.
+impl PolygonEdge {
+    /// Makes the same edge for either order of its ends, so that two polygons that share it have the same crossings.
+    /// `None` for an edge along a row.
     fn new(a: [f64; 2], b: [f64; 2]) -> Option<Self> {
         if a[1] < b[1] {
             Some(Self { top: a, bottom: b })
@@ -198,7 +211,7 @@ impl Side {
         }
     }
 
-    /// Where it crosses `row`.
+    /// Returns the column at which the edge crosses `row`.
     fn column(&self, row: f64) -> f64 {
         let along = (row - self.top[1]) / (self.bottom[1] - self.top[1]);
         self.top[0] + along * (self.bottom[0] - self.top[0])
@@ -207,34 +220,33 @@ impl Side {
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// Refuses what is not a number to compute with.
+/// Refuses a coordinate that is not finite or too large.
 fn number(name: &str, value: f64) -> Result<f64> {
-    if finite(name, value)?.abs() <= LARGEST {
+    if finite(name, value)?.abs() <= MAX_COORDINATE {
         return Ok(value);
     }
-    Err(Error::argument(format!("{name} must lie between -1e100 and 1e100, but it is {value:e}")))
+    Err(Error::argument(format!("cannot use {name}: it must be between -1e100 and 1e100 (got {value:e})")))
 }
 
-/// The pixels of a mask that the host can write.
+/// Returns the pixels of a mask in host memory.
 fn pixels(mask: ImageMut<'_>) -> Result<ArrayViewMut3<'_, u8>> {
     check_type("mask", &mask, PixelType::U8)?;
     match mask {
         ImageMut::U8(view) => Ok(view),
         _ => Err(Error::new(
             ErrorKind::Unsupported,
-            "shapes are filled into masks in main memory, but this one is in CUDA memory; fill one in main memory and \
-             copy it",
+            "cannot fill shapes: the mask is in CUDA memory; fill one in host memory and copy it",
         )),
     }
 }
 
-/// A whole number as an index from 0 to `count`; those beyond are cut off.
+/// Clamps a whole number to an index from 0 to `count`.
 fn index(value: f64, count: usize) -> usize {
-    // The conversion takes what is below 0 as 0 and what is too large as the largest.
+    // The conversion saturates at 0 and at the largest index.
     (value as usize).min(count)
 }
 
-/// The indices from `first` to `last`, both included, of `count`.
+/// Returns the indices from `first` to `last`, both included, clamped to `count` pixels.
 fn within(first: f64, last: f64, count: usize) -> Range<usize> {
     let end = if last < 0.0 { 0 } else { index(last.floor(), count).saturating_add(1).min(count) };
     index(first.ceil(), count).min(end)..end
@@ -250,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn balls_are_the_pixels_within_the_radius_in_units_of_the_spacing() {
+    fn spheres_are_the_pixels_within_the_radius_in_units_of_the_spacing() {
         let shape = [23, 19, 11];
         let spacings = [[1.0; 3], [0.3, 0.7, 2.1], [1.0, 1.0, 3.0]];
         let spheres = [
@@ -276,14 +288,14 @@ mod tests {
                 }
             }
         }
-        // All of space.
+        // The largest sphere covers the mask.
         let mut mask = empty(shape);
         fill_spheres(mask.view_mut().into(), [1.0; 3], &[Sphere { centre: [0.0; 3], radius: 1e100 }], 1).unwrap();
         assert!(mask.iter().all(|pixel| *pixel == 1));
     }
 
     #[test]
-    fn boxes_hold_their_ends_and_are_cut_at_the_border() {
+    fn boxes_include_their_ends_and_are_clipped_to_the_mask() {
         let mut mask = empty([8, 6, 4]);
         let boxes = [
             Cuboid { min: [1.0, 2.0, 1.0], max: [3.0, 2.0, 2.0] },
@@ -302,7 +314,7 @@ mod tests {
         assert_eq!((mask[[0, 0, 0]], mask[[1, 2, 1]]), (9, 255));
     }
 
-    /// Whether a point is inside by the even-odd rule, with the plain crossing test.
+    /// Returns whether a point is inside by the even-odd rule, with the plain crossing test.
     fn even_odd(corners: &[[f64; 2]], at: [f64; 2]) -> bool {
         let sides = corners.iter().zip(corners.iter().cycle().skip(1));
         let crossed = |(a, b): &(&[f64; 2], &[f64; 2])| {
@@ -329,14 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn polygons_that_share_sides_leave_no_gap_and_do_not_overlap() {
-        // A fan of triangles, with corners and sides through pixel centres, covers a square just once.
+    fn polygons_that_share_edges_leave_no_gap_and_do_not_overlap() {
+        // A fan of triangles, with corners and edges through pixel centres, covers each pixel of a square once.
         let hub = [10.0, 7.0];
         let rim =
             [[0.0, 0.0], [10.0, 0.0], [20.0, 0.0], [20.0, 14.0], [20.0, 20.0], [3.0, 20.0], [0.0, 20.0], [0.0, 7.0]];
         let mut covered = empty([24, 24, 1]);
         for (a, b) in rim.iter().zip(rim.iter().cycle().skip(1)) {
-            // Either direction of turning.
+            // Both orientations of the triangle.
             for corners in [[hub, *a, *b], [*b, *a, hub]] {
                 let mut mask = empty([24, 24, 1]);
                 fill_polygon(mask.view_mut().into(), &corners, 0..1, 1).unwrap();
@@ -355,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_and_nothing_is_written() {
+    fn invalid_arguments_are_named_and_nothing_is_written() {
         let mut mask = empty([4, 4, 2]);
         let good = Sphere { centre: [1.0; 3], radius: 1.0 };
         let mut refused = |spheres: &[Sphere], spacing| {
@@ -365,26 +377,32 @@ mod tests {
             error.message().to_owned()
         };
         let bad = |radius| [good, Sphere { radius, ..good }];
-        assert_eq!(refused(&bad(f64::NAN), [1.0; 3]), "spheres[1].radius must be a finite number, but it is NaN");
-        assert_eq!(refused(&bad(-1.0), [1.0; 3]), "spheres[1].radius must not be negative, but it is -1");
+        assert_eq!(
+            refused(&bad(f64::NAN), [1.0; 3]),
+            "cannot use spheres[1].radius: it must be a finite number (got NaN)"
+        );
+        assert_eq!(refused(&bad(-1.0), [1.0; 3]), "cannot use spheres[1].radius: it must not be negative (got -1)");
         assert_eq!(
             refused(&bad(1e101), [1.0; 3]),
-            "spheres[1].radius must lie between -1e100 and 1e100, but it is 1e101"
+            "cannot use spheres[1].radius: it must be between -1e100 and 1e100 (got 1e101)"
         );
         assert_eq!(
             refused(&[Sphere { centre: [0.0, f64::INFINITY, 0.0], ..good }], [1.0; 3]),
-            "spheres[0].centre along y must be a finite number, but it is inf"
+            "cannot use spheres[0].centre along y: it must be a finite number (got inf)"
         );
-        assert_eq!(refused(&[good], [1.0, 1.0, 0.0]), "spacing along z must be greater than 0, but it is 0");
+        assert_eq!(refused(&[good], [1.0, 1.0, 0.0]), "cannot use spacing along z: it must be greater than 0 (got 0)");
 
         let error =
             fill_boxes(mask.view_mut().into(), &[Cuboid { min: [0.0, 2.0, 0.0], max: [1.0; 3] }], 1).unwrap_err();
-        assert_eq!(error.message(), "boxes[0].min along y must not be above its max, but they are 2 and 1");
+        assert_eq!(error.message(), "cannot use boxes[0].min along y: it must be at most the max, 1 (got 2)");
         let triangle = [[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]];
         let error = fill_polygon(mask.view_mut().into(), &triangle[..2], 0..1, 1).unwrap_err();
-        assert_eq!(error.message(), "a polygon must have at least 3 corners, but it has 2");
+        assert_eq!(error.message(), "cannot fill the polygon: it must have at least 3 corners (got 2)");
         let error = fill_polygon(mask.view_mut().into(), &triangle, 1..3, 1).unwrap_err();
-        assert_eq!(error.message(), "the slices must lie in the mask, 0 up to 2, but they are 1 up to 3");
+        assert_eq!(
+            error.message(),
+            "cannot fill the polygon: the slices must be in the mask, from 0 up to 2 (got 1 up to 3)"
+        );
         let mut wide = Array3::<u16>::zeros((1, 4, 4));
         let error = fill_polygon(wide.view_mut().into(), &triangle, 0..1, 1).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidType);

@@ -1,4 +1,4 @@
-//! Progress and cancelling: a callback on the caller's thread, and the [`Ticker`] that workers report to.
+//! Progress and cancellation: a callback on the caller's thread, and the [`Ticker`] that workers report to.
 
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// What a progress callback answers.
+/// The result of a progress callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continue {
-    /// Go on.
+    /// Continue the call.
     Yes,
-    /// Stop: the call returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    /// Cancel: the call returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     No,
 }
 
@@ -20,33 +20,35 @@ pub enum Continue {
 /// the call into Isoline, about every 30 ms.
 pub type Progress<'a> = dyn FnMut(f64, &str) -> Continue + 'a;
 
-/// How long the calling thread waits between two calls of the callback. A cancel must act within 100 ms.
-const POLL: Duration = Duration::from_millis(30);
+/// The time between two calls of the callback while workers compute. A cancellation must act within 100 ms.
+const POLL_INTERVAL: Duration = Duration::from_millis(30);
 
-/// The callback is called at most this often, whatever the number of slices.
-const POLITE: Duration = Duration::from_millis(10);
+/// The shortest time between two calls of the callback, whatever the number of slices.
+const MIN_CALLBACK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The meeting point of the workers, who report what they have done and ask whether to go on, and the calling thread,
-/// which calls the callback.
+/// The progress of a call, shared by the workers, which report the work done and check for cancellation, and the
+/// calling thread, which calls the callback.
 #[derive(Debug)]
 pub struct Ticker {
     cancelled: AtomicBool,
-    /// Bits of an f64: where the current section starts, how much of the whole it is, and how far it has come.
+    /// The start of the current section as a fraction of the whole (the bits of an f64).
     section_start: AtomicU64,
+    /// The share of the current section in the whole (the bits of an f64).
     section_span: AtomicU64,
+    /// The fraction of the current section that is done (the bits of an f64).
     section_done: AtomicU64,
-    /// Work units done and expected in this section, for workers that count.
+    /// The work units done and expected in this section, for workers that count.
     units_done: AtomicU64,
     units_total: AtomicU64,
-    /// The largest fraction told so far: what a callback sees never falls, even while workers change sections.
-    told: AtomicU64,
-    /// When the callback was last called.
-    last: Mutex<Option<Instant>>,
+    /// The largest fraction reported so far. The reported fraction never falls, even while workers change sections.
+    last_reported: AtomicU64,
+    /// The time of the last call of the callback.
+    last_call: Mutex<Option<Instant>>,
     stage: &'static str,
 }
 
 impl Ticker {
-    /// A ticker at 0, whose only section is the whole.
+    /// Makes a ticker at 0, whose only section is the whole.
     pub fn new(stage: &'static str) -> Self {
         Self {
             cancelled: AtomicBool::new(false),
@@ -55,23 +57,23 @@ impl Ticker {
             section_done: AtomicU64::new(0f64.to_bits()),
             units_done: AtomicU64::new(0),
             units_total: AtomicU64::new(0),
-            told: AtomicU64::new(0f64.to_bits()),
-            last: Mutex::new(None),
+            last_reported: AtomicU64::new(0f64.to_bits()),
+            last_call: Mutex::new(None),
             stage,
         }
     }
 
-    /// `Err(Cancelled)` once the callback has asked to stop. Cheap: call it at least every 20 ms of work.
+    /// Returns `Err(Cancelled)` once the callback has cancelled. It is cheap: call it at least every 20 ms of work.
     pub fn check(&self) -> Result<()> {
         if self.cancelled.load(Ordering::Relaxed) { Err(Error::cancelled()) } else { Ok(()) }
     }
 
-    /// Asks the workers to stop.
+    /// Makes the workers stop at their next check.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Starts section `index` of `count` equal ones (a slice of a stack, say).
+    /// Starts section `index` of `count` equal ones, such as the slices of a stack.
     pub fn section(&self, index: usize, count: usize) {
         let count = count.max(1) as f64;
         self.units_total.store(0, Ordering::Relaxed);
@@ -81,12 +83,12 @@ impl Ticker {
         self.section_start.store((index as f64 / count).to_bits(), Ordering::Relaxed);
     }
 
-    /// Sets how far this section has come, in 0..=1.
+    /// Sets the fraction of this section that is done, in 0..=1.
     pub fn set(&self, fraction: f64) {
         self.section_done.store(fraction.clamp(0.0, 1.0).to_bits(), Ordering::Relaxed);
     }
 
-    /// Says how many units (pixel updates, say) this section will take; then use [`add`](Self::add).
+    /// Sets the number of units, such as pixel updates, of this section, which [`add`](Self::add) then counts.
     pub fn expect(&self, units: u64) {
         self.units_total.store(units, Ordering::Relaxed);
     }
@@ -96,7 +98,7 @@ impl Ticker {
         self.units_done.fetch_add(units, Ordering::Relaxed);
     }
 
-    /// The fraction of the whole that is done, in 0..=1.
+    /// Returns the fraction of the whole that is done, in 0..=1.
     pub fn fraction(&self) -> f64 {
         let total = self.units_total.load(Ordering::Relaxed);
         let counted =
@@ -107,21 +109,21 @@ impl Ticker {
         (start + span * within).clamp(0.0, 1.0)
     }
 
-    /// Calls `progress` with the state now, unless it was called just before or has asked to stop; remembers and reports
-    /// a cancel. For code that runs on the calling thread.
+    /// Calls `progress` with the current state, unless it was called just before or has cancelled; returns
+    /// `Err(Cancelled)` once it has cancelled. Only the calling thread may call this.
     pub fn report(&self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
-        // Workers may take a while to see a cancel; who has cancelled is not asked again.
+        // Workers may take a while to see a cancellation; meanwhile the callback is not called again.
         self.check()?;
         if let Some(callback) = progress {
             {
-                let mut last = self.last.lock().unwrap_or_else(|e| e.into_inner());
-                if last.is_some_and(|last| last.elapsed() < POLITE) {
+                let mut last = self.last_call.lock().unwrap_or_else(|e| e.into_inner());
+                if last.is_some_and(|last| last.elapsed() < MIN_CALLBACK_INTERVAL) {
                     return self.check();
                 }
                 *last = Some(Instant::now());
             }
-            let fraction = self.fraction().max(f64::from_bits(self.told.load(Ordering::Relaxed)));
-            self.told.store(fraction.to_bits(), Ordering::Relaxed);
+            let fraction = self.fraction().max(f64::from_bits(self.last_reported.load(Ordering::Relaxed)));
+            self.last_reported.store(fraction.to_bits(), Ordering::Relaxed);
             if callback(fraction, self.stage) == Continue::No {
                 self.cancel();
             }
@@ -130,7 +132,8 @@ impl Ticker {
     }
 }
 
-/// Runs `work` on `pool` while this thread calls `progress` every [`POLL`]; without a callback, just runs it there.
+/// Runs `work` on `pool` while this thread calls `progress` every [`POLL_INTERVAL`]. Without a callback it runs `work`
+/// on `pool` and waits.
 pub(crate) fn run<T: Send>(
     pool: &ThreadPool,
     progress: &mut Option<&mut Progress<'_>>,
@@ -144,17 +147,17 @@ pub(crate) fn run<T: Send>(
     let (sender, receiver) = mpsc::channel();
     let result = pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
-            // The receiver outlives the scope; a failed send could only mean that the caller is unwinding.
+            // The receiver outlives the scope, so a send fails only if the caller is unwinding.
             let _ = sender.send(work());
         });
         loop {
-            match receiver.recv_timeout(POLL) {
+            match receiver.recv_timeout(POLL_INTERVAL) {
                 Ok(result) => return Some(result),
                 Err(mpsc::RecvTimeoutError::Timeout) => {
-                    // A cancel is picked up by the workers; keep waiting until they have stopped.
+                    // The workers check for a cancellation; this thread waits until they have stopped.
                     let _ = ticker.report(progress);
                 }
-                // The worker panicked: leaving the scope raises its panic here.
+                // The worker panicked; leaving the scope raises its panic here.
                 Err(mpsc::RecvTimeoutError::Disconnected) => return None,
             }
         }
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_cancelled_is_not_asked_again() {
+    fn callback_is_not_called_after_it_cancels() {
         let ticker = Ticker::new("test");
         let mut calls = 0;
         let mut callback = |_: f64, _: &str| {
@@ -191,8 +194,8 @@ mod tests {
             if calls > 1 { Continue::No } else { Continue::Yes }
         };
         let slow = || {
-            // A worker that notices long after the next calls of the callback were due.
-            std::thread::sleep(4 * POLL);
+            // The worker checks long after the next calls of the callback are due.
+            std::thread::sleep(4 * POLL_INTERVAL);
             ticker.check()
         };
         let error = run(&pool(), &mut Some(&mut callback), &ticker, slow).unwrap_err();
@@ -201,25 +204,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_never_falls() {
+    fn progress_is_monotonic() {
         let ticker = Ticker::new("test");
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for (index, within) in [(0, 0.9), (1, 0.0), (0, 0.1), (2, 0.5)] {
-            std::thread::sleep(POLITE);
+            std::thread::sleep(MIN_CALLBACK_INTERVAL);
             ticker.section(index, 4);
             ticker.set(within);
             let mut callback = |fraction: f64, _: &str| {
-                told.push(fraction);
+                reported.push(fraction);
                 Continue::Yes
             };
             ticker.report(&mut Some(&mut callback)).unwrap();
         }
-        assert!(told.is_sorted(), "{told:?}");
-        assert!((told[3] - 0.625).abs() < 1e-12);
+        assert!(reported.is_sorted(), "{reported:?}");
+        assert!((reported[3] - 0.625).abs() < 1e-12);
     }
 
     #[test]
-    fn a_cancel_stops_the_work_within_100_ms() {
+    fn cancellation_stops_the_work_within_100_ms() {
         let ticker = Ticker::new("test");
         let mut calls = 0;
         let mut callback = |_: f64, _: &str| {
@@ -238,11 +241,11 @@ mod tests {
     }
 
     #[test]
-    fn the_callback_runs_on_the_calling_thread() {
-        let me = std::thread::current().id();
+    fn callback_runs_on_the_calling_thread() {
+        let caller = std::thread::current().id();
         let ticker = Ticker::new("test");
         let mut callback = |_: f64, _: &str| {
-            assert_eq!(std::thread::current().id(), me);
+            assert_eq!(std::thread::current().id(), caller);
             Continue::Yes
         };
         run(&pool(), &mut Some(&mut callback), &ticker, || {
@@ -254,7 +257,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "boom")]
-    fn a_panic_in_the_work_reaches_the_caller() {
+    fn panic_in_the_work_reaches_the_caller() {
         let ticker = Ticker::new("test");
         let mut callback = |_: f64, _: &str| Continue::Yes;
         let _: Result<()> = run(&pool(), &mut Some(&mut callback), &ticker, || panic!("boom"));

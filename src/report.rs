@@ -1,26 +1,27 @@
-//! What a call did: where, how much and how long.
+//! The report of a call: device, iterations, times.
 
 use crate::device::DeviceInfo;
 
-/// What a call did. Times are in seconds.
+/// The device, the iterations, the convergence and the times of a call. Times are in seconds.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The device that did the work (under `auto` the CPU when the job did not fit the GPU), and why.
+    /// The device that ran the call (under `auto` the CPU if the call did not fit the GPU), with the reason.
     pub device: DeviceInfo,
-    /// Iterations done; for an iterative solver its cycles. For a stack, the largest of any slice.
+    /// The number of iterations, or of multigrid cycles, done. For a stack, the largest number of any slice.
     pub iterations: u64,
-    /// Slices finished and written, counted from the first.
+    /// The number of slices finished and written, counted from the first.
     pub slices_done: u64,
-    /// Whether a stopping rule was met; `false` when a fixed number of iterations was asked for or the limit was hit.
+    /// Is `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was
+    /// reached.
     pub converged: bool,
-    /// The residual reached, as the operation defines it; NaN where there is none.
+    /// The last residual, as the operation defines it; NaN where there is none.
     pub residual: f64,
     /// Wall-clock time of the whole call.
     pub seconds_total: f64,
-    /// Time in copies to the device. 0 on the CPU. Copies and computing overlap, so the parts may add up to more
+    /// Time in copies to the device. 0 on the CPU. Copies and computation overlap, so the parts may add up to more
     /// than the total.
     pub seconds_upload: f64,
-    /// Time in computing.
+    /// Time in computation.
     pub seconds_compute: f64,
     /// Time in copies from the device. 0 on the CPU.
     pub seconds_download: f64,

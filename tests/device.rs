@@ -1,5 +1,5 @@
-//! Devices and contexts from outside: what works everywhere, and what needs a CUDA device (skipped, saying why,
-//! where there is none).
+//! Tests of devices and contexts through the public Rust API. Tests that need a CUDA device are skipped, with the
+//! reason, where there is none.
 
 mod common;
 
@@ -7,7 +7,7 @@ use isoline::edge_strength::{self, Mode, Params, Variant};
 use isoline::{Context, Continue, DeviceKind, ErrorKind, PixelType, devices};
 use ndarray::{Array2, Array3};
 
-/// A CUDA context, or `None` after saying why there is none.
+/// Returns a CUDA context, or prints why there is none and returns `None`.
 fn cuda() -> Option<Context> {
     match Context::new("cuda") {
         Ok(context) => Some(context),
@@ -18,7 +18,7 @@ fn cuda() -> Option<Context> {
     }
 }
 
-/// A drawing with a few shape pixels, different for each seed.
+/// Returns an image with a few shape pixels, different for each seed.
 fn drawing(depth: usize, height: usize, width: usize, seed: usize) -> Array3<u8> {
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
         if (x * 7 + y * 13 + z * 29 + seed * 3).is_multiple_of(101) { 255 } else { 0 }
@@ -32,14 +32,14 @@ fn strength(context: &Context, input: &Array3<u8>, params: &Params) -> isoline::
 }
 
 #[test]
-fn contexts_go_to_other_threads() {
+fn contexts_can_move_to_other_threads() {
     fn check<T: Send + Sync>() {}
     check::<Context>();
     check::<isoline::Error>();
 }
 
 #[test]
-fn every_device_says_why_it_is_usable_or_not() {
+fn every_device_has_a_reason() {
     let all = devices();
     assert_eq!(all[0].kind, DeviceKind::Cpu);
     assert!(all[0].usable && all[0].total_memory > 0 && all[0].free_memory > 0);
@@ -51,7 +51,7 @@ fn every_device_says_why_it_is_usable_or_not() {
 }
 
 #[test]
-fn a_named_device_never_falls_back() {
+fn named_device_never_falls_back() {
     if devices().iter().any(|device| device.kind == DeviceKind::Cuda && device.usable) {
         let missing = Context::new("cuda:1000").unwrap_err();
         assert!(missing.message().contains("cuda:1000"), "{missing}");
@@ -64,7 +64,7 @@ fn a_named_device_never_falls_back() {
 }
 
 #[test]
-fn contexts_come_and_go_without_growing() {
+fn contexts_can_be_made_and_dropped_many_times() {
     for _ in 0..200 {
         let context = Context::new("auto").unwrap();
         assert!(context.device().usable);
@@ -72,7 +72,7 @@ fn contexts_come_and_go_without_growing() {
 }
 
 #[test]
-fn two_contexts_work_at_once() {
+fn two_contexts_run_at_the_same_time() {
     let input = drawing(1, 300, 400, 1);
     let expected = strength(&Context::new("auto").unwrap(), &input, &Params::default()).unwrap();
     std::thread::scope(|scope| {
@@ -88,7 +88,7 @@ fn two_contexts_work_at_once() {
 }
 
 #[test]
-fn one_context_takes_turns() {
+fn one_context_runs_one_call_at_a_time() {
     let context = Context::new("auto").unwrap();
     let inputs: Vec<_> = (0..4).map(|seed| drawing(2, 130, 170, seed)).collect();
     let expected: Vec<_> = inputs.iter().map(|input| strength(&context, input, &Params::default()).unwrap()).collect();
@@ -105,7 +105,7 @@ fn one_context_takes_turns() {
 }
 
 #[test]
-fn a_context_inside_its_own_callback_is_refused() {
+fn reentrant_call_is_refused() {
     let context = Context::new("auto").unwrap();
     let input = drawing(1, 64, 64, 0);
     let mut output = Array3::<f32>::zeros(input.dim());
@@ -126,7 +126,7 @@ fn a_context_inside_its_own_callback_is_refused() {
 }
 
 #[test]
-fn the_cpu_has_no_device_images_and_no_cuda_variants() {
+fn cpu_refuses_device_images_and_cuda_variants() {
     let context = Context::new("cpu").unwrap();
     assert_eq!(context.device_image(PixelType::U8, [4, 4, 1]).unwrap_err().kind(), ErrorKind::Unsupported);
     for variant in [Variant::Shared, Variant::Texture] {
@@ -136,7 +136,7 @@ fn the_cpu_has_no_device_images_and_no_cuda_variants() {
 }
 
 #[test]
-fn cuda_a_limit_refuses_by_name_and_moves_auto_to_the_cpu() {
+fn cuda_memory_limit_refuses_by_name_and_falls_back_under_auto() {
     let Some(context) = cuda() else { return };
     let input = drawing(1, 256, 256, 0);
     context.set_memory_limit(1000);
@@ -165,13 +165,13 @@ fn cuda_memory_is_pooled_trimmed_and_freed() {
     for _ in 0..100 {
         strength(&context, &input, &Params::default()).unwrap();
     }
-    assert_eq!(context.device_memory_held(), held, "the same job reuses the same memory");
+    assert_eq!(context.device_memory_held(), held, "the same call reuses the same memory");
     context.trim();
     assert_eq!(context.device_memory_held(), 0);
 }
 
 #[test]
-fn cuda_device_images_give_the_pixels_of_host_images() {
+fn cuda_device_images_match_host_images() {
     let Some(context) = cuda() else { return };
     let input = drawing(3, 65, 131, 2);
     for dimensions in [edge_strength::Dimensions::Slices, edge_strength::Dimensions::Volume] {
@@ -186,7 +186,7 @@ fn cuda_device_images_give_the_pixels_of_host_images() {
 }
 
 #[test]
-fn cuda_device_images_come_back_in_their_own_type() {
+fn cuda_device_images_download_in_their_own_type() {
     let Some(context) = cuda() else { return };
     let bytes = Array3::from_shape_fn((2, 5, 7), |(z, y, x)| (x + 10 * y + 100 * z) as u8);
     let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
@@ -207,7 +207,7 @@ fn cuda_device_images_come_back_in_their_own_type() {
 }
 
 #[test]
-fn cuda_the_automatic_start_range_is_measured_alike() {
+fn cuda_automatic_range_matches_the_cpu() {
     let Some(context) = cuda() else { return };
     let cpu = Context::new("cpu").unwrap();
     let input =
@@ -229,7 +229,7 @@ fn cuda_the_automatic_start_range_is_measured_alike() {
 }
 
 #[test]
-fn cuda_a_cancel_leaves_the_output_and_the_context_in_order() {
+fn cuda_cancellation_leaves_the_output_untouched_and_the_context_usable() {
     let Some(context) = cuda() else { return };
     let input = drawing(1, 2048, 2048, 0);
     let mut output = Array3::from_elem(input.dim(), -1.0f32);

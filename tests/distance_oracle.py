@@ -66,10 +66,14 @@ def masks():
     yield "part of the brain, 16 bits", stack[3:, 70:130, 50:117].astype(numpy.uint16) * 257, 23000, "below", VOLUME_SPACINGS
     random = numpy.random.default_rng(5)
     for share in (0.5, 0.02, 0.0003):
-        yield f"noise, {share:.2%} inside", random.random((37, 61, 70)).astype(numpy.float32), 1 - share, "above", VOLUME_SPACINGS
-        yield f"noise in a plane, {share:.2%} inside", random.random((517, 401)).astype(numpy.float32), share, "below", PLANE_SPACINGS
-    for shape in ((1, 1), (1, 90), (90, 1), (2, 2), (1, 1, 70), (70, 1, 1), (1, 40, 1), (2, 1, 90), (33, 2, 5), (3, 1100, 2)):
-        yield f"{' x '.join(map(str, reversed(shape)))} of noise", random.integers(0, 256, shape, numpy.uint8), 200, "above", VOLUME_SPACINGS
+        volume = random.random((37, 61, 70)).astype(numpy.float32)
+        yield f"noise, {share:.2%} inside", volume, 1 - share, "above", VOLUME_SPACINGS
+        plane = random.random((517, 401)).astype(numpy.float32)
+        yield f"noise in a plane, {share:.2%} inside", plane, share, "below", PLANE_SPACINGS
+    shapes = ((1, 1), (1, 90), (90, 1), (2, 2), (1, 1, 70), (70, 1, 1), (1, 40, 1), (2, 1, 90), (33, 2, 5), (3, 1100, 2))
+    for shape in shapes:
+        noise = random.integers(0, 256, shape, numpy.uint8)
+        yield f"{' x '.join(map(str, reversed(shape)))} of noise", noise, 200, "above", VOLUME_SPACINGS
     yield "all outside", numpy.zeros((5, 31, 40), numpy.uint8), 0, "above", VOLUME_SPACINGS[:1]
     yield "all inside", numpy.ones((5, 31, 40), numpy.uint8), 0, "above", VOLUME_SPACINGS[:1]
 
@@ -101,7 +105,7 @@ def expected(inside, spacing, program):
 
 
 def difference(got, wanted, smallest, program):
-    """What differs first, in words; None if nothing."""
+    """Returns the first difference in words, or None."""
     size = numpy.abs(wanted)
     allowed = numpy.where(size < FAR * smallest, TOLERANCE * smallest, TOLERANCE_FAR * size)
     if program is with_edt:
@@ -142,8 +146,8 @@ def compare_all(context):
                             sys.exit("oracle: too many differences")
     if differing:
         sys.exit(f"oracle: {differing} of {compared} comparisons differ")
-    print(f"oracle: {compared} distance maps identical to those of {' and '.join(programs)}, within {TOLERANCE:g} of a pixel "
-          f"({TOLERANCE_OF_EDT:g} of edt's distances)")
+    print(f"oracle: {compared} distance maps identical to those of {' and '.join(programs)}, within {TOLERANCE:g} of a "
+          f"pixel ({TOLERANCE_OF_EDT:g} of edt's distances)")
 
 
 def main():

@@ -106,7 +106,7 @@ class Drawn:
         self.offsets, self.points, self.edges, self.means = offsets, points, edges, means
 
     def difference(self, other):
-        """What differs first, in words; None if nothing."""
+        """Returns the first difference in words, or None."""
         if len(self.offsets) != len(other.offsets):
             return f"{len(self.offsets) - 1} and {len(other.offsets) - 1} segments"
         for name in ("offsets", "points", "means"):
@@ -160,7 +160,7 @@ class Image(ctypes.Structure):
 
 
 class Params(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint32) for name in ("struct_size", "profile", "edge_operator", "scan_interval",
+    _fields_ = [(name, ctypes.c_uint32) for name in ("struct_size", "profile", "gradient_operator", "scan_interval",
                                                      "min_length", "follow_turns", "variant", "reserved")]
     _fields_ += [(name, ctypes.c_double) for name in ("gradient_threshold", "anchor_threshold", "range_min", "range_max")]
 
@@ -210,13 +210,13 @@ class Isoline:
         operator, threshold, anchor, interval, length = configuration
         params = self.new(Params, "edge_drawing_params")
         params.profile = self.REFERENCE
-        params.edge_operator = ISOLINE_OPERATORS[operator]
+        params.gradient_operator = ISOLINE_OPERATORS[operator]
         params.gradient_threshold, params.anchor_threshold = threshold, anchor
         params.scan_interval, params.min_length = interval, length
         return params
 
     def draw(self, pixels, configuration, span=None):
-        """What one call draws, as one Drawn for each slice."""
+        """Returns the results of one call, as one Drawn for each slice."""
         params = self.params(configuration)
         if span is not None:
             params.range_min, params.range_max = span
@@ -239,10 +239,10 @@ class Isoline:
         self.library.isoline_segments_free(segments)
         self.check_flags(offsets, points, flags)
         drawn = []
-        for z, edges in enumerate(edges if edges.ndim == 3 else edges[None]):
+        for z, edge_map in enumerate(edges if edges.ndim == 3 else edges[None]):
             first, end = numpy.searchsorted(slices, [z, z + 1])
             bounds = offsets[first:end + 1]
-            drawn.append(Drawn(bounds - bounds[0], points[int(bounds[0]):int(bounds[-1])], edges, means[first:end]))
+            drawn.append(Drawn(bounds - bounds[0], points[int(bounds[0]):int(bounds[-1])], edge_map, means[first:end]))
         return drawn
 
     @staticmethod

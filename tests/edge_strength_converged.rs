@@ -1,5 +1,5 @@
-//! The converged mode against a sparse direct solve in float64 on real images (tests/data/edge_strength_reference), on
-//! the CPU and, where there is one, on a CUDA device.
+//! Tests of the converged mode against a sparse direct solve in float64 on real images
+//! (tests/data/edge_strength_reference), on the CPU and, where there is one, on a CUDA device.
 
 mod common;
 
@@ -8,11 +8,11 @@ use isoline::edge_strength::{self, Dimensions, Mode, Params};
 use isoline::{Context, Report};
 use ndarray::{Array2, Array3, s};
 
-/// The reference holds every STEP-th pixel of every STEP-th row, from OFFSET on.
+/// The reference has every STEP-th pixel of every STEP-th row, from OFFSET on.
 const STEP: usize = 5;
 const OFFSET: usize = 2;
 
-/// What the operation promises at the default tolerance.
+/// The largest error that the operation promises at the default tolerance.
 const LARGEST_ERROR: f32 = 1e-4;
 
 const IMAGES: [&str; 5] = ["horse", "camera_edges", "coins", "page", "text"];
@@ -22,7 +22,7 @@ fn file(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// A mask as pixels: 1 on the shape.
+/// Reads a mask: 1 on the shape.
 fn mask(name: &str) -> Array2<u8> {
     let bytes = file(&format!("{name}.pbm"));
     let mut lines = bytes.splitn(3, |&byte| byte == b'\n');
@@ -76,7 +76,7 @@ fn real_images_agree_with_a_direct_solve() {
     }
 }
 
-/// Lines, a filled square and single pixels, of any size; the same every time.
+/// Returns an image of any size with lines, a filled square and single pixels; the same every time.
 fn drawing(shape: (usize, usize, usize)) -> Array3<u8> {
     Array3::from_shape_fn(shape, |(z, y, x)| {
         let line = y == x * 3 / 7 + z || x == 2 * shape.2 / 3 && y > shape.1 / 2;
@@ -115,7 +115,7 @@ fn devices_agree_and_repeat_bit_for_bit() {
 }
 
 #[test]
-fn every_slice_is_solved_by_itself() {
+fn slice_of_a_stack_equals_the_slice_alone() {
     let stack = drawing((3, 130, 200));
     for context in contexts() {
         let (together, _) = converged(&context, &stack, &params(16.0));
@@ -138,21 +138,21 @@ fn no_shape_all_shape_and_one_pixel() {
         let (strength, report) = converged(&context, &image, &params(64.0));
         assert!(report.converged, "{report:?}");
         assert_eq!(strength[[0, 700, 300]], 1.0);
-        // It falls off from the pixel, the same way to both sides but for the distance to the border.
+        // Values decrease away from the pixel.
         assert!(strength[[0, 700, 301]] < 1.0 && strength[[0, 700, 310]] < strength[[0, 700, 301]]);
     }
 }
 
-/// One shape pixel.
+/// Returns an image with one shape pixel.
 fn one_pixel(shape: (usize, usize, usize), at: [usize; 3]) -> Array3<u8> {
     let mut image = Array3::zeros(shape);
     image[at] = 1;
     image
 }
 
-/// Far from the shape and after few cycles the solver's own values overshoot.
+/// Without clamping, values far from the shape overshoot after few cycles.
 #[test]
-fn the_result_stays_between_0_and_1() {
+fn values_stay_between_0_and_1() {
     let stopped = |tolerance, max_cycles| Mode::Converged { tolerance, max_cycles };
     let default = stopped(1e-5, 100);
     let few = (1..4).map(|cycles| stopped(1e-5, cycles));
@@ -164,7 +164,7 @@ fn the_result_stays_between_0_and_1() {
         (Dimensions::Slices, one_pixel((1, 257, 300), [0, 100, 31])),
         (Dimensions::Slices, one_pixel((2, 31, 117), [1, 4, 110])),
         (Dimensions::Slices, drawing((3, 130, 200))),
-        // More than a hundred large tiles in the second grid.
+        // The second grid has more than a hundred large tiles.
         (Dimensions::Slices, one_pixel((1, 2200, 2150), [0, 2000, 100])),
         (Dimensions::Volume, one_pixel((2, 117, 31), [0, 3, 3])),
         (Dimensions::Volume, one_pixel((2, 31, 117), [1, 4, 110])),
@@ -182,7 +182,7 @@ fn the_result_stays_between_0_and_1() {
                     let (strength, report) = converged(&context, image, &params);
                     let what = format!("{} {dimensions:?} {:?} {params:?}", report.device.id, image.dim());
                     for (value, pixel) in strength.iter().zip(image) {
-                        // -0.0 counts as below 0.
+                        // -0.0 counts as negative.
                         assert!(!value.is_sign_negative() && *value <= 1.0, "{what}: {value:e}");
                         assert!(*pixel == 0 || *value == 1.0, "{what}: a shape pixel is {value:e}");
                     }

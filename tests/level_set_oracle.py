@@ -25,7 +25,7 @@ STACK_START = 832  # tests/data/README.md: where the stack's pixels begin in the
 STACK_SLICES = slice(56, 96, 2)  # of the template, rows turned round
 STACK_SPACING = (1.0, 1.0, 2.0)
 SLICE = 17
-# Where the slice's surface starts: x, y, slice from 0 on, and a radius in millimetres.
+# The start of the slice's surface: x, y, slice from 0 on, and a radius in millimetres.
 SLICE_SEEDS = ((70, 82, SLICE), (127, 82, SLICE), (70, 152, SLICE), (127, 152, SLICE))
 RADIUS = 8.0
 

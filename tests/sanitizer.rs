@@ -1,7 +1,7 @@
-//! Every CUDA kernel of edge strength at least once, on images small enough for NVIDIA's compute-sanitizer (memcheck,
-//! racecheck, initcheck: see `scripts/gpu-run.sh`). Results are compared with the CPU's, bit for bit where the CPU has
-//! fused multiply-add, so that they are worth something without the sanitizer too. Skipped, saying why, where there is no
-//! CUDA device.
+//! Runs every CUDA kernel of edge strength at least once, on images small enough for NVIDIA's compute-sanitizer
+//! (memcheck, racecheck, initcheck: see `scripts/gpu-run.sh`). Results are compared with those of the CPU, bit for bit
+//! where the CPU has fused multiply-add, so that the tests are useful without the sanitizer too. They are skipped, with
+//! the reason, where there is no CUDA device.
 
 mod common;
 
@@ -10,25 +10,28 @@ use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
 use isoline::{Context, DeviceKind, Image, PixelType};
 use ndarray::Array3;
 
-/// Depth, height, width: one pixel, thin ones, less and more than a tile, odd ones, one that is several tiles each way.
+/// Depth, height and width: one pixel, thin images, images smaller and larger than a tile, odd sizes, and several tiles
+/// along each axis.
 const SLICES: [[usize; 3]; 6] = [[1, 1, 1], [1, 1, 40], [1, 33, 31], [2, 70, 129], [1, 131, 67], [3, 260, 517]];
 const VOLUMES: [[usize; 3]; 5] = [[1, 1, 1], [2, 3, 5], [9, 33, 31], [17, 20, 70], [20, 45, 97]];
 
-/// Several tiles each way, and several slices, in one.
+/// One size with several tiles along each axis, and several slices.
 const FEW_SLICES: [[usize; 3]; 1] = [[2, 140, 261]];
 const FEW_VOLUMES: [[usize; 3]; 1] = [[20, 45, 97]];
 
-/// More steps than any variant does at once, and a rest that takes each of the smaller launches of 3D: 4 · 9 + 2 + 1.
+/// More iterations than any variant makes at once, with a remainder that takes each of the smaller launches of 3D:
+/// 4 · 9 + 2 + 1.
 const ITERATIONS: u64 = 39;
-/// Likewise: 4 · 4, of which the last has a kernel of its own, + 2 + 1.
+/// A smaller number for the same purpose: 4 · 4, whose last launch has a kernel of its own, + 2 + 1.
 const FEW_ITERATIONS: u64 = 19;
 
-/// All of the sizes (depth, height, width), or the few of them.
+/// Returns all sizes (depth, height, width), or the few.
 fn sizes(all: &'static [[usize; 3]], few: &'static [[usize; 3]]) -> &'static [[usize; 3]] {
     if few_sizes() { few } else { all }
 }
 
-/// A few shape pixels on a slope, so that starting from the image differs from starting from the mask.
+/// Returns a pixel of an image with a few shape pixels on a slope, so that the start from the image differs from the
+/// start from the mask.
 fn value([z, y, x]: [usize; 3]) -> u8 {
     if (x * 7 + y * 13 + z * 29).is_multiple_of(101) { 255 } else { ((x + 2 * y + 3 * z) % 200) as u8 }
 }
@@ -70,9 +73,9 @@ fn sanitizer_slices() {
     compare(Dimensions::Slices, sizes(&SLICES, &FEW_SLICES));
 }
 
-/// The kernel of large slices, which small ones never reach: widths of whole and of broken quads, strips and chunks that
-/// end within the image, wide and tall ones; iterations that it does by itself (8, and 8 whose last is flushed) and a rest
-/// for tiles (3).
+/// Tests the kernel of large slices, which small ones never use: widths that are and are not multiples of four, strips
+/// and chunks that end within the image, wide and tall images; 8 iterations, 8 whose last is flushed, and a remainder
+/// of 3 for tiles.
 #[test]
 fn sanitizer_large_slices() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
@@ -96,7 +99,7 @@ fn sanitizer_volumes() {
     compare(Dimensions::Volume, sizes(&VOLUMES, &FEW_VOLUMES));
 }
 
-/// The kernels that measure the range of an image in device memory.
+/// Tests the kernels that compute the range of an image in device memory.
 #[test]
 fn sanitizer_range() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
@@ -118,13 +121,13 @@ fn sanitizer_range() {
     }
 }
 
-/// Solves on both devices.
+/// Compares converged results of both devices.
 fn compare_converged(cases: &[(Dimensions, &[[usize; 3]])], max_cycles: u64) {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     for &(dimensions, shapes) in cases {
         for &shape in shapes {
             let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
-            // After one cycle at a small rho values have left 0..1 and must have been brought back.
+            // After one cycle at a small rho some values leave 0..1 and must be clamped.
             for (rho, max_cycles) in [(16.0, max_cycles), (0.7, 1)] {
                 let mode = Mode::Converged { tolerance: 1e-6, max_cycles };
                 let params = Params { dimensions, mode, threshold: 200.0, rho, ..Params::default() };
@@ -141,14 +144,14 @@ fn compare_converged(cases: &[(Dimensions, &[[usize; 3]])], max_cycles: u64) {
 
 #[test]
 fn sanitizer_converged() {
-    // One pixel too: a single grid has kernels of its own.
+    // The single pixel is needed, because a single grid has kernels of its own.
     let slices = sizes(&SLICES, &[[1, 1, 1], [2, 140, 261]]);
     let volumes = sizes(&VOLUMES, &FEW_VOLUMES);
     compare_converged(&[(Dimensions::Slices, slices), (Dimensions::Volume, volumes)], 100);
 }
 
-/// The kernels of large grids: the second grid has more than a hundred of their tiles too. The second cycle starts
-/// otherwise than the first.
+/// Tests the kernels of large grids: the second grid also has more than a hundred of their tiles. The second cycle
+/// starts from other values than the first.
 #[test]
 fn sanitizer_converged_large() {
     compare_converged(&[(Dimensions::Slices, &[[1, 2200, 2150]])], if few_sizes() { 2 } else { 100 });

@@ -1,6 +1,7 @@
-//! Every CUDA kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see
-//! `scripts/gpu-run.sh`). Results are compared with the CPU's, to the last bit where floats hold the squares exactly, so
-//! that they are worth something without the sanitizer too. Skipped, saying why, where there is no CUDA device.
+//! Runs every CUDA kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see
+//! `scripts/gpu-run.sh`). Results are compared with those of the CPU, bit for bit where floats hold the squares
+//! exactly, so that the tests are useful without the sanitizer too. They are skipped, with the reason, where there is
+//! no CUDA device.
 
 mod common;
 
@@ -9,13 +10,13 @@ use isoline::distance::{self, Params, Region};
 use isoline::{Context, Dimensions, Foreground, Image, PixelType};
 use ndarray::Array3;
 
-/// Depth, height, width.
+/// Depth, height and width.
 type Shape = (usize, usize, usize);
 
-/// All equal, squares of ratios that are multiples of a quarter, and neither.
+/// Equal spacings, spacings whose ratios have squares that are multiples of a quarter, and others.
 const SPACINGS: [[f64; 3]; 3] = [[1.0; 3], [1.0, 1.5, 2.5], [0.3, 0.7, 2.1]];
 
-/// One pixel, lines along each axis, less and more than an octet and a block of columns, several of either.
+/// One pixel, lines along each axis, sizes below and above an octet and a block of columns, and several of both.
 const SHAPES: [Shape; 10] = [
     (1, 1, 1),
     (1, 1, 1100),
@@ -30,11 +31,12 @@ const SHAPES: [Shape; 10] = [
 ];
 const FEW_SHAPES: [Shape; 2] = [(1, 40, 70), (9, 17, 21)];
 
-/// Columns that take 16, 8, 4, 2 and 1 a block on a card with much shared memory, and ones that are too long for it.
+/// Lengths of columns that take 16, 8, 4, 2 and 1 per block on a GPU with much shared memory, and one too long for it.
 const COLUMNS: [usize; 6] = [1024, 1025, 7000, 14_000, 30_000, 70_000];
 const FEW_COLUMNS: [usize; 6] = [520, 1025, 6500, 12_500, 25_000, 52_000];
 
-/// Salt on nothing, noise, pepper on everything, a ball whose middle sees its whole border at one distance, and nothing.
+/// Returns a mask: few inside pixels, noise, few outside pixels, a ball (its centre is equally far from its whole
+/// border), or no inside pixel.
 fn mask(shape: Shape, kind: usize) -> Array3<u8> {
     let mut state = 11u32;
     Array3::from_shape_fn(shape, |(z, y, x)| {
@@ -60,7 +62,8 @@ fn measure(context: &Context, input: Image<'_>, params: &Params) -> Array3<f32> 
     output
 }
 
-/// Runs on both devices; the results must be the same: all bits of them while a float holds four times the square exactly.
+/// Compares both devices: results must have the same bits where a float holds four times the square exactly, and agree
+/// to 1e-6 elsewhere.
 fn compare([cuda, cpu]: &[Context; 2], input: Image<'_>, params: &Params) {
     let expected = measure(cpu, input, params);
     let got = measure(cuda, input, params);
@@ -90,7 +93,7 @@ fn sanitizer_distance() {
     }
 }
 
-/// All pixel types, either side of a threshold, all regions.
+/// Tests all pixel types, either side of a threshold, and all regions.
 #[test]
 fn sanitizer_distance_masks() {
     let Some(contexts) = cuda_and_cpu() else { return };
@@ -111,7 +114,7 @@ fn sanitizer_distance_masks() {
     }
 }
 
-/// Every number of columns a block, along y and along z.
+/// Tests every number of columns per block, along y and along z.
 #[test]
 fn sanitizer_distance_long_columns() {
     let Some(contexts) = cuda_and_cpu() else { return };
@@ -126,7 +129,7 @@ fn sanitizer_distance_long_columns() {
     }
 }
 
-/// The kernels write to the caller's memory, which they use on the way.
+/// Tests the kernels on the caller's memory, which holds intermediate values too.
 #[test]
 fn sanitizer_distance_in_device_memory() {
     let Some(contexts) = cuda_and_cpu() else { return };

@@ -35,7 +35,7 @@ NODES = 400  # of an active contour
 ITERATIONS = 200  # of the morphological one, which does not stop by itself: enough to walk into the U
 ROUNDS = 3  # of timing; the best counts
 SEEDS = 2  # images of each shape in each noise
-# Of Isoline: overlap, how much more than the others', and how many times as fast.
+# The bounds for Isoline: overlap, how much more than the others', and how many times as fast.
 LEAST_OVERLAP, LEAST_LEAD, LEAST_SPEED = 0.94, 0.001, 10.0
 LEAST_OVERLAP_OF_NUCLEI = 0.79
 # The shapes that `make test` looks at. One image of the star at SNR 0.5 says little: overlaps with eight of them are from
@@ -68,7 +68,7 @@ def letter_u():
 
 
 def picture(name):
-    """Of tests/data: PGM with a header of three lines."""
+    """Reads a picture of tests/data: a PGM with a header of three lines."""
     header, size, _, pixels = (DATA / f"{name}.pgm").read_bytes().split(b"\n", 3)
     assert header == b"P5"
     width, height = map(int, size.split())
@@ -111,7 +111,8 @@ def noisy(noise, truth, seed=0):
 # ------------------------------------------------------------------------------------------------------------- peers
 
 def prepared(image, view, sigma):
-    """What the others look at: grey values, their logarithm, or how far they are from the mean; smoothed; 0 to 1."""
+    """Returns the input of the other programs, smoothed, from 0 to 1: grey values, their logarithm, or their distance from
+    the mean."""
     pixels = image.astype(float)
     if view == "log":
         pixels = numpy.log1p(pixels)
@@ -157,7 +158,7 @@ def morphological_chan_vese(image, starts, view, sigma, smoothing):
 METHODS = {"active_contour": active_contour, "chan_vese": chan_vese,
            "morphological_chan_vese": morphological_chan_vese}
 
-# Where --tune looks, and what it found for each noise.
+# The grid of --tune, and the best parameters that it found for each noise.
 GRID = {"active_contour": {"sigma": (3, 5, 7), "alpha": (0.01, 0.05, 0.2)},
         "chan_vese": {"sigma": (1, 2, 3, 4, 6), "mu": (0.002, 0.01, 0.03, 0.1)},
         "morphological_chan_vese": {"sigma": (1, 2, 3, 4), "smoothing": (1, 2, 4)}}
@@ -180,7 +181,7 @@ FINER = {"Gaussian, SNR 3": {"node_spacing": 8.0}}
 
 
 def view_of(noise):
-    """Of equal means only how far pixels are from it tells the regions apart."""
+    """Returns the view of a noise: with equal means only the distance from the mean separates the regions."""
     return "spread" if noise.endswith("same mean") else "grey"
 
 
@@ -209,7 +210,7 @@ def overlap(a, b):
 
 
 def best_overlap(mask, truth):
-    """Of a mask, or of its largest piece without holes."""
+    """Returns the overlap of a mask, or of its largest piece without holes if that is larger."""
     return max(overlap(mask, truth), overlap(largest_piece(mask), truth))
 
 

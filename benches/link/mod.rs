@@ -1,5 +1,6 @@
-//! Host memory that a GPU can reach by itself, and what the link to it can do: the ruler for calls from host memory.
-// The library hands out no pinned memory; the driver does, through `unsafe`. Not every bench uses all of it.
+//! Page-locked host memory, and the speed of the link between it and the GPU, against which calls from host memory are
+//! measured.
+// The library offers no page-locked memory; the driver does, through `unsafe`. Not every bench uses all of this file.
 #![allow(unsafe_code, dead_code)]
 
 use super::Outcome;
@@ -20,12 +21,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Room for so many pixels up and down.
+    /// Allocates memory for `up` pixels to upload and `down` pixels to download.
     pub fn new(device: usize, [up, down]: [usize; 2], pinned: bool) -> Outcome<Self> {
         let context = CudaContext::new(device)?;
         let streams = [context.new_stream()?, context.new_stream()?];
         let (input, output) = if pinned {
-            // SAFETY: both are written before they are read: here, and by the copy or the operation.
+            // SAFETY: both are written before they are read: the input here, the output by the copy or the operation.
             unsafe {
                 let mut input = context.alloc_pinned_with_flags::<u8>(up, 0)?;
                 let mut output = context.alloc_pinned_with_flags::<f32>(down, 0)?;
@@ -76,7 +77,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Plain copies of everything: up, down, and both at once.
+    /// Measures plain copies of everything: upload, download, and both at once.
     pub fn seconds(&mut self) -> Outcome<[f64; 3]> {
         let mut best = [f64::INFINITY; 3];
         for _ in 0..3 {

@@ -92,7 +92,7 @@ pub struct isoline_region_sum {
     /// Pixels in it.
     pub pixels: u64,
     /// The sum of their levels: the pixel values of 8- and 16-bit images, the steps from 0 to 65535 of f32 images, and 1 for
-    /// every pixel above 0 with ISOLINE_NOISE_BERNOULLI.
+    /// every pixel above 0 with ISOLINE_SNAKE_NOISE_BERNOULLI.
     pub sum: u64,
     /// The sum of the squares of their levels.
     pub sum_of_squares: u64,
@@ -251,7 +251,7 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
             let held = turn(snake)?;
             let mask = Checked::new(mask, "mask")?;
             mask.check_rows()?;
-            held.snake.draw_mask(mask.output(PixelType::U8)?)
+            held.snake.read_mask(mask.output(PixelType::U8)?)
         }
     })
 }
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn isoline_snake_draw_labels(
             let held = turn(snake)?;
             let labels = Checked::new(labels, "labels")?;
             labels.check_rows()?;
-            held.snake.draw_labels(labels_of(&labels)?)
+            held.snake.read_labels(labels_of(&labels)?)
         }
     })
 }

@@ -1,11 +1,11 @@
-//! The CPU as a device: its worker threads and what is known of it.
+//! The CPU as a device: its worker threads and its description.
 
 use super::{DeviceInfo, DeviceKind};
 use crate::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-/// The threads that contexts share by default: started with the first context, ended with the last.
+/// The threads that contexts share by default. They start with the first context and end with the last.
 static SHARED: Mutex<Weak<ThreadPool>> = Mutex::new(Weak::new());
 
 pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
@@ -23,9 +23,9 @@ pub(super) fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
         .num_threads(if threads == 0 { cores() } else { threads })
         .thread_name(|index| format!("isoline-{index}"))
         .build()
-        .map_err(|e| Error::memory(format!("the worker threads could not be started: {e}; close other programs")))?;
-    // Each worker touches its thread-local storage now: a thread that first does so when memory has run out is ended by
-    // the C library, and the host's process with it.
+        .map_err(|e| Error::memory(format!("cannot start the worker threads: {e}; close other programs")))?;
+    // Each worker touches its thread-local storage now. If a thread did so for the first time when out of memory, the C
+    // library would end the process.
     pool.broadcast(|_| rayon::yield_now());
     Ok(Arc::new(pool))
 }
@@ -51,7 +51,7 @@ pub(super) fn info() -> DeviceInfo {
     }
 }
 
-/// The widest vector unit that the fast path will use here.
+/// Returns the name of the widest vector unit that the fast paths use on this CPU.
 fn vector_unit() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
@@ -69,11 +69,11 @@ fn vector_unit() -> &'static str {
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
-        "of the compiler's choice"
+        "as the compiler chose"
     }
 }
 
-/// Read once: the system writes a long text for it, with a part for each core.
+/// Returns the CPU's name. It is read once, because the system writes a long text for it, with a part for each core.
 fn name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -89,7 +89,7 @@ pub(super) fn free_memory() -> u64 {
     memory().1
 }
 
-/// Total and available bytes of main memory; 0 where the system does not say.
+/// Returns the total and the available bytes of host memory; 0 where the system does not say.
 fn memory() -> (u64, u64) {
     let listed = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = |key: &str| {

@@ -1,5 +1,6 @@
 //! CUDA as a device, through the driver API that is loaded at run time: the embedded kernels, streams, events and
-//! textures. Finding devices, and saying why one cannot be used, is in [`find`]; memory in [`memory`].
+//! textures. [`find`] lists the devices and says why one cannot be used; [`memory`] holds buffers, [`staging`] copies
+//! between them and the caller's memory, and [`launch`] the parts that all kernel launches share.
 //!
 //! # Safety
 //! All calls into the driver are here, in [`find`] and in [`memory`]. Two rules keep them sound:
@@ -10,16 +11,21 @@
 
 pub(super) mod find;
 mod host;
+mod launch;
 mod memory;
 #[cfg(test)]
 pub(crate) mod source;
+mod staging;
 
 pub(crate) use host::{Host, needs_staging, pack, unpack};
+pub(crate) use launch::{MAX_GRID_YZ, WARP, argument, check_sides, launch_failed};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
+pub(crate) use staging::{DeviceResult, STAGING_BYTES, Staging};
 
 use super::DeviceInfo;
 use crate::error::{Error, ErrorKind, Result};
+use crate::image::DevicePixels;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig};
 use std::collections::HashMap;
@@ -28,39 +34,40 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The kernels that build.rs compiled, one fatbin per operation with its name; or why there are none.
+/// The kernels that build.rs compiled, one fatbin per operation with its name; or the reason for having none.
 #[cfg(isoline_cuda)]
 const FATBINS: Result<&[(&str, &[u8])], &str> = Ok(include!(concat!(env!("OUT_DIR"), "/fatbins.rs")));
 #[cfg(not(isoline_cuda))]
 const FATBINS: Result<&[(&str, &[u8])], &str> = Err(env!("ISOLINE_NO_CUDA_REASON"));
 
-/// The lowest compute capability that the kernels are built for, as 75 for 7.5.
+/// The lowest compute capability for which the kernels are built, in the form 75 for 7.5.
 #[cfg(isoline_cuda)]
 const LOWEST_ARCHITECTURE: &str = env!("ISOLINE_CUDA_LOWEST");
 #[cfg(not(isoline_cuda))]
 const LOWEST_ARCHITECTURE: &str = "75";
 
-/// The share of the free device memory that a job may take when no limit is set, in percent.
+/// The share of the free device memory that a call may take when no limit is set, in percent.
 const BUDGET_PERCENT: u64 = 90;
 
-/// Turns a driver error into ours: `what` completes "could not …".
+/// Returns the error of a driver call that failed; `what` completes "cannot …".
 pub(crate) fn failed(what: &str, error: DriverError) -> Error {
     let name = error.error_name().map_or_else(|_| format!("{:?}", error.0), |name| name.to_string_lossy().into_owned());
     let text = error.error_string().map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned());
     match error.0 {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::memory(format!(
-            "the CUDA device could not {what}: out of memory ({name}); close other programs that use the GPU, or use the device cpu"
+            "cannot {what}: out of memory on the CUDA device ({name}); close other programs that use the GPU, or use the device cpu"
         )),
         CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
         | CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
         | CUresult::CUDA_ERROR_INVALID_PTX
         | CUresult::CUDA_ERROR_INVALID_IMAGE => unavailable(format!(
-            "this build has no kernel image for the card or its driver ({name}: {text}); update the NVIDIA driver, or use the device cpu"
+            "cannot {what}: this build has no kernel image for the GPU or its driver ({name}: {text}); update the NVIDIA \
+             driver, or use the device cpu"
         )),
         _ => Error::new(
             ErrorKind::DeviceFailed,
             format!(
-                "the CUDA device could not {what} ({name}: {text}); if it repeats, restart the program or use the device cpu"
+                "cannot {what}: the CUDA device failed ({name}: {text}); if it repeats, restart the program or use the device cpu"
             ),
         ),
     }
@@ -76,16 +83,16 @@ pub(crate) struct Cuda {
     context: Arc<CudaContext>,
     index: u32,
     multiprocessors: u32,
-    /// Launches may start before the one ahead of them is over (from compute capability 9.0 on).
+    /// Set where a launch may start before the one ahead of it is over (from compute capability 9.0 on).
     early_launches: bool,
     modules: Mutex<HashMap<&'static str, Arc<CudaModule>>>,
     functions: Mutex<HashMap<String, CudaFunction>>,
-    /// Bytes; 0 = automatic.
+    /// The most device memory that a call may take, in bytes; 0 is automatic.
     limit: AtomicU64,
 }
 
 impl Cuda {
-    /// The first CUDA device that can load the kernels.
+    /// Opens the first CUDA device that can load the kernels.
     pub(super) fn first_usable() -> Result<(Arc<Self>, DeviceInfo)> {
         let count = find::start()?;
         let mut reasons = Vec::new();
@@ -95,23 +102,23 @@ impl Cuda {
                 Err(error) => reasons.push(format!("cuda:{index}: {error}")),
             }
         }
-        Err(unavailable(format!("no CUDA device can be used ({})", reasons.join("; "))))
+        Err(unavailable(format!("cannot use any CUDA device: {}", reasons.join("; "))))
     }
 
-    /// Device `index`, with its kernels loaded as a proof that it works.
+    /// Opens device `index` and loads its kernels, which proves that it works.
     pub(super) fn open(index: u32) -> Result<(Arc<Self>, DeviceInfo)> {
-        let count = find::start().map_err(|e| unavailable(format!("cuda:{index} cannot be used: {e}")))?;
+        let count = find::start().map_err(|e| unavailable(format!("cannot use cuda:{index}: {e}")))?;
         if index >= count {
             return Err(unavailable(format!(
-                "there is no device cuda:{index}: this machine has {count} CUDA device(s), cuda:0 to cuda:{}",
+                "cannot use cuda:{index}: this machine has {count} CUDA device(s), cuda:0 to cuda:{}; use one of them",
                 count - 1
             )));
         }
         let (info, context) = find::open(index);
         let Some(context) = context else { return Err(unavailable(info.reason)) };
         let opened = catch_unwind(AssertUnwindSafe(|| -> Result<Arc<Self>> {
-            // SAFETY: this module orders streams and frees itself (rule 2 above); cudarc's own tracking would only add
-            // an event to every launch.
+            // SAFETY: this module orders the work of streams and frees memory itself (rule 2 above); cudarc's own
+            // tracking would only add an event to every launch.
             unsafe { context.disable_event_tracking() };
             let cuda = Arc::new(Self {
                 memory: Memory::new(context.clone()),
@@ -130,20 +137,20 @@ impl Cuda {
         }));
         match opened {
             Ok(cuda) => cuda.map(|cuda| (cuda, info)),
-            Err(_) => Err(unavailable(format!("cuda:{index} cannot be used: the NVIDIA driver failed unexpectedly"))),
+            Err(_) => Err(unavailable(format!("cannot use cuda:{index}: the NVIDIA driver failed unexpectedly"))),
         }
     }
 
-    /// Makes this device current on the calling thread. Every job starts with it.
+    /// Makes this device current on the calling thread. Every call starts with it.
     pub(crate) fn bind(&self) -> Result<()> {
-        self.context.bind_to_thread().map_err(|e| failed("be made current", e))
+        self.context.bind_to_thread().map_err(|e| failed("activate the CUDA context", e))
     }
 
     pub(crate) fn multiprocessors(&self) -> u32 {
         self.multiprocessors
     }
 
-    /// Whether [`Stream::launch_early`] may be used.
+    /// Returns whether [`Stream::launch_early`] may be used.
     pub(crate) fn early_launches(&self) -> bool {
         self.early_launches
     }
@@ -152,16 +159,16 @@ impl Cuda {
         &self.memory
     }
 
-    /// A limit of the device, such as the largest texture.
+    /// Queries a limit of the device, such as the largest texture.
     pub(crate) fn attribute(&self, which: CUdevice_attribute) -> Result<i32> {
-        self.context.attribute(which).map_err(|e| failed("tell a limit", e))
+        self.context.attribute(which).map_err(|e| failed(&format!("query the device attribute {which:?}"), e))
     }
 
     fn module(&self, name: &str) -> Result<Arc<CudaModule>> {
-        let (name, image) = FATBINS
-            .ok()
-            .and_then(|all| all.iter().find(|(known, _)| *known == name))
-            .ok_or_else(|| Error::unsupported(format!("this build has no kernels named {name}")))?;
+        let (name, image) =
+            FATBINS.ok().and_then(|all| all.iter().find(|(known, _)| *known == name)).ok_or_else(|| {
+                Error::unsupported(format!("cannot load the kernels {name}: this build does not have them"))
+            })?;
         let mut modules = self.modules.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(module) = modules.get(name) {
             return Ok(module.clone());
@@ -172,7 +179,7 @@ impl Cuda {
         Ok(module)
     }
 
-    /// The kernel `function` of the operation `module`; found once, then kept.
+    /// Returns the kernel `function` of the operation `module`; it is looked up once, then kept.
     pub(crate) fn function(&self, module: &str, function: &str) -> Result<CudaFunction> {
         // Two operations may have a kernel of the same name.
         let key = format!("{module}: {function}");
@@ -189,26 +196,26 @@ impl Cuda {
     }
 
     pub(crate) fn stream(&self) -> Result<Stream> {
-        self.context.new_stream().map(Stream).map_err(|e| failed("make a stream", e))
+        self.context.new_stream().map(Stream).map_err(|e| failed("create a CUDA stream", e))
     }
 
-    /// An event that takes the time.
+    /// Creates an event that records the time.
     pub(crate) fn event(&self) -> Result<Event> {
         self.context
             .new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
             .map(Event)
-            .map_err(|e| failed("make an event", e))
+            .map_err(|e| failed("create a CUDA event", e))
     }
 
     pub(super) fn free_memory(&self) -> Result<u64> {
-        self.context.mem_get_info().map(|(free, _)| free as u64).map_err(|e| failed("tell its free memory", e))
+        self.context.mem_get_info().map(|(free, _)| free as u64).map_err(|e| failed("query the free device memory", e))
     }
 
     pub(super) fn set_memory_limit(&self, bytes: u64) {
         self.limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// How many bytes a job may take now: the limit, or 90 % of what is free or pooled.
+    /// Returns how many bytes a call may take now: the limit, or 90 % of the memory that is free or pooled.
     pub(crate) fn budget(&self) -> Result<u64> {
         match self.limit.load(Ordering::Relaxed) {
             0 => Ok((self.free_memory()? + self.memory.held()) / 100 * BUDGET_PERCENT),
@@ -229,18 +236,18 @@ impl Cuda {
 pub(crate) struct Stream(Arc<cudarc::driver::CudaStream>);
 
 impl Stream {
-    /// cudarc's stream, for launches.
+    /// Returns cudarc's stream, for launches.
     pub(crate) fn raw(&self) -> &cudarc::driver::CudaStream {
         &self.0
     }
 
-    /// Launches a kernel whose blocks may take their places before the launch ahead of it is over (programmatic
-    /// dependent launch), which hides the time between two launches.
+    /// Launches a kernel whose blocks may become resident before the launch ahead of it is over (programmatic dependent
+    /// launch), which hides the time between two launches.
     ///
     /// # Safety
-    /// As a plain launch: `arguments` point to the kernel's arguments, in its order (the driver reads as many as the
-    /// kernel has; more may follow). And the kernel waits for the launch ahead (`wait_for_previous_launch` in
-    /// `kernels/common.cuh`) before it touches memory.
+    /// The same as for a plain launch: `arguments` point to the kernel's arguments, in its order (the driver reads as
+    /// many as the kernel has; more may follow). The kernel must wait for the launch ahead (`wait_for_previous_launch`
+    /// in `kernels/common.cuh`) before it touches memory.
     pub(crate) unsafe fn launch_early(
         &self,
         function: &CudaFunction,
@@ -264,60 +271,63 @@ impl Stream {
             attrs: &mut attribute,
             numAttrs: 1,
         };
-        // SAFETY: the configuration is complete; the arguments are as the caller vouches.
+        // SAFETY: the configuration is complete; the caller guarantees the arguments.
         unsafe { sys::cuLaunchKernelEx(&config, function.cu_function(), arguments.as_mut_ptr(), std::ptr::null_mut()) }
             .result()
     }
 
     pub(crate) fn synchronize(&self) -> Result<()> {
-        self.0.synchronize().map_err(|e| failed("finish its work", e))
+        self.0.synchronize().map_err(|e| failed("finish the work on the CUDA device", e))
     }
 
     pub(crate) fn record(&self, event: &Event) -> Result<()> {
-        event.0.record(&self.0).map_err(|e| failed("record an event", e))
+        event.0.record(&self.0).map_err(|e| failed("record a CUDA event", e))
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // A failed stream has nothing left to wait for.
+        // A failed stream has no work left.
         let _ = self.0.synchronize();
     }
 }
 
-/// A point in a stream's work, and when it was reached.
+/// A point in a stream's work, which records the time when it is reached.
 pub(crate) struct Event(cudarc::driver::CudaEvent);
 
 impl Event {
     pub(crate) fn synchronize(&self) -> Result<()> {
-        self.0.synchronize().map_err(|e| failed("finish its work", e))
+        self.0.synchronize().map_err(|e| failed("finish the work on the CUDA device", e))
     }
 
-    /// Whether the work before it is done.
+    /// Returns whether the work before it is done.
     pub(crate) fn is_done(&self) -> Result<bool> {
-        self.0.try_is_complete().map_err(|e| failed("finish its work", e))
+        self.0.try_is_complete().map_err(|e| failed("finish the work on the CUDA device", e))
     }
 
-    /// Seconds from this event to a later one; both done.
+    /// Returns the seconds from this event to a later one; both must have been reached.
     pub(crate) fn seconds_to(&self, later: &Self) -> Result<f64> {
-        self.0.elapsed_ms(&later.0).map(|ms| f64::from(ms) / 1e3).map_err(|e| failed("take the time", e))
+        self.0
+            .elapsed_ms(&later.0)
+            .map(|ms| f64::from(ms) / 1e3)
+            .map_err(|e| failed("read the time of a CUDA event", e))
     }
 }
 
 /// A texture object bound to a device buffer of floats, read without filtering.
 pub(crate) struct Texture(sys::CUtexObject);
 
-/// How a [`Texture`] sees its buffer.
+/// The way in which a [`Texture`] reads its buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TextureShape {
     /// Rows of `pitch` bytes; coordinates are clamped to the edge.
     Rows { width: usize, height: usize, pitch: usize },
-    /// One line of bytes.
+    /// A single row of `bytes`.
     Linear { bytes: usize },
 }
 
 impl Texture {
-    /// Binds `buffer`, which must outlive the texture's use.
+    /// Binds `buffer`, which must outlive every use of the texture.
     pub(crate) fn new(buffer: &Buffer, shape: TextureShape) -> Result<Self> {
         let extent = match shape {
             TextureShape::Rows { height, pitch, .. } => height * pitch,
@@ -370,11 +380,11 @@ impl Texture {
         // SAFETY: both descriptions are complete, and the buffer covers the extent (asserted above).
         unsafe { sys::cuTexObjectCreate(&mut texture, &resource, &reading, std::ptr::null()) }
             .result()
-            .map_err(|e| failed("bind a texture", e))?;
+            .map_err(|e| failed("create a CUDA texture", e))?;
         Ok(Self(texture))
     }
 
-    /// The handle that kernels take.
+    /// Returns the handle that kernels take.
     pub(crate) fn handle(&self) -> u64 {
         self.0
     }
@@ -387,11 +397,18 @@ impl Drop for Texture {
     }
 }
 
-/// Checks that `address` is device memory of `cuda` and that `bytes` from it on are one allocation's.
+/// Checks that the pixels are in device memory of `cuda`, in one allocation.
+pub(crate) fn check_device_pixels(cuda: &Cuda, what: &str, pixels: &DevicePixels<'_>) -> Result<()> {
+    let [width, height, depth] = pixels.shape;
+    let bytes = (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes();
+    check_device_range(cuda, what, pixels.address, bytes)
+}
+
+/// Checks that `address` is device memory of `cuda` and that `bytes` from it on are in one allocation.
 pub(crate) fn check_device_range(cuda: &Cuda, what: &str, address: u64, bytes: usize) -> Result<()> {
     let mut kind: u32 = 0;
     let mut ordinal: i32 = -1;
-    // SAFETY: each attribute writes the int it is given room for; any address may be asked about.
+    // SAFETY: each attribute writes the int whose address is given; the driver accepts any address in the query.
     let known = unsafe {
         sys::cuPointerGetAttribute(
             (&raw mut kind).cast::<c_void>(),
@@ -410,12 +427,14 @@ pub(crate) fn check_device_range(cuda: &Cuda, what: &str, address: u64, bytes: u
     };
     if known.is_err() || kind != sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 {
         return Err(Error::argument(format!(
-            "{what} is said to be CUDA memory, but {address:#x} is not a CUDA device address; use host memory or a pointer from cuMemAlloc/cudaMalloc"
+            "cannot use {what} as CUDA memory: its address must be on a CUDA device (got {address:#x}); pass host memory as \
+             host memory, or a pointer from cuMemAlloc or cudaMalloc"
         )));
     }
     if ordinal != cuda.index as i32 {
         return Err(Error::argument(format!(
-            "{what} is in the memory of cuda:{ordinal}, but the context is on cuda:{}",
+            "cannot use {what}: it must be in the memory of the context's device, cuda:{} (got cuda:{ordinal}); use a \
+             context on that device, or copy it",
             cuda.index
         )));
     }
@@ -423,10 +442,11 @@ pub(crate) fn check_device_range(cuda: &Cuda, what: &str, address: u64, bytes: u
     // SAFETY: writes an address and a size; the address is known to the driver.
     unsafe { sys::cuMemGetAddressRange_v2(&mut base, &mut size, address) }
         .result()
-        .map_err(|e| failed("tell an allocation's range", e))?;
+        .map_err(|e| failed("query a CUDA allocation", e))?;
     if address as u128 + bytes as u128 > base as u128 + size as u128 {
         return Err(Error::size(format!(
-            "{what} needs {bytes} bytes from its pointer on, but its CUDA allocation has only {} there",
+            "cannot use {what}: its CUDA allocation must have {bytes} bytes from the pointer on (got {}); correct the size \
+             or the strides, or allocate more",
             base + size as u64 - address
         )));
     }
@@ -438,8 +458,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_without_kernels_is_not_a_device_failure() {
-        // error_name needs the driver, so this only runs where there is one.
+    fn a_gpu_without_kernels_is_unavailable_and_has_not_failed() {
+        // The names of errors come from the driver, so this test runs only where there is one.
         if let Err(error) = find::start() {
             eprintln!("skipped: {error}");
             return;

@@ -1,11 +1,13 @@
-//! Devices: which there are, why each can or cannot be used, and the [`Context`] that holds the chosen one.
+//! Devices: the list of them, the reason why each can or cannot be used, and the [`Context`] that holds one.
 
+mod buffer_pool;
 mod cpu;
 pub(crate) mod cuda;
-mod scratch;
+mod per_thread;
 
+pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
 pub use cuda::{DeviceImage, DevicePixel};
-pub(crate) use scratch::{Lent, Scratch};
+pub(crate) use per_thread::PerThread;
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use rayon::ThreadPool;
@@ -22,38 +24,38 @@ pub enum DeviceKind {
     Cuda = 1,
 }
 
-/// What is known of a device, and why it is or is not usable (or, for a context's device, why it was chosen).
+/// The description of a device, with the reason why it is or is not usable (for a context's device: why it was chosen).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// CPU or CUDA.
     pub kind: DeviceKind,
     /// The number in `cuda:N`; 0 for the CPU.
     pub index: u32,
-    /// Whether a context can be made on it.
+    /// Is `true` if a context can be made on the device.
     pub usable: bool,
     /// CUDA compute capability, major and minor; 0.0 for the CPU.
     pub compute_capability: (u32, u32),
-    /// Multiprocessors of a GPU, worker threads of the CPU.
+    /// The number of multiprocessors of a GPU, or of worker threads of the CPU.
     pub multiprocessors: u32,
     /// The CUDA version of the driver as 1000·major + 10·minor (13000 is 13.0); 0 for the CPU.
     pub driver_version: u32,
-    /// Memory in bytes, in all and free now; 0 where unknown.
+    /// Total memory in bytes; 0 where unknown.
     pub total_memory: u64,
-    /// Free memory in bytes.
+    /// Memory that is free now, in bytes; 0 where unknown.
     pub free_memory: u64,
-    /// What [`Context::new`] takes: `cpu` or `cuda:N`.
+    /// The name that [`Context::new`] takes: `cpu` or `cuda:N`.
     pub id: String,
-    /// The marketing name.
+    /// The name that the vendor gives the device.
     pub name: String,
-    /// One sentence: why usable or not, or why chosen.
+    /// The reason, in one sentence, why the device is usable or not, or why it was chosen.
     pub reason: String,
 }
 
-/// All devices: the CPU first, then each CUDA device. Where CUDA is unusable as a whole (built without it, no driver,
-/// driver too old, no device), one entry `cuda` with `usable == false` says why. Never fails, never panics.
+/// Lists all devices: the CPU first, then each CUDA device. Where CUDA is unusable as a whole (built without it, no
+/// driver, driver too old, no device), one entry `cuda` with `usable == false` says why. Never fails, never panics.
 ///
-/// Each CUDA device is opened for a moment, which takes 0.1 to 0.2 s where no context is open on it: only so is it known
-/// to work, and how much of its memory is free. The driver's library is looked for once in a process.
+/// Each CUDA device is opened for a moment, which takes 0.1 to 0.2 s where no context is open on it; this shows that it
+/// works and how much of its memory is free. The driver's library is looked up once in a process.
 ///
 /// ```
 /// let devices = isoline::devices();
@@ -64,12 +66,12 @@ pub fn devices() -> Vec<DeviceInfo> {
     (0..count()).filter_map(info).collect()
 }
 
-/// How many [`devices`] there are; opens none, so it is quick.
+/// Returns the number of [`devices`]; opens none, so it is quick.
 pub(crate) fn count() -> usize {
     1 + cuda::find::count()
 }
 
-/// Number `index` of the [`devices`]; only that one is opened. `None` if out of range.
+/// Returns entry `index` of the [`devices`]; only that device is opened. `None` if out of range.
 pub(crate) fn info(index: usize) -> Option<DeviceInfo> {
     match index.checked_sub(1) {
         None => Some(cpu_info()),
@@ -77,22 +79,23 @@ pub(crate) fn info(index: usize) -> Option<DeviceInfo> {
     }
 }
 
-/// The CPU, which is always there.
+/// Describes the CPU, which is always there.
 pub(crate) fn cpu_info() -> DeviceInfo {
     cpu::info()
 }
 
-/// Where a context computes.
+/// The code that runs the calls of a context.
 pub(crate) enum Backend {
     Cpu,
     Cuda(Arc<cuda::Cuda>),
 }
 
-/// A device with what belongs to it: worker threads, kernels, pooled memory. Make one and use it for many calls.
+/// A device, and the worker threads, kernels and pooled memory that are kept for it. Make one and use it for many
+/// calls.
 ///
-/// Different contexts may be used on different threads at the same time. One context may be shared: calls on it take
-/// turns. A call from inside its own progress callback is refused ([`ErrorKind::Busy`]) because it would wait for ever.
-/// A clone is another handle on the same context, which ends with its last handle.
+/// Different contexts may be used on different threads at the same time. One context may be shared: it runs one call at
+/// a time. A re-entrant call, from inside its own progress callback, is refused ([`ErrorKind::Busy`]) because it would
+/// wait for ever. A clone is another handle on the same context, which ends with its last handle.
 ///
 /// ```
 /// let context = isoline::Context::new("cpu")?;
@@ -107,11 +110,11 @@ pub struct Context {
 struct Shared {
     info: DeviceInfo,
     backend: Backend,
-    /// Under `auto` a job that does not fit the GPU goes to the CPU.
+    /// Set for `auto`, under which a call that does not fit the GPU runs on the CPU.
     automatic: bool,
     pool: Arc<ThreadPool>,
-    scratch: Scratch,
-    turn: Turn,
+    buffer_pool: BufferPool,
+    lock: ContextLock,
 }
 
 impl std::fmt::Debug for Context {
@@ -121,39 +124,40 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
-    /// The CPU's description for a report, with the reason why a job of an `auto` context on a GPU came here.
+    /// Describes the CPU for a report, with the reason why a call on an `auto` context with a GPU ran there.
     pub(crate) fn cpu_for_report(&self) -> DeviceInfo {
         if self.shared.info.kind == DeviceKind::Cpu {
             return self.shared.info.clone();
         }
         let mut info = cpu_info();
-        info.reason = "auto took the CPU for this job (see the log)".into();
+        info.reason = "auto chose the CPU for this call (the log says why)".into();
         info
     }
 
-    /// A context on `device`: `auto` (also the empty string), `cpu`, `cuda` (the first usable one) or `cuda:N`.
+    /// Makes a context on `device`: `auto` (also the empty string), `cpu`, `cuda` (the first usable one) or `cuda:N`.
     ///
-    /// `auto` takes the first CUDA device that works and else the CPU; [`device`](Self::device) says why. A named
+    /// `auto` chooses the first CUDA device that works, else the CPU; [`device`](Self::device) says why. A named
     /// device never falls back.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for any other text, [`ErrorKind::DeviceUnavailable`] when the named device
-    /// cannot be used, with the reason.
+    /// [`ErrorKind::InvalidArgument`] for any other text; [`ErrorKind::DeviceUnavailable`], with the reason,
+    /// if the named device cannot be used.
     pub fn new(device: &str) -> Result<Self> {
         Self::with_pool(device, cpu::shared_pool)
     }
 
-    /// As [`new`](Self::new), with `threads` worker threads of its own (0: as many as there are cores).
+    /// Makes a context like [`new`](Self::new), with `threads` worker threads of its own (0: as many as there are
+    /// cores).
     ///
     /// # Errors
-    /// As `new`; [`ErrorKind::OutOfMemory`] when the threads cannot be started.
+    /// The same as [`new`](Self::new); [`ErrorKind::OutOfMemory`] if the threads cannot be started.
     pub fn with_threads(device: &str, threads: usize) -> Result<Self> {
         Self::with_pool(device, || cpu::new_pool(threads))
     }
 
     fn with_pool(device: &str, start_pool: impl FnOnce() -> Result<Arc<ThreadPool>>) -> Result<Self> {
         let wanted = device.trim();
-        // The threads come last: a context that is refused should cost none.
+        // The threads are started last, so that a context that is refused starts none.
         let context = |info, backend, automatic| {
             Ok(Self {
                 shared: Arc::new(Shared {
@@ -161,8 +165,8 @@ impl Context {
                     backend,
                     automatic,
                     pool: start_pool()?,
-                    scratch: Scratch::default(),
-                    turn: Turn::default(),
+                    buffer_pool: BufferPool::default(),
+                    lock: ContextLock::default(),
                 }),
             })
         };
@@ -180,22 +184,24 @@ impl Context {
             },
             "cpu" => {
                 let mut info = cpu::info();
-                info.reason = "asked for by name".into();
+                info.reason = "chosen by name".into();
                 context(info, Backend::Cpu, false)
             }
             "cuda" => {
                 let (cuda, mut info) = cuda::Cuda::first_usable()?;
-                info.reason = "asked for as 'cuda': the first CUDA device that works".into();
+                info.reason = "chosen by the name 'cuda': the first CUDA device that works".into();
                 context(info, Backend::Cuda(cuda), false)
             }
             other => {
-                // Digits only: parse alone would take "+1" too.
+                // Only digits are allowed; parse alone would take "+1" too.
                 let digits = other.strip_prefix("cuda:").filter(|n| n.bytes().all(|byte| byte.is_ascii_digit()));
                 let index = digits.and_then(|n| n.parse::<u32>().ok()).ok_or_else(|| {
-                    Error::argument(format!("the device must be auto, cpu, cuda or cuda:N, but it is '{other}'"))
+                    Error::argument(format!(
+                        "cannot open the device: its name must be auto, cpu, cuda or cuda:N (got '{other}')"
+                    ))
                 })?;
                 let (cuda, mut info) = cuda::Cuda::open(index)?;
-                info.reason = "asked for by name".into();
+                info.reason = "chosen by name".into();
                 context(info, Backend::Cuda(cuda), false)
             }
         };
@@ -204,12 +210,12 @@ impl Context {
         Ok(context)
     }
 
-    /// The device of this context and why it was chosen.
+    /// Returns the device of this context, with the reason why it was chosen.
     pub fn device(&self) -> &DeviceInfo {
         &self.shared.info
     }
 
-    /// As [`device`](Self::device), with the memory figures of now.
+    /// Returns the same as [`device`](Self::device), with the memory that is free now.
     pub fn device_now(&self) -> DeviceInfo {
         let mut info = self.shared.info.clone();
         match &self.shared.backend {
@@ -219,24 +225,25 @@ impl Context {
         info
     }
 
-    /// Limits the device memory that this context takes, in bytes; 0 (the default) means 90 % of what is free when a
-    /// job starts. A job over the limit is refused (`cuda:N`) or goes to the CPU (`auto`). No effect on the CPU.
+    /// Limits the device memory that this context takes, in bytes; 0 (the default) means 90 % of the memory that is
+    /// free when a call starts. A call over the limit is refused (`cuda:N`) or runs on the CPU (`auto`). Has no effect
+    /// on the CPU.
     pub fn set_memory_limit(&self, bytes: u64) {
         if let Backend::Cuda(cuda) = &self.shared.backend {
             cuda.set_memory_limit(bytes);
         }
     }
 
-    /// Gives pooled device memory, pinned host memory and the main memory that the CPU keeps between calls (at most
-    /// 320 MiB) back to the system. They are also freed with the context.
+    /// Gives pooled device memory, page-locked host memory and the host memory that the CPU keeps between calls (at
+    /// most 320 MiB) back to the system. They are also freed with the context.
     pub fn trim(&self) {
-        self.shared.scratch.trim();
+        self.shared.buffer_pool.trim();
         if let Backend::Cuda(cuda) = &self.shared.backend {
             cuda.trim();
         }
     }
 
-    /// Device memory held now in bytes, in use or pooled. 0 on the CPU.
+    /// Returns the device memory held now in bytes, in use or pooled. 0 on the CPU.
     pub fn device_memory_held(&self) -> u64 {
         match &self.shared.backend {
             Backend::Cpu => 0,
@@ -244,45 +251,54 @@ impl Context {
         }
     }
 
-    /// A new image in the memory of this context's CUDA device: uninitialised, packed.
+    /// Makes an image in the memory of this context's CUDA device: uninitialised, packed.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] on the CPU, [`ErrorKind::OutOfMemory`] when it does not fit.
+    /// [`ErrorKind::Unsupported`] on the CPU, [`ErrorKind::OutOfMemory`] if it does not fit.
     pub fn device_image(&self, pixel_type: crate::PixelType, shape: [usize; 3]) -> Result<DeviceImage> {
         match &self.shared.backend {
-            Backend::Cpu => Err(Error::unsupported("device images need a CUDA context, but this one is on the CPU")),
+            Backend::Cpu => Err(Error::unsupported(
+                "cannot make a device image: the context is on the CPU; use a context on a CUDA device",
+            )),
             Backend::Cuda(cuda) => DeviceImage::new(cuda, pixel_type, shape),
         }
     }
 
-    /// Whether this context was asked for as `auto`.
+    /// Returns whether this context was made as `auto`.
     pub(crate) fn is_automatic(&self) -> bool {
         self.shared.automatic
     }
 
+    /// Returns the worker threads.
     pub(crate) fn pool(&self) -> &ThreadPool {
         &self.shared.pool
     }
 
-    /// Main memory to compute in.
-    pub(crate) fn scratch(&self) -> &Scratch {
-        &self.shared.scratch
+    /// Returns the host memory that is kept between calls.
+    pub(crate) fn buffer_pool(&self) -> &BufferPool {
+        &self.shared.buffer_pool
     }
 
-    /// Waits for this context's turn. Hold the guard for the length of the call.
-    pub(crate) fn begin(&self) -> Result<TurnGuard<'_>> {
-        self.shared.turn.take()
-    }
-
-    /// Refuses the thread that has this context's turn, without waiting for another one's.
-    pub(crate) fn refuse_own_thread(&self) -> Result<()> {
-        self.shared.turn.refuse_own_thread().map(drop)
-    }
-
-    /// The CUDA device for a job that needs `bytes` of its memory, or `None` for the CPU.
+    /// Waits for the calls of other threads to end, then locks the context. Hold the guard for the length of the call.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`] when a CUDA device was asked for by name and the job does not fit.
+    /// [`ErrorKind::Busy`] for a re-entrant call.
+    pub(crate) fn lock(&self) -> Result<ContextGuard<'_>> {
+        self.shared.lock.acquire()
+    }
+
+    /// Refuses a re-entrant call, without waiting for the calls of other threads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`].
+    pub(crate) fn refuse_reentry(&self) -> Result<()> {
+        self.shared.lock.refuse_reentry().map(drop)
+    }
+
+    /// Returns the CUDA device for a call that needs `bytes` of its memory, or `None` for the CPU.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`] if the call does not fit a CUDA device that was chosen by name.
     pub(crate) fn cuda_for(&self, bytes: u64) -> Result<Option<&Arc<cuda::Cuda>>> {
         let Backend::Cuda(cuda) = &self.shared.backend else { return Ok(None) };
         let budget = cuda.budget()?;
@@ -290,11 +306,11 @@ impl Context {
             return Ok(Some(cuda));
         }
         let free = cuda.free_memory()?;
+        let id = &self.shared.info.id;
         let why = format!(
-            "the job needs {} ({bytes} bytes) of memory on {} but only {} ({budget} bytes) may be used, and {} ({free} \
-             bytes) are free",
+            "the call needs {} ({bytes} bytes) of the memory of {id}, of which {} ({budget} bytes) may be used and {} \
+             ({free} bytes) are free",
             human_bytes(bytes),
-            self.shared.info.id,
             human_bytes(budget),
             human_bytes(free)
         );
@@ -303,54 +319,93 @@ impl Context {
             return Ok(None);
         }
         Err(Error::memory(format!(
-            "{why}; raise the memory limit, close other programs, or use the device auto or cpu"
+            "cannot compute on {id}: {why}; raise the memory limit, close other programs, or use the device auto or cpu"
         )))
     }
 
-    /// Whether a CUDA failure may be answered by computing on the CPU instead: only `auto`, only for want of memory.
+    /// Returns whether a call that failed on CUDA may run on the CPU instead: only under `auto`, when out of memory.
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
         self.shared.automatic && error.kind() == ErrorKind::OutOfMemory
     }
+
+    /// Runs a call on the CUDA device of this context or on the CPU, with the fallback from the one to the other.
+    /// `progress` and the like, which both need, are in `state`.
+    ///
+    /// # Errors
+    /// The errors of the backend that ran last; [`ErrorKind::OutOfMemory`] as from [`cuda_for`](Self::cuda_for).
+    pub(crate) fn run_on_device<S, T>(
+        &self,
+        needs: DeviceNeeds,
+        state: &mut S,
+        on_cuda: impl FnOnce(&Arc<cuda::Cuda>, &mut S) -> Result<T>,
+        on_cpu: impl FnOnce(&mut S) -> Result<T>,
+    ) -> Result<T> {
+        if !(needs.cpu_only && self.shared.automatic)
+            && let Some(cuda) = self.cuda_for(needs.device_bytes)?
+        {
+            match on_cuda(cuda, state) {
+                Err(error) if needs.host_memory && self.may_fall_back(&error) => {
+                    log::warn!("computing on the CPU: {error}");
+                }
+                done => return done,
+            }
+        }
+        on_cpu(state)
+    }
 }
 
-/// Lets one thread at a time into a context, and refuses the thread that is already in.
+/// The properties of a call that decide on which backend it runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceNeeds {
+    /// The least device memory with which CUDA can run the call, in bytes.
+    pub(crate) device_bytes: u64,
+    /// Set if only the CPU has the chosen variant: `auto` then takes the CPU, and CUDA by name refuses the call.
+    pub(crate) cpu_only: bool,
+    /// Set if all images are in host memory, so that the CPU can run the call.
+    pub(crate) host_memory: bool,
+}
+
+/// Lets one thread at a time use a context, and refuses a re-entrant call of the thread that uses it.
 #[derive(Default)]
-struct Turn {
+struct ContextLock {
     holder: Mutex<Option<ThreadId>>,
-    left: Condvar,
+    released: Condvar,
 }
 
-/// Ends the turn when dropped.
-pub(crate) struct TurnGuard<'a>(&'a Turn);
+/// Unlocks the context when dropped.
+pub(crate) struct ContextGuard<'a>(&'a ContextLock);
 
-impl Turn {
-    /// Who has the turn, which is not this thread.
-    fn refuse_own_thread(&self) -> Result<MutexGuard<'_, Option<ThreadId>>> {
+impl ContextLock {
+    /// Returns the thread that holds the lock, if any.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] if it is the calling thread.
+    fn refuse_reentry(&self) -> Result<MutexGuard<'_, Option<ThreadId>>> {
         let holder = self.holder.lock().unwrap_or_else(|e| e.into_inner());
         if *holder == Some(std::thread::current().id()) {
             return Err(Error::new(
                 ErrorKind::Busy,
-                "this context is in use further up this thread's call stack (a progress callback must not call into \
-                 the context that is calling it); use another context there",
+                "cannot use the context: this is a re-entrant call, from a callback of a call on the same context; use \
+                 another context there",
             ));
         }
         Ok(holder)
     }
 
-    fn take(&self) -> Result<TurnGuard<'_>> {
-        let mut holder = self.refuse_own_thread()?;
+    fn acquire(&self) -> Result<ContextGuard<'_>> {
+        let mut holder = self.refuse_reentry()?;
         while holder.is_some() {
-            holder = self.left.wait(holder).unwrap_or_else(|e| e.into_inner());
+            holder = self.released.wait(holder).unwrap_or_else(|e| e.into_inner());
         }
         *holder = Some(std::thread::current().id());
-        Ok(TurnGuard(self))
+        Ok(ContextGuard(self))
     }
 }
 
-impl Drop for TurnGuard<'_> {
+impl Drop for ContextGuard<'_> {
     fn drop(&mut self) {
         *self.0.holder.lock().unwrap_or_else(|e| e.into_inner()) = None;
-        self.0.left.notify_one();
+        self.0.released.notify_one();
     }
 }
 
@@ -359,34 +414,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_device_is_refused_with_the_choices() {
+    fn unknown_device_is_refused_with_the_choices() {
         let error = Context::new("gpu").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains("auto, cpu, cuda or cuda:N"), "{error}");
     }
 
     #[test]
-    fn a_device_that_is_not_there_says_why() {
+    fn missing_device_is_refused_with_the_reason() {
         let error = Context::new("cuda:4096").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DeviceUnavailable);
         assert!(!error.message().is_empty());
     }
 
     #[test]
-    fn auto_always_works_and_says_why() {
+    fn auto_always_works_and_gives_its_reason() {
         let context = Context::new("auto").unwrap();
         assert!(context.device().reason.starts_with("auto chose"), "{}", context.device().reason);
     }
 
     #[test]
-    fn a_context_refuses_its_own_thread_and_queues_others() {
+    fn context_refuses_reentrant_calls_and_queues_other_threads() {
         let context = Context::new("cpu").unwrap();
-        let guard = context.begin().unwrap();
-        assert_eq!(context.begin().err().unwrap().kind(), ErrorKind::Busy);
-        assert_eq!(context.refuse_own_thread().unwrap_err().kind(), ErrorKind::Busy);
+        let guard = context.lock().unwrap();
+        assert_eq!(context.lock().err().unwrap().kind(), ErrorKind::Busy);
+        assert_eq!(context.refuse_reentry().unwrap_err().kind(), ErrorKind::Busy);
         std::thread::scope(|scope| {
-            assert!(scope.spawn(|| context.refuse_own_thread().is_ok()).join().unwrap());
-            let waiting = scope.spawn(|| context.begin().map(|_| ()).is_ok());
+            assert!(scope.spawn(|| context.refuse_reentry().is_ok()).join().unwrap());
+            let waiting = scope.spawn(|| context.lock().map(|_| ()).is_ok());
             std::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!waiting.is_finished());
             drop(guard);

@@ -1,44 +1,43 @@
-//! The distance on CUDA: a volume whole, slices as a pipeline of groups. Each slot owns a stream and its buffers; while
-//! one slot computes, another uploads and a third downloads. Kernels are launched in [`launch`].
+//! The distance on CUDA: a volume as a whole, slices in a pipeline of groups. Each slot owns a stream and its buffers;
+//! while one slot computes, another uploads and a third downloads. [`launch`] starts the kernels.
 //!
-//! Distances are computed in place: the pixels' squared distances within their rows are written to the output's memory,
-//! and the passes along y and z overwrite them. So beside the mask a pixel takes four bytes, and none where the output is
-//! in device memory and nothing can be cancelled. Columns longer than shared memory (44,000 pixels on an H100) take four
+//! Distances are computed in place: the squared distances along rows are written to the memory of the output, and the
+//! passes along y and z overwrite them. A pixel takes four bytes beside the mask, and none if the output is in device
+//! memory and the call cannot be cancelled. Columns longer than shared memory (44,000 pixels on an H100) take four
 //! more.
 //!
-//! The arithmetic is the CPU's: four times the squared distance in units of the smallest spacing, each axis' term rounded
-//! once from f64, their sums once each, x first; then the root and half that spacing, in f32.
+//! The arithmetic is that of the CPU: four times the squared distance in units of the smallest spacing, with the term
+//! of each axis rounded once from f64 and each sum rounded once, x first; then the root times half that spacing, in
+//! f32.
 
 mod launch;
-mod transfer;
 
 use super::Params;
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Event, Stream, check_device_range};
+use crate::device::cuda::{Buffer, Cuda, DeviceResult, Event, Staging, Stream, check_device_pixels};
 use crate::error::Result;
-use crate::image::{DevicePixels, Dimensions, Image, ImageMut, PixelType};
+use crate::image::{Dimensions, Image, ImageMut, PixelType};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use launch::{Field, Pixels, Transform};
+use launch::{DeviceField, DeviceMask, Launcher};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use transfer::Pieces;
 
-/// Groups of slices in flight.
+/// The largest number of groups of slices in flight.
 const SLOTS: usize = 4;
 
-/// Slices are computed together until their distances have so many bytes: enough to fill a device, and few enough to
-/// overlap with the copies of others.
+/// The size of the distances of a group of slices, which are computed together: large enough to fill a device, and
+/// small enough to overlap with the copies of other groups.
 const GROUP_BYTES: usize = 16 << 20;
 
-/// The least device memory that a job needs: the volume, or one slice at a time.
-pub(super) fn least_bytes(params: &Params, mask: &Image<'_>, output: &ImageMut<'_>, may_cancel: bool) -> u64 {
+/// Returns the least device memory with which the call can run, in bytes: that of the volume, or of one slice.
+pub(super) fn min_device_bytes(params: &Params, mask: &Image<'_>, output: &ImageMut<'_>, may_cancel: bool) -> u64 {
     let slices = if params.dimensions == Dimensions::Volume { mask.shape()[2] } else { 1 };
     slot_bytes(mask, writes_directly(output, may_cancel), slices)
 }
 
-/// Of the mask and the distances of so many slices. (Columns longer than shared memory take more.)
+/// Returns the bytes of the mask and the distances of `slices` slices. Columns longer than shared memory take more.
 fn slot_bytes(mask: &Image<'_>, direct: bool, slices: usize) -> u64 {
     let [width, height, _] = mask.shape();
     let raw = if matches!(mask, Image::Device(_)) { 0 } else { mask.pixel_type().bytes() };
@@ -46,12 +45,13 @@ fn slot_bytes(mask: &Image<'_>, direct: bool, slices: usize) -> u64 {
     (width * height * slices * (raw + values)) as u64
 }
 
-/// The kernels write straight to the caller's device memory, unless a cancel must leave it untouched.
+/// Returns whether the kernels write straight to the caller's device memory. They do not if a cancellation must leave
+/// it untouched.
 fn writes_directly(output: &ImageMut<'_>, may_cancel: bool) -> bool {
     matches!(output, ImageMut::Device(_)) && !may_cancel
 }
 
-/// See [`super::run`].
+/// Computes the whole image; see [`super::run`].
 pub(super) fn run(
     context: &Context,
     cuda: &Arc<Cuda>,
@@ -64,12 +64,13 @@ pub(super) fn run(
     let ticker = Ticker::new("distance");
     ticker.report(progress)?;
     if let Image::Device(pixels) = mask {
-        check_device_range(cuda, "the mask", pixels.address, extent(pixels))?;
+        check_device_pixels(cuda, "the mask", pixels)?;
     }
     if let ImageMut::Device(pixels) = output {
-        check_device_range(cuda, "the output", pixels.address, extent(pixels))?;
+        check_device_pixels(cuda, "the output", pixels)?;
     }
     cuda.memory().reset_peak();
+    // 1. Divide the slices into groups.
     let [width, height, depth] = mask.shape();
     let direct = writes_directly(output, progress.is_some());
     let on_device = matches!(mask, Image::Device(_));
@@ -79,16 +80,16 @@ pub(super) fn run(
         Dimensions::Slices if direct && on_device => depth,
         Dimensions::Slices => {
             let slice = slot_bytes(mask, direct, 1).max(1);
-            let room = usize::try_from(budget / slice).unwrap_or(usize::MAX);
-            (GROUP_BYTES / (width * height * size_of::<f32>())).min(room).clamp(1, depth)
+            let fitting = usize::try_from(budget / slice).unwrap_or(usize::MAX);
+            (GROUP_BYTES / (width * height * size_of::<f32>())).min(fitting).clamp(1, depth)
         }
     };
     let groups = depth.div_ceil(together);
-    let scratch = launch::scratch_bytes(cuda, [width, height, together], params.dimensions)?;
+    let workspace = launch::workspace_bytes(cuda, [width, height, together], params.dimensions)?;
     let mut call = Call {
         context,
         cuda,
-        transform: Transform::new(cuda, params, mask.pixel_type(), [width, height, together])?,
+        launcher: Launcher::new(cuda, params, mask.pixel_type(), [width, height, together])?,
         mask,
         direct,
         together,
@@ -97,10 +98,12 @@ pub(super) fn run(
         ticker,
         report: Report::new(context.device()),
     };
-    let slot = slot_bytes(mask, direct, together) + scratch as u64;
-    let room = usize::try_from(budget / slot.max(1)).unwrap_or(usize::MAX);
-    let in_flight = SLOTS.min(groups).min(room).max(1);
-    let mut slots = (0..in_flight).map(|_| call.slot(output, scratch)).collect::<Result<Vec<_>>>()?;
+    // 2. Allocate as many slots as are useful and fit the memory budget.
+    let slot = slot_bytes(mask, direct, together) + workspace as u64;
+    let fitting = usize::try_from(budget / slot.max(1)).unwrap_or(usize::MAX);
+    let in_flight = SLOTS.min(groups).min(fitting).max(1);
+    let mut slots = (0..in_flight).map(|_| call.slot(output, workspace)).collect::<Result<Vec<_>>>()?;
+    // 3. Run the pipeline: finish a slot's group before the slot begins the next.
     for group in 0..groups {
         let slot = &mut slots[group % in_flight];
         if group >= in_flight {
@@ -117,37 +120,32 @@ pub(super) fn run(
     Ok(report)
 }
 
-/// Bytes from the first pixel's to the last one's.
-fn extent(pixels: &DevicePixels<'_>) -> usize {
-    let [width, height, depth] = pixels.shape;
-    (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes()
-}
-
-/// One group's place on the device. The stream comes first: it is waited for before the memory goes.
+/// The stream and the memory of one group in flight. The stream comes first, because dropping it waits for its work,
+/// which uses the memory.
 struct Slot {
     stream: Stream,
-    /// Before the upload, after it, after computing, after the download.
+    /// The events before the upload, after it, after the computation, and after the download.
     times: [Event; 4],
-    /// Behind every second launch, so that the queue stays short where a cancel may come.
-    looks: [Event; 2],
+    /// Events behind every second launch, which keep the queue short if the call can be cancelled.
+    reached: [Event; 2],
     raw: Option<Buffer>,
-    /// None where the kernels write to the caller's memory.
+    /// The distances; `None` if the kernels write to the caller's memory.
     values: Option<Buffer>,
-    scratch: Option<Buffer>,
-    upload: Pieces,
-    download: Pieces,
-    /// The download of the group in flight is queued.
-    begun: bool,
+    workspace: Option<Buffer>,
+    upload: Staging,
+    download: Staging,
+    /// Set if the download of the group in flight is queued.
+    queued: bool,
 }
 
-/// One call in progress.
+/// A call in progress.
 struct Call<'a, 'i, 'p, 'q> {
     context: &'a Context,
     cuda: &'a Arc<Cuda>,
-    transform: Transform,
+    launcher: Launcher,
     mask: &'a Image<'i>,
     direct: bool,
-    /// Slices of a group, but for the last.
+    /// The number of slices of a group; the last group may have fewer.
     together: usize,
     groups: usize,
     progress: &'a mut Option<&'p mut Progress<'q>>,
@@ -156,7 +154,7 @@ struct Call<'a, 'i, 'p, 'q> {
 }
 
 impl Call<'_, '_, '_, '_> {
-    fn slot(&self, output: &ImageMut<'_>, scratch: usize) -> Result<Slot> {
+    fn slot(&self, output: &ImageMut<'_>, workspace: usize) -> Result<Slot> {
         let cuda = self.cuda;
         let [width, height, _] = self.mask.shape();
         let pixels = width * height * self.together;
@@ -167,13 +165,13 @@ impl Call<'_, '_, '_, '_> {
         Ok(Slot {
             stream: cuda.stream()?,
             times: [event()?, event()?, event()?, event()?],
-            looks: [event()?, event()?],
+            reached: [event()?, event()?],
             raw: when(!matches!(self.mask, Image::Device(_)), pixels * self.mask.pixel_type().bytes())?,
             values: when(!self.direct, pixels * size_of::<f32>())?,
-            scratch: when(scratch > 0, scratch)?,
-            upload: Pieces::for_input(cuda, self.mask, self.together)?,
-            download: Pieces::for_output(cuda, output, self.together)?,
-            begun: false,
+            workspace: when(workspace > 0, workspace)?,
+            upload: Staging::for_input(cuda, self.mask, self.together)?,
+            download: Staging::for_output(cuda, output, self.together)?,
+            queued: false,
         })
     }
 
@@ -182,62 +180,65 @@ impl Call<'_, '_, '_, '_> {
         first..self.mask.shape()[2].min(first + self.together)
     }
 
-    /// Queues the upload, the computing and, where it may, the download of one group.
+    /// Queues the upload, the computation and, where the host need not wait for it, the download of one group.
     fn begin(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
         self.poll(group, 0.0)?;
         let slices = self.slices(group);
         let [width, height, _] = self.mask.shape();
+        // 1. Upload the mask.
         slot.stream.record(&slot.times[0])?;
         let pixels = match (self.mask, &slot.raw) {
             (Image::Device(own), _) => {
-                Pixels { address: own.address + (slices.start * own.strides[1]) as u64, strides: own.strides }
+                DeviceMask { address: own.address + (slices.start * own.strides[1]) as u64, strides: own.strides }
             }
             (mask, Some(raw)) => {
                 slot.upload.upload(self.context.pool(), &slot.stream, mask, slices.clone(), raw)?;
                 let row = width * mask.pixel_type().bytes();
-                Pixels { address: raw.address(), strides: [row, row * height] }
+                DeviceMask { address: raw.address(), strides: [row, row * height] }
             }
-            (_, None) => unreachable!("host pixels have a buffer to go to"),
+            (_, None) => unreachable!("a mask in host memory has a buffer on the device"),
         };
         slot.stream.record(&slot.times[1])?;
+        // 2. Compute.
         let field = match (&slot.values, &*output) {
-            (Some(values), _) => Field::packed(values.address(), self.mask.shape()),
-            (None, ImageMut::Device(own)) => Field {
+            (Some(values), _) => DeviceField::packed(values.address(), self.mask.shape()),
+            (None, ImageMut::Device(own)) => DeviceField {
                 address: own.address + (slices.start * own.strides[1]) as u64,
                 strides: own.strides.map(|bytes| bytes / size_of::<f32>()),
             },
             (None, _) => unreachable!("only device memory is written directly"),
         };
-        let scratch = slot.scratch.as_ref().map(Buffer::address);
-        let Self { transform, progress, ticker, groups, .. } = self;
-        let (stream, looks) = (&slot.stream, &slot.looks);
+        let workspace = slot.workspace.as_ref().map(Buffer::address);
+        let Self { launcher, progress, ticker, groups, .. } = self;
+        let (stream, reached) = (&slot.stream, &slot.reached);
         let mut launches = 0;
-        transform.queue(stream, slices.len(), pixels, field, scratch, &mut |share| {
+        launcher.queue(stream, slices.len(), pixels, field, workspace, &mut |share| {
             if progress.is_none() {
                 return Ok(());
             }
-            if launches >= looks.len() {
-                looks[launches % looks.len()].synchronize()?;
+            if launches >= reached.len() {
+                reached[launches % reached.len()].synchronize()?;
             }
-            stream.record(&looks[launches % looks.len()])?;
+            stream.record(&reached[launches % reached.len()])?;
             launches += 1;
             ticker.section(group, *groups);
             ticker.set(share * 0.9);
             ticker.report(progress)
         })?;
         slot.stream.record(&slot.times[2])?;
-        slot.begun = match &slot.values {
-            // A single image or a volume is written after the last look at the callback.
+        // 3. Download. A single image or a volume is written only after the last call of the callback.
+        slot.queued = match &slot.values {
             Some(values) => {
                 let may_write = self.groups > 1;
-                slot.download.begin_download(&slot.stream, values, output, slices, may_write)?
+                let result = DeviceResult { buffer: values, pitch: width * size_of::<f32>() };
+                slot.download.begin_download(&slot.stream, result, output, slices, may_write)?
             }
             None => true,
         };
         slot.stream.record(&slot.times[3])
     }
 
-    /// Tells the caller how far it is, not too often, and passes a cancel on.
+    /// Reports progress to the caller, at intervals, and checks for cancellation.
     fn poll(&mut self, group: usize, share: f64) -> Result<()> {
         self.ticker.section(group, self.groups);
         self.ticker.set(share);
@@ -246,25 +247,29 @@ impl Call<'_, '_, '_, '_> {
 
     /// Waits for a group and writes it to the caller's memory.
     fn finish(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
+        // 1. Wait for the computation; report progress meanwhile.
         while self.progress.is_some() && !slot.times[2].is_done()? {
             std::thread::sleep(Duration::from_micros(50));
             self.poll(group, 0.95)?;
         }
         slot.times[2].synchronize()?;
         self.ticker.check()?;
+        // 2. Read the times.
         let slices = self.slices(group);
         let mut download = 0.0;
-        if slot.begun {
+        if slot.queued {
             slot.times[3].synchronize()?;
             download = slot.times[2].seconds_to(&slot.times[3])?;
         }
         let computed = slot.times[1].seconds_to(&slot.times[2])?;
         let uploaded = slot.times[0].seconds_to(&slot.times[1])?;
+        // 3. Write the result.
         if let Some(values) = &slot.values {
+            let result = DeviceResult { buffer: values, pitch: self.mask.shape()[0] * size_of::<f32>() };
             let pool = self.context.pool();
             let done = slices.end;
             slot.stream.record(&slot.times[2])?;
-            slot.download.finish_download(pool, &slot.stream, values, output, slices, slot.begun)?;
+            slot.download.finish_download(pool, &slot.stream, result, output, slices, slot.queued)?;
             slot.stream.record(&slot.times[3])?;
             slot.times[3].synchronize()?;
             download += slot.times[2].seconds_to(&slot.times[3])?;
@@ -279,16 +284,16 @@ impl Call<'_, '_, '_, '_> {
     }
 }
 
-/// Bytes of device memory that [`signed_on_device`] needs beside the output: 0 unless a column is longer than shared
-/// memory, then as many as the output has.
-pub(crate) fn signed_scratch_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
-    launch::scratch_bytes(cuda, shape, dimensions)
+/// Returns the bytes of device memory that [`signed_on_device`] needs beside the output: 0 unless a column is longer
+/// than shared memory, then as many as the output has.
+pub(crate) fn signed_workspace_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
+    launch::workspace_bytes(cuda, shape, dimensions)
 }
 
-/// Queues the signed distance of a mask in device memory (packed u8, inside where not 0) into `output` (packed f32), for
-/// other operations. `scratch` has [`signed_scratch_bytes`]; all of this memory lives until the stream is done. Does not
-/// wait. Without a pixel of one class the result is infinite.
-#[allow(clippy::too_many_arguments, reason = "three pieces of memory and what they hold")]
+/// Queues the signed distance of a mask in device memory (packed u8, inside where not 0) into `output` (packed f32),
+/// for other operations. `workspace` has [`signed_workspace_bytes`]; all of this memory must live until the stream is
+/// done. Does not wait. If one class has no pixel, the result is infinite.
+#[allow(clippy::too_many_arguments, reason = "three buffers and their contents")]
 pub(crate) fn signed_on_device(
     cuda: &Cuda,
     stream: &Stream,
@@ -297,16 +302,19 @@ pub(crate) fn signed_on_device(
     spacing: [f64; 3],
     dimensions: Dimensions,
     output: &Buffer,
-    scratch: Option<&Buffer>,
+    workspace: Option<&Buffer>,
 ) -> Result<()> {
     let [width, height, depth] = shape;
     let pixels = width * height * depth;
-    let wanted = signed_scratch_bytes(cuda, shape, dimensions)?;
+    let wanted = signed_workspace_bytes(cuda, shape, dimensions)?;
     assert!(mask.bytes() >= pixels && output.bytes() >= pixels * size_of::<f32>(), "mask and output hold the image");
-    assert!(scratch.map_or(0, Buffer::bytes) >= wanted, "the scratch memory was asked for");
+    assert!(
+        workspace.map_or(0, Buffer::bytes) >= wanted,
+        "the workspace has the size that signed_workspace_bytes returns"
+    );
     let params = Params { dimensions, spacing, ..Params::default() };
-    let transform = Transform::new(cuda, &params, PixelType::U8, shape)?;
-    let scratch = if wanted > 0 { scratch.map(Buffer::address) } else { None };
-    let mask = Pixels { address: mask.address(), strides: [width, width * height] };
-    transform.queue(stream, depth, mask, Field::packed(output.address(), shape), scratch, &mut |_| Ok(()))
+    let launcher = Launcher::new(cuda, &params, PixelType::U8, shape)?;
+    let workspace = if wanted > 0 { workspace.map(Buffer::address) } else { None };
+    let mask = DeviceMask { address: mask.address(), strides: [width, width * height] };
+    launcher.queue(stream, depth, mask, DeviceField::packed(output.address(), shape), workspace, &mut |_| Ok(()))
 }

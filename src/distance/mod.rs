@@ -1,29 +1,31 @@
 //! The exact signed Euclidean distance to the boundary of a mask, in 2D and 3D, with anisotropic spacing.
 //!
 //! A pixel is the box of its spacing around its centre; the **boundary** is where boxes of inside pixels meet boxes of
-//! outside pixels. The result is the distance from each pixel's centre to the boundary, **negative inside**, in the unit
-//! of the spacing: next to a flat boundary −h/2 and +h/2, so that the zero level is the boundary itself.
+//! outside pixels. The result is the distance from each pixel's centre to the boundary, **negative inside**, in the
+//! unit of the spacing: next to a flat boundary −h/2 and +h/2, so that the zero level is the boundary itself.
 //!
 //! ```text
 //! d²(p) = min over q of the other class of Σ_a (h_a · f(|p_a − q_a|))²      f(0) = 0, f(n) = n − ½
 //! ```
 //!
-//! * **Exact:** the nearest pixel is the right one. Squares are summed in single precision: with equal spacings they are
-//!   exact integers up to 2048 pixels, and devices agree to the bit. So they do up to 512 of the smallest spacing where
-//!   the squares of the spacings' ratios are multiples of a sixteenth (1 : 1.5 : 2.5); otherwise the result is within a
-//!   few parts in 10⁷.
-//! * **Image border:** no boundary; nothing is known beyond it.
-//! * **No pixel of one class:** +∞ everywhere (no inside) or −∞ (no outside); never NaN.
+//! * **Exact:** the nearest pixel is found exactly. Squares are summed in single precision: with equal spacings they
+//!   are exact integers up to 2048 pixels, and devices give the same bits. They do so up to 512 of the smallest spacing
+//!   where the squares of the spacings' ratios are multiples of a sixteenth (1 : 1.5 : 2.5); otherwise the result is
+//!   within a few parts in 10⁷.
+//! * **Image border:** it is no boundary, because nothing is known beyond it.
+//! * **Images of one class:** +∞ everywhere if no pixel is inside, −∞ everywhere if no pixel is outside; never NaN.
 //! * **NaN** pixels are outside.
-//! * The sum is separable, and each term is convex: one pass along each axis finds the minimum exactly (Felzenszwalb and
-//!   Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
+//! * The sum is separable, and each term is convex: one pass along each axis finds the minimum exactly (Felzenszwalb
+//!   and Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
 
 pub(crate) mod cpu;
 pub(crate) mod cuda;
+pub(crate) mod parameters;
 
-use crate::device::Context;
+use crate::device::{Context, DeviceNeeds};
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Foreground, Image, ImageMut, PixelType, check_shapes, check_type, host_only};
+use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
 use std::ops::RangeInclusive;
@@ -34,7 +36,7 @@ use std::time::Instant;
 const SPACINGS: RangeInclusive<f64> = 1e-15..=1e15;
 const MOST_ANISOTROPY: f64 = 1e9;
 
-/// Where distances are wanted.
+/// The pixels whose distances are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
     /// Everywhere: negative inside, positive outside.
@@ -64,18 +66,18 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            dimensions: Dimensions::Volume,
+            dimensions: parameters::DIMENSIONS.default_of(&parameter::DIMENSIONS),
             spacing: [1.0; 3],
-            foreground: Foreground::Above,
-            threshold: 0.0,
-            region: Region::Signed,
+            foreground: parameters::FOREGROUND.default_of(&parameter::FOREGROUNDS),
+            threshold: parameters::THRESHOLD.default,
+            region: parameters::REGION.default_of(&parameters::REGIONS),
         }
     }
 }
 
 impl Params {
     fn check(&self) -> Result<()> {
-        finite("threshold", self.threshold)?;
+        parameters::THRESHOLD.check(self.threshold)?;
         let used = &self.spacing[..if self.dimensions == Dimensions::Volume { 3 } else { 2 }];
         for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(used) {
             let name = format!("spacing along {axis}");
@@ -97,10 +99,11 @@ impl Params {
 }
 
 /// Computes the distance of every pixel of `mask` (u8, u16 or f32; one image or a stack) into `output` (f32, the same
-/// size). `output` is written only on success; as slices ([`Dimensions::Slices`]) each slice is whole or untouched.
+/// size). `output` is written only on success; as slices ([`Dimensions::Slices`]) each slice is complete or
+/// untouched.
 ///
 /// # Errors
-/// A parameter out of range, sizes that do not match, no memory, a device failure, or
+/// A parameter out of range, sizes that do not match, out of memory, a device failure, or
 /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 pub fn run(
     context: &Context,
@@ -114,21 +117,18 @@ pub fn run(
     params.check()?;
     check_shapes(mask.shape(), output.shape())?;
     check_type("output", &output, PixelType::F32)?;
-    let _turn = context.begin()?;
-    let mut report = None;
-    if let Some(cuda) = context.cuda_for(cuda::least_bytes(params, &mask, &output, progress.is_some()))? {
-        match cuda::run(context, cuda, params, &mask, &mut progress, &mut output) {
-            Ok(done) => report = Some(done),
-            Err(error) if context.may_fall_back(&error) && host_only(&mask, &output) => {
-                log::warn!("computing on the CPU: {error}");
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    let mut report = match report {
-        Some(report) => report,
-        None => cpu::run(context, params, &mask, &mut progress, &mut output)?,
+    let _lock = context.lock()?;
+    let needs = DeviceNeeds {
+        device_bytes: cuda::min_device_bytes(params, &mask, &output, progress.is_some()),
+        cpu_only: false,
+        host_memory: host_only(&mask, &output),
     };
+    let mut report = context.run_on_device(
+        needs,
+        &mut (&mut progress, &mut output),
+        |cuda, (progress, output)| cuda::run(context, cuda, params, &mask, progress, output),
+        |(progress, output)| cpu::run(context, params, &mask, progress, output),
+    )?;
     report.seconds_total = started.elapsed().as_secs_f64();
     log::debug!("distance of {:?} pixels in {:.4} s on {}", mask.shape(), report.seconds_total, report.device.name);
     Ok(report)

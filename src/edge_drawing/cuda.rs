@@ -1,17 +1,17 @@
-//! Edge drawing on CUDA: the slices of a stack as a pipeline. Each slot owns a stream and its buffers; while one slot
-//! computes, another uploads and a third downloads. Kernels are launched in [`launch`].
+//! The CUDA backend: a slice pipeline. Each slot owns a stream and its buffers; while one slot computes, another uploads and
+//! a third downloads. Kernels are launched in [`launch`].
 //!
-//! The edge map leaves the device with a bit a pixel where it has to cross the link: an eighth of the bytes, which the
-//! CPU's cores make bytes of again in the caller's memory. Segments are extracted on the host, from those bits and the
-//! gradients of the edge pixels. The reference profile's walks are sequential by definition, so its working map goes to
-//! the host, and slices are linked there side by side.
+//! The edge map crosses the link with one bit per pixel, an eighth of the bytes, which the CPU's cores expand to bytes in the
+//! caller's memory. Segments are extracted on the host, from these bits and the gradients of the edge pixels. The reference
+//! profile's tracing is sequential by definition, so its working map is copied to the host, and slices are linked there side
+//! by side.
 
-mod intermediate;
 mod launch;
-mod linked;
+mod maps;
+mod reference;
 mod transfer;
 
-pub(super) use intermediate::maps;
+pub(super) use maps::maps;
 
 use super::edge_map::{EdgeMap, Ranks};
 use super::prepare::Plan;
@@ -23,30 +23,30 @@ use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Image, ImageMut};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
-use launch::{Job, Launcher, Layout};
+use launch::{Job, Launcher, SliceLayout};
 use ndarray::s;
 use std::sync::Arc;
 use std::time::Duration;
 use transfer::Upload;
 
-/// Slices in flight.
+/// The most slices in flight.
 const SLOTS: usize = 8;
 
-/// The same for slices of many bytes, whose pinned memory would be large.
+/// The most slices in flight of more than `LARGE_BYTES` each, whose page-locked memory would be large.
 const SLOTS_OF_LARGE: usize = 3;
 const LARGE_BYTES: usize = 32 << 20;
 
-/// The least device memory that a job needs, one slice at a time.
-pub(super) fn least_bytes(params: &Params, input: &Image<'_>) -> u64 {
+/// Returns the least device memory that a call needs, one slice at a time.
+pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>) -> u64 {
     let [width, height, _] = input.shape();
-    let layout = Layout::new(input.pixel_type(), width, height);
+    let layout = SliceLayout::new(input.pixel_type(), width, height);
     let raw = if matches!(input, Image::Device(_)) { 0 } else { layout.raw_bytes() };
     let next = if params.follow_turns { layout.next_bytes() } else { 0 };
     // The gradients of the edge pixels come on top where segments are asked for, once it is known how many there are.
     (raw + layout.map_bytes() + 2 * layout.bit_bytes() + layout.edge_bytes() + next) as u64
 }
 
-/// What every call does first: checks, the automatic range, the plan.
+/// Checks the call, measures the range where it is automatic, and returns the plan.
 fn resolve(
     context: &Context,
     cuda: &Arc<Cuda>,
@@ -57,7 +57,7 @@ fn resolve(
     cuda.bind()?;
     if params.variant == Variant::Scalar {
         return Err(Error::unsupported(
-            "the variant scalar is the CPU reference; use the device cpu or another variant",
+            "the variant scalar runs on the CPU only; use the device cpu or another variant",
         ));
     }
     if let Image::Device(pixels) = input {
@@ -77,13 +77,13 @@ fn resolve(
     Ok(params.plan(input.pixel_type(), extremes))
 }
 
-/// Bytes from the first pixel's to the last one's.
+/// Returns the number of bytes from the first pixel's to the last one's.
 fn extent(pixels: &DevicePixels<'_>) -> usize {
     let [width, height, depth] = pixels.shape;
     (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes()
 }
 
-/// See [`super::run`].
+/// Implements [`super::run`].
 pub(super) fn run(
     context: &Context,
     cuda: &Arc<Cuda>,
@@ -97,9 +97,9 @@ pub(super) fn run(
     ticker.report(progress)?;
     let plan = resolve(context, cuda, params, input, &[("edge map", edges.as_ref())])?;
     let [width, height, count] = input.shape();
-    let layout = Layout::new(input.pixel_type(), width, height);
+    let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;
-    // A single image is written after the last that may fail or be cancelled.
+    // A single image is written after the last operation that may fail or be cancelled.
     let at_the_end = count == 1 && (want_segments || progress.is_some());
     let delivery = Delivery::choose(edges.as_ref(), at_the_end);
     let mut call = Call {
@@ -116,7 +116,7 @@ pub(super) fn run(
         ticker,
         parts: Vec::new(),
         linked: Segments::default(),
-        slot_bytes: least_bytes(params, input),
+        slot_bytes: min_device_bytes(params, input),
         report: Report::new(context.device()),
     };
     if plan.profile == Profile::Reference {
@@ -136,16 +136,16 @@ pub(super) fn run(
     Ok((report, segments))
 }
 
-/// How an edge map gets to the caller.
+/// The path of an edge map to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Delivery {
-    /// There is none to deliver.
+    /// No edge map is delivered.
     Nothing,
-    /// The kernels write it to the caller's device memory.
+    /// The kernels write the map to the caller's device memory.
     Direct,
-    /// Copied from device memory of ours to the caller's device or pinned host memory.
+    /// The map is copied from a device buffer to the caller's device or page-locked memory.
     Copied,
-    /// Downloaded as bits; the CPU makes bytes of them.
+    /// The map is downloaded as bits, which the CPU expands to bytes.
     Bits,
 }
 
@@ -161,10 +161,11 @@ impl Delivery {
     }
 }
 
-/// One slice's place on the device. The stream comes first: it is waited for before the memory goes.
+/// The stream and the buffers of one slice in flight. The stream comes first, so that it is waited for before the memory is
+/// freed.
 struct Slot {
     stream: Stream,
-    /// Before the upload, after it, after computing, after the download.
+    /// The times before the upload, after it, after the kernels, and after the download.
     times: [Event; 4],
     upload: Upload,
     raw: Option<Buffer>,
@@ -173,13 +174,14 @@ struct Slot {
     pending: Option<Buffer>,
     next: Option<Buffer>,
     edges: Option<Buffer>,
-    /// For segments: where each block of pixels has its gradients.
+    /// The offsets of each block's gradients, for segments.
     counts: Option<Buffer>,
-    /// The bits, and the number of edge pixels, on the host.
+    /// The bits on the host.
     bits_back: Option<Pinned>,
+    /// The number of edge pixels on the host.
     total_back: Option<Pinned>,
     job: Job,
-    /// The edges of the slice in flight are on their way to the caller.
+    /// True if the copy of the slice's edges to the caller is queued.
     delivered: bool,
 }
 
@@ -188,28 +190,28 @@ struct Call<'a, 'i, 'p, 'q> {
     context: &'a Context,
     cuda: &'a Arc<Cuda>,
     plan: &'a Plan,
-    layout: Layout,
+    layout: SliceLayout,
     launcher: &'a Launcher,
     input: &'a Image<'i>,
-    /// Slices.
+    /// The number of slices.
     count: usize,
     delivery: Delivery,
     want_segments: bool,
     progress: &'a mut Option<&'p mut Progress<'q>>,
     ticker: Ticker,
-    /// Of the paper profile.
+    /// The segments of the paper profile.
     parts: Vec<Part>,
-    /// Of the reference profile.
+    /// The segments of the reference profile.
     linked: Segments,
     slot_bytes: u64,
     report: Report,
 }
 
 impl Call<'_, '_, '_, '_> {
-    /// Slots that the job can use and the device has memory for.
+    /// Returns as many slots as the call can use and the device has memory for.
     fn slots(&self, most: usize) -> Result<Vec<Slot>> {
-        let room = (self.cuda.budget()? / self.slot_bytes.max(1)) as usize;
-        (0..most.min(self.count).min(room).max(1)).map(|_| self.slot()).collect()
+        let fitting = (self.cuda.budget()? / self.slot_bytes.max(1)) as usize;
+        (0..most.min(self.count).min(fitting).max(1)).map(|_| self.slot()).collect()
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -241,7 +243,7 @@ impl Call<'_, '_, '_, '_> {
         Ok(slot.with_addresses(layout))
     }
 
-    /// Tells the caller how far it is, not too often, and passes a cancel on.
+    /// Reports the progress, not too often, and returns an error if the call is cancelled.
     fn poll(&mut self, slice: usize, fraction: f64) -> Result<()> {
         self.ticker.section(slice, self.count);
         self.ticker.set(fraction);
@@ -265,7 +267,7 @@ impl Call<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Queues the upload of a slice and names it to the kernels.
+    /// Queues the upload of a slice and writes its address to the kernels' arguments.
     fn queue_upload(&mut self, slot: &mut Slot, slice: usize) -> Result<()> {
         self.poll(slice, 0.0)?;
         slot.stream.record(&slot.times[0])?;
@@ -285,7 +287,7 @@ impl Call<'_, '_, '_, '_> {
         slot.stream.record(&slot.times[1])
     }
 
-    /// Queues the upload, the computing and the download of one slice.
+    /// Queues the upload, the kernels and the download of one slice.
     fn begin(&mut self, slot: &mut Slot, slice: usize, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
         self.queue_upload(slot, slice)?;
         if let (Delivery::Direct, Some(ImageMut::Device(pixels))) = (self.delivery, edges.as_ref()) {
@@ -320,7 +322,7 @@ impl Call<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Waits for the kernels of a slice, and hears a cancel meanwhile.
+    /// Waits for the kernels of a slice, and polls for cancellation while waiting.
     fn wait(&mut self, slot: &Slot, slice: usize) -> Result<()> {
         let computed = &slot.times[2];
         while self.progress.is_some() && !computed.is_done()? {
@@ -357,7 +359,7 @@ impl Call<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// The segments of a slice whose bits are on the host.
+    /// Extracts the segments of a slice whose bits are on the host.
     fn extract(&mut self, slot: &Slot, slice: usize) -> Result<()> {
         let (Some(counts), Some(total), Some(bits)) = (&slot.counts, &slot.total_back, &slot.bits_back) else {
             unreachable!("a call for segments has slots for them");
@@ -374,7 +376,7 @@ impl Call<'_, '_, '_, '_> {
         slot.stream.copy(gradients.side(0), back.side(), bytes, 1, [bytes; 2])?;
         slot.stream.record(&slot.times[3])?;
 
-        let Layout { width, height, bit_pitch, .. } = self.layout;
+        let SliceLayout { width, height, bit_pitch, .. } = self.layout;
         let words = bytemuck::cast_slice(&bits.as_slice()[..self.layout.bit_bytes()]);
         let pool = self.context.pool();
         let map = pool.install(|| EdgeMap::from_words(width, height, words, bit_pitch))?;
@@ -385,7 +387,7 @@ impl Call<'_, '_, '_, '_> {
 
         let back = &back.as_slice()[..bytes];
         let (min_length, unit, ticker) = (self.plan.min_length, self.plan.unit, &self.ticker);
-        let at = |point: segments::Point| ranks.at(map.place(point.x as usize, point.y as usize));
+        let at = |point: segments::Point| ranks.at(map.bit_index(point.x as usize, point.y as usize));
         let slice = slice as u32;
         let narrow = self.layout.word_bytes() == 2;
         let found = progress::run(pool, self.progress, ticker, || {
@@ -403,8 +405,8 @@ impl Call<'_, '_, '_, '_> {
 }
 
 impl Slot {
-    /// The job's addresses that do not change from slice to slice.
-    fn with_addresses(mut self, layout: &Layout) -> Self {
+    /// Writes the addresses that do not change from slice to slice to the kernels' arguments.
+    fn with_addresses(mut self, layout: &SliceLayout) -> Self {
         let address = |buffer: &Option<Buffer>| buffer.as_ref().map_or(0, Buffer::address);
         self.job.map = self.map.address();
         self.job.bits = address(&self.bits);

@@ -1,11 +1,11 @@
 //! Edge drawing (ED): thin, connected edges as ordered chains of pixels ("segments"), not only an edge map.
 //!
-//! Four steps (Özsen, Topal and Akınlar, "Parallelizing Edge Drawing Algorithm on CUDA", §2): smooth; gradient and
-//! direction; anchors, the peaks of the gradient (Table I); link the anchors by walking along the ridge of the
-//! gradient (Table II). Two profiles:
+//! There are four steps (Özsen, Topal and Akınlar, "Parallelizing Edge Drawing Algorithm on CUDA", §2): smoothing; gradient
+//! and direction; anchors, the peaks of the gradient (Table I); edge tracing, which links the anchors along the ridge of the
+//! gradient (Table II). There are two profiles:
 //!
 //! * [`Profile::Paper`]: the paper's steps, on every device. Table II as printed depends on the order in which threads
-//!   mark pixels; here a walk marks (pixel, heading) and stops where its own heading was walked before. A walk's next
+//!   mark pixels; here a trace marks (pixel, heading) and ends at a pixel that was marked in its own heading. A trace's next
 //!   step depends on nothing else, so the result is a function of the image, bit for bit the same everywhere.
 //! * [`Profile::Reference`]: the authors' later sequential algorithm, with the segments and the edge map of OpenCV's
 //!   `ximgproc.EdgeDrawing`, identical pixel by pixel.
@@ -13,7 +13,7 @@
 //! Common to both:
 //!
 //! * **Numbers** are integers from the pixels to the edges. u8 and u16 are used as they are; f32 is scaled to 0..65535
-//!   by [`Params::range`]; NaN counts as the range's minimum, and what lies outside the range as its nearer end.
+//!   by [`Params::range`]; NaN counts as the range's minimum, and values outside the range are clamped to it.
 //! * **Units:** thresholds are in the image's own units: differences of pixel values as the gradient operator weighs
 //!   them, |gx| + |gy| without normalisation. Distances are in pixels; spacing is not used.
 //! * **Border:** smoothing mirrors the image at the centre of the border pixel (reflect-101). So does the paper
@@ -21,11 +21,12 @@
 //!   threshold on the outermost pixels, as in OpenCV.
 //! * **Stacks:** every slice by itself.
 
+mod cpu;
 mod cuda;
 mod edge_map;
-mod front;
-mod on_cpu;
+mod gradient;
 mod paper;
+pub(crate) mod parameters;
 mod prepare;
 mod reference;
 mod scalar;
@@ -40,13 +41,13 @@ use crate::progress::Progress;
 use crate::report::Report;
 use std::time::Instant;
 
-/// Which algorithm links the anchors.
+/// The algorithm that links the anchors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// The paper's linking, made independent of order. CPU and CUDA, bit-identical.
     Paper,
-    /// The authors' later sequential linking, identical to OpenCV's `EdgeDrawing`. On CUDA the steps up to the gradient
-    /// run on the GPU and the walk on the host.
+    /// The authors' later sequential linking, identical to OpenCV's `EdgeDrawing`. On CUDA the steps up to the anchors run
+    /// on the GPU and the edge tracing on the host.
     Reference,
 }
 
@@ -61,7 +62,7 @@ pub enum Operator {
     Scharr,
 }
 
-/// Which implementation computes.
+/// The implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// The fastest of the device.
@@ -106,15 +107,15 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            profile: Profile::Paper,
-            operator: Operator::Sobel,
+            profile: parameters::PROFILE.default_of(&parameters::PROFILES),
+            operator: parameters::GRADIENT_OPERATOR.default_of(&parameters::OPERATORS),
             gradient_threshold: None,
-            anchor_threshold: 0.0,
-            scan_interval: 1,
-            min_length: prepare::DEFAULT_MIN_LENGTH,
-            follow_turns: false,
+            anchor_threshold: parameters::ANCHOR_THRESHOLD.default,
+            scan_interval: parameters::SCAN_INTERVAL.default as u32,
+            min_length: parameters::MIN_LENGTH.default as u32,
+            follow_turns: parameters::FOLLOW_TURNS.default != 0.0,
             range: None,
-            variant: Variant::Default,
+            variant: parameters::VARIANT.default_of(&parameters::VARIANTS),
         }
     }
 }
@@ -133,6 +134,7 @@ pub struct Maps<'a> {
 }
 
 impl<'a> Maps<'a> {
+    /// Returns the maps with their names in messages.
     pub(super) fn named(&self) -> [(&'static str, Option<&ImageMut<'a>>); 4] {
         [
             ("smoothed map", self.smoothed.as_ref()),
@@ -142,6 +144,7 @@ impl<'a> Maps<'a> {
         ]
     }
 
+    /// Returns whether no map is in device memory.
     fn on_host(&self) -> bool {
         !self.named().iter().any(|(_, map)| matches!(map, Some(ImageMut::Device(_))))
     }
@@ -156,7 +159,7 @@ impl<'a> Maps<'a> {
 ///
 /// # Errors
 /// A parameter out of range, an output of another type or size, neither output given, a variant that the device does
-/// not have, no memory, a device failure, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+/// not have, out of memory, a device failure, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 ///
 /// ```
 /// use isoline::{Context, edge_drawing::{self, Params, Segments}};
@@ -196,17 +199,17 @@ pub fn run(
     if let Some(edges) = &edges {
         check_type("edge map", edges, PixelType::U8)?;
     }
-    let _turn = context.begin()?;
+    let _lock = context.lock()?;
     let want_segments = segments.is_some();
     let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
-    let done = on_device(
+    let done = run_with_fallback(
         context,
         params,
         on_host,
-        cuda::least_bytes(params, &input),
+        cuda::min_device_bytes(params, &input),
         &mut (&mut progress, &mut edges),
         |cuda, (progress, edges)| cuda::run(context, cuda, params, &input, progress, edges, want_segments),
-        |(progress, edges)| on_cpu::run(context, params, &input, progress, edges, want_segments),
+        |(progress, edges)| cpu::run(context, params, &input, progress, edges, want_segments),
     )?;
     let (mut report, found) = done;
     if let (Some(segments), Some(found)) = (segments, found) {
@@ -222,13 +225,13 @@ pub fn run(
     Ok(report)
 }
 
-/// The intermediate maps of the first three steps, as the profile of `params` has them; at least one.
+/// Writes the intermediate maps of the first three steps, those of the profile in `params`; at least one.
 ///
-/// `input` as for [`run`]. Each slice of each map is either whole or untouched after an error or a cancel; maps of a
+/// `input` is as for [`run`]. Each slice of each map is either whole or untouched after an error or a cancel; maps of a
 /// single image are written only on success.
 ///
 /// # Errors
-/// As [`run`].
+/// Those of [`run`].
 ///
 /// ```
 /// use isoline::{Context, edge_drawing::{self, Maps, Params}};
@@ -263,16 +266,16 @@ pub fn maps(
     if !any {
         return Err(Error::argument("no map was asked for; ask for at least one of the four"));
     }
-    let _turn = context.begin()?;
+    let _lock = context.lock()?;
     let on_host = !matches!(input, Image::Device(_)) && maps.on_host();
-    let mut report = on_device(
+    let mut report = run_with_fallback(
         context,
         params,
         on_host,
-        cuda::least_bytes(params, &input),
+        cuda::min_device_bytes(params, &input),
         &mut (&mut progress, &mut maps),
         |cuda, (progress, maps)| cuda::maps(context, cuda, params, &input, progress, maps),
-        |(progress, maps)| on_cpu::maps(context, params, &input, progress, maps),
+        |(progress, maps)| cpu::maps(context, params, &input, progress, maps),
     )?;
     report.seconds_total = started.elapsed().as_secs_f64();
     Ok(report)
@@ -291,15 +294,15 @@ fn check_sides(shape: [usize; 3]) -> Result<()> {
     )))
 }
 
-/// Runs a job on the context's device; under `auto` what does not fit the GPU goes to the CPU.
-fn on_device<S, T>(
+/// Runs a call on the context's device; under `auto` a call that does not fit the GPU falls back to the CPU.
+fn run_with_fallback<S, T>(
     context: &Context,
     params: &Params,
     on_host: bool,
     needed: u64,
     state: &mut S,
     on_cuda: impl FnOnce(&std::sync::Arc<crate::device::cuda::Cuda>, &mut S) -> Result<T>,
-    on_cpu: impl FnOnce(&mut S) -> Result<T>,
+    cpu: impl FnOnce(&mut S) -> Result<T>,
 ) -> Result<T> {
     if (params.variant != Variant::Scalar || !context.is_automatic())
         && let Some(cuda) = context.cuda_for(needed)?
@@ -311,5 +314,5 @@ fn on_device<S, T>(
             done => return done,
         }
     }
-    on_cpu(state)
+    cpu(state)
 }

@@ -1,59 +1,62 @@
-//! The paper profile on the CPU: anchors and linking on all threads, 64 pixels at a time.
+//! The paper profile on the CPU: anchors and edge tracing on all threads, 64 pixels at a time.
 //!
-//! What a walk does at a pixel follows from the gradients around it, so it is computed once for every pixel, in vector
-//! registers, as one bit in each of a few *planes*: whether the pixel is walked vertically or horizontally, and to which
-//! side each of its two headings goes. Linking then needs no walkers. A walk downwards is one row further with every
-//! step, so all of them go down together: the marks of a row, moved by these planes, are the arrivals in the next row,
-//! and a word holds 64 of them. Walks upwards go up the rows likewise. Walks to the left and right do the same on columns,
-//! for which the planes of 64 rows, a *strip*, are transposed.
+//! The next step of a trace at a pixel follows from the gradients around it, so it is computed once for every pixel, in
+//! vector registers, as one bit in each of a few *planes*: whether the pixel is traced vertically or horizontally, and to
+//! which side each of its two headings leads. Traces are then not followed one by one. A trace downwards is one row further
+//! with every step, so all of them proceed together: the marks of a row, moved by these planes, are the arrivals in the next
+//! row, and a word holds 64 of them. Traces upwards sweep up the rows in the same way. Traces to the left and right do the
+//! same on columns, for which the planes of 64 rows, a *strip*, are transposed.
 //!
-//! Strips are linked apart from each other, in parallel; the few walks that come into a strip unmet, and with
-//! `follow_turns` those across, are walked one by one at the end. A mark is a (pixel, heading), and what is marked follows
-//! from the image alone, so neither the order nor the strips change the result.
+//! Strips are linked independently, in parallel. The few traces that enter a strip at an unmarked pixel, and with
+//! `follow_turns` those across, are followed one by one at the end. A mark is a (pixel, heading), and the marks follow from
+//! the image alone, so neither the order nor the strips change the result.
 
 mod codes;
 mod strip;
-mod walk;
+mod trace;
 
 use super::edge_map::{EdgeMap, WORD};
-use super::front::{self, Border, Pixel, Rows, Sink, Source};
+use super::gradient::{self, Border, Pixel, Rows, Sink, Source};
 use super::prepare::Plan;
-use crate::device::{self, Lent};
+use crate::device::{self, PooledBuffer};
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
-pub(super) use codes::Slope;
-use codes::{PLANES, Packer};
+pub(super) use codes::CodedGradient;
+use codes::{BitPacker, PLANES};
 use rayon::prelude::*;
 use strip::Strip;
 
-/// Rows that are linked together: the bits of a word.
+/// The number of rows that are linked together: the bits of a word.
 const STRIP: usize = WORD;
 
-/// Tasks for each thread, so that one with many edges does not hold up all.
-const TASKS_A_THREAD: usize = 4;
+/// The number of tasks per thread: several, so that one with many edges does not delay all.
+const TASKS_PER_THREAD: usize = 4;
 
 /// The planes of a row: a record has the words of each, one plane after the other.
 ///
-/// Minus is the heading to the left on a horizontal edge and up on a vertical one, plus the other way; a step to the low
-/// side goes up or left.
+/// Minus is the heading to the left on a horizontal edge and up on a vertical one, plus the opposite one; a step to the low
+/// side leads up or left.
 #[derive(Clone, Copy)]
 #[repr(usize)]
 enum Plane {
-    /// An edge passes, vertically.
+    /// The pixel is on a vertical edge.
     Vertical,
-    /// An edge passes, horizontally.
+    /// The pixel is on a horizontal edge.
     Horizontal,
-    /// The minus heading goes to the low side ahead, or to the high side, else straight.
+    /// The minus heading leads to the low side ahead.
     MinusLow,
+    /// The minus heading leads to the high side ahead. If neither bit is set, it leads straight ahead.
     MinusHigh,
-    /// Likewise the plus heading.
+    /// The plus heading leads to the low side ahead.
     PlusLow,
+    /// The plus heading leads to the high side ahead.
     PlusHigh,
-    /// Walked in the minus heading, in the plus heading.
+    /// The pixel is marked in the minus heading.
     MinusMark,
+    /// The pixel is marked in the plus heading.
     PlusMark,
-    /// With `follow_turns`: a walk arrived that had to turn here.
+    /// With `follow_turns`: a trace arrived that has to turn here.
     Turn,
 }
 
@@ -61,15 +64,15 @@ enum Plane {
 struct Planes<'a> {
     width: usize,
     height: usize,
-    /// Words of a plane in a row: one more than whole words, so that every row ends with a 0.
+    /// The number of words of a plane in a row: one more than whole words, so that every row ends with a 0.
     stride: usize,
-    /// Planes in a record.
+    /// The number of planes in a record.
     count: usize,
     words: &'a mut [u64],
 }
 
 impl Planes<'_> {
-    /// The edge map: what is marked in any heading.
+    /// Returns the edge map: the pixels that are marked in any heading.
     fn edges(&self, ticker: &Ticker) -> Result<EdgeMap> {
         let mut map = EdgeMap::new(self.width, self.height)?;
         map.rows_mut().zip(self.words.par_chunks(self.count * self.stride)).with_min_len(STRIP).try_for_each(
@@ -86,24 +89,24 @@ impl Planes<'_> {
     }
 }
 
-/// The memory that a slice takes, to be used again for the next one.
+/// The workspace of a slice, to be used again for the next one.
 pub(super) struct Scratch<'a> {
-    home: &'a device::Scratch,
-    planes: Option<Lent<'a>>,
+    buffers: &'a device::BufferPool,
+    planes: Option<PooledBuffer<'a>>,
     exits: Vec<u64>,
 }
 
 impl<'a> Scratch<'a> {
-    /// Borrows the larger part from `home`, which keeps it between calls.
-    pub(super) fn new(home: &'a device::Scratch) -> Self {
-        Self { home, planes: None, exits: Vec::new() }
+    /// Returns a workspace that takes its larger part from `buffers`, which keeps it between calls.
+    pub(super) fn new(buffers: &'a device::BufferPool) -> Self {
+        Self { buffers, planes: None, exits: Vec::new() }
     }
 }
 
-/// Gives `list` this length; what it holds is left over from the last use.
+/// Gives `list` this length; its items are left over from the last use.
 fn resize<T: bytemuck::Zeroable>(list: &mut Vec<T>, length: usize) -> Result<()> {
     if list.len() != length {
-        // The old one goes before the new one comes.
+        // The old memory is freed before the new one is allocated.
         *list = Vec::new();
         *list = zeroed(length)?;
     }
@@ -111,12 +114,13 @@ fn resize<T: bytemuck::Zeroable>(list: &mut Vec<T>, length: usize) -> Result<()>
 }
 
 /// Draws the edges of one slice on the current thread pool.
-pub(super) fn draw<P: Pixel<Gradient: Slope>>(
+pub(super) fn draw<P: Pixel<Gradient: CodedGradient>>(
     source: &impl Source<P>,
     plan: &Plan,
     scratch: &mut Scratch<'_>,
     ticker: &Ticker,
 ) -> Result<EdgeMap> {
+    // 1. Allocate the planes and the exits of all strips.
     let [width, height] = source.size();
     let stride = width / WORD + 1;
     let count = if plan.follow_turns { Plane::Turn as usize + 1 } else { Plane::Turn as usize };
@@ -125,14 +129,15 @@ pub(super) fn draw<P: Pixel<Gradient: Slope>>(
     resize(&mut scratch.exits, strips * exit_words)?;
     let needed = height * count * stride;
     if scratch.planes.is_none() {
-        // In floats, and one word more: it may begin in the middle of a word.
-        scratch.planes = Some(scratch.home.lend(2 * (needed + 1))?);
+        // The buffer is in floats, and has one word more because it may begin in the middle of a word.
+        scratch.planes = Some(scratch.buffers.acquire(2 * (needed + 1))?);
     }
     let Some(floats) = &mut scratch.planes else { unreachable!("it was borrowed just now") };
     let words: &mut [u64] = bytemuck::pod_align_to_mut(&mut floats[..]).1;
     let planes = Planes { width, height, stride, count, words: &mut words[..needed] };
 
-    let rows = rows_a_task(height);
+    // 2. Divide the rows into bands of whole strips, and link each strip when its gradients are there.
+    let rows = rows_per_task(height);
     let mut bands = Vec::with_capacity(height.div_ceil(rows));
     for (words, exits) in
         planes.words.chunks_mut(rows * count * stride).zip(scratch.exits.chunks_mut(rows / STRIP * exit_words))
@@ -147,26 +152,27 @@ pub(super) fn draw<P: Pixel<Gradient: Slope>>(
                 columns: scanned_columns(width, stride, plan.scan)?,
                 words,
                 exits,
-                packer: Packer::new(),
+                packer: BitPacker::new(),
                 strip: Strip::new(width, stride, count)?,
             },
         ));
     }
-    front::march(source, &rule(plan), bands, ticker)?;
-    walk::finish(planes, &scratch.exits, plan.follow_turns, ticker)?.edges(ticker)
+    gradient::compute(source, &method(plan), bands, ticker)?;
+    // 3. Follow the traces that leave their strip.
+    trace::finish(planes, &scratch.exits, plan.follow_turns, ticker)?.edges(ticker)
 }
 
-fn rule(plan: &Plan) -> front::Rule {
-    front::Rule { operator: plan.operator, border: Border::Mirror, threshold: plan.threshold, clear_below: true }
+fn method(plan: &Plan) -> gradient::Method {
+    gradient::Method { operator: plan.operator, border: Border::Mirror, threshold: plan.threshold, clear_below: true }
 }
 
-/// A whole number of strips.
-fn rows_a_task(height: usize) -> usize {
-    STRIP * height.div_ceil(STRIP).div_ceil(TASKS_A_THREAD * rayon::current_num_threads())
+/// Returns the number of rows per task, a whole number of strips.
+fn rows_per_task(height: usize) -> usize {
+    STRIP * height.div_ceil(STRIP).div_ceil(TASKS_PER_THREAD * rayon::current_num_threads())
 }
 
-/// |gx| + |gy| of the pixels of an edge map, in raster order. They are computed once more, which takes less time than to
-/// keep those of all pixels until it is known which are edges.
+/// Returns |gx| + |gy| of the pixels of an edge map, in raster order. They are computed once more, which takes less time than
+/// keeping those of all pixels until the edges are known.
 pub(super) fn gradients<P: Pixel>(
     source: &impl Source<P>,
     plan: &Plan,
@@ -176,7 +182,7 @@ pub(super) fn gradients<P: Pixel>(
     let height = map.height();
     let mut list: Vec<P::Gradient> = zeroed(map.count(0..height))?;
     let mut rest = &mut list[..];
-    let rows = rows_a_task(height);
+    let rows = rows_per_task(height);
     let mut bands = Vec::with_capacity(height.div_ceil(rows));
     for start in (0..height).step_by(rows) {
         let range = start..height.min(start + rows);
@@ -184,14 +190,14 @@ pub(super) fn gradients<P: Pixel>(
         rest = later;
         bands.push((range, Gather::<P> { map, gradients }));
     }
-    front::march(source, &rule(plan), bands, ticker)?;
+    gradient::compute(source, &method(plan), bands, ticker)?;
     Ok(list)
 }
 
-/// Takes the gradients of edge pixels.
+/// Collects the gradients of edge pixels.
 struct Gather<'a, P: Pixel> {
     map: &'a EdgeMap,
-    /// Of the pixels still to come.
+    /// The memory for the gradients of the pixels still to come.
     gradients: &'a mut [P::Gradient],
 }
 
@@ -212,7 +218,7 @@ impl<P: Pixel> Sink<P> for Gather<'_, P> {
     }
 }
 
-/// The columns whose pixels may be anchors in any row.
+/// Returns the columns whose pixels may be anchors in any row, as bits.
 fn scanned_columns(width: usize, stride: usize, scan: usize) -> Result<Vec<u64>> {
     let mut columns: Vec<u64> = zeroed(stride)?;
     for x in (0..width).step_by(scan) {
@@ -225,17 +231,18 @@ fn scanned_columns(width: usize, stride: usize, scan: usize) -> Result<Vec<u64>>
 struct Linker<'a, G> {
     height: usize,
     scan: usize,
-    /// What an anchor has more than its neighbours.
+    /// The anchor threshold: an anchor exceeds its neighbours by at least this.
     more: G,
     columns: Vec<u64>,
-    /// The records of the strips not yet linked, and where their exits go.
+    /// The records of the strips not yet linked.
     words: &'a mut [u64],
+    /// The memory for the exits of these strips.
     exits: &'a mut [u64],
-    packer: Packer,
+    packer: BitPacker,
     strip: Strip,
 }
 
-impl<P: Pixel<Gradient: Slope>> Sink<P> for Linker<'_, P::Gradient> {
+impl<P: Pixel<Gradient: CodedGradient>> Sink<P> for Linker<'_, P::Gradient> {
     #[inline(always)]
     fn row(&mut self, rows: &Rows<'_, P>) {
         let width = rows.vertical.len();
@@ -244,6 +251,7 @@ impl<P: Pixel<Gradient: Slope>> Sink<P> for Linker<'_, P::Gradient> {
         let row = rows.y % STRIP;
         let anchors = self.strip.anchors(row);
         let planes = &mut self.words[row * record..][..record];
+        // 1. Compute the codes of 64 pixels at a time, and store them as planes.
         for (index, anchors) in anchors.iter_mut().enumerate() {
             let from = index * WORD;
             let bits = if from + WORD <= width {
@@ -256,9 +264,11 @@ impl<P: Pixel<Gradient: Slope>> Sink<P> for Linker<'_, P::Gradient> {
             }
             *anchors = bits[PLANES];
         }
+        // 2. Keep the anchors on scanned rows and columns.
         if !rows.y.is_multiple_of(self.scan) {
             anchors.iter_mut().zip(&self.columns).for_each(|(anchors, columns)| *anchors &= columns);
         }
+        // 3. Link the strip when it is complete.
         if row + 1 == STRIP || rows.y + 1 == self.height {
             let (strip, words) = std::mem::take(&mut self.words).split_at_mut((row + 1) * record);
             let (exits, later) = std::mem::take(&mut self.exits).split_at_mut(strip::EXITS * self.strip.stride());
@@ -269,23 +279,23 @@ impl<P: Pixel<Gradient: Slope>> Sink<P> for Linker<'_, P::Gradient> {
     }
 }
 
-/// The codes of up to 64 pixels, as planes.
+/// Returns the codes of up to 64 pixels, as planes.
 #[inline(always)]
-fn word_of_codes<P: Pixel<Gradient: Slope>>(
+fn word_of_codes<P: Pixel<Gradient: CodedGradient>>(
     rows: &Rows<'_, P>,
     from: usize,
     count: usize,
     more: P::Gradient,
-    packer: &Packer,
+    packer: &BitPacker,
 ) -> [u64; PLANES + 1] {
     let [above, here, below] = rows.gradient;
     // Most of an image has no edges.
-    if !Slope::any(&here[from + 1..][..count]) {
+    if !CodedGradient::any(&here[from + 1..][..count]) {
         return [0; PLANES + 1];
     }
     let mut codes = [0; WORD];
     let gradient = [&above[from..][..count + 2], &here[from..][..count + 2], &below[from..][..count + 2]];
-    Slope::codes(gradient, &rows.vertical[from..][..count], more, &mut codes[..count]);
+    CodedGradient::codes(gradient, &rows.vertical[from..][..count], more, &mut codes[..count]);
     packer.bits(&codes)
 }
 

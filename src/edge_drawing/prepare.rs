@@ -1,71 +1,47 @@
-//! From the parameters to integers: checks, the scaling of float images, thresholds in the working image's units.
+//! The plan of a call: the parameters checked, the scaling of float images, thresholds in the working image's units.
 
-use super::{Operator, Params, Profile, Variant};
+use super::{Operator, Params, Profile, Variant, parameters};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
 use crate::levels::LARGEST;
 pub(super) use crate::levels::Quantise;
+use crate::parameter::check_ends;
 
-/// The default gradient threshold of 8-bit images, and per 255 of the range of others.
+/// The default gradient threshold of 8-bit images. For others it is this much per 255 of the range.
 pub(super) const DEFAULT_THRESHOLD: f64 = 20.0;
 
-/// The default of [`Params::min_length`].
-pub const DEFAULT_MIN_LENGTH: u32 = 10;
-
-/// The parameters, checked and resolved for one image.
+/// The parameters of one call, checked, with each automatic one computed.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) profile: Profile,
     pub(super) operator: Operator,
-    /// T ≥ 1: an edge pixel has a gradient of at least this.
+    /// The gradient threshold T ≥ 1: an edge pixel has at least this gradient.
     pub(super) threshold: u32,
-    /// A: what an anchor has more than its neighbours.
+    /// The anchor threshold A: an anchor's gradient exceeds those of its neighbours by at least this.
     pub(super) anchor: u32,
     pub(super) scan: usize,
     pub(super) min_length: usize,
     pub(super) follow_turns: bool,
     pub(super) variant: Variant,
-    /// For float input.
+    /// The scaling of float input to integers.
     pub(super) quantise: Option<Quantise>,
-    /// One unit of the working image in the input's own units (1 for integers, 0 for a float image without extent).
+    /// The size of one unit of the working image in the input's own units (1 for integers, 0 for a float image without
+    /// extent).
     pub(super) unit: f64,
-    /// The input's own value of 0 in the working image.
+    /// The input's own value that is 0 in the working image.
     pub(super) origin: f64,
-}
-
-fn finite(name: &str, value: f64) -> Result<f64> {
-    if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(Error::argument(format!("{name} must be a finite number, but it is {value}")))
-    }
-}
-
-fn at_least_0(name: &str, value: f64) -> Result<()> {
-    if finite(name, value)? < 0.0 {
-        return Err(Error::argument(format!(
-            "{name} must be at least 0 (in the image's own units), but it is {value}"
-        )));
-    }
-    Ok(())
 }
 
 impl Params {
     /// Refuses what is wrong whatever the pixels are.
     pub(super) fn check(&self, pixel_type: PixelType) -> Result<()> {
         if let Some(threshold) = self.gradient_threshold {
-            at_least_0("gradient_threshold", threshold)?;
+            parameters::GRADIENT_THRESHOLD.check_given(threshold)?;
         }
-        at_least_0("anchor_threshold", self.anchor_threshold)?;
-        if self.scan_interval == 0 {
-            return Err(Error::argument("scan_interval must be at least 1 (pixels), but it is 0"));
-        }
-        if let Some([low, high]) = self.range {
-            finite("range_min", low)?;
-            finite("range_max", high)?;
-            if low >= high {
-                return Err(Error::argument(format!("range_min ({low}) must be less than range_max ({high})")));
-            }
+        parameters::ANCHOR_THRESHOLD.check(self.anchor_threshold)?;
+        parameters::SCAN_INTERVAL.check(f64::from(self.scan_interval))?;
+        if let Some(range) = self.range {
+            check_ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, range)?;
             if pixel_type != PixelType::F32 {
                 return Err(Error::argument(format!(
                     "range_min and range_max scale f32 images only, but the input is {}; leave them out",
@@ -81,7 +57,7 @@ impl Params {
         Ok(())
     }
 
-    /// Whether [`plan`](Self::plan) needs the smallest and largest finite pixel of the whole input.
+    /// Returns whether [`plan`](Self::plan) needs the smallest and largest finite pixel of the whole input.
     pub(super) fn needs_extremes(&self, pixel_type: PixelType) -> bool {
         match pixel_type {
             PixelType::U8 => false,
@@ -90,8 +66,8 @@ impl Params {
         }
     }
 
-    /// Resolves for one image; `extremes` as [`needs_extremes`](Self::needs_extremes) asks. Call [`check`](Self::check)
-    /// first.
+    /// Returns the plan for one image. `extremes` are given if [`needs_extremes`](Self::needs_extremes) says so. Call
+    /// [`check`](Self::check) first.
     pub(super) fn plan(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> Plan {
         let [low, high] = match pixel_type {
             PixelType::U8 => [0.0, 255.0],
@@ -104,8 +80,8 @@ impl Params {
             PixelType::F32 => (Some(Quantise::new(low, high)), extent / LARGEST, low),
             _ => (None, 1.0, 0.0),
         };
-        // A gradient, a whole number g, is at least t exactly when it is at least ceil(t). `as` saturates: what is above
-        // every gradient stays so. An image without extent has no gradient at all.
+        // A gradient, a whole number g, is at least t exactly when it is at least ceil(t). `as` saturates: a threshold above
+        // every gradient stays above. An image without extent has no gradient at all.
         let whole = |value: f64| if unit > 0.0 { (value / unit).ceil() as u32 } else { u32::MAX };
         Plan {
             profile: self.profile,

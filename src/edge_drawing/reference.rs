@@ -4,30 +4,30 @@
 //! The rules, all of which the tests compare with OpenCV 5.0:
 //!
 //! * An edge pixel has G ≥ T, and the outermost pixels are none. Anchors keep two pixels off the border.
-//! * Anchors are taken by falling gradient, equal ones in raster order, if they are still anchors then.
-//! * An anchor puts two walks on a stack: down and up on a vertical edge, right and left on a horizontal one; the last
-//!   put is the first taken. A walk marks its pixel, clears anchors on both sides of it and steps ahead: to a neighbour
-//!   that is an anchor or marked (straight, then the diagonal on the minus side, up or left, for walks to the left or up,
+//! * Anchors are processed by falling gradient, equal ones in raster order, if they are still anchors then.
+//! * An anchor pushes two traces on a stack: down and up on a vertical edge, right and left on a horizontal one; the last
+//!   one is popped first. A trace marks its pixel, clears anchors on both sides of it and steps ahead: to a neighbour
+//!   that is an anchor or marked (straight, then the diagonal on the minus side, up or left, for traces to the left or up,
 //!   on the plus side for the others, then the other), else to the one with the largest gradient (of equal ones straight,
 //!   then the plus side). It ends before a marked pixel and at G < T. Where the edge's direction changes, it ends too
-//!   and puts two walks across on the stack, which start at that pixel.
-//! * The walks of one anchor form a tree of chains. Its pixels, less the walks that started on a pixel not yet marked,
-//!   count as its length. Below the minimum, or three, all its marks are taken back: later anchors may walk there again.
-//! * Else the longest way through the tree from the one end over the anchor to the other becomes a segment, and each
+//!   and pushes two traces across on the stack, which start at that pixel.
+//! * The traces of one anchor form a tree. Its length is the number of its pixels, less the traces that started on a pixel
+//!   not yet marked. Below the minimum, or three, all its marks are removed: later anchors may trace there again.
+//! * Else the longest path through the tree from the one end over the anchor to the other becomes a segment, and each
 //!   remaining branch of at least [`BRANCH_LENGTH`] pixels another one ([`assemble`]). The edge map holds all marks,
 //!   those of short branches as well.
 //!
-//! Linking is sequential by definition: what an anchor meets depends on those before it. One thread links a slice; all
-//! before and after it uses the pool.
+//! Linking is sequential by definition: the traces of an anchor depend on those before it. One thread links a slice; the
+//! steps before and after use the pool.
 
 mod anchors;
 mod assemble;
-mod walk;
+mod trace;
 
-use super::front::{self, Border, Pixel, Source};
+use super::gradient::{self, Border, Pixel, Source};
 use super::prepare::Plan;
 use super::segments::{Point, Segments};
-use crate::device::{self, Lent};
+use crate::device::{self, PooledBuffer};
 use crate::error::{Error, Result};
 use crate::progress::Ticker;
 use rayon::prelude::*;
@@ -36,24 +36,24 @@ use rayon::prelude::*;
 const BRANCH_LENGTH: usize = 10;
 
 /// Smaller minimum lengths act as this one.
-const LEAST_LENGTH: usize = 3;
+const MIN_LENGTH: usize = 3;
 
-/// What one pixel is to the linking, in one word: the type of its gradient, with two bits for the state below it and one
-/// for the direction at the top. The CUDA kernel's words are the same.
+/// The state of one pixel during linking, in one word of the type of its gradient, with two bits for the state below the
+/// gradient and one for the direction at the top. The CUDA kernel's words are the same.
 ///
-/// The gradient is 0 where it is below the threshold and on the outermost pixels, which ends every walk there: no walk
+/// The gradient is 0 where it is below the threshold and on the outermost pixels, which ends every trace there: no trace
 /// leaves the image, and needs no test for it.
 pub(super) trait Word: bytemuck::Pod + Send + Sync {
-    /// Set where |gx| ≥ |gy|.
+    /// The bit that is set where |gx| ≥ |gy|.
     const VERTICAL: u32;
-    /// The bits of |gx| + |gy|, [`GRADIENT_SHIFT`] up.
+    /// The bits of |gx| + |gy|, shifted by [`GRADIENT_SHIFT`].
     const GRADIENT: u32;
 
     fn bits(self) -> u32;
     fn from_bits(bits: u32) -> Self;
-    /// A pixel's word from its gradient (0 if below the threshold), direction (1: vertical) and whether it is an anchor.
+    /// Makes a pixel's word from its gradient (0 if below the threshold), direction (1: vertical) and whether it is an anchor.
     fn new(gradient: Self, vertical: u8, anchor: bool) -> Self;
-    /// The gradient of a pixel at which its two neighbours have `a` and `b`, plus `more`.
+    /// Returns the smallest gradient of an anchor whose two neighbours have `a` and `b`, with the anchor threshold `more`.
     fn above(a: Self, b: Self, more: Self) -> Self;
 }
 
@@ -62,9 +62,9 @@ const GRADIENT_SHIFT: u32 = 2;
 const ANCHOR: u32 = 3;
 /// The bit that only anchors have.
 const ANCHOR_ONLY: u32 = 1;
-/// The state of a pixel of a walk.
+/// The state of a marked pixel.
 const EDGE: u32 = 2;
-/// Both bits of the state.
+/// The mask of the two bits of the state.
 const STATE: u32 = 3;
 
 macro_rules! word {
@@ -97,21 +97,21 @@ macro_rules! word {
     };
 }
 
-// For images of 8 bits: gradients up to 32·255 = 8160 < 2^13.
+// Images of 8 bits have gradients up to 32·255 = 8160 < 2^13.
 word!(u16);
-// For images of 16 bits: gradients up to 32·65535 = 2097120 < 2^29.
+// Images of 16 bits have gradients up to 32·65535 = 2097120 < 2^29.
 word!(u32);
 
-fn gradient<W: Word>(word: W) -> u32 {
+fn gradient_of<W: Word>(word: W) -> u32 {
     (word.bits() & W::GRADIENT) >> GRADIENT_SHIFT
 }
 
-/// The memory that a slice takes, to be used again for the next one. The larger part is borrowed from a context, which keeps
-/// it between calls.
+/// The workspace of a slice, to be used again for the next one. The larger part comes from a context, which keeps it between
+/// calls.
 pub(super) struct Scratch<'a, W> {
-    home: &'a device::Scratch,
-    words: Option<Lent<'a>>,
-    /// How many words there are: borrowed memory may be larger.
+    buffers: &'a device::BufferPool,
+    words: Option<PooledBuffer<'a>>,
+    /// The number of words: the pooled buffer may be larger.
     count: usize,
     anchors: anchors::Lists<'a>,
     trees: Trees,
@@ -119,20 +119,20 @@ pub(super) struct Scratch<'a, W> {
 }
 
 impl<'a, W: Word> Scratch<'a, W> {
-    pub(super) fn new(home: &'a device::Scratch) -> Self {
+    pub(super) fn new(buffers: &'a device::BufferPool) -> Self {
         Self {
-            home,
+            buffers,
             words: None,
             count: 0,
-            anchors: anchors::Lists::new(home),
+            anchors: anchors::Lists::new(buffers),
             trees: Trees::default(),
             word: std::marker::PhantomData,
         }
     }
 
-    /// The words of a slice of `count` pixels, rows packed; they hold what is left over.
+    /// Returns the words of a slice of `count` pixels, rows packed, with any content.
     pub(super) fn words(&mut self, count: usize) -> Result<&mut [W]> {
-        let floats = lent(&mut self.words, self.home, (count * size_of::<W>()).div_ceil(size_of::<f32>()))?;
+        let floats = acquire(&mut self.words, self.buffers, (count * size_of::<W>()).div_ceil(size_of::<f32>()))?;
         self.count = count;
         Ok(&mut bytemuck::cast_slice_mut(floats)[..count])
     }
@@ -149,31 +149,38 @@ impl<'a, W: Word> Scratch<'a, W> {
     }
 }
 
-/// At least `count` floats of any value in `place`, borrowed from `home` where those there are too few.
-fn lent<'p, 'a>(place: &'p mut Option<Lent<'a>>, home: &'a device::Scratch, count: usize) -> Result<&'p mut [f32]> {
-    if place.as_ref().is_none_or(|lent| lent.len() < count) {
-        // The old ones go back before the new ones come.
-        *place = None;
-        *place = Some(home.lend(count)?);
+/// Returns at least `count` floats of any value in `slot`, which gets a larger buffer where its own is too small.
+fn acquire<'p, 'a>(
+    slot: &'p mut Option<PooledBuffer<'a>>,
+    buffers: &'a device::BufferPool,
+    count: usize,
+) -> Result<&'p mut [f32]> {
+    if slot.as_ref().is_none_or(|buffer| buffer.len() < count) {
+        // The old buffer is returned before the new one is taken.
+        *slot = None;
+        *slot = Some(buffers.acquire(count)?);
     }
-    Ok(place.as_mut().map_or(&mut [], |lent| &mut lent[..]))
+    Ok(slot.as_mut().map_or(&mut [], |buffer| &mut buffer[..]))
 }
 
-/// What the walks of one anchor are kept in.
+/// The tree of traces of one anchor, with the lists of its assembly to segments.
 #[derive(Debug, Default)]
 struct Trees {
-    /// The positions y·stride + x of the walks' pixels, one chain after the other.
-    walked: Vec<usize>,
-    chains: Vec<assemble::Chain>,
-    stack: Vec<walk::Start>,
-    /// For the assembly of a segment.
+    /// The positions y·stride + x of the traced pixels, one trace after the other.
+    traced: Vec<usize>,
+    traces: Vec<assemble::Trace>,
+    /// The traces that are still to be made.
+    stack: Vec<trace::Start>,
+    /// The state of the traces during the assembly.
     links: Vec<assemble::Link>,
+    /// The traces on the longest path.
     route: Vec<usize>,
+    /// The positions of a segment's pixels.
     segment: Vec<usize>,
 }
 
 /// Draws the edges of one slice on the current thread pool: appends its segments to `segments`, as those of slice number
-/// `slice`; its edge map is then in the scratch memory, see [`Scratch::write_row`].
+/// `slice`; its edge map is then in the workspace, see [`Scratch::write_row`].
 pub(super) fn draw<P>(
     source: &impl Source<P>,
     plan: &Plan,
@@ -188,20 +195,20 @@ where
 {
     let [width, height] = source.size();
     scratch.words(width * height)?;
-    let rule = front::Rule {
+    let method = gradient::Method {
         operator: plan.operator,
         border: Border::BelowThreshold,
         threshold: plan.threshold,
-        // Anchors that stand out by any amount need not know by how much.
+        // With an anchor threshold of 0, gradients below T are not needed.
         clear_below: plan.anchor == 0,
     };
     let (words, anchors, _) = scratch.parts();
-    anchors.mark(source, &rule, plan, words, ticker)?;
+    anchors.mark(source, &method, plan, words, ticker)?;
     link_listed(plan, width, slice, scratch, ticker, segments)
 }
 
-/// The same from the scratch memory's [words](Scratch::words), which were made elsewhere; writes the edge map, packed, to
-/// `edges`.
+/// Does the same from the workspace's [words](Scratch::words), which the caller has computed; writes the edge map, packed,
+/// to `edges`.
 pub(super) fn link<W: Word>(
     plan: &Plan,
     width: usize,
@@ -232,7 +239,7 @@ fn link_listed<W: Word>(
     let (words, anchors, trees) = scratch.parts();
     let anchors = anchors.sort(words)?;
     let mut added = Ok(());
-    walk::link(words, width, plan.min_length.max(LEAST_LENGTH), anchors, trees, ticker, |pixels, words| {
+    trace::link(words, width, plan.min_length.max(MIN_LENGTH), anchors, trees, ticker, |pixels, words| {
         if added.is_ok() {
             added = add(segments, pixels, words, width, plan.unit, slice);
         }
@@ -241,7 +248,9 @@ fn link_listed<W: Word>(
 }
 
 fn no_memory_for_segments(_: std::collections::TryReserveError) -> Error {
-    Error::memory("no memory for the segments; use a smaller image, or a higher gradient threshold or minimum length")
+    Error::memory(
+        "cannot keep the segments: out of memory; use a smaller image, or a higher gradient threshold or minimum length",
+    )
 }
 
 /// Appends one segment.
@@ -267,12 +276,12 @@ fn add<W: Word>(
     let closed = pixels.len() >= 4 && assemble::adjacent(pixels[0], pixels[pixels.len() - 1], stride);
     segments.flags.push(if closed { Segments::CLOSED } else { 0 });
     segments.slices.push(slice);
-    let sum: u64 = pixels.iter().map(|&index| u64::from(gradient(words[index]))).sum();
+    let sum: u64 = pixels.iter().map(|&index| u64::from(gradient_of(words[index]))).sum();
     segments.mean_gradients.push((sum as f64 * unit / pixels.len() as f64) as f32);
     Ok(())
 }
 
-/// The edge map of linked words: 255 on edges, else 0.
+/// Writes the edge map of linked words: 255 on edges, else 0.
 fn edge_map<W: Word>(words: &[W], edges: &mut [u8]) {
     for (word, edge) in words.iter().zip(edges) {
         *edge = if word.bits() & STATE == EDGE { 255 } else { 0 };

@@ -1,9 +1,9 @@
 //! The paper profile's definition in code: plain loops on one thread, slow and readable. The fast paths, on the CPU and
 //! on CUDA, are tested against it bit for bit.
 
-use super::front::{Border, mirror};
+use super::gradient::{Border, mirror};
 use super::prepare::Plan;
-use super::segments::{Chain, MOST_ROUNDS, Point};
+use super::segments::{Chain, MAX_ROUNDS, Point};
 use super::{Operator, Profile};
 use crate::error::{Error, Result};
 use crate::progress::Ticker;
@@ -36,7 +36,7 @@ impl<T: Copy + Default> Grid<T> {
         self.values[y * self.width + x]
     }
 
-    /// The value, or 0 outside.
+    /// Returns the value at a pixel, or 0 outside the image.
     fn or_zero(&self, x: isize, y: isize) -> T {
         if self.holds(x, y) { self.at(x as usize, y as usize) } else { T::default() }
     }
@@ -50,12 +50,13 @@ impl<T: Copy + Default> Grid<T> {
     }
 }
 
-/// Makes room for `more` items, or says that there is none.
+/// Reserves memory for `more` items, or returns an error.
 fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
-    list.try_reserve(more).map_err(|_| Error::memory("no memory for the variant scalar; use the default variant"))
+    list.try_reserve(more)
+        .map_err(|_| Error::memory("cannot compute the variant scalar: out of memory; use the default variant"))
 }
 
-/// The way an edge runs through a pixel.
+/// The direction of an edge at a pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Direction {
     #[default]
@@ -63,7 +64,7 @@ pub(super) enum Direction {
     Vertical,
 }
 
-/// Step 1: the 5 × 5 Gaussian of σ = 1, one rounding, mirrored at the border.
+/// Smooths (step 1): the 5 × 5 Gaussian of σ = 1, one rounding, mirrored at the border.
 pub(super) fn smooth(image: &Grid<u32>, ticker: &Ticker) -> Result<Grid<u32>> {
     const TAPS: [u64; 5] = [14, 62, 104, 62, 14];
     Grid::from_fn(image.width, image.height, ticker, |x, y| {
@@ -77,7 +78,7 @@ pub(super) fn smooth(image: &Grid<u32>, ticker: &Ticker) -> Result<Grid<u32>> {
     })
 }
 
-/// Step 2: |gx| + |gy| of the smoothed image, and the direction.
+/// Computes |gx| + |gy| of the smoothed image, and the edge direction (step 2).
 pub(super) fn gradient(
     smoothed: &Grid<u32>,
     operator: Operator,
@@ -114,7 +115,7 @@ pub(super) fn gradient(
     Ok((magnitude, direction))
 }
 
-/// Step 3, Table I: whether (x, y) is an anchor of the thresholded gradient.
+/// Returns whether (x, y) is an anchor of the thresholded gradient (step 3, Table I).
 fn is_anchor(gradient: &Grid<u32>, direction: &Grid<Direction>, plan: &Plan, x: usize, y: usize) -> bool {
     let here = gradient.at(x, y);
     let scanned = y.is_multiple_of(plan.scan) || x.is_multiple_of(plan.scan);
@@ -127,10 +128,10 @@ fn is_anchor(gradient: &Grid<u32>, direction: &Grid<Direction>, plan: &Plan, x: 
     here > 0 && scanned && exceeds(gradient.or_zero(x - dx, y - dy)) && exceeds(gradient.or_zero(x + dx, y + dy))
 }
 
-/// The headings of a walk, each a step.
+/// The headings of a trace, each as a step: left, right, up, down.
 const HEADINGS: [(isize, isize); 4] = [(-1, 0), (1, 0), (0, -1), (0, 1)];
 
-/// The headings that a pixel of this direction is walked in.
+/// Returns the headings in which a pixel of this direction is traced.
 fn headings(direction: Direction) -> [usize; 2] {
     match direction {
         Direction::Horizontal => [0, 1],
@@ -139,27 +140,27 @@ fn headings(direction: Direction) -> [usize; 2] {
 }
 
 impl Drawing {
-    /// The mean of |gx| + |gy| over some points; `unit` is one of the working image's units in the image's own.
+    /// Returns the mean of |gx| + |gy| over some points; `unit` is one of the working image's units in the image's own.
     pub(super) fn mean_gradient(&self, points: &[Point], unit: f64) -> f32 {
         let sum: u64 = points.iter().map(|p| u64::from(self.gradient.at(p.x as usize, p.y as usize))).sum();
         (sum as f64 / points.len() as f64 * unit) as f32
     }
 }
 
-/// How many steps are walked between two looks at the ticker.
-const STEPS_A_CHECK: usize = 1 << 16;
+/// The number of steps between two polls for cancellation.
+const STEPS_PER_CHECK: usize = 1 << 16;
 
-/// What the four steps make of a slice.
+/// The results of the four steps on a slice.
 pub(super) struct Drawing {
     pub(super) smoothed: Grid<u32>,
-    /// Before thresholding.
+    /// The gradient before thresholding.
     pub(super) gradient: Grid<u32>,
     pub(super) direction: Grid<Direction>,
     pub(super) anchors: Grid<bool>,
     pub(super) edges: Grid<bool>,
 }
 
-/// The four steps on one slice. `shuffle` may reorder the anchors, which changes nothing.
+/// Makes the four steps on one slice. `shuffle` may reorder the anchors, which does not change the result.
 pub(super) fn draw(
     image: &Grid<u32>,
     plan: &Plan,
@@ -167,6 +168,7 @@ pub(super) fn draw(
     shuffle: impl FnOnce(&mut Vec<(usize, usize)>),
 ) -> Result<Drawing> {
     debug_assert_eq!(plan.profile, Profile::Paper);
+    // Steps 1 to 3.
     let (width, height) = (image.width, image.height);
     let smoothed = smooth(image, ticker)?;
     let (full, direction) = gradient(&smoothed, plan.operator, Border::Mirror, plan.threshold, ticker)?;
@@ -176,20 +178,20 @@ pub(super) fn draw(
     let mut starts = pixels(&anchors)?;
     shuffle(&mut starts);
 
-    // Step 4, Table II: the walks still to do, and a mark for every (pixel, heading) that was walked.
-    let mut walks: Vec<(usize, usize, usize)> = Vec::new();
-    reserve(&mut walks, 2 * starts.len())?;
+    // Step 4, Table II: the traces still to be made, and a mark for every (pixel, heading) that was traced.
+    let mut traces: Vec<(usize, usize, usize)> = Vec::new();
+    reserve(&mut traces, 2 * starts.len())?;
     for (x, y) in starts {
-        walks.extend(headings(direction.at(x, y)).map(|heading| (x, y, heading)));
+        traces.extend(headings(direction.at(x, y)).map(|heading| (x, y, heading)));
     }
     let mut marks = Grid::from_fn(width, height, ticker, |_, _| [false; 4])?;
     let mut steps = 0;
-    while let Some((mut x, mut y, heading)) = walks.pop() {
+    while let Some((mut x, mut y, heading)) = traces.pop() {
         let (dx, dy) = HEADINGS[heading];
         while gradient.at(x, y) > 0 && headings(direction.at(x, y)).contains(&heading) && !marks.at(x, y)[heading] {
             marks.values[y * width + x][heading] = true;
             steps += 1;
-            if steps % STEPS_A_CHECK == 0 {
+            if steps % STEPS_PER_CHECK == 0 {
                 ticker.check()?;
             }
             // The three neighbours ahead: to one side (up or left), straight, to the other.
@@ -207,18 +209,18 @@ pub(super) fn draw(
             }
             (x, y) = (next.0 as usize, next.1 as usize);
         }
-        // It arrived where the edge has the other direction.
+        // The trace arrived at an edge of the other direction.
         if plan.follow_turns && gradient.at(x, y) > 0 && !headings(direction.at(x, y)).contains(&heading) {
-            reserve(&mut walks, 2)?;
+            reserve(&mut traces, 2)?;
             let turned = headings(direction.at(x, y)).map(|heading| (x, y, heading));
-            walks.extend(turned.into_iter().filter(|(x, y, heading)| !marks.at(*x, *y)[*heading]));
+            traces.extend(turned.into_iter().filter(|(x, y, heading)| !marks.at(*x, *y)[*heading]));
         }
     }
     let edges = Grid::from_fn(width, height, ticker, |x, y| marks.at(x, y) != [false; 4])?;
     Ok(Drawing { smoothed, gradient: full, direction, anchors, edges })
 }
 
-/// The pixels that are set, in raster order.
+/// Returns the pixels that are set, in raster order.
 fn pixels(set: &Grid<bool>) -> Result<Vec<(usize, usize)>> {
     let mut list = Vec::new();
     reserve(&mut list, set.values.iter().filter(|set| **set).count())?;
@@ -226,14 +228,14 @@ fn pixels(set: &Grid<bool>) -> Result<Vec<(usize, usize)>> {
     Ok(list)
 }
 
-/// The copy of an edge map that segments are traced on: lines that are wider made one pixel wide, without spurs of one
-/// pixel. See docs/edge_drawing.md.
+/// Returns the thinned copy of an edge map, from which segments are extracted: wider lines become one pixel wide, without
+/// spurs of one pixel. See docs/edge_drawing.md.
 pub(super) fn thinned(edges: &Grid<bool>, ticker: &Ticker) -> Result<Grid<bool>> {
     let [width, height] = [edges.width, edges.height];
     let mut now = edges.clone();
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let before = now.clone();
-        // North, south, west, east: how often the eight neighbours are turned by a quarter until that side is first.
+        // The sides north, south, west and east, as the quarter turns of the eight neighbours that put the side first.
         for side in [0, 2, 3, 1] {
             now = Grid::from_fn(width, height, ticker, |x, y| {
                 let at_border = match side {
@@ -257,23 +259,23 @@ pub(super) fn thinned(edges: &Grid<bool>, ticker: &Ticker) -> Result<Grid<bool>>
     })
 }
 
-/// The eight neighbours of a pixel clockwise from the one above; outside there are no edges.
+/// Returns the eight neighbours of a pixel clockwise from the one above; outside there are no edges.
 fn around(edges: &Grid<bool>, x: usize, y: usize) -> [bool; 8] {
     const STEPS: [(isize, isize); 8] = [(0, -1), (1, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1)];
     STEPS.map(|(dx, dy)| edges.or_zero(x as isize + dx, y as isize + dy))
 }
 
-/// Whether a pixel with these neighbours is taken off `side`: it is open there, is the corner of a block of 2 × 2 edge
-/// pixels on the other side, and its neighbours are in one piece without it.
+/// Returns whether a pixel with these neighbours is removed from `side`: it is open there, is the corner of a block of 2 × 2
+/// edge pixels on the other side, and its neighbours are connected without it.
 fn can_go(around: [bool; 8], side: usize) -> bool {
     let neighbour = |k: usize| around[(2 * side + k) % 8];
     let block = neighbour(4) && (neighbour(5) && neighbour(6) || neighbour(3) && neighbour(2));
-    // Each piece begins after one of the four sides that is no edge.
+    // Each component of the neighbours begins after one of the four sides that is no edge.
     let pieces = (0..4).filter(|k| !neighbour(2 * k) && (neighbour(2 * k + 1) || neighbour(2 * k + 2))).count();
     !neighbour(0) && block && pieces == 1
 }
 
-/// The pixels that an edge pixel is linked to, in raster order: 4-neighbours, and diagonal ones without a common
+/// Returns the pixels that an edge pixel is linked to, in raster order: 4-neighbours, and diagonal ones without a common
 /// 4-neighbour on the map (m-adjacency).
 fn links(edges: &Grid<bool>, (x, y): (isize, isize)) -> Vec<(isize, isize)> {
     let mut linked = Vec::new();
@@ -289,7 +291,7 @@ fn links(edges: &Grid<bool>, (x, y): (isize, isize)) -> Vec<(isize, isize)> {
     linked
 }
 
-/// The chains of a thinned edge map, in canonical order: see [`super::segments`].
+/// Returns the chains of a thinned edge map, in canonical order: see [`super::segments`].
 pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> {
     let width = edges.width as isize;
     let index = |(x, y): (isize, isize)| y * width + x;
@@ -297,7 +299,7 @@ pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> 
     let pixels: Vec<(isize, isize)> = pixels(edges)?.into_iter().map(|(x, y)| (x as isize, y as isize)).collect();
     let mut found: Vec<(Vec<(isize, isize)>, bool)> = Vec::new();
     let mut seen = Grid::from_fn(edges.width, edges.height, ticker, |_, _| false)?;
-    // From every node along every link to the next node. Each chain is found from both ends, and is kept from the one
+    // 1. Follow every link of every node to the next node. Each chain is found from both ends, and is kept from the one
     // with the smaller raster index, a loop by its smaller second point.
     for &node in &pixels {
         ticker.check()?;
@@ -331,7 +333,7 @@ pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> 
             }
         }
     }
-    // What is left are loops without a node.
+    // 2. The remaining pixels are loops without a node.
     for &first in &pixels {
         if seen.values[index(first) as usize] {
             continue;
@@ -350,6 +352,7 @@ pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> 
         }
         found.push((chain, true));
     }
+    // 3. Sort the chains by their first point, then by their second.
     found.sort_by_key(|(chain, _)| (index(chain[0]), chain.get(1).map(|second| index(*second))));
     let point = |(x, y): (isize, isize)| Point { x: x as u32, y: y as u32 };
     let chain = |(chain, closed): (Vec<_>, bool)| Chain { points: chain.into_iter().map(point).collect(), closed };

@@ -6,7 +6,7 @@ mod planes;
 mod thin;
 
 pub(super) use extract::{Part, extract, join};
-pub(super) use thin::MOST_ROUNDS;
+pub(super) use thin::MAX_ROUNDS;
 
 use crate::error::Result;
 
@@ -31,7 +31,7 @@ pub struct Point {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segments {
     pub(crate) points: Vec<Point>,
-    /// One more than there are segments; empty when nothing was ever computed.
+    /// The index of each segment's first point, and the number of all points; empty when nothing was ever computed.
     pub(crate) offsets: Vec<u64>,
     pub(crate) flags: Vec<u32>,
     pub(crate) slices: Vec<u32>,
@@ -43,7 +43,7 @@ pub struct Segments {
 pub struct Segment<'a> {
     /// Its pixels in order. A closed one lists its first point once.
     pub points: &'a [Point],
-    /// Whether the last point is linked to the first.
+    /// True if the last point is linked to the first.
     pub closed: bool,
     /// The slice of the stack, from 0.
     pub slice: u32,
@@ -52,10 +52,10 @@ pub struct Segment<'a> {
 }
 
 impl Segments {
-    /// The bit of [`flags`](Self::flags) that says closed.
+    /// The bit of [`flags`](Self::flags) of a closed segment.
     pub const CLOSED: u32 = 1;
 
-    /// No segments.
+    /// Returns an empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -80,17 +80,17 @@ impl Segments {
         Ok(())
     }
 
-    /// How many there are.
+    /// Returns the number of segments.
     pub fn len(&self) -> usize {
         self.flags.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no segments.
     pub fn is_empty(&self) -> bool {
         self.flags.is_empty()
     }
 
-    /// Segment `index`, or `None` beyond the last.
+    /// Returns segment `index`, or `None` beyond the last.
     pub fn get(&self, index: usize) -> Option<Segment<'_>> {
         let flags = *self.flags.get(index)?;
         let range = self.offsets[index] as usize..self.offsets[index + 1] as usize;
@@ -102,38 +102,38 @@ impl Segments {
         })
     }
 
-    /// All of them in order.
+    /// Returns an iterator over the segments in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Segment<'_>> {
         (0..self.len()).map(|index| self.get(index).unwrap_or_else(|| unreachable!("within len")))
     }
 
-    /// The points of all segments, one segment after the other.
+    /// Returns the points of all segments, one segment after the other.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// Where each segment's points begin, and the number of all points; one more than there are segments.
+    /// Returns the index of each segment's first point, and the number of all points; one more than there are segments.
     pub fn offsets(&self) -> &[u64] {
         if self.offsets.is_empty() { &[0] } else { &self.offsets }
     }
 
-    /// The flags of each segment, see [`CLOSED`](Self::CLOSED).
+    /// Returns the flags of each segment, see [`CLOSED`](Self::CLOSED).
     pub fn flags(&self) -> &[u32] {
         &self.flags
     }
 
-    /// The slice of each segment.
+    /// Returns the slice of each segment.
     pub fn slices(&self) -> &[u32] {
         &self.slices
     }
 
-    /// The mean gradient of each segment.
+    /// Returns the mean gradient of each segment.
     pub fn mean_gradients(&self) -> &[f32] {
         &self.mean_gradients
     }
 }
 
-/// A chain of pixels of one slice, as [`scalar`](super::scalar) makes them.
+/// A chain of pixels of one slice, found by [`scalar`](super::scalar).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Chain {
     pub(super) points: Vec<Point>,

@@ -1,94 +1,101 @@
-//! Edge strength on CUDA: the pipeline of slices. Each slot owns a stream, two fields and a mask; while one slot
-//! computes, another uploads and a third downloads. Kernels are launched in [`launch`].
+//! Edge strength on CUDA: the slice pipeline. Each slot owns a stream, two fields and a mask; while one slot computes,
+//! another uploads and a third downloads. [`launch`] starts the kernels, [`multigrid`] solves the converged mode.
 
-mod field;
+mod constants;
+mod field_layout;
 mod fused;
 mod launch;
+mod multigrid;
 mod range;
 
-use super::multigrid::Goal;
-use super::prepare::Start0;
-use super::{Mode, Outcome, Plan, Start, Variant, multigrid_cuda};
+use super::multigrid::SolveOptions;
+use super::prepare::InitialValues;
+use super::{Mode, Outcome, Plan, Start, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, Event, Host, Pinned, Side, Stream, Texture, check_device_range, needs_staging, pack, unpack,
+    Buffer, Cuda, DeviceResult, Event, STAGING_BYTES, Staging, Stream, Texture, check_device_pixels,
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use field::Field;
+use field_layout::FieldLayout;
 use launch::Launcher;
-use ndarray::{ArrayView3, s};
 use rayon::ThreadPool;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Slices in flight. Downloads take the longest, and kernels of neighbours slow each other down; with eight the link
-/// never waits (64 slices of 2048²: 26.0 ms with four, 21.9 with eight, 19.8 for the link alone).
+/// The largest number of slices in flight. Downloads take the longest, and kernels of different slots slow each other
+/// down; with eight the link never waits (64 slices of 2048²: 26.0 ms with four, 21.9 with eight, 19.8 for the link
+/// alone).
 const SLOTS: usize = 8;
 
-/// The same for slices of more than a piece, whose pinned memory would be large.
+/// The same for slices larger than a staging buffer, whose page-locked memory would be large.
 const SLOTS_OF_LARGE: usize = 3;
 
-/// Staged copies go in pieces of at most this size; two pieces alternate.
-const PIECE_BYTES: usize = 32 << 20;
-
-/// The device memory that the job needs at least: one slot.
-pub(super) fn least_bytes(plan: &Plan, input: &Image<'_>) -> u64 {
-    let layout = Layout::new(plan, input);
+/// Returns the least device memory with which the call can run, in bytes: that of one slot.
+pub(super) fn min_device_bytes(plan: &Plan, input: &Image<'_>) -> u64 {
+    let layout = SlotLayout::new(plan, input);
     layout.slot_bytes(plan)
 }
 
-/// The sizes of one slot: a slice, or the volume.
+/// The sizes of one slot, which holds a slice or the volume.
 #[derive(Clone, Copy)]
-struct Layout {
-    field: Field,
-    /// Bytes of the packed input; 0 when it is on the device already.
+struct SlotLayout {
+    field: FieldLayout,
+    /// The bytes of the packed input; 0 if it is on the device already.
     raw_bytes: usize,
-    pixel_bytes: usize,
-    /// How many slots' worth of slices the image has.
+    /// The number of slices (or volumes) that the image has.
     count: usize,
 }
 
-impl Layout {
+impl SlotLayout {
     fn new(plan: &Plan, input: &Image<'_>) -> Self {
         let [width, height, depth] = input.shape();
         let (shape, count) =
             if plan.dimensions == 3 { ([width, height, depth], 1) } else { ([width, height, 1], depth) };
-        let pixel_bytes = input.pixel_type().bytes();
         let on_device = matches!(input, Image::Device(_));
-        let raw_bytes = if on_device { 0 } else { shape.iter().product::<usize>() * pixel_bytes };
-        Self { field: Field::new(shape), raw_bytes, pixel_bytes, count }
+        let raw_bytes = if on_device { 0 } else { shape.iter().product::<usize>() * input.pixel_type().bytes() };
+        Self { field: FieldLayout::new(shape), raw_bytes, count }
     }
 
     fn slot_bytes(&self, plan: &Plan) -> u64 {
         let extra = match plan.mode {
             Mode::Iterate { .. } => 0,
-            Mode::Converged { .. } => multigrid_cuda::extra_bytes(self.field.shape),
+            Mode::Converged { .. } => multigrid::extra_bytes(self.field.shape),
         };
         (self.raw_bytes + 2 * self.field.value_bytes() + self.field.mask_bytes()) as u64 + extra
     }
+
+    fn packed_result_bytes(&self) -> usize {
+        self.field.shape.iter().product::<usize>() * size_of::<f32>()
+    }
 }
 
-/// One slice's place on the device. Streams come first: they are waited for before the memory goes.
+/// The stream and the memory of one slice in flight. The stream comes first, because dropping it waits for its work,
+/// which uses the memory.
 struct Slot {
     stream: Stream,
-    /// Before the upload, after it, after computing, after the download.
+    /// The events before the upload, after it, after the computation, and after the download.
     times: [Event; 4],
-    staged: [Event; 2],
     raw: Option<Buffer>,
     values: [Buffer; 2],
     mask: Buffer,
-    /// Of `values`, for the variant `texture`.
+    /// The textures over `values`, for the variant `texture`.
     textures: Option<[Texture; 2]>,
-    /// Two pieces each; empty when the caller's memory is pinned or on the device.
-    upload: Vec<Pinned>,
-    download: Vec<Pinned>,
-    /// Which of `values` holds the result of the slice in flight.
+    upload: Staging,
+    download: Staging,
+    /// The index in `values` of the result of the slice in flight.
     result: usize,
-    /// The download of the slice in flight is queued.
+    /// Set if the download of the slice in flight is queued.
     queued: bool,
+}
+
+impl Slot {
+    /// Returns the result of the slice in flight.
+    fn device_result(&self, layout: &SlotLayout) -> DeviceResult<'_> {
+        DeviceResult { buffer: &self.values[self.result], pitch: layout.field.pitch * size_of::<f32>() }
+    }
 }
 
 /// Computes the whole image; see [`super::run`].
@@ -105,13 +112,14 @@ pub(super) fn run(
     let ticker = Ticker::new("edge strength");
     ticker.report(progress)?;
     check_request(cuda, plan, input, output)?;
-    let layout = Layout::new(plan, input);
+    // 1. Prepare the call: sizes, kernels and the scaling of the initial values.
+    let layout = SlotLayout::new(plan, input);
     cuda.memory().reset_peak();
     let launcher = Launcher::new(cuda, plan, start, layout.field, input.pixel_type())?;
-    let mut job = Job {
+    let mut call = Call {
         pool: context.pool(),
         launcher: &launcher,
-        start: resolve(cuda, plan, start, input, context.pool())?,
+        initial: resolve(cuda, plan, start, input, context.pool())?,
         outcome: Outcome::none(plan),
         report: Report::new(context.device()),
         cuda,
@@ -121,68 +129,65 @@ pub(super) fn run(
         progress,
         ticker,
     };
-    let staging = [needs_staging(Host::of(input)), needs_staging(Host::of_mut(output))];
-    let most = if job.packed_result_bytes() <= PIECE_BYTES { SLOTS } else { SLOTS_OF_LARGE };
+    // 2. Allocate as many slots as are useful and fit the memory budget.
+    let most = if layout.packed_result_bytes() <= STAGING_BYTES { SLOTS } else { SLOTS_OF_LARGE };
     let wanted = most.min(layout.count).min((cuda.budget()? / layout.slot_bytes(plan).max(1)) as usize).max(1);
-    let mut slots = (0..wanted).map(|_| job.slot(staging)).collect::<Result<Vec<_>>>()?;
+    let mut slots = (0..wanted).map(|_| call.slot(output)).collect::<Result<Vec<_>>>()?;
+    // 3. Run the pipeline: finish a slot's slice before the slot begins the next.
     for slice in 0..layout.count {
         let slot = slice % wanted;
         if slice >= wanted {
-            job.finish(&mut slots[slot], slice - wanted, output)?;
+            call.finish(&mut slots[slot], slice - wanted, output)?;
         }
-        job.begin(&mut slots[slot], slice, output)?;
+        call.begin(&mut slots[slot], slice, output)?;
     }
     for slice in layout.count - wanted..layout.count {
-        job.finish(&mut slots[slice % wanted], slice, output)?;
+        call.finish(&mut slots[slice % wanted], slice, output)?;
     }
     drop(slots);
-    let mut report = job.report;
-    report.iterations = job.outcome.iterations;
-    report.residual = job.outcome.residual;
-    report.converged = job.outcome.converged;
+    let mut report = call.report;
+    report.iterations = call.outcome.iterations;
+    report.residual = call.outcome.residual;
+    report.converged = call.outcome.converged;
     report.slices_done = input.shape()[2] as u64;
     report.peak_device_bytes = cuda.memory().peak();
     Ok(report)
 }
 
-/// What can be refused before anything is computed.
+/// Refuses a variant that CUDA does not have, and images outside the memory of the device.
 fn check_request(cuda: &Cuda, plan: &Plan, input: &Image<'_>, output: &ImageMut<'_>) -> Result<()> {
     if plan.variant == Variant::Scalar {
         return Err(Error::unsupported(
-            "the variant scalar is the CPU reference; use the device cpu or another variant",
+            "cannot compute on a CUDA device: the variant scalar is the CPU reference; use the device cpu or another variant",
         ));
     }
-    let extent = |pixels: &crate::DevicePixels<'_>| {
-        let [width, height, depth] = pixels.shape;
-        (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes()
-    };
     if let Image::Device(pixels) = input {
-        check_device_range(cuda, "the input", pixels.address, extent(pixels))?;
+        check_device_pixels(cuda, "the input", pixels)?;
     }
     if let ImageMut::Device(pixels) = output {
-        check_device_range(cuda, "the output", pixels.address, extent(pixels))?;
+        check_device_pixels(cuda, "the output", pixels)?;
     }
     Ok(())
 }
 
-/// The start values' scaling; a device image's automatic range is measured on the device.
-fn resolve(cuda: &Arc<Cuda>, plan: &Plan, start: Start, input: &Image<'_>, pool: &ThreadPool) -> Result<Start0> {
+/// Resolves the scaling of the initial values. The automatic range of a device image is computed on the device.
+fn resolve(cuda: &Arc<Cuda>, plan: &Plan, start: Start, input: &Image<'_>, pool: &ThreadPool) -> Result<InitialValues> {
     match (start, input) {
         (Start::Input(None), Image::Device(pixels)) if super::type_range(pixels.pixel_type).is_none() => {
-            Ok(Start0::scaled(range::measure(cuda, pixels)?, plan.foreground))
+            Ok(InitialValues::scaled(range::measure(cuda, pixels)?, plan.foreground))
         }
-        _ => Ok(pool.install(|| Start0::resolve(start, input, plan.foreground))),
+        _ => Ok(pool.install(|| InitialValues::resolve(start, input, plan.foreground))),
     }
 }
 
-/// One call in progress.
-struct Job<'a, 'i, 'p, 'q> {
+/// A call in progress.
+struct Call<'a, 'i, 'p, 'q> {
     cuda: &'a Arc<Cuda>,
     pool: &'a ThreadPool,
     plan: &'a Plan,
-    layout: Layout,
+    layout: SlotLayout,
     launcher: &'a Launcher<'a>,
-    start: Start0,
+    initial: InitialValues,
     input: &'a Image<'i>,
     progress: &'a mut Option<&'p mut Progress<'q>>,
     ticker: Ticker,
@@ -190,61 +195,51 @@ struct Job<'a, 'i, 'p, 'q> {
     report: Report,
 }
 
-impl Job<'_, '_, '_, '_> {
-    fn slot(&self, [stage_up, stage_down]: [bool; 2]) -> Result<Slot> {
+impl Call<'_, '_, '_, '_> {
+    fn slot(&self, output: &ImageMut<'_>) -> Result<Slot> {
         let memory = self.cuda.memory();
         let field = &self.layout.field;
-        let pieces = |staged: bool, bytes: usize| -> Result<Vec<Pinned>> {
-            let count = if !staged {
-                0
-            } else if bytes <= PIECE_BYTES {
-                1
-            } else {
-                2
-            };
-            (0..count).map(|_| memory.pinned(bytes.min(PIECE_BYTES).max(self.longest_row()))).collect()
-        };
         let event = || self.cuda.event();
         let values = [memory.device(field.value_bytes())?, memory.device(field.value_bytes())?];
         Ok(Slot {
             textures: self.launcher.textures(&values)?,
             stream: self.cuda.stream()?,
             times: [event()?, event()?, event()?, event()?],
-            staged: [event()?, event()?],
             raw: if self.layout.raw_bytes > 0 { Some(memory.device(self.layout.raw_bytes)?) } else { None },
             values,
             mask: memory.device(field.mask_bytes())?,
-            upload: pieces(stage_up, self.layout.raw_bytes)?,
-            download: pieces(stage_down, self.packed_result_bytes())?,
+            upload: Staging::for_input(self.cuda, self.input, field.shape[2])?,
+            download: Staging::for_output(self.cuda, output, field.shape[2])?,
             result: 0,
             queued: false,
         })
     }
 
-    /// A piece holds at least one row.
-    fn longest_row(&self) -> usize {
-        self.layout.field.shape[0] * size_of::<f32>()
-    }
-
-    fn packed_result_bytes(&self) -> usize {
-        self.layout.field.shape.iter().product::<usize>() * size_of::<f32>()
-    }
-
-    /// Tells the caller how far it is, not too often, and passes a cancel on.
+    /// Reports progress to the caller, at intervals, and checks for cancellation.
     fn poll(&mut self, slice: usize, fraction: f64) -> Result<()> {
         self.ticker.section(slice, self.layout.count);
         self.ticker.set(fraction);
         self.ticker.report(self.progress)
     }
 
-    /// Queues the upload, the computing and, where it fits a piece, the download of one slice.
+    /// Returns the z range of the slice, or of the volume.
+    fn slices_of(&self, slice: usize) -> std::ops::Range<usize> {
+        slice..slice + self.layout.field.shape[2]
+    }
+
+    /// Queues the upload, the computation and, where the host need not wait for it, the download of one slice.
     fn begin(&mut self, slot: &mut Slot, slice: usize, output: &mut ImageMut<'_>) -> Result<()> {
         self.poll(slice, 0.0)?;
+        let slices = self.slices_of(slice);
+        // 1. Upload the pixels, and prepare the initial values and the mask.
         slot.stream.record(&slot.times[0])?;
-        self.upload(slot, slice)?;
+        if let Some(raw) = &slot.raw {
+            slot.upload.upload(self.pool, &slot.stream, self.input, slices.clone(), raw)?;
+        }
         slot.stream.record(&slot.times[1])?;
         let raw = slot.raw.as_ref().map(|raw| raw.address());
-        self.launcher.prepare(&slot.stream, self.input, raw, slice, &self.start, &slot.values[0], &slot.mask)?;
+        self.launcher.prepare(&slot.stream, self.input, raw, slice, &self.initial, &slot.values[0], &slot.mask)?;
+        // 2. Compute.
         slot.result = 0;
         match self.plan.mode {
             Mode::Iterate { iterations } => {
@@ -252,19 +247,16 @@ impl Job<'_, '_, '_, '_> {
                 self.outcome.iterations = iterations;
             }
             Mode::Converged { tolerance, max_cycles } => {
-                let goal = Goal { lambda: self.plan.lambda, tolerance, max_cycles };
-                let field = multigrid_cuda::Field {
+                let options = SolveOptions { lambda: self.plan.lambda, tolerance, max_cycles };
+                let field = multigrid::FieldBuffers {
                     values: &slot.values[0],
-                    scratch: &slot.values[1],
+                    workspace: &slot.values[1],
                     mask: &slot.mask,
-                    shape: self.layout.field.shape,
-                    pitch: self.layout.field.pitch,
-                    mask_pitch: self.layout.field.mask_pitch,
+                    layout: self.layout.field,
                 };
                 let cuda = self.cuda;
-                let solution = multigrid_cuda::solve(cuda, &slot.stream, &field, &goal, &mut |fraction| {
-                    self.poll(slice, fraction)
-                })?;
+                let solution =
+                    multigrid::solve(cuda, &slot.stream, &field, &options, &mut |fraction| self.poll(slice, fraction))?;
                 self.outcome = self.outcome.worst(Outcome {
                     iterations: solution.cycles,
                     residual: solution.residual,
@@ -273,151 +265,49 @@ impl Job<'_, '_, '_, '_> {
             }
         }
         slot.stream.record(&slot.times[2])?;
-        slot.queued = self.queue_download(slot, slice, output)?;
+        // 3. Download. A single image or a volume must stay untouched on a cancellation, so `finish` writes it after
+        // the last call of the callback.
+        let may_write = self.layout.count > 1;
+        let result = slot.device_result(&self.layout);
+        slot.queued = slot.download.begin_download(&slot.stream, result, output, slices, may_write)?;
         if slot.queued {
             slot.stream.record(&slot.times[3])?;
         }
         Ok(())
     }
 
-    /// Queues all iterations; waits now and then so that a cancel is heard and the queue stays short.
+    /// Queues all iterations; waits at intervals, so that it acts on a cancellation in time and the queue stays short.
     fn iterate(&mut self, slot: &Slot, slice: usize) -> Result<usize> {
-        /// Updates between two looks at the callback: about a millisecond on a large GPU, 20 on a small one.
-        const UPDATES_A_LOOK: u64 = 4_000_000_000;
-        /// Looks in flight: one running, one queued behind it.
-        const LOOKS: usize = 2;
+        /// The number of pixel updates between two polls: about a millisecond on a large GPU, 20 on a small one.
+        const UPDATES_PER_POLL: u64 = 4_000_000_000;
+        /// The number of polls in flight: one batch runs, and one is queued behind it.
+        const POLLS: usize = 2;
         let pixels = self.layout.field.shape.iter().product::<usize>() as u64;
         let total = self.plan.centre_weights.len();
         let launcher = self.launcher;
         let mut binding = launcher.bind(&slot.values, slot.textures.as_ref(), &slot.mask);
-        let looks = [self.cuda.event()?, self.cuda.event()?];
-        let (mut done, mut since, mut look) = (0, 0u64, 0);
+        let reached = [self.cuda.event()?, self.cuda.event()?];
+        let (mut done, mut since, mut polls) = (0, 0u64, 0);
         while done < total {
             let steps = binding.launch(&slot.stream, done)?;
             done += steps;
             since += steps as u64 * pixels;
-            if since >= UPDATES_A_LOOK && done < total {
+            if since >= UPDATES_PER_POLL && done < total {
                 since = 0;
-                if look >= LOOKS {
-                    looks[look % LOOKS].synchronize()?;
+                if polls >= POLLS {
+                    reached[polls % POLLS].synchronize()?;
                 }
-                slot.stream.record(&looks[look % LOOKS])?;
-                look += 1;
+                slot.stream.record(&reached[polls % POLLS])?;
+                polls += 1;
                 self.poll(slice, done as f64 / total as f64)?;
             }
         }
         Ok(binding.result())
     }
 
-    fn upload(&self, slot: &mut Slot, slice: usize) -> Result<()> {
-        let raw = match &slot.raw {
-            Some(raw) => raw,
-            None => return Ok(()),
-        };
-        let z = self.slices_of(slice);
-        match self.input {
-            Image::U8(view) => {
-                self.upload_rows(view.slice(s![z, .., ..]), raw, &slot.stream, &mut slot.upload, &slot.staged)
-            }
-            Image::U16(view) => {
-                self.upload_rows(view.slice(s![z, .., ..]), raw, &slot.stream, &mut slot.upload, &slot.staged)
-            }
-            Image::F32(view) => {
-                self.upload_rows(view.slice(s![z, .., ..]), raw, &slot.stream, &mut slot.upload, &slot.staged)
-            }
-            Image::Device(_) => Ok(()),
-        }
-    }
-
-    /// The z range of a slot: one slice, or the whole volume.
-    fn slices_of(&self, slice: usize) -> std::ops::Range<usize> {
-        slice..slice + self.layout.field.shape[2]
-    }
-
-    fn upload_rows<T: bytemuck::Pod + Send + Sync>(
-        &self,
-        view: ArrayView3<'_, T>,
-        raw: &Buffer,
-        stream: &Stream,
-        pieces: &mut [Pinned],
-        staged: &[Event; 2],
-    ) -> Result<()> {
-        let row = view.dim().2 * self.layout.pixel_bytes;
-        let height = view.dim().1;
-        let mut piece = 0;
-        for (z, plane) in view.outer_iter().enumerate() {
-            if pieces.is_empty() {
-                let pitch = if height > 1 { plane.strides()[0] as usize * size_of::<T>() } else { row };
-                let from = Side::Host { address: plane.as_ptr() as usize, bytes: (height - 1) * pitch + row };
-                stream.copy(from, raw.side(z * height * row), row, height, [pitch, row])?;
-                continue;
-            }
-            let rows_a_piece = (pieces[0].as_slice().len() / row).max(1);
-            for first in (0..height).step_by(rows_a_piece) {
-                let rows = rows_a_piece.min(height - first);
-                let which = piece % pieces.len();
-                if piece >= pieces.len() {
-                    staged[which].synchronize()?;
-                }
-                pack(
-                    self.pool,
-                    plane.slice(s![first..first + rows, ..]),
-                    &mut pieces[which].as_mut_slice()[..rows * row],
-                );
-                stream.copy(pieces[which].side(), raw.side((z * height + first) * row), row, rows, [row, row])?;
-                stream.record(&staged[which])?;
-                piece += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Queues the download where no work of the CPU stands between: into a single piece, or for a stack straight into
-    /// the caller's pinned or device memory. (A single image or a volume must stay untouched on a cancel, so finish()
-    /// writes it after the last look at the callback.)
-    fn queue_download(&self, slot: &Slot, slice: usize, output: &mut ImageMut<'_>) -> Result<bool> {
-        let [width, height, depth] = self.layout.field.shape;
-        let row = width * size_of::<f32>();
-        let pitch = self.layout.field.pitch * size_of::<f32>();
-        match slot.download.len() {
-            0 if self.layout.count == 1 => Ok(false),
-            0 => self.copy_out(slot, slice, output).map(|()| true),
-            1 => {
-                let from = slot.values[slot.result].side(0);
-                slot.stream.copy(from, slot.download[0].side(), row, height * depth, [pitch, row])?;
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    /// Queues the copy of the result straight into the caller's pinned or device memory.
-    fn copy_out(&self, slot: &Slot, slice: usize, output: &mut ImageMut<'_>) -> Result<()> {
-        let [width, height, depth] = self.layout.field.shape;
-        let row = width * size_of::<f32>();
-        let pitch = self.layout.field.pitch * size_of::<f32>();
-        for z in 0..depth {
-            let (to, to_pitch) = match output {
-                ImageMut::Device(pixels) => {
-                    let address = pixels.address + ((slice + z) * pixels.strides[1]) as u64;
-                    let to_pitch = if height > 1 { pixels.strides[0] } else { row };
-                    (Side::Device { address, bytes: (height - 1) * to_pitch + row }, to_pitch)
-                }
-                ImageMut::F32(view) => {
-                    let mut plane = view.slice_mut(s![slice + z, .., ..]);
-                    let to_pitch = if height > 1 { plane.strides()[0] as usize * size_of::<f32>() } else { row };
-                    let address = plane.as_mut_ptr() as usize;
-                    (Side::Host { address, bytes: (height - 1) * to_pitch + row }, to_pitch)
-                }
-                _ => unreachable!("other types are refused before"),
-            };
-            slot.stream.copy(slot.values[slot.result].side(z * height * pitch), to, row, height, [pitch, to_pitch])?;
-        }
-        Ok(())
-    }
-
     /// Waits for a slice and writes it to the caller's memory.
     fn finish(&mut self, slot: &mut Slot, slice: usize, output: &mut ImageMut<'_>) -> Result<()> {
+        // 1. Wait for the computation; report progress meanwhile.
         let computed = &slot.times[2];
         while self.progress.is_some() && !computed.is_done()? {
             std::thread::sleep(Duration::from_micros(50));
@@ -425,61 +315,20 @@ impl Job<'_, '_, '_, '_> {
         }
         computed.synchronize()?;
         self.ticker.check()?;
-        let [width, height, depth] = self.layout.field.shape;
-        match (slot.download.len(), output) {
-            (0, output) => {
-                if !slot.queued {
-                    self.copy_out(slot, slice, output)?;
-                    slot.stream.record(&slot.times[3])?;
-                }
-            }
-            (1, ImageMut::F32(view)) => {
-                slot.times[3].synchronize()?;
-                let packed = bytemuck::cast_slice(&slot.download[0].as_slice()[..self.packed_result_bytes()]);
-                let mut view = view.slice_mut(s![slice..slice + depth, .., ..]);
-                for (plane, values) in view.outer_iter_mut().zip(packed.chunks_exact(width * height)) {
-                    unpack(self.pool, values, plane);
-                }
-            }
-            (_, ImageMut::F32(view)) => {
-                self.download_pieces(slot, view.slice_mut(s![slice..slice + depth, .., ..]))?;
-            }
-            _ => unreachable!("device memory is never staged, and other types are refused before"),
+        // 2. Write the result.
+        let slices = self.slices_of(slice);
+        let done = slices.end;
+        let result = slot.device_result(&self.layout);
+        slot.download.finish_download(self.pool, &slot.stream, result, output, slices, slot.queued)?;
+        if !slot.queued {
+            slot.stream.record(&slot.times[3])?;
         }
+        // 3. Add up the times.
         slot.times[3].synchronize()?;
         self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
         self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
         self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
-        self.report.slices_done = (slice + depth) as u64;
+        self.report.slices_done = done as u64;
         Ok(())
-    }
-
-    /// A result larger than a piece: while the CPU copies one piece out, the device fills the other.
-    fn download_pieces(&self, slot: &mut Slot, mut view: ndarray::ArrayViewMut3<'_, f32>) -> Result<()> {
-        let [width, height, depth] = self.layout.field.shape;
-        let row = width * size_of::<f32>();
-        let pitch = self.layout.field.pitch * size_of::<f32>();
-        let rows_a_piece = (slot.download[0].as_slice().len() / row).max(1).min(height);
-        let pieces: Vec<(usize, usize)> =
-            (0..depth).flat_map(|z| (0..height).step_by(rows_a_piece).map(move |first| (z, first))).collect();
-        let queue = |slot: &Slot, piece: usize| -> Result<()> {
-            let (z, first) = pieces[piece];
-            let rows = rows_a_piece.min(height - first);
-            let from = slot.values[slot.result].side((z * height + first) * pitch);
-            slot.stream.copy(from, slot.download[piece % 2].side(), row, rows, [pitch, row])?;
-            slot.stream.record(&slot.staged[piece % 2])
-        };
-        queue(slot, 0)?;
-        for piece in 0..pieces.len() {
-            if piece + 1 < pieces.len() {
-                queue(slot, piece + 1)?;
-            }
-            slot.staged[piece % 2].synchronize()?;
-            let (z, first) = pieces[piece];
-            let rows = rows_a_piece.min(height - first);
-            let packed = bytemuck::cast_slice(&slot.download[piece % 2].as_slice()[..rows * row]);
-            unpack(self.pool, packed, view.slice_mut(s![z, first..first + rows, ..]));
-        }
-        slot.stream.record(&slot.times[3])
     }
 }

@@ -1,4 +1,4 @@
-//! The edge strength function (ESF): a smoothed, exponentially decaying distance field of a drawing or shape.
+//! The edge strength function (ESF): a smoothed, exponentially decaying distance field around a shape.
 //!
 //! It minimises ½∬ ρ|∇v|² + v²/ρ with v = 1 on the shape (Keleş 2016, eq. 1; Tari, Shah and Pien 1997) by
 //! ∂v/∂t = ∇²v − v/ρ² (eq. 2), with zero normal derivative at the image border. One iteration (eq. 3) is
@@ -7,72 +7,74 @@
 //! v' = v + Δt·(v_left + v_right + v_up + v_down − (4 + 1/ρ²)·v)      in 3D: six neighbours and 6 + 1/ρ²
 //! ```
 //!
-//! * **Shape pixels** are a mask made once from the input (see [`Foreground`]); they stay at 1.
+//! * **Shape pixels** are the foreground of the input (see [`Foreground`]), found once; they stay at 1.
 //! * **Flush:** after every 16th iteration of a call (the 16th, the 32nd, …), values below 2⁻⁸⁰ (8e-25) are set to 0.
 //!   Without it the far field would be subnormal numbers, with which some CPUs took 1.7 to 7 times as long.
 //! * **Border:** the pixel beyond the border equals the border pixel.
 //! * **Spacing:** not used; ρ is in pixels. **NaN** pixels are never shape and start at 0.
-//! * **Range:** 0 ≤ v ≤ 1 always: when iterating by the maximum principle, for every Δt that is accepted; when converged, as
-//!   each cycle ends by bringing the values there.
-//! * **How equal results are:** the fast CPU path (with FMA) and all CUDA variants give the same bits; `Scalar`, and
+//! * **Range:** 0 ≤ v ≤ 1 always. Iterations hold it by the maximum principle, for every Δt that is accepted; in
+//!   converged mode each multigrid cycle ends by clamping the values.
+//! * **Reproducibility:** the fast CPU path (with FMA) and all CUDA variants give the same bits; `Scalar`, and
 //!   CPUs without FMA, are within 1e-6 of them up to 200 iterations; all are within 1e-5 of float64 then.
 //!   `Mode::Converged` is equal between devices to its tolerance, and bit for bit from run to run.
 
 mod cpu;
 mod cuda;
 mod multigrid;
-mod multigrid_cuda;
-mod on_cpu;
+pub(crate) mod parameters;
 mod prepare;
 mod scalar;
 
-use crate::device::Context;
-use crate::error::{Error, Result, finite};
+use crate::device::{Context, DeviceNeeds};
+use crate::error::{Error, Result};
 pub use crate::image::{Dimensions, Foreground};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, host_only};
+use crate::parameter::{self, check_ends};
 use crate::progress::Progress;
 use crate::report::Report;
 use std::time::Instant;
 
-/// When to stop.
+/// The stopping criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// A fixed number of iterations of eq. 3.
     Iterate {
-        /// Default 50; 0 gives the start. More iterations carry the field further from the shape, about √n pixels.
+        /// The number of iterations. Default 50; 0 gives the initial values. More iterations carry the values further
+        /// from the shape, about √n pixels.
         iterations: u64,
     },
     /// The steady state (∇² − 1/ρ²)v = 0 that the iterations approach but seldom reach (at ρ = 64, 200 iterations are
     /// off by up to 0.9), by multigrid.
     Converged {
-        /// Where to stop; see `docs/edge_strength_converged.md`. In (0, 1). Default 1e-5.
+        /// The bound on the estimated error of any pixel; see `docs/edge_strength_converged.md`. In (0, 1). Default
+        /// 1e-5.
         tolerance: f64,
-        /// The most cycles to spend; at least 1. Default 100. When they do not suffice the result so far is given and
-        /// [`Report::converged`] is `false`.
+        /// The largest number of multigrid cycles; at least 1. Default 100. If they do not suffice, the result so far
+        /// is returned and [`Report::converged`] is `false`.
         max_cycles: u64,
     },
 }
 
-/// What the pixels outside the shape start from. Shape pixels always start at 1.
+/// The initial values of the pixels outside the shape. Shape pixels always start at 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
-    /// 0.
+    /// All initial values are 0.
     Mask,
-    /// The input scaled to 0..1 (and turned over for [`Foreground::Below`]): the paper's "initialised with the
-    /// original image". `None`: 0..255 for u8, else the smallest to the largest finite pixel of the whole image.
+    /// The input scaled to 0..1 (and inverted for [`Foreground::Below`]): the paper's "initialised with the original
+    /// image". `None`: 0..255 for u8, else the smallest to the largest finite pixel of the whole image.
     Input(Option<[f64; 2]>),
 }
 
-/// Which implementation computes. All are kept so that they can be compared; the default is the fastest.
+/// The implementation that computes. All are kept so that they can be compared; the default is the fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// The fastest of the device: `Fused`.
+    /// The fastest variant of the device: `Fused`.
     Default,
     /// Several iterations per pass over memory (temporal blocking). CPU and CUDA.
     Fused,
-    /// The paper's first design: a tile in shared memory, one iteration a launch. CUDA only.
+    /// The paper's first design: a tile in shared memory, one iteration per launch. CUDA only.
     Shared,
-    /// The paper's second design: reads through the texture unit. CUDA only.
+    /// The paper's second design, which reads through the texture unit. CUDA only.
     Texture,
     /// A plain loop on one thread: the reference. CPU only.
     Scalar,
@@ -104,45 +106,46 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            dimensions: Dimensions::Slices,
-            mode: Mode::Iterate { iterations: 50 },
-            rho: 64.0,
+            dimensions: parameters::DIMENSIONS.default_of(&parameter::DIMENSIONS),
+            mode: parameters::MODE.default_of(&[
+                Mode::Iterate { iterations: parameters::ITERATIONS.default as u64 },
+                Mode::Converged { tolerance: DEFAULT_TOLERANCE, max_cycles: DEFAULT_MAX_CYCLES },
+            ]),
+            rho: parameters::RHO.default,
             time_step: None,
-            foreground: Foreground::Above,
-            threshold: 0.0,
-            start: Start::Mask,
-            variant: Variant::Default,
+            foreground: parameters::FOREGROUND.default_of(&parameter::FOREGROUNDS),
+            threshold: parameters::THRESHOLD.default,
+            start: parameters::START.default_of(&[Start::Mask, Start::Input(None)]),
+            variant: parameters::VARIANT.default_of(&parameters::VARIANTS),
         }
     }
 }
 
 /// The default of [`Mode::Converged`]'s tolerance.
-pub const DEFAULT_TOLERANCE: f64 = 1e-5;
+pub const DEFAULT_TOLERANCE: f64 = parameters::TOLERANCE.default;
 
 /// The default of [`Mode::Converged`]'s cycle limit.
-pub const DEFAULT_MAX_CYCLES: u64 = 100;
+pub const DEFAULT_MAX_CYCLES: u64 = parameters::MAX_CYCLES.default as u64;
 
-/// The most iterations that a call takes; more than any image can use (and the weights of all are kept).
-pub const MAX_ITERATIONS: u64 = 10_000_000;
+/// The largest number of iterations of a call. No image needs more, and a call keeps the weight of each iteration.
+pub const MAX_ITERATIONS: u64 = parameters::ITERATIONS.maximum as u64;
 
-/// The smallest ρ that is accepted, in pixels: a 32-bit number holds 1/ρ² and what is computed with it.
-const LEAST_RHO: f64 = 1e-18;
-
-/// After every so many iterations, values below [`LEAST`] are set to 0.
+/// The number of iterations between two flushes, which set values below [`FLUSH_THRESHOLD`] to 0.
 ///
-/// The front of the field advances a pixel an iteration and falls by Δt with each, at most to 2⁻⁸⁰ · 0.15¹⁶ = 5e-38
-/// from one flush to the next (Δt = 0.15 is the automatic one of 3D). Subnormal numbers begin below 1.2e-38, so none
-/// arises with the automatic Δt and ρ ≥ 0.62 (3D: 1.29). With a smaller ρ it is below 0.136, and a few may.
+/// In each iteration the smallest values reach one pixel further and fall by the factor Δt. From one flush to the next
+/// they fall to no less than 2⁻⁸⁰ · 0.15¹⁶ = 5e-38 (Δt = 0.15 is the automatic one of 3D). Subnormal numbers begin
+/// below 1.2e-38, so none arises with the automatic Δt and ρ ≥ 0.62 (3D: 1.29). With a smaller ρ the automatic Δt
+/// is below 0.136, and a few may arise.
 const FLUSH_EVERY: usize = 16;
-/// 2⁻⁸⁰, which is far below every accuracy that is promised.
-const LEAST: f32 = 1.0 / (1_u128 << 80) as f32;
+/// The flush threshold, 2⁻⁸⁰, is far below every promised accuracy.
+const FLUSH_THRESHOLD: f32 = 1.0 / (1_u128 << 80) as f32;
 
-/// Whether the results of an iteration, the first one being 1, are flushed.
+/// Returns whether the results of an iteration are flushed; the first iteration is 1.
 fn is_flushed(iteration: usize) -> bool {
     iteration.is_multiple_of(FLUSH_EVERY)
 }
 
-/// The constants of eq. 3, checked and resolved, for one image.
+/// The plan of a call: the parameters after every check, with each automatic one computed.
 #[derive(Clone, Debug)]
 struct Plan {
     /// 2 or 3.
@@ -158,14 +161,14 @@ struct Plan {
     threshold: f64,
 }
 
-/// What the iterating kernels need to know.
+/// The parameters of the iterations.
 #[derive(Clone, Copy, Debug)]
 struct Steps<'a> {
     /// 2 or 3.
     dimensions: u32,
     /// Δt.
     time_step: f32,
-    /// k_i, one for each iteration to do.
+    /// The centre weights k_i, one for each iteration to do.
     centre_weights: &'a [f32],
 }
 
@@ -177,12 +180,9 @@ impl Plan {
 
 impl Params {
     fn plan(&self) -> Result<Plan> {
-        let rho = finite("rho", self.rho)?;
-        if rho < LEAST_RHO {
-            let is = if rho > 0.0 { format!("{rho:e}") } else { rho.to_string() };
-            return Err(Error::argument(format!("rho must be at least {LEAST_RHO:e} (pixels), but it is {is}")));
-        }
-        // Of a very large ρ it is 0, which changes nothing: 4 + λ is 4 long before.
+        let rho = self.rho;
+        parameters::RHO.check(rho)?;
+        // A very large ρ gives 0, which changes nothing: 4 + λ already rounds to 4 for a much smaller ρ.
         let lambda = (rho * rho).recip();
         let dimensions = match self.dimensions {
             Dimensions::Slices => 2,
@@ -193,44 +193,28 @@ impl Params {
         let time_step = match self.time_step {
             None => (if dimensions == 2 { 0.2f64 } else { 0.15 }).min(0.9 * limit),
             Some(step) => {
-                let step = finite("time_step", step)?;
-                if step <= 0.0 || step > limit {
+                parameters::TIME_STEP.check_given(step)?;
+                if step > limit {
                     return Err(Error::argument(format!(
-                        "time_step must be greater than 0 and at most 1/({neighbours} + 1/rho²) = {limit:.6} for rho = \
-                         {rho} in {dimensions}D, but it is {step}; lower it, or leave it 0 for the automatic one"
+                        "time_step must be at most 1/({neighbours} + 1/rho²) = {limit:.6} for rho = {rho} in {dimensions}D, \
+                         but it is {step}; lower it, or leave it automatic"
                     )));
                 }
                 step
             }
         };
-        finite("threshold", self.threshold)?;
-        if let Start::Input(Some([low, high])) = self.start {
-            finite("start_min", low)?;
-            finite("start_max", high)?;
-            if low >= high {
-                return Err(Error::argument(format!("start_min ({low}) must be less than start_max ({high})")));
-            }
+        parameters::THRESHOLD.check(self.threshold)?;
+        if let Start::Input(Some(range)) = self.start {
+            check_ends(&parameters::START_MIN, &parameters::START_MAX, range)?;
         }
         let centre_weights = match self.mode {
             Mode::Iterate { iterations } => {
-                if iterations > MAX_ITERATIONS {
-                    return Err(Error::argument(format!(
-                        "iterations must be at most {MAX_ITERATIONS}, but it is {iterations}; the converged mode gives \
-                         the end of the iteration directly"
-                    )));
-                }
+                parameters::ITERATIONS.check(iterations as f64)?;
                 centre_weights(neighbours + lambda, iterations as usize)?
             }
             Mode::Converged { tolerance, max_cycles } => {
-                finite("tolerance", tolerance)?;
-                if tolerance <= 0.0 || tolerance >= 1.0 {
-                    return Err(Error::argument(format!(
-                        "tolerance must be between 0 and 1, exclusive, but it is {tolerance}"
-                    )));
-                }
-                if max_cycles == 0 {
-                    return Err(Error::argument("max_cycles must be at least 1, but it is 0"));
-                }
+                parameters::TOLERANCE.check(tolerance)?;
+                parameters::MAX_CYCLES.check(max_cycles as f64)?;
                 Vec::new()
             }
         };
@@ -247,8 +231,8 @@ impl Params {
     }
 }
 
-/// Δt in f32, lowered by the few ulps it takes at the limit itself: there, Δt, a centre weight and their product with v
-/// may all be rounded up, and a pixel that loses all it has would end below 0.
+/// Rounds Δt to f32 and lowers it by a few ulps where it is at the limit. At the limit Δt, a centre weight and their
+/// product with v may all be rounded up, and a pixel whose neighbours are all 0 would end below 0.
 fn stable_step(step: f64, exact: f64) -> f32 {
     let largest = f64::from((exact as f32).next_up()) * (1.0 + f64::from(f32::EPSILON));
     let mut rounded = step as f32;
@@ -258,10 +242,11 @@ fn stable_step(step: f64, exact: f64) -> f32 {
     rounded
 }
 
-/// The centre weight 4 + λ of each iteration, rounded to f32 with the rounding error carried to the next.
+/// Returns the centre weight 4 + λ of each iteration, rounded to f32, with the rounding error carried to the next.
 ///
 /// λ is small: half an ulp of 4 is 2.4e-7, which 200 iterations would add up to 1e-5, and which is more than λ itself
-/// from ρ = 2050 on. Carried on, the weights' mean is exact and the error stays under one ulp for any count.
+/// from ρ = 2050 on. With the error carried, the mean of the weights is exact, and the error stays under one ulp for
+/// any number of iterations.
 fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
     let mut weights = prepare::zeroed(iterations)?;
     let mut carry = 0.0;
@@ -275,12 +260,12 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 
 /// Computes the edge strength of `input` into `output` (f32, the same size), 0..1.
 ///
-/// `input`: u8, u16 or f32; one slice or a stack. A stack of slices runs as a pipeline with several slices in flight, each
-/// written when it is done: on an error or a cancel every slice of `output` is either whole or untouched, not always the
-/// first ones whole. A single image or a volume is written only on success.
+/// `input` is u8, u16 or f32; one slice or a stack. A stack of slices runs as a pipeline with several slices in flight,
+/// each written when it is done: after an error or a cancellation every slice of `output` is either complete or
+/// untouched, and the complete ones need not be the first ones. A single image or a volume is written only on success.
 ///
 /// # Errors
-/// A parameter out of range, sizes that do not match, a variant that the device does not have, no memory, a device
+/// A parameter out of range, sizes that do not match, a variant that the device does not have, out of memory, a device
 /// failure, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 ///
 /// ```
@@ -309,24 +294,18 @@ pub fn run(
     let plan = params.plan()?;
     check_shapes(input.shape(), output.shape())?;
     check_type("output", &output, PixelType::F32)?;
-    let _turn = context.begin()?;
-    let mut report = None;
-    if plan.variant != Variant::Scalar || !context.is_automatic() {
-        let needed = cuda::least_bytes(&plan, &input);
-        if let Some(cuda) = context.cuda_for(needed)? {
-            match cuda::run(context, cuda, &plan, params.start, &input, &mut progress, &mut output) {
-                Ok(done) => report = Some(done),
-                Err(error) if context.may_fall_back(&error) && host_only(&input, &output) => {
-                    log::warn!("computing on the CPU: {error}");
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-    let mut report = match report {
-        Some(report) => report,
-        None => on_cpu::run(context, &plan, params.start, &input, &mut progress, &mut output)?,
+    let _lock = context.lock()?;
+    let needs = DeviceNeeds {
+        device_bytes: cuda::min_device_bytes(&plan, &input),
+        cpu_only: plan.variant == Variant::Scalar,
+        host_memory: host_only(&input, &output),
     };
+    let mut report = context.run_on_device(
+        needs,
+        &mut (&mut progress, &mut output),
+        |cuda, (progress, output)| cuda::run(context, cuda, &plan, params.start, &input, progress, output),
+        |(progress, output)| cpu::run(context, &plan, params.start, &input, progress, output),
+    )?;
     report.seconds_total = started.elapsed().as_secs_f64();
     log::debug!(
         "edge strength of {:?} pixels: {} iterations in {:.4} s on {}",
@@ -338,7 +317,7 @@ pub fn run(
     Ok(report)
 }
 
-/// What one field's solver reports; of several, the worst.
+/// The outcome for one slice or volume, or the worst of several.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     iterations: u64,
@@ -347,12 +326,13 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Before any slice: the neutral element of [`worst`](Self::worst).
+    /// Returns the outcome before any slice, which is the neutral element of [`worst`](Self::worst).
     fn none(plan: &Plan) -> Self {
         let converged = matches!(plan.mode, Mode::Converged { .. });
         Self { iterations: 0, residual: f64::NAN, converged }
     }
 
+    /// Combines two outcomes: the larger numbers, and converged only if both are.
     fn worst(self, other: Self) -> Self {
         Self {
             iterations: self.iterations.max(other.iterations),
@@ -362,7 +342,7 @@ impl Outcome {
     }
 }
 
-/// The range that automatic scaling of u8 images uses; other types use their finite extremes.
+/// Returns the range of automatic scaling for u8 images; the other types use their finite extremes.
 fn type_range(pixel_type: PixelType) -> Option<[f64; 2]> {
     (pixel_type == PixelType::U8).then_some([0.0, 255.0])
 }
@@ -372,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mean_centre_weight_is_exact() {
+    fn mean_centre_weight_is_exact() {
         for rho in [3.0f64, 64.0, 100.0, 5000.0, 1e6] {
             let exact = 4.0 + (rho * rho).recip();
             let weights = centre_weights(exact, 10_000).unwrap();
@@ -382,14 +362,14 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_the_time_step_is_named() {
+    fn error_names_the_limit_of_the_time_step() {
         let params = Params { time_step: Some(0.25), ..Params::default() };
         let error = params.plan().unwrap_err();
         assert!(error.message().contains("0.249985"), "{error}");
     }
 
     #[test]
-    fn the_automatic_time_step_always_holds_the_limit() {
+    fn automatic_time_step_is_within_the_limit() {
         for dimensions in [Dimensions::Slices, Dimensions::Volume] {
             for rho in [1e-3, 0.5, 1.0, 2.0, 64.0, 1e9] {
                 let plan = Params { rho, dimensions, ..Params::default() }.plan().unwrap();

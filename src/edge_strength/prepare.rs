@@ -1,4 +1,4 @@
-//! From the caller's pixels to the start of the iteration: the field v⁰ and the mask of shape pixels.
+//! Prepares a slice or volume for the iteration: the initial values v⁰ and the mask of shape pixels.
 
 use super::{Foreground, Plan, Start, type_range};
 use crate::error::{Error, Result};
@@ -9,61 +9,66 @@ use ndarray::{ArrayView1, ArrayView3, s};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// How a pixel outside the shape starts, resolved for one image. The same numbers drive the CUDA kernel.
+/// The scaling of pixels outside the shape to their initial values, computed for one image. The CUDA kernel takes the
+/// same numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Start0 {
-    /// `false`: 0. `true`: clamp((pixel − minimum)·scale, 0, 1).
+pub(super) struct InitialValues {
+    /// If `false`, all initial values are 0. If `true`, they are clamp((pixel − minimum)·scale, 0, 1).
     pub(super) from_input: bool,
     pub(super) minimum: f32,
     pub(super) scale: f32,
-    /// Turn the scaled value over: 1 − value (dark shapes).
-    pub(super) reversed: bool,
+    /// If `true`, the scaled value is inverted, 1 − value (dark shapes).
+    pub(super) inverted: bool,
 }
 
-impl Start0 {
-    /// Resolves `start` for a host image; a device image with an automatic range is measured on the device first.
+impl InitialValues {
+    /// Resolves `start` for a host image. A device image with an automatic range has its range computed on the device
+    /// first.
     pub(super) fn resolve(start: Start, input: &Image<'_>, foreground: Foreground) -> Self {
         match start {
             Start::Mask => Self::mask(),
             Start::Input(Some(range)) => Self::scaled(range, foreground),
             Start::Input(None) => {
                 let range = type_range(input.pixel_type()).or_else(|| input.extremes());
-                let range = range.unwrap_or_else(|| unreachable!("a device image's range is measured on the device"));
+                let range =
+                    range.unwrap_or_else(|| unreachable!("the range of a device image is computed on the device"));
                 Self::scaled(range, foreground)
             }
         }
     }
 
+    /// Makes all initial values 0.
     pub(super) fn mask() -> Self {
-        Self { from_input: false, minimum: 0.0, scale: 0.0, reversed: false }
+        Self { from_input: false, minimum: 0.0, scale: 0.0, inverted: false }
     }
 
-    /// A range without extent (a constant image) scales to 0.
+    /// Scales the range from `low` to `high` to 0..1. A range without extent (a constant image) scales to 0.
     pub(super) fn scaled([low, high]: [f64; 2], foreground: Foreground) -> Self {
         let extent = high - low;
         let scale = if extent > 0.0 { (1.0 / extent) as f32 } else { 0.0 };
-        Self { from_input: true, minimum: low as f32, scale, reversed: foreground == Foreground::Below }
+        Self { from_input: true, minimum: low as f32, scale, inverted: foreground == Foreground::Below }
     }
 
+    /// Returns the initial value of a pixel outside the shape.
     #[inline(always)]
     fn value(&self, pixel: f32) -> f32 {
         if !self.from_input {
             return 0.0;
         }
         let scaled = (pixel - self.minimum) * self.scale;
-        // As the kernel does it: 0 · ∞ is 0, not NaN.
+        // 0 · ∞ becomes 0, not NaN, in the same way as in the kernel.
         let scaled = if scaled > 0.0 { scaled.min(1.0) } else { 0.0 };
-        if self.reversed { 1.0 - scaled } else { scaled }
+        if self.inverted { 1.0 - scaled } else { scaled }
     }
 }
 
-/// The pixels of one field, a slice or a volume, in the caller's memory, and what they start as.
+/// The pixels of one slice or volume in the caller's memory, with the rule for their initial values.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pixels<'a> {
+pub(super) struct InputPixels<'a> {
     view: View<'a>,
     foreground: Foreground,
     threshold: f64,
-    start: Start0,
+    rule: InitialValues,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,25 +78,25 @@ enum View<'a> {
     F32(ArrayView3<'a, f32>),
 }
 
-impl<'a> Pixels<'a> {
-    /// Those of `slices` of the input.
+impl<'a> InputPixels<'a> {
+    /// Takes `slices` of the input.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an image in CUDA memory.
-    pub(super) fn new(input: &Image<'a>, slices: Range<usize>, plan: &Plan, start: &Start0) -> Result<Self> {
-        let which = s![slices, .., ..];
+    pub(super) fn new(input: &Image<'a>, slices: Range<usize>, plan: &Plan, start: &InitialValues) -> Result<Self> {
+        let slices = s![slices, .., ..];
         let view = match input {
-            Image::U8(view) => View::U8(view.slice_move(which)),
-            Image::U16(view) => View::U16(view.slice_move(which)),
-            Image::F32(view) => View::F32(view.slice_move(which)),
+            Image::U8(view) => View::U8(view.slice_move(slices)),
+            Image::U16(view) => View::U16(view.slice_move(slices)),
+            Image::F32(view) => View::F32(view.slice_move(slices)),
             Image::Device(_) => {
-                return Err(Error::unsupported("the image is in CUDA memory, but this runs on the CPU"));
+                return Err(Error::in_cuda_memory("image"));
             }
         };
-        Ok(Self { view, foreground: plan.foreground, threshold: plan.threshold, start: *start })
+        Ok(Self { view, foreground: plan.foreground, threshold: plan.threshold, rule: *start })
     }
 
-    /// Width, height and depth.
+    /// Returns width, height and depth.
     pub(super) fn shape(&self) -> [usize; 3] {
         let (depth, height, width) = match &self.view {
             View::U8(view) => view.dim(),
@@ -101,12 +106,12 @@ impl<'a> Pixels<'a> {
         [width, height, depth]
     }
 
-    /// Whether every pixel starts at 1 (shape) or 0.
+    /// Returns whether every pixel starts at 1 (shape) or 0.
     pub(super) fn start_is_mask(&self) -> bool {
-        !self.start.from_input
+        !self.rule.from_input
     }
 
-    /// Sets `bits` in each of `marks` whose pixel is not shape.
+    /// Sets `bits` in each of `marks` whose pixel is not a shape pixel, and so changes.
     #[inline(always)]
     pub(super) fn mark_changing(&self, row: [usize; 2], columns: Range<usize>, bits: u8, marks: &mut [u8]) {
         match &self.view {
@@ -116,18 +121,18 @@ impl<'a> Pixels<'a> {
         }
     }
 
-    /// What the pixels start at.
+    /// Writes the initial values of some columns of row `[y, z]`.
     #[inline(always)]
-    pub(super) fn start(&self, row: [usize; 2], columns: Range<usize>, values: &mut [f32]) {
+    pub(super) fn initial_values(&self, row: [usize; 2], columns: Range<usize>, values: &mut [f32]) {
         match &self.view {
-            View::U8(view) => start(line(view, row, columns), self, values),
-            View::U16(view) => start(line(view, row, columns), self, values),
-            View::F32(view) => start(line(view, row, columns), self, values),
+            View::U8(view) => initial_values(line(view, row, columns), self, values),
+            View::U16(view) => initial_values(line(view, row, columns), self, values),
+            View::F32(view) => initial_values(line(view, row, columns), self, values),
         }
     }
 }
 
-/// Some columns of row `[y, z]`.
+/// Returns some columns of row `[y, z]`.
 #[inline(always)]
 fn line<'a, T>(view: &'a ArrayView3<'_, T>, [y, z]: [usize; 2], columns: Range<usize>) -> ArrayView1<'a, T> {
     view.slice(s![z, y, columns])
@@ -141,53 +146,54 @@ fn mark_changing<T: Pixel>(
     bits: u8,
     marks: &mut [u8],
 ) {
-    let cut = T::cut(threshold);
+    let threshold = T::threshold(threshold);
     match (pixels.as_slice(), foreground) {
         (Some(pixels), Foreground::Above) => {
             for (mark, pixel) in marks.iter_mut().zip(pixels) {
-                *mark |= if pixel.is_above(cut) { 0 } else { bits };
+                *mark |= if pixel.is_above(threshold) { 0 } else { bits };
             }
         }
         (Some(pixels), Foreground::Below) => {
             for (mark, pixel) in marks.iter_mut().zip(pixels) {
-                *mark |= if pixel.is_below(cut) { 0 } else { bits };
+                *mark |= if pixel.is_below(threshold) { 0 } else { bits };
             }
         }
         (None, _) => {
             for (mark, pixel) in marks.iter_mut().zip(pixels) {
-                *mark |= if pixel.is_shape(foreground, cut) { 0 } else { bits };
+                *mark |= if pixel.is_foreground(foreground, threshold) { 0 } else { bits };
             }
         }
     }
 }
 
 #[inline(always)]
-fn start<T: Pixel>(row: ArrayView1<'_, T>, pixels: &Pixels<'_>, values: &mut [f32]) {
-    let cut = T::cut(pixels.threshold);
+fn initial_values<T: Pixel>(row: ArrayView1<'_, T>, pixels: &InputPixels<'_>, values: &mut [f32]) {
+    let threshold = T::threshold(pixels.threshold);
     match row.as_slice() {
         Some(row) => {
             for (value, pixel) in values.iter_mut().zip(row) {
-                *value = first(*pixel, cut, pixels);
+                *value = initial_value(*pixel, threshold, pixels);
             }
         }
         None => {
             for (value, pixel) in values.iter_mut().zip(row) {
-                *value = first(*pixel, cut, pixels);
+                *value = initial_value(*pixel, threshold, pixels);
             }
         }
     }
 }
 
-/// The start value of one pixel.
+/// Returns the initial value of one pixel.
 #[inline(always)]
-fn first<T: Pixel>(pixel: T, cut: T::Cut, pixels: &Pixels<'_>) -> f32 {
+fn initial_value<T: Pixel>(pixel: T, threshold: T::Threshold, pixels: &InputPixels<'_>) -> f32 {
     let value = pixel.to_f32();
-    let outside = if value.is_nan() { 0.0 } else { pixels.start.value(value) };
-    if pixel.is_shape(pixels.foreground, cut) { 1.0 } else { outside }
+    let outside = if value.is_nan() { 0.0 } else { pixels.rule.value(value) };
+    if pixel.is_foreground(pixels.foreground, threshold) { 1.0 } else { outside }
 }
 
-/// The start field and the mask (1 on shape pixels), packed.
-pub(super) fn prepare(pixels: &Pixels<'_>) -> Result<(Vec<f32>, Vec<u8>)> {
+/// Returns the initial values and the mask (1 on shape pixels), packed.
+pub(super) fn prepare(pixels: &InputPixels<'_>) -> Result<(Vec<f32>, Vec<u8>)> {
+    /// The number of rows of one task.
     const ROWS: usize = 64;
     let [width, height, depth] = pixels.shape();
     let mut field = zeroed(width * height * depth)?;
@@ -197,7 +203,7 @@ pub(super) fn prepare(pixels: &Pixels<'_>) -> Result<(Vec<f32>, Vec<u8>)> {
             for (i, (values, marks)) in field.chunks_mut(width).zip(fixed.chunks_mut(width)).enumerate() {
                 let row = block * ROWS + i;
                 let row = [row % height, row / height];
-                pixels.start(row, 0..width, values);
+                pixels.initial_values(row, 0..width, values);
                 pixels.mark_changing(row, 0..width, 1, marks);
                 marks.iter_mut().for_each(|mark| *mark ^= 1);
             }

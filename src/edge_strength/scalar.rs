@@ -1,11 +1,12 @@
-//! Eq. 3, written down as a plain loop on one thread: the reference that the fast paths are compared with.
+//! Eq. 3 as a plain loop on one thread: the reference that the fast paths are compared with.
 
 use super::prepare::zeroed;
-use super::{LEAST, Steps, is_flushed};
+use super::{FLUSH_THRESHOLD, Steps, is_flushed};
 use crate::error::Result;
 use crate::progress::Ticker;
 
-/// Applies one iteration per centre weight to `field` (x fastest, then y, then z); pixels with `fixed` != 0 stay.
+/// Applies one iteration per centre weight to `field` (x fastest, then y, then z). Pixels with `fixed` != 0 keep their
+/// value.
 pub(super) fn iterate(
     field: &mut Vec<f32>,
     fixed: &[u8],
@@ -15,15 +16,16 @@ pub(super) fn iterate(
 ) -> Result<()> {
     let [width, height, depth] = shape;
     let volume = steps.dimensions == 3;
-    // Jacobi: every pixel is computed from the last iteration alone, so the order of the loop does not matter.
+    // A Jacobi iteration: every pixel is computed from the previous iteration alone, so the order of the loop does not
+    // matter.
     let mut next = zeroed(field.len())?;
     next.copy_from_slice(field);
     for (done, &centre) in steps.centre_weights.iter().enumerate() {
-        let least = if is_flushed(done + 1) { LEAST } else { 0.0 };
+        let flush_below = if is_flushed(done + 1) { FLUSH_THRESHOLD } else { 0.0 };
         for z in 0..depth {
             for y in 0..height {
                 ticker.check()?;
-                // Beyond the border the field goes on with the border pixel's value.
+                // The pixel beyond the border has the value of the border pixel.
                 let row = (z * height + y) * width;
                 let up = if y > 0 { row - width } else { row };
                 let down = if y + 1 < height { row + width } else { row };
@@ -41,7 +43,7 @@ pub(super) fn iterate(
                         sum += field[front + x] + field[back + x];
                     }
                     let changed = v + steps.time_step * (sum - centre * v);
-                    next[row + x] = if changed < least { 0.0 } else { changed };
+                    next[row + x] = if changed < flush_below { 0.0 } else { changed };
                 }
             }
             ticker.add((width * height) as u64);

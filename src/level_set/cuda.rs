@@ -16,7 +16,7 @@ use super::plan::{self, Plan, Survey};
 use super::{Params, Variant};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
-use crate::distance::cuda::signed_scratch_bytes;
+use crate::distance::cuda::signed_workspace_bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image};
 use crate::progress::{Progress, Ticker};
@@ -39,7 +39,7 @@ pub(super) fn device<'a>(context: &'a Context, params: &Params, input: &Image<'_
     let bytes = bytes(params, input);
     let Some(cuda) = context.cuda_for(bytes)? else { return Ok(None) };
     // Of the distance that phi starts as; the device tells from which length of columns on.
-    match signed_scratch_bytes(cuda, input.shape(), params.dimensions)? {
+    match signed_workspace_bytes(cuda, input.shape(), params.dimensions)? {
         0 => Ok(Some(cuda)),
         scratch => context.cuda_for(bytes + scratch as u64),
     }

@@ -13,12 +13,14 @@
 mod course;
 mod cuda;
 mod on_cpu;
+pub(crate) mod parameters;
 mod plan;
 mod scalar;
 
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
 use course::Course;
@@ -88,17 +90,17 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            dimensions: Dimensions::Volume,
+            dimensions: parameters::DIMENSIONS.default_of(&parameter::DIMENSIONS),
             spacing: [1.0; 3],
             range: None,
             alpha: None,
             time_step: None,
-            cfl: 0.7,
-            reinitialise_every: 10,
+            cfl: parameters::CFL.default,
+            reinitialise_every: parameters::REINITIALISE_EVERY.default as u32,
             check_interval: None,
-            change_tolerance: 2e-3,
-            rms_tolerance: 8.0,
-            variant: Variant::Default,
+            change_tolerance: parameters::CHANGE_TOLERANCE.default,
+            rms_tolerance: parameters::RMS_TOLERANCE.default,
+            variant: parameters::VARIANT.default_of(&parameters::VARIANTS),
         }
     }
 }
@@ -184,7 +186,7 @@ impl LevelSet {
                  {mask_width} x {mask_height} x {mask_depth}"
             )));
         }
-        let _turn = context.begin()?;
+        let _lock = context.lock()?;
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
         let build = |plan: Plan, solver: Solver| {
             log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
@@ -225,7 +227,7 @@ impl LevelSet {
         let started = Instant::now();
         let mut progress = progress;
         let Self { context, plan, course, solver } = self;
-        let _turn = context.begin()?;
+        let _lock = context.lock()?;
         let before = course.iterations;
         course.converged = false;
         let mut report = match solver {
@@ -251,7 +253,7 @@ impl LevelSet {
     /// Seconds that `iterations` of the paper's own kernel take from the present φ, for the bench. CUDA, volumes of u8.
     #[doc(hidden)]
     pub fn paper_seconds(&self, iterations: u32) -> Result<f64> {
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         match &self.solver {
             Solver::Cuda(solver) => solver.paper_seconds(iterations),
             Solver::Cpu(_) => Err(Error::unsupported("the paper's kernel is for CUDA devices")),
@@ -265,7 +267,7 @@ impl LevelSet {
     pub fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
         self.check_size("mask", mask.shape())?;
         check_type("mask", &mask, PixelType::U8)?;
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         match (&self.solver, mask) {
             (Solver::Cuda(solver), mask) => solver.read_mask(mask),
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
@@ -283,7 +285,7 @@ impl LevelSet {
     pub fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
         self.check_size("output for phi", phi.shape())?;
         check_type("output for phi", &phi, PixelType::F32)?;
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         match (&self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.read_phi(phi),
             (Solver::Cpu(solver), ImageMut::F32(phi)) => {
@@ -308,7 +310,7 @@ impl LevelSet {
                 format!("phi must be f32, but it is {}", phi.pixel_type().name()),
             ));
         }
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         match (&mut self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.write_phi(&phi)?,
             (Solver::Cpu(solver), Image::F32(phi)) => self.context.pool().install(|| solver.write_phi(phi))?,

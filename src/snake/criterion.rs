@@ -1,11 +1,11 @@
-//! What a split of the image costs: minus the logarithm of the likelihood of both regions, each with its own parameters
-//! of the noise, up to constants (Chesnaud, Réfrégier and Boulet 1999). Smaller is better.
+//! The criterion of a split of the image: the negative log-likelihood of both regions, each with its own parameters of the
+//! noise, up to constants (Chesnaud, Réfrégier and Boulet 1999). Smaller is better.
 //!
 //! The logarithm and the order of all operations are written out, so that every device gets the same bits.
 
 use super::sums::Sum;
 
-/// How the pixels of a region scatter round its mean. It decides what a difference between two regions is.
+/// The distribution of a region's pixels around its mean. It decides what counts as a difference between two regions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
     /// Mean and variance of each region are its own: ½ N log σ². Camera noise at good light, and the choice when in doubt;
@@ -15,23 +15,25 @@ pub enum Noise {
     Poisson,
     /// Speckle of `looks` ≥ 1 averaged intensities: looks · N log μ. Radar, ultrasound, laser light.
     Gamma {
-        /// L: how many were averaged; 1 for raw speckle. It weighs the image against [`node_cost`](super::Params::node_cost).
+        /// L, the number of averaged intensities; 1 for raw speckle. It weighs the image against
+        /// [`node_cost`](super::Params::node_cost).
         looks: f64,
     },
     /// The amplitude of speckle, or the size of complex noise: N log⟨z²⟩. Ultrasound amplitudes, magnitude MRI without signal.
     Rayleigh,
-    /// Pixels are 0 or not: −N (p log p + (1 − p) log(1 − p)) with p the share of those above 0. Binary images.
+    /// Pixels that are 0 or not: −N (p log p + (1 − p) log(1 − p)) with p the share of those above 0. Binary images.
     Bernoulli,
 }
 
-/// The least variance of integer pixels, that of their rounding. A flat region would else cost −∞.
-const LEAST_VARIANCE: f64 = 1.0 / 12.0;
+/// The smallest variance that counts: that of the rounding of integer pixels. Otherwise a flat region would cost −∞.
+const MIN_VARIANCE: f64 = 1.0 / 12.0;
 
-/// The least mean, for the same reason.
-const LEAST_MEAN: f64 = 1e-3;
+/// The smallest mean that counts. Otherwise a black region would cost −∞.
+const MIN_MEAN: f64 = 1e-3;
 
-/// ln x of a normal x > 0, to an ulp or two: x = m · 2ᵉ with m in [√½, √2), ln m = 2 artanh((m − 1)/(m + 1)).
+/// Returns ln x of a normal x > 0, to an ulp or two: x = m · 2ᵉ with m in [√½, √2), ln m = 2 artanh((m − 1)/(m + 1)).
 pub(super) fn ln(x: f64) -> f64 {
+    // 1. Split x into exponent and mantissa m in [√½, √2).
     let bits = x.to_bits();
     let mut exponent = ((bits >> 52) & 0x7ff) as i64 - 1023;
     let mut m = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 0x3ff0_0000_0000_0000);
@@ -39,6 +41,7 @@ pub(super) fn ln(x: f64) -> f64 {
         m *= 0.5;
         exponent += 1;
     }
+    // 2. Sum the series of artanh in s, from the smallest term on.
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
     let mut series = 1.0 / 23.0;
@@ -50,12 +53,12 @@ pub(super) fn ln(x: f64) -> f64 {
 }
 
 impl Noise {
-    /// Whether a region's cost changes when the same is added to all pixels.
+    /// Returns whether a region's cost changes when the same is added to all pixels.
     pub(super) fn is_from_zero(&self) -> bool {
         matches!(self, Self::Poisson | Self::Gamma { .. } | Self::Rayleigh)
     }
 
-    /// What one region costs. An empty one costs nothing.
+    /// Returns the cost of one region. An empty one costs nothing.
     pub(super) fn cost(&self, region: &Sum) -> f64 {
         if region.pixels <= 0 {
             return 0.0;
@@ -63,10 +66,10 @@ impl Noise {
         let n = region.pixels as f64;
         let mean = region.z as f64 / n;
         match *self {
-            Self::Gaussian => 0.5 * n * ln(floor(region.zz as f64 / n - mean * mean, LEAST_VARIANCE)),
-            Self::Poisson => -(region.z as f64) * ln(floor(mean, LEAST_MEAN)),
-            Self::Gamma { looks } => looks * n * ln(floor(mean, LEAST_MEAN)),
-            Self::Rayleigh => n * ln(floor(region.zz as f64 / n, LEAST_MEAN)),
+            Self::Gaussian => 0.5 * n * ln(at_least(region.zz as f64 / n - mean * mean, MIN_VARIANCE)),
+            Self::Poisson => -(region.z as f64) * ln(at_least(mean, MIN_MEAN)),
+            Self::Gamma { looks } => looks * n * ln(at_least(mean, MIN_MEAN)),
+            Self::Rayleigh => n * ln(at_least(region.zz as f64 / n, MIN_MEAN)),
             Self::Bernoulli => {
                 let part = |p: f64| if p > 0.0 { p * ln(p) } else { 0.0 };
                 -n * (part(mean) + part(1.0 - mean))
@@ -75,9 +78,9 @@ impl Noise {
     }
 }
 
-/// The larger one, written out: what CUDA does with NaN must not matter.
-fn floor(value: f64, least: f64) -> f64 {
-    if value > least { value } else { least }
+/// Returns the larger one. The comparison is written out because `max` treats NaN differently on CUDA.
+fn at_least(value: f64, minimum: f64) -> f64 {
+    if value > minimum { value } else { minimum }
 }
 
 #[cfg(test)]
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_logarithm_is_right() {
+    fn logarithm_matches_the_standard_library() {
         let mut x = 1e-300;
         while x < 1e300 {
             let (ours, std) = (ln(x), x.ln());
@@ -96,8 +99,8 @@ mod tests {
         assert!(ln(1.0 + 1e-9) > 0.0 && ln(1.0 - 1e-9) < 0.0);
     }
 
-    /// Minus the log-likelihood of the pixels, one by one, with the region's own parameters; up to what does not depend
-    /// on the split.
+    /// Returns the negative log-likelihood of the pixels, one by one, with the region's own parameters; up to terms that do
+    /// not depend on the split.
     fn direct(noise: Noise, pixels: &[f64]) -> f64 {
         let n = pixels.len() as f64;
         let mean = pixels.iter().sum::<f64>() / n;
@@ -120,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn each_criterion_is_the_likelihood() {
+    fn each_criterion_equals_the_likelihood() {
         let grey = [3.0, 7.0, 12.0, 5.0, 9.0, 31.0, 2.0, 8.0];
         let binary = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
         for (noise, pixels) in [

@@ -1,5 +1,5 @@
-//! Region snakes on CUDA: levels, cumulated rows and the whole search stay on the device; polygons come back. Kernels are
-//! launched in [`launch`].
+//! The CUDA backend: levels, cumulated rows and the whole search stay on the device; polygons come back. Kernels are launched
+//! in [`launch`].
 
 mod launch;
 
@@ -10,7 +10,7 @@ use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Host, Side, Stream, check_device_range, needs_staging};
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Image, PixelType, zeroed};
-use crate::levels::Exact;
+use crate::levels::QuantiseF64;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use launch::{CONTROL_OFFSET, DeviceLevels, DeviceTarget, Job, Kernels, Pixels};
@@ -19,35 +19,36 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes in a block of a row, for which sums are stored; rows begin at multiples of it.
+/// The number of bytes in a block of a row, for which sums are stored; rows begin at multiples of it.
 const BLOCK_BYTES: usize = 32;
 
-/// Bytes of Σz and Σz².
+/// The number of bytes of Σz and Σz².
 const BEFORE_BYTES: usize = 16;
 
-/// Staged copies go in pieces of at most this size; two alternate.
+/// The largest size of a staging buffer; two alternate.
 const PIECE_BYTES: usize = 32 << 20;
 
-/// A launch should take about this long, in seconds: the host looks for a cancel between two.
+/// The time that a launch should take, in seconds: the host polls for cancellation between two.
 const LAUNCH_SECONDS: f64 = 0.03;
 
-/// The steps of the first launch, where no target has more nodes than this: what a step takes grows with their square.
+/// The number of steps of the first launch where no target has more than `FIRST_NODES` nodes. The time of a step grows with
+/// the square of the nodes.
 const FIRST_STEPS: u64 = 16;
 const FIRST_NODES: usize = 2048;
 
-/// Bytes of a level: 1 for 8-bit and binary images, else 2.
+/// Returns the number of bytes of a level: 1 for 8-bit and binary images, else 2.
 fn level_bytes(input: &Image<'_>, params: &Params) -> usize {
     if params.noise == Noise::Bernoulli || input.pixel_type() == PixelType::U8 { 1 } else { 2 }
 }
 
-/// The device memory of an image with its sums.
+/// Returns the device memory of the levels and of the sums of an image.
 fn image_bytes([width, height]: [usize; 2], level_bytes: usize) -> [usize; 2] {
     let pitch = (width * level_bytes).next_multiple_of(BLOCK_BYTES);
     let blocks = width / (BLOCK_BYTES / level_bytes) + 1;
     [pitch * height, blocks * height * BEFORE_BYTES]
 }
 
-/// Refuses the schedule that needs one node's move before the next one's sums.
+/// Refuses the sequential schedule, in which one node's move comes before the next one's sums.
 pub(super) fn check_schedule(params: &Params) -> Result<()> {
     if params.schedule == Schedule::Sequential {
         return Err(Error::unsupported(
@@ -57,8 +58,8 @@ pub(super) fn check_schedule(params: &Params) -> Result<()> {
     Ok(())
 }
 
-/// The least device memory that a job needs: the image with its sums, and one target.
-pub(super) fn least_bytes(params: &Params, input: &Image<'_>) -> u64 {
+/// Returns the least device memory that a call needs: the image with its sums, and one target.
+pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>) -> u64 {
     let [width, height, _] = input.shape();
     let level = level_bytes(input, params);
     let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
@@ -68,13 +69,13 @@ pub(super) fn least_bytes(params: &Params, input: &Image<'_>) -> u64 {
     (image_bytes([width, height], level).iter().sum::<usize>() + raw + target + scratch) as u64
 }
 
-/// An image on the device with what searches on it need.
+/// An image on the device, with the kernels and buffers of a search.
 pub(super) struct Solver {
     cuda: Arc<Cuda>,
     stream: Stream,
     kernels: Kernels,
     image: DeviceLevels,
-    /// What `image` names.
+    /// The buffers that `image` points to.
     _levels: Buffer,
     _before: Buffer,
     search: Option<Search>,
@@ -94,25 +95,26 @@ struct Search {
     nodes: Buffer,
     _edges: Buffer,
     _scratch: Buffer,
-    /// The queue's number, then each group's control.
+    /// The number of the queue, then the control struct of each group.
     control: Buffer,
     job: Job,
 }
 
 impl Solver {
-    /// Brings the image to the device and cumulates its rows. `quantise`: for f32.
+    /// Copies the image to the device and cumulates its rows. `quantise` is for f32 images.
     pub(super) fn new(
         context: &Context,
         cuda: &Arc<Cuda>,
         input: &Image<'_>,
         params: &Params,
-        quantise: Option<Exact>,
+        quantise: Option<QuantiseF64>,
     ) -> Result<Self> {
         cuda.bind()?;
         let started = Instant::now();
         let [width, height, _] = input.shape();
         let level_bytes = level_bytes(input, params);
         let [levels_bytes, before_bytes] = image_bytes([width, height], level_bytes);
+        // 1. Allocate levels and sums.
         let levels = cuda.memory().device(levels_bytes)?;
         let before = cuda.memory().device(before_bytes)?;
         let stream = cuda.stream()?;
@@ -128,13 +130,14 @@ impl Solver {
             pad: 0,
         };
         if pitch > width * level_bytes {
-            // Whole blocks are read, and what lies beyond the row's end left out.
+            // The kernels read whole blocks and ignore the pixels beyond the row's end.
             stream.fill(&levels, 0, levels_bytes, 0)?;
         }
+        // 2. Copy the pixels, and convert them to levels where they are not levels already.
         let binary = params.noise == Noise::Bernoulli;
         let same = !binary && input.pixel_type() != PixelType::F32;
         let convert = |address, stride| {
-            let Exact { minimum, scale } = quantise.unwrap_or(Exact { minimum: 0.0, scale: 0.0 });
+            let QuantiseF64 { minimum, scale } = quantise.unwrap_or(QuantiseF64 { minimum: 0.0, scale: 0.0 });
             let from = Pixels { address, stride, name: input.pixel_type().name(), binary, minimum, scale };
             launch::levels(cuda, &stream, &from, [width, height], &levels, pitch, level_bytes)
         };
@@ -153,6 +156,7 @@ impl Solver {
             stream.synchronize()?;
         }
         let seconds_upload = started.elapsed().as_secs_f64();
+        // 3. Cumulate the rows.
         kernels.cumulate(&stream, &image)?;
         stream.synchronize()?;
         let seconds_sums = started.elapsed().as_secs_f64() - seconds_upload;
@@ -169,15 +173,16 @@ impl Solver {
         })
     }
 
+    /// Returns width and height.
     pub(super) fn size(&self) -> [usize; 2] {
         [self.image.width as usize, self.image.height as usize]
     }
 
-    /// The targets at their starts, measured; those before are as they were on an error.
+    /// Returns the targets measured. On an error the earlier targets stay as they were.
     pub(super) fn start(&mut self, params: &Params, mut targets: Vec<Target>) -> Result<Vec<Target>> {
         check_schedule(params)?;
         self.cuda.bind()?;
-        let mut search = self.make(params, &targets)?;
+        let mut search = self.prepare(params, &targets)?;
         self.kernels.whole(&self.stream, &search.job)?;
         self.launch(&mut search, 0)?;
         self.fetch(&search, &mut targets)?;
@@ -185,7 +190,9 @@ impl Solver {
         Ok(targets)
     }
 
-    fn make(&self, params: &Params, targets: &[Target]) -> Result<Search> {
+    /// Allocates the buffers of a search and copies the targets to the device.
+    fn prepare(&self, params: &Params, targets: &[Target]) -> Result<Search> {
+        // 1. Choose the geometry, and allocate the buffers for it.
         let memory = self.cuda.memory();
         let count = targets.len().max(1);
         let capacity = params.max_nodes as usize;
@@ -197,12 +204,12 @@ impl Solver {
         let edges = memory.device(count * capacity * size_of::<Sum>())?;
         let scratch = memory.device(geometry.groups * scratch_bytes)?;
         let control = memory.device(launch::control_bytes(geometry.groups))?;
-        // What lies beyond a target's nodes comes back with them.
+        // The rows of nodes are copied back whole, with the memory beyond a target's nodes.
         self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
+        // 2. Copy the targets, and their polygons as one row each in one copy.
         let structs: Vec<DeviceTarget> =
-            targets.iter().map(|target| DeviceTarget::new(target, params.rules(&target.bounds).node_cost)).collect();
+            targets.iter().map(|target| DeviceTarget::new(target, params.plan(&target.bounds).node_cost)).collect();
         self.copy_in(bytemuck::cast_slice(&structs), &device_targets)?;
-        // All polygons in one copy: a row each.
         let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
         let mut pairs: Vec<[i32; 2]> = zeroed(targets.len() * most)?;
         for (row, target) in pairs.chunks_mut(most.max(1)).zip(targets) {
@@ -215,7 +222,8 @@ impl Solver {
         let row = most * size_of::<Node>();
         self.stream.copy(from, nodes.side(0), row, targets.len(), [row, capacity * size_of::<Node>()])?;
         self.stream.synchronize()?;
-        let (noise, looks) = launch::number_of(params.noise);
+        // 3. Fill the arguments of the kernels.
+        let (noise, looks) = launch::noise_code(params.noise);
         let job = Job {
             image: self.image,
             targets: device_targets.address(),
@@ -233,7 +241,7 @@ impl Solver {
             capacity: capacity as u32,
             max_nodes: params.max_nodes,
             noise,
-            blocks_a_group: geometry.blocks_a_group as u32,
+            blocks_per_group: geometry.blocks_per_group as u32,
             groups: geometry.groups as u32,
             private_shared: u32::from(geometry.private_shared),
             private_bytes: geometry.private_bytes as u32,
@@ -241,6 +249,7 @@ impl Solver {
         Ok(Search { targets: device_targets, nodes, _edges: edges, _scratch: scratch, control, job })
     }
 
+    /// Copies bytes to the device and waits for it.
     fn copy_in(&self, bytes: &[u8], to: &Buffer) -> Result<()> {
         let from = Side::Host { address: bytes.as_ptr() as usize, bytes: bytes.len() };
         self.stream.copy(from, to.side(0), bytes.len(), 1, [bytes.len(); 2])?;
@@ -254,7 +263,7 @@ impl Solver {
         self.kernels.search(&self.stream, &search.job)
     }
 
-    /// What the targets are at.
+    /// Returns the states of the targets.
     fn states(&self, search: &Search) -> Result<Vec<DeviceTarget>> {
         let count = search.job.target_count as usize;
         let mut states = vec![DeviceTarget::default(); count];
@@ -265,7 +274,7 @@ impl Solver {
         Ok(states)
     }
 
-    /// Brings states and polygons to the host.
+    /// Copies states and polygons to the host's targets.
     fn fetch(&self, search: &Search, targets: &mut [Target]) -> Result<()> {
         let states = self.states(search)?;
         let most = states.iter().map(DeviceTarget::count).max().unwrap_or(0);
@@ -277,7 +286,7 @@ impl Solver {
         self.stream.copy(search.nodes.side(0), to, row, states.len(), [pitch, row])?;
         self.stream.synchronize()?;
         for ((state, target), nodes) in states.iter().zip(targets).zip(pairs.chunks(most.max(1))) {
-            state.tell(target);
+            state.update(target);
             if target.status != super::Status::LeftImage {
                 target.nodes = nodes[..state.count()].iter().map(|[x, y]| Node::new(*x, *y)).collect();
             }
@@ -285,7 +294,7 @@ impl Solver {
         Ok(())
     }
 
-    /// Steps every running target.
+    /// Makes up to `iterations` steps of every running target, in launches of about [`LAUNCH_SECONDS`].
     pub(super) fn step(
         &mut self,
         context: &Context,
@@ -327,13 +336,13 @@ impl Solver {
             if seconds < LAUNCH_SECONDS / 2.0 {
                 batch = batch.saturating_mul(2);
             } else if seconds > 2.0 * LAUNCH_SECONDS {
-                // At once, for where nodes are many twice as many take four times as long.
+                // The batch shrinks at once, because twice as many nodes take four times as long.
                 batch = ((batch as f64 * LAUNCH_SECONDS / seconds) as u64).max(1);
             }
         };
         report.seconds_compute += started.elapsed().as_secs_f64();
         let fetched = Instant::now();
-        // After a cancel too: every target keeps its last whole step.
+        // The polygons are fetched after a cancel too: every target keeps its last whole step.
         let kept = self.fetch(&search, targets);
         report.seconds_download = fetched.elapsed().as_secs_f64();
         report.peak_device_bytes = self.cuda.memory().peak();
@@ -341,34 +350,34 @@ impl Solver {
         outcome.and(kept).map(|()| report)
     }
 
-    /// The sums over polygons as [`normalise`](super::polygon::normalise) gives them.
+    /// Returns the sums over polygons that [`normalise`](super::polygon::normalise) returned.
     pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, image: &Bounds) -> Result<Vec<Sum>> {
         self.cuda.bind()?;
         let most = polygons.iter().map(Vec::len).max().unwrap_or(3);
         let params = Params { max_nodes: most as u32, ..Params::default() };
         let mut targets: Vec<Target> = polygons.into_iter().map(|nodes| Target::unmeasured(nodes, *image, 1)).collect();
-        let mut search = self.make(&params, &targets)?;
+        let mut search = self.prepare(&params, &targets)?;
         self.launch(&mut search, 0)?;
         self.fetch(&search, &mut targets)?;
         Ok(targets.into_iter().map(|target| target.inside).collect())
     }
 }
 
-/// The smallest and the largest finite pixel of an f32 image in device memory; `[0, 0]` when there is none. Its pixels
-/// are copied to the host, piece by piece.
+/// Returns the smallest and the largest finite pixel of an f32 image in device memory; `[0, 0]` when there is none. The
+/// pixels are copied to the host, piece by piece.
 pub(super) fn extremes(context: &Context, cuda: &Arc<Cuda>, pixels: &DevicePixels<'_>) -> Result<[f64; 2]> {
     cuda.bind()?;
     let ([width, height, _], stride) = (pixels.shape, pixels.strides[0]);
     let row = width * size_of::<f32>();
     check_device_range(cuda, "the input", pixels.address, (height - 1) * stride + row)?;
     let stream = cuda.stream()?;
-    let rows_a_piece = (PIECE_BYTES / row).clamp(1, height);
-    let mut piece = zeroed::<f32>(rows_a_piece * width)?;
+    let rows_per_piece = (PIECE_BYTES / row).clamp(1, height);
+    let mut piece = zeroed::<f32>(rows_per_piece * width)?;
     let none = [f32::INFINITY, f32::NEG_INFINITY];
     let merge = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].max(b[1])];
     let mut found = none;
-    for first in (0..height).step_by(rows_a_piece) {
-        let rows = rows_a_piece.min(height - first);
+    for first in (0..height).step_by(rows_per_piece) {
+        let rows = rows_per_piece.min(height - first);
         let address = pixels.address + (first * stride) as u64;
         let from = Side::Device { address, bytes: (rows - 1) * stride + row };
         let to = Side::Host { address: piece.as_mut_ptr() as usize, bytes: size_of_val(&*piece) };
@@ -383,12 +392,12 @@ pub(super) fn extremes(context: &Context, cuda: &Arc<Cuda>, pixels: &DevicePixel
     Ok(if found[0] <= found[1] { found.map(f64::from) } else { [0.0; 2] })
 }
 
-/// The rows that the edges of a polygon pass.
+/// Returns the number of rows that the edges of a polygon pass.
 fn rows_of(nodes: &[Node]) -> i64 {
     nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| (i64::from(b.y) - i64::from(a.y)).abs()).sum()
 }
 
-/// Copies the pixels to rows of `pitch` bytes and waits for it.
+/// Copies the pixels to rows of `pitch` bytes on the device and waits for it.
 fn upload(
     context: &Context,
     cuda: &Arc<Cuda>,
@@ -422,15 +431,15 @@ fn upload_rows<T: bytemuck::Pod + Send + Sync>(
         stream.copy(from, to.side(0), row, height, [from_pitch, pitch])?;
         return stream.synchronize();
     }
-    let rows_a_piece = (PIECE_BYTES / pitch).clamp(1, height);
-    let mut pieces = [cuda.memory().pinned(rows_a_piece * pitch)?, cuda.memory().pinned(rows_a_piece * pitch)?];
+    let rows_per_piece = (PIECE_BYTES / pitch).clamp(1, height);
+    let mut pieces = [cuda.memory().pinned(rows_per_piece * pitch)?, cuda.memory().pinned(rows_per_piece * pitch)?];
     let free = [cuda.event()?, cuda.event()?];
-    for (index, first) in (0..height).step_by(rows_a_piece).enumerate() {
+    for (index, first) in (0..height).step_by(rows_per_piece).enumerate() {
         let which = index % 2;
         if index > 1 {
             free[which].synchronize()?;
         }
-        let rows = rows_a_piece.min(height - first);
+        let rows = rows_per_piece.min(height - first);
         let packed = &mut pieces[which].as_mut_slice()[..rows * pitch];
         context.pool().install(|| {
             let rows = view.slice(ndarray::s![first..first + rows, ..]);

@@ -1,28 +1,30 @@
-//! The caller's image as the integer levels that sums are made of.
+//! The caller's image as integer levels, which are summed.
 
 use super::criterion::Noise;
-use super::search::{Rules, Target};
+use super::search::{Plan, Target};
 use super::sums::{Sum, Sums};
 use super::{Params, Statistics};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, reserved};
-use crate::levels::{Exact, LARGEST};
+use crate::levels::{LARGEST, QuantiseF64};
 use crate::progress::Ticker;
 use ndarray::ArrayView2;
 
-/// What levels mean in the image's own units.
+/// The conversion of levels to the image's own units.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meaning {
+pub(super) struct LevelScale {
     pub(super) pixel_type: PixelType,
-    /// One level, and level 0.
+    /// The difference of two successive levels.
     unit: f64,
+    /// The pixel value of level 0.
     origin: f64,
-    /// For f32.
-    pub(super) quantise: Option<Exact>,
+    /// The conversion of pixels to levels; for f32 only.
+    pub(super) quantise: Option<QuantiseF64>,
 }
 
-impl Meaning {
+impl LevelScale {
+    /// Measures the range of an f32 image where it is automatic.
     pub(super) fn new(context: &Context, input: &Image<'_>, params: &Params) -> Result<Self> {
         let pixel_type = input.pixel_type();
         if pixel_type != PixelType::F32 || params.noise == Noise::Bernoulli {
@@ -37,10 +39,11 @@ impl Meaning {
             (None, _) => context.pool().install(|| input.extremes()).unwrap_or_default(),
         };
         let low = if params.range.is_none() && params.noise.is_from_zero() && high > 0.0 { 0.0 } else { low };
-        let quantise = Some(Exact::new(low, high));
+        let quantise = Some(QuantiseF64::new(low, high));
         Ok(Self { pixel_type, unit: (high - low) / LARGEST, origin: low, quantise })
     }
 
+    /// Returns a target's statistics, in the image's own units.
     pub(super) fn statistics(&self, target: &Target) -> Statistics {
         let background = target.whole - target.inside;
         let [mean, deviation] = self.moments(&target.inside);
@@ -59,7 +62,7 @@ impl Meaning {
         }
     }
 
-    /// Mean and standard deviation; from exact sums, so that the variance does not cancel.
+    /// Returns mean and standard deviation. They come from exact sums, so that the variance does not cancel.
     pub(super) fn moments(&self, region: &Sum) -> [f64; 2] {
         if region.pixels <= 0 {
             return [f64::NAN; 2];
@@ -72,10 +75,10 @@ impl Meaning {
 }
 
 fn in_cuda_memory() -> Error {
-    Error::unsupported("the CPU takes images in host memory, but this one is in CUDA memory; copy it to the host")
+    Error::unsupported("cannot compute on the CPU: the image is in CUDA memory; copy it to the host")
 }
 
-/// An image of integer levels with its sums, by the type of a level, in main memory.
+/// An image of integer levels with its cumulated rows, by the type of a level, in host memory.
 #[derive(Debug)]
 pub(super) enum Levels {
     U8(Sums<u8>),
@@ -83,7 +86,8 @@ pub(super) enum Levels {
 }
 
 impl Levels {
-    pub(super) fn new(context: &Context, input: &Image<'_>, params: &Params, meaning: &Meaning) -> Result<Self> {
+    /// Converts the pixels to levels and cumulates their rows.
+    pub(super) fn new(context: &Context, input: &Image<'_>, params: &Params, level_scale: &LevelScale) -> Result<Self> {
         let binary = params.noise == Noise::Bernoulli;
         let slice = ndarray::s![0, .., ..];
         context.pool().install(|| match input {
@@ -94,7 +98,7 @@ impl Levels {
             Image::U16(view) => pack(view.slice_move(slice), |p: u16| p).map(Self::U16),
             Image::F32(view) => {
                 let view = view.slice_move(slice);
-                match meaning.quantise {
+                match level_scale.quantise {
                     Some(quantise) => pack(view, |p: f32| quantise.value(p)).map(Self::U16),
                     None => pack(view, |p: f32| u8::from(p > 0.0)).map(Self::U8),
                 }
@@ -103,7 +107,7 @@ impl Levels {
         })
     }
 
-    /// Width and height.
+    /// Returns width and height.
     pub(super) fn size(&self) -> [usize; 2] {
         match self {
             Self::U8(sums) => [sums.width, sums.height],
@@ -111,14 +115,14 @@ impl Levels {
         }
     }
 
-    pub(super) fn target(&self, rules: &Rules, nodes: Vec<super::Node>, bounds: super::Bounds) -> Target {
+    pub(super) fn target(&self, plan: &Plan, nodes: Vec<super::Node>, bounds: super::Bounds) -> Target {
         match self {
-            Self::U8(sums) => Target::new(sums, rules, nodes, bounds),
-            Self::U16(sums) => Target::new(sums, rules, nodes, bounds),
+            Self::U8(sums) => Target::new(sums, plan, nodes, bounds),
+            Self::U16(sums) => Target::new(sums, plan, nodes, bounds),
         }
     }
 
-    /// The sum over a polygon as [`normalise`](super::polygon::normalise) gives it.
+    /// Returns the sum over a polygon that [`normalise`](super::polygon::normalise) returned.
     pub(super) fn sum(&self, nodes: &[super::Node]) -> Sum {
         match self {
             Self::U8(sums) => sums.polygon(nodes),
@@ -126,10 +130,10 @@ impl Levels {
         }
     }
 
-    pub(super) fn step(&self, rules: &Rules, target: &mut Target, ticker: &Ticker) -> Result<()> {
+    pub(super) fn step(&self, plan: &Plan, target: &mut Target, ticker: &Ticker) -> Result<()> {
         match self {
-            Self::U8(sums) => target.step(sums, rules, ticker),
-            Self::U16(sums) => target.step(sums, rules, ticker),
+            Self::U8(sums) => target.step(sums, plan, ticker),
+            Self::U16(sums) => target.step(sums, plan, ticker),
         }
     }
 }

@@ -1,13 +1,14 @@
-//! Region snakes: polygons that split a noisy image into target and background by maximum likelihood, one or thousands.
+//! Region snakes: maximum-likelihood region-based active contours. Polygons split a noisy image into targets, one or
+//! thousands, and background.
 //!
 //! Target and background each have their own distribution of grey values; the polygon moves, and gains nodes, while that
 //! makes the image more likely (Chesnaud, Réfrégier and Boulet 1999; Perrot et al. 2011). For Gaussian noise the
 //! criterion is ½ (N_B ln σ²_B + N_T ln σ²_T); [`Noise`] has the others. No edge is needed: regions of equal mean but
-//! different variance are told apart.
+//! different variance are separated.
 //!
 //! * **Coordinates:** nodes lie on pixel corners, (0, 0) is the upper left one of the image; a pixel belongs to the polygon
 //!   that contains its centre. Polygons never touch themselves.
-//! * **Exact:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in 65536
+//! * **QuantiseF64:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in 65536
 //!   steps of their range.
 //! * **Same results everywhere:** each target is searched by itself, so that order and number of threads do not matter, and
 //!   every run gives the same bits.
@@ -24,19 +25,20 @@
 //! let mut start = Polygons::new();
 //! start.push(&[Node::new(25, 15), Node::new(60, 15), Node::new(60, 50), Node::new(25, 50)]);
 //! let context = Context::new("auto")?;
-//! let (found, told, _) = snake::run(&context, image.view().into(), Some(&start), &Params::default(), None)?;
-//! assert_eq!(told[0].status, Status::Converged);
-//! assert!(told[0].pixels.abs_diff(900) < 50);
+//! let (found, statistics, _) = snake::run(&context, image.view().into(), Some(&start), &Params::default(), None)?;
+//! assert_eq!(statistics[0].status, Status::Converged);
+//! assert!(statistics[0].pixels.abs_diff(900) < 50);
 //! println!("{:?}", found.get(0));
 //! # Ok::<(), isoline::Error>(())
 //! ```
 
+mod backend;
+mod clip;
+mod cpu;
 mod criterion;
 mod cuda;
-mod cut;
 mod image;
-mod on_cpu;
-mod place;
+pub(crate) mod parameters;
 mod polygon;
 mod search;
 mod sums;
@@ -46,17 +48,18 @@ pub use polygon::{MAX_COORDINATE, Node, Polygons};
 pub use sums::Sum;
 
 use crate::device::Context;
-use crate::error::{Error, Result, finite};
+use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::parameter::check_ends;
 use crate::progress::Progress;
 use crate::report::Report;
-use image::Meaning;
-use place::Place;
+use backend::Backend;
+use image::LevelScale;
 use polygon::Bounds;
-use search::{Rules, Target};
+use search::{Plan, Target};
 use std::time::Instant;
 
-/// In which order places are tried.
+/// The order in which nodes move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
     /// All even nodes at once, then all odd ones (Algorithm 3 of the paper).
@@ -65,20 +68,20 @@ pub enum Schedule {
     Sequential,
 }
 
-/// What a target is held against.
+/// The pixels that a target is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Background {
     /// All of the image outside this target. For one target.
     Image,
-    /// A window round the start: its bounding box, widened on each side by `margin` times its longer side (16 pixels at
-    /// least) and cut to the image. Nodes stay in it. For many targets: neighbours outside the window do not matter.
+    /// A window around the start: its bounding box, widened on each side by `margin` times its longer side (16 pixels at
+    /// least) and clipped to the image. Nodes stay in it. For many targets: neighbours outside the window do not matter.
     Window {
         /// Greater than 0. Default 0.5.
         margin: f64,
     },
 }
 
-/// Where a target's search stands.
+/// The state of a target's search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It has not ended.
@@ -111,7 +114,7 @@ pub struct Params {
     pub max_nodes: u32,
     /// The most steps of a target, at least 1. Default 10000.
     pub max_iterations: u64,
-    /// What a node costs, in logarithms of the number of pixels it is placed among (description length), 0 to 1e6: 1 is what it
+    /// The cost of a node, in logarithms of the number of pixels it is placed among (description length), 0 to 1e6: 1 is what it
     /// takes to write the node down. At the end nodes are taken out where that pays, so that noise buys none. Default 0.5; with
     /// 0, which is faster, none is taken out.
     pub node_cost: f64,
@@ -124,64 +127,38 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            noise: Noise::Gaussian,
-            schedule: Schedule::Parallel,
-            background: Background::Image,
-            largest_step: 32,
-            node_spacing: 16.0,
-            max_nodes: 1024,
-            max_iterations: 10_000,
-            node_cost: 0.5,
+            noise: parameters::NOISE.default_of(&parameters::noises(parameters::LOOKS.default)),
+            schedule: parameters::SCHEDULE.default_of(&parameters::SCHEDULES),
+            background: parameters::BACKGROUND
+                .default_of(&[Background::Image, Background::Window { margin: DEFAULT_MARGIN }]),
+            largest_step: parameters::LARGEST_STEP.default as u32,
+            node_spacing: parameters::NODE_SPACING.default,
+            max_nodes: parameters::MAX_NODES.default as u32,
+            max_iterations: parameters::MAX_ITERATIONS.default as u64,
+            node_cost: parameters::NODE_COST.default,
             range: None,
         }
     }
 }
 
 /// The default of [`Background::Window`]'s margin.
-pub const DEFAULT_MARGIN: f64 = 0.5;
+pub const DEFAULT_MARGIN: f64 = parameters::MARGIN.default;
 
 impl Params {
     fn check(&self, pixel_type: PixelType) -> Result<()> {
-        if let Noise::Gamma { looks } = self.noise
-            && !(1.0..=1e6).contains(&finite("looks", looks)?)
-        {
-            return Err(Error::argument(format!("looks must be from 1 to 1e6, but it is {looks}")));
+        if let Noise::Gamma { looks } = self.noise {
+            parameters::LOOKS.check(looks)?;
         }
-        if let Background::Window { margin } = self.background
-            && finite("margin", margin)? <= 0.0
-        {
-            return Err(Error::argument(format!("margin must be greater than 0, but it is {margin}")));
+        if let Background::Window { margin } = self.background {
+            parameters::MARGIN.check(margin)?;
         }
-        if !self.largest_step.is_power_of_two() || self.largest_step > 4096 {
-            return Err(Error::argument(format!(
-                "largest_step must be a power of two from 1 to 4096 (pixels), but it is {}",
-                self.largest_step
-            )));
-        }
-        if finite("node_spacing", self.node_spacing)? < 2.0 {
-            return Err(Error::argument(format!(
-                "node_spacing must be at least 2 (pixels), but it is {}",
-                self.node_spacing
-            )));
-        }
-        if !(3..=MAX_NODES).contains(&self.max_nodes) {
-            return Err(Error::argument(format!(
-                "max_nodes must be from 3 to {MAX_NODES}, but it is {}",
-                self.max_nodes
-            )));
-        }
-        if self.max_iterations == 0 {
-            return Err(Error::argument("max_iterations must be at least 1, but it is 0"));
-        }
-        if !(0.0..=1e6).contains(&finite("node_cost", self.node_cost)?) {
-            return Err(Error::argument(format!("node_cost must be from 0 to 1e6, but it is {}", self.node_cost)));
-        }
-        if let Some([low, high]) = self.range {
-            finite("range_min", low)?;
-            finite("range_max", high)?;
-            if low >= high {
-                return Err(Error::argument(format!("range_min ({low}) must be less than range_max ({high})")));
-            }
+        parameters::LARGEST_STEP.check(f64::from(self.largest_step))?;
+        parameters::NODE_SPACING.check(self.node_spacing)?;
+        parameters::MAX_NODES.check(f64::from(self.max_nodes))?;
+        parameters::MAX_ITERATIONS.check(self.max_iterations as f64)?;
+        parameters::NODE_COST.check(self.node_cost)?;
+        if let Some(range) = self.range {
+            check_ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, range)?;
             if pixel_type != PixelType::F32 {
                 return Err(Error::argument(format!(
                     "range_min and range_max scale f32 images only, but the input is {}; leave them out",
@@ -196,10 +173,10 @@ impl Params {
         (self.node_spacing * self.node_spacing).min(1e18) as i64
     }
 
-    /// What the search of a target within `bounds` goes by.
-    fn rules(&self, bounds: &Bounds) -> Rules {
+    /// Returns the plan of the search of a target within `bounds`.
+    fn plan(&self, bounds: &Bounds) -> Plan {
         let pixels = f64::from(bounds.x1 - bounds.x0) * f64::from(bounds.y1 - bounds.y0);
-        Rules {
+        Plan {
             noise: self.noise,
             schedule: self.schedule,
             largest_step: self.largest_step as i32,
@@ -211,26 +188,26 @@ impl Params {
     }
 }
 
-/// What is known of one target. Grey values are in the image's own units.
+/// The statistics of one target. Grey values are in the image's own units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
-    /// How far its search is.
+    /// The state of its search.
     pub status: Status,
-    /// Steps done.
+    /// The number of steps done.
     pub iterations: u64,
-    /// Nodes of its polygon.
+    /// The number of nodes of its polygon.
     pub nodes: u64,
-    /// Pixels in it.
+    /// The number of pixels in it.
     pub pixels: u64,
-    /// Pixels of its background.
+    /// The number of pixels of its background.
     pub background_pixels: u64,
-    /// Mean inside; NaN without pixels, as the others.
+    /// The mean inside; NaN without pixels, like the next three.
     pub mean: f64,
-    /// Standard deviation inside.
+    /// The standard deviation inside.
     pub deviation: f64,
-    /// Mean of the background.
+    /// The mean of the background.
     pub background_mean: f64,
-    /// Standard deviation of the background.
+    /// The standard deviation of the background.
     pub background_deviation: f64,
     /// The criterion, without the cost of nodes; smaller is better, comparable only on the same pixels.
     pub criterion: f64,
@@ -245,12 +222,13 @@ pub const MAX_NODES: u32 = 65536;
 /// The most pixels of an image: Σz² of 16-bit pixels must fit 63 bits.
 pub const MAX_PIXELS: usize = 1 << 31;
 
-/// Snakes on one image. It keeps a copy of the image with its cumulated rows, so that many searches can be made on it.
+/// The snakes of one image. The object keeps a copy of the image with its cumulated rows, so that many searches can be made
+/// on it.
 #[derive(Debug)]
 pub struct Snake {
     context: Context,
-    meaning: Meaning,
-    place: Place,
+    level_scale: LevelScale,
+    backend: Backend,
     params: Params,
     targets: Vec<Target>,
 }
@@ -261,7 +239,7 @@ impl Snake {
     ///
     /// # Errors
     /// A parameter out of range; more than one slice; an image over [`MAX_SIDE`] or [`MAX_PIXELS`]; a polygon of less than
-    /// 3 nodes or of more than `max_nodes`, or that crosses itself, with the place; no memory; a device failure.
+    /// 3 nodes or of more than `max_nodes`, or that crosses itself, with the edges; out of memory; a device failure.
     pub fn new(context: &Context, input: Image<'_>, initial: Option<&Polygons>, params: &Params) -> Result<Self> {
         params.check(input.pixel_type())?;
         let [width, height, depth] = input.shape();
@@ -277,29 +255,29 @@ impl Snake {
             )));
         }
         check_shapes(input.shape(), input.shape())?;
-        let _turn = context.begin()?;
+        let _lock = context.lock()?;
         let starts = starts(context, params, initial, [width, height])?;
-        let meaning = Meaning::new(context, &input, params)?;
-        let (place, targets) = Place::new(context, &input, params, &meaning, starts)?;
+        let level_scale = LevelScale::new(context, &input, params)?;
+        let (backend, targets) = Backend::new(context, &input, params, &level_scale, starts)?;
         log::debug!("region snakes: {} targets on {width} x {height} pixels: {params:?}", targets.len());
-        Ok(Self { context: context.clone(), meaning, place, params: params.clone(), targets })
+        Ok(Self { context: context.clone(), level_scale, backend, params: params.clone(), targets })
     }
 
-    /// Starts again on the same image and device, with other polygons or parameters. The noise model may change, except from or to
-    /// [`Noise::Bernoulli`], and the range may not: the image is kept as these made it. With an automatic range of an f32
-    /// image [`Noise::Gaussian`] does not change either: the other models' range begins at 0.
+    /// Starts again on the same image and device, with other polygons or parameters. The noise model may change, except from
+    /// or to [`Noise::Bernoulli`], and the range may not: the levels of the image depend on these. With an automatic range of
+    /// an f32 image [`Noise::Gaussian`] does not change either: the other models' range begins at 0.
     ///
     /// # Errors
-    /// As [`new`](Self::new); the targets are as they were then.
+    /// Those of [`new`](Self::new). The targets then stay as they were.
     pub fn restart(&mut self, initial: Option<&Polygons>, params: &Params) -> Result<()> {
-        params.check(self.meaning.pixel_type)?;
+        params.check(self.level_scale.pixel_type)?;
         let binary = |params: &Params| params.noise == Noise::Bernoulli;
         if binary(params) != binary(&self.params) || params.range != self.params.range {
             return Err(Error::argument(
                 "the noise model cannot change from or to bernoulli, nor the range change, on the same image; make a new snake",
             ));
         }
-        let automatic = self.meaning.quantise.is_some() && params.range.is_none();
+        let automatic = self.level_scale.quantise.is_some() && params.range.is_none();
         if automatic && params.noise.is_from_zero() != self.params.noise.is_from_zero() {
             return Err(Error::argument(
                 "the noise model of an f32 image with an automatic range cannot change from or to gaussian: the other \
@@ -307,14 +285,14 @@ impl Snake {
             ));
         }
         let context = self.context.clone();
-        let _turn = context.begin()?;
-        let starts = starts(&context, params, initial, self.place.size())?;
-        self.targets = self.place.start(&context, params, starts)?;
+        let _lock = context.lock()?;
+        let starts = starts(&context, params, initial, self.backend.size())?;
+        self.targets = self.backend.start(&context, params, starts)?;
         self.params = params.clone();
         Ok(())
     }
 
-    /// Goes on by up to `iterations` steps of each target that is running.
+    /// Makes up to `iterations` steps of each target that is running.
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled): every target keeps its last whole step.
@@ -322,9 +300,9 @@ impl Snake {
         let started = Instant::now();
         let mut progress = progress;
         let context = self.context.clone();
-        let _turn = context.begin()?;
+        let _lock = context.lock()?;
         let targets = &mut self.targets;
-        let mut report = self.place.step(&context, &self.params, targets, iterations, &mut progress)?;
+        let mut report = self.backend.step(&context, &self.params, targets, iterations, &mut progress)?;
         report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
         report.seconds_total = started.elapsed().as_secs_f64();
@@ -338,17 +316,17 @@ impl Snake {
         Ok(report)
     }
 
-    /// How many targets there are.
+    /// Returns the number of targets.
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no target.
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 
-    /// The polygons as they are, in the order of the initial ones: clockwise on the screen, none touches itself.
+    /// Returns the current polygons in the order of the initial ones: clockwise on the screen, none touches itself.
     pub fn polygons(&self) -> Polygons {
         let mut polygons = Polygons::new();
         for target in &self.targets {
@@ -357,31 +335,31 @@ impl Snake {
         polygons
     }
 
-    /// As [`polygons`](Self::polygons), with an error for want of memory.
+    /// Does the same as [`polygons`](Self::polygons), but returns an error when out of memory.
     pub(crate) fn try_polygons(&self) -> Result<Polygons> {
         let nodes = self.targets.iter().map(|target| target.nodes.len()).sum();
-        let mut polygons = Polygons::with_room(self.targets.len(), nodes)?;
+        let mut polygons = Polygons::try_with_capacity(self.targets.len(), nodes)?;
         self.targets.iter().for_each(|target| polygons.push(&target.nodes));
         Ok(polygons)
     }
 
-    /// What is known of each target, in the order of the initial polygons.
+    /// Returns the statistics of each target, in the order of the initial polygons.
     pub fn statistics(&self) -> Vec<Statistics> {
         self.statistics_from(0).collect()
     }
 
-    /// What is known of the targets from `first` on.
+    /// Returns the statistics of the targets from `first` on.
     pub(crate) fn statistics_from(&self, first: usize) -> impl Iterator<Item = Statistics> {
-        self.targets.iter().skip(first).map(|target| self.meaning.statistics(target))
+        self.targets.iter().skip(first).map(|target| self.level_scale.statistics(target))
     }
 
-    /// The exact sums over the pixels of each polygon that lie in the image: pixels, Σz and Σz² in levels (the pixel values of
-    /// 8- and 16-bit images). No polygon may cross itself.
+    /// Returns the exact sums over the pixels of each polygon that lie in the image: pixels, Σz and Σz² in levels (the pixel
+    /// values of 8- and 16-bit images). No polygon may cross itself.
     ///
     /// # Errors
-    /// A polygon of less than 3 or more than 65536 nodes, or that crosses itself, with the place; a device failure.
+    /// A polygon of less than 3 or more than 65536 nodes, or that crosses itself, with the edges; a device failure.
     pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<Sum>> {
-        let [width, height] = self.place.size();
+        let [width, height] = self.backend.size();
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
         let mut sums = vec![Sum::default(); polygons.len()];
         let mut inside = Vec::new();
@@ -392,7 +370,7 @@ impl Snake {
                     polygon.len()
                 )));
             }
-            let nodes = cut::cut(&polygon::simple(polygon, index)?, &image);
+            let nodes = clip::clip(&polygon::simple(polygon, index)?, &image);
             if !nodes.is_empty() {
                 inside.push((index, nodes));
             }
@@ -400,40 +378,40 @@ impl Snake {
         if inside.is_empty() {
             return Ok(sums);
         }
-        let _turn = self.context.begin()?;
+        let _lock = self.context.lock()?;
         let (indices, polygons): (Vec<usize>, Vec<Vec<Node>>) = inside.into_iter().unzip();
-        for (index, sum) in indices.into_iter().zip(self.place.sums(polygons, &image)?) {
+        for (index, sum) in indices.into_iter().zip(self.backend.sums(polygons, &image)?) {
             sums[index] = sum;
         }
         Ok(sums)
     }
 
-    /// Mean and standard deviation of the pixels in one of the [`region_sums`](Self::region_sums), in the image's own units;
-    /// NaN without pixels.
+    /// Returns mean and standard deviation of the pixels in one of the [`region_sums`](Self::region_sums), in the image's own
+    /// units; NaN without pixels.
     pub fn moments(&self, sum: &Sum) -> [f64; 2] {
-        self.meaning.moments(sum)
+        self.level_scale.moments(sum)
     }
 
     /// Writes 255 where a pixel lies in any target, else 0 (u8).
     ///
     /// # Errors
     /// A size or type that does not match; device memory.
-    pub fn draw_mask(&self, output: ImageMut<'_>) -> Result<()> {
+    pub fn read_mask(&self, output: ImageMut<'_>) -> Result<()> {
         self.check_output("mask", &output, PixelType::U8)?;
-        on_cpu::draw(&self.targets, output, |_| 255)
+        cpu::draw(&self.targets, output, |_| 255)
     }
 
-    /// Writes the number of the target that a pixel lies in, counted from 1, else 0 (u16; f32 for more than 65535
-    /// targets). Where targets overlap the smallest number stands.
+    /// Writes a label image: the number of the target that a pixel lies in, counted from 1, else 0 (u16; f32 for more than
+    /// 65535 targets). Where targets overlap the smallest number is written.
     ///
     /// # Errors
-    /// As [`draw_mask`](Self::draw_mask); more targets than the type can count.
-    pub fn draw_labels(&self, output: ImageMut<'_>) -> Result<()> {
+    /// Those of [`read_mask`](Self::read_mask); more targets than the type can count.
+    pub fn read_labels(&self, output: ImageMut<'_>) -> Result<()> {
         self.check_labels(&output)?;
-        on_cpu::draw(&self.targets, output, |index| index as u32 + 1)
+        cpu::draw(&self.targets, output, |index| index as u32 + 1)
     }
 
-    /// What [`draw_labels`](Self::draw_labels) asks of its output.
+    /// Checks the output of [`read_labels`](Self::read_labels).
     pub(crate) fn check_labels(&self, output: &ImageMut<'_>) -> Result<()> {
         let (wanted, most) = match output.pixel_type() {
             PixelType::F32 => (PixelType::F32, 1 << 24),
@@ -453,7 +431,7 @@ impl Snake {
     }
 
     fn check_output(&self, name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
-        let [width, height] = self.place.size();
+        let [width, height] = self.backend.size();
         check_shapes([width, height, 1], output.shape())?;
         check_type(name, output, wanted)?;
         if matches!(output, ImageMut::Device(_)) {
@@ -465,7 +443,7 @@ impl Snake {
     }
 }
 
-/// The targets of the initial polygons, or of the default one, not measured yet.
+/// Returns the targets of the initial polygons, or of the default one, without measuring them.
 fn starts(
     context: &Context,
     params: &Params,
@@ -474,19 +452,19 @@ fn starts(
 ) -> Result<Vec<Target>> {
     let bounds = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
     match initial {
-        Some(polygons) => on_cpu::starts(context, params, polygons, &bounds),
+        Some(polygons) => cpu::starts(context, params, polygons, &bounds),
         None => {
             let mut default = Polygons::new();
             default.push(&bounds.default_rectangle());
-            on_cpu::starts(context, params, &default, &bounds)
+            cpu::starts(context, params, &default, &bounds)
         }
     }
 }
 
-/// In one call: starts, goes on until every target has ended, and gives polygons and statistics.
+/// Starts snakes, steps them until every target has ended, and returns polygons and statistics.
 ///
 /// # Errors
-/// As [`Snake`]'s.
+/// Those of [`Snake::new`] and [`Snake::step`].
 pub fn run(
     context: &Context,
     input: Image<'_>,

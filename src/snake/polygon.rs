@@ -1,4 +1,4 @@
-//! Polygons with nodes on pixel corners: what they are, whether they cross themselves, whether a change would.
+//! Polygons with nodes on pixel corners, and the tests whether they cross themselves, or would after a change.
 //!
 //! A node (x, y) is the corner shared by the pixels (x − 1, y − 1) and (x, y), so that the polygon (0, 0), (w, 0), (w, h),
 //! (0, h) is the whole image. A pixel belongs to the polygon when its centre (x + ½, y + ½) does; a centre on an edge
@@ -7,7 +7,7 @@
 use crate::error::{Error, Result};
 use crate::image::reserved;
 
-/// The largest coordinate of a caller's node, both ways: products of differences must fit 63 bits.
+/// The largest absolute coordinate of a caller's node: products of differences must fit 63 bits.
 pub const MAX_COORDINATE: i32 = 1 << 28;
 
 /// A corner of a polygon, in pixel corners: column and row.
@@ -27,11 +27,11 @@ impl Node {
     }
 }
 
-/// Any number of closed polygons, one after the other.
+/// A list of closed polygons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polygons {
     nodes: Vec<Node>,
-    /// Where each begins, and the end of the last.
+    /// The index of each polygon's first node, and the end of the last polygon.
     offsets: Vec<u64>,
 }
 
@@ -42,18 +42,18 @@ impl Default for Polygons {
 }
 
 impl Polygons {
-    /// None.
+    /// Returns an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one; the last node is followed by the first.
+    /// Appends a polygon; its last node is followed by the first.
     pub fn push(&mut self, nodes: &[Node]) {
         self.nodes.extend_from_slice(nodes);
         self.offsets.push(self.nodes.len() as u64);
     }
 
-    /// Copies of flat arrays: polygon i has the nodes from `offsets[i]` up to, not including, `offsets[i + 1]`.
+    /// Copies flat arrays: polygon i has the nodes from `offsets[i]` up to, not including, `offsets[i + 1]`.
     ///
     /// # Errors
     /// Offsets that do not begin at 0, fall, or do not end at the number of nodes; no memory.
@@ -79,46 +79,46 @@ impl Polygons {
                 nodes.len()
             )));
         }
-        let mut copy = Self::with_room(offsets.len() - 1, nodes.len())?;
+        let mut copy = Self::try_with_capacity(offsets.len() - 1, nodes.len())?;
         copy.nodes.extend_from_slice(nodes);
         copy.offsets.extend_from_slice(&offsets[1..]);
         Ok(copy)
     }
 
-    /// None, with room for so many polygons and nodes.
-    pub(super) fn with_room(polygons: usize, nodes: usize) -> Result<Self> {
+    /// Returns an empty list with memory for this many polygons and nodes, or an error when out of memory.
+    pub(super) fn try_with_capacity(polygons: usize, nodes: usize) -> Result<Self> {
         let mut empty = Self { nodes: reserved(nodes)?, offsets: reserved(polygons + 1)? };
         empty.offsets.push(0);
         Ok(empty)
     }
 
-    /// How many there are.
+    /// Returns the number of polygons.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether there is none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The nodes of polygon `index`.
+    /// Returns the nodes of polygon `index`, or `None` beyond the last.
     pub fn get(&self, index: usize) -> Option<&[Node]> {
         let end = *self.offsets.get(index.checked_add(1)?)?;
         self.nodes.get(self.offsets[index] as usize..end as usize)
     }
 
-    /// One after the other.
+    /// Returns an iterator over the polygons in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Node]> {
         self.offsets.windows(2).map(|ends| &self.nodes[ends[0] as usize..ends[1] as usize])
     }
 
-    /// All nodes, polygon after polygon.
+    /// Returns all nodes, polygon after polygon.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Where each polygon's nodes begin among [`nodes`](Self::nodes), and where the last one's end.
+    /// Returns the index in [`nodes`](Self::nodes) of each polygon's first node, and the end of the last polygon.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
@@ -142,7 +142,7 @@ impl Bounds {
         Node { x: node.x.clamp(self.x0, self.x1), y: node.y.clamp(self.y0, self.y1) }
     }
 
-    /// The default start in an image: a rectangle with a border of a quarter of each side around it.
+    /// Returns the default start in an image: a rectangle with a border of a quarter of each side around it.
     pub(super) fn default_rectangle(&self) -> [Node; 4] {
         let (w, h) = (self.x1 - self.x0, self.y1 - self.y0);
         let (left, top) = (self.x0 + w / 4, self.y0 + h / 4);
@@ -151,21 +151,22 @@ impl Bounds {
     }
 }
 
-/// Twice the area of the triangle a, b, c: positive when c lies to the right of the way from a to b, as seen on the
-/// screen. Exact up to [`MAX_COORDINATE`].
+/// Returns twice the area of the triangle a, b, c: positive when c lies to the right of the line from a to b, as seen on
+/// the screen. QuantiseF64 up to [`MAX_COORDINATE`].
 fn side(a: Node, b: Node, c: Node) -> i64 {
     let (abx, aby) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
     let (acx, acy) = (i64::from(c.x) - i64::from(a.x), i64::from(c.y) - i64::from(a.y));
     abx * acy - aby * acx
 }
 
-/// Whether c, which lies on the line through a and b, lies between them, ends included.
+/// Returns whether c, which lies on the line through a and b, lies between them, ends included.
 fn between(a: Node, b: Node, c: Node) -> bool {
     (a.x.min(b.x)..=a.x.max(b.x)).contains(&c.x) && (a.y.min(b.y)..=a.y.max(b.y)).contains(&c.y)
 }
 
-/// Whether the edges ab and cd have a point in common, ends included.
-pub(super) fn meet(a: Node, b: Node, c: Node, d: Node) -> bool {
+/// Returns whether the edges ab and cd have a point in common, ends included.
+pub(super) fn intersect(a: Node, b: Node, c: Node, d: Node) -> bool {
+    // 1. The bounding boxes are apart.
     if a.x.max(b.x) < c.x.min(d.x)
         || c.x.max(d.x) < a.x.min(b.x)
         || a.y.max(b.y) < c.y.min(d.y)
@@ -173,17 +174,19 @@ pub(super) fn meet(a: Node, b: Node, c: Node, d: Node) -> bool {
     {
         return false;
     }
+    // 2. Each edge separates the ends of the other.
     let (abc, abd, cda, cdb) = (side(a, b, c), side(a, b, d), side(c, d, a), side(c, d, b));
     if abc.signum() * abd.signum() < 0 && cda.signum() * cdb.signum() < 0 {
         return true;
     }
+    // 3. An end lies on the other edge.
     (abc == 0 && between(a, b, c))
         || (abd == 0 && between(a, b, d))
         || (cda == 0 && between(c, d, a))
         || (cdb == 0 && between(c, d, b))
 }
 
-/// Whether two successive edges, a to b and b to c, lie on each other or have no length.
+/// Returns whether two successive edges, a to b and b to c, overlap or have no length.
 pub(super) fn folds(a: Node, b: Node, c: Node) -> bool {
     if a == b || b == c {
         return true;
@@ -193,18 +196,18 @@ pub(super) fn folds(a: Node, b: Node, c: Node) -> bool {
     ux * vy - uy * vx == 0 && ux * vx + uy * vy < 0
 }
 
-/// Whether edge `edge` (from its node to the next) touches any other edge of the closed polygon: beyond the shared node
-/// of its two neighbours, anywhere. `node(i)` gives node i of `count`.
+/// Returns whether edge `edge` (from its node to the next) touches any other edge of the closed polygon, except its two
+/// neighbours at the shared node. `node(i)` returns node i of `count`.
 pub(super) fn edge_crosses(node: impl Fn(usize) -> Node, count: usize, edge: usize) -> bool {
     let at = |index: usize| node(index % count);
     let (a, b) = (at(edge), at(edge + 1));
     if folds(at(edge + count - 1), a, b) || folds(a, b, at(edge + 2)) {
         return true;
     }
-    (2..count - 1).any(|step| meet(a, b, at(edge + step), at(edge + step + 1)))
+    (2..count - 1).any(|step| intersect(a, b, at(edge + step), at(edge + step + 1)))
 }
 
-/// The first two edges of the polygon that meet where they must not.
+/// Returns the first two edges of the polygon that cross or touch, other than neighbours at their shared node.
 pub(super) fn crossing(nodes: &[Node]) -> Option<(usize, usize)> {
     let count = nodes.len();
     let at = |index: usize| nodes[index % count];
@@ -213,7 +216,7 @@ pub(super) fn crossing(nodes: &[Node]) -> Option<(usize, usize)> {
             return Some((edge, (edge + 1) % count));
         }
         for other in edge + 2..count {
-            if (other + 1) % count != edge && meet(at(edge), at(edge + 1), at(other), at(other + 1)) {
+            if (other + 1) % count != edge && intersect(at(edge), at(edge + 1), at(other), at(other + 1)) {
                 return Some((edge, other));
             }
         }
@@ -221,13 +224,13 @@ pub(super) fn crossing(nodes: &[Node]) -> Option<(usize, usize)> {
     None
 }
 
-/// Twice the polygon's area: positive when it runs clockwise on the screen. Modulo 2⁶⁴ only for absurd sizes.
+/// Returns twice the polygon's area: positive when it runs clockwise on the screen.
 pub(super) fn twice_area(nodes: &[Node]) -> i128 {
     let origin = nodes[0];
     nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| i128::from(side(origin, *a, *b))).sum()
 }
 
-/// A caller's polygon as sums take it: no node twice in a row, no crossing, in its [`canonical`] form.
+/// Returns a caller's polygon in the form that sums need: no node twice in a row, no crossing, [`canonical`].
 pub(super) fn simple(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
     let too_far = |node: &&Node| node.x.unsigned_abs().max(node.y.unsigned_abs()) > MAX_COORDINATE as u32;
     if let Some(node) = polygon.iter().find(too_far) {
@@ -243,27 +246,28 @@ pub(super) fn simple(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
             nodes.len()
         )));
     }
-    if let Some(place) = crossing(&nodes) {
-        return Err(Error::argument(format!("polygon {index} crosses itself: {}", name_place(polygon, &nodes, place))));
+    if let Some(edges) = crossing(&nodes) {
+        return Err(Error::argument(format!("polygon {index} crosses itself: {}", name_edges(polygon, &nodes, edges))));
     }
     Ok(canonical(nodes))
 }
 
-/// The one form of a ring of nodes, whichever way round and from whichever node on it was written down: clockwise, from the
-/// topmost node on, of several the leftmost. A search takes its nodes in turn, so that where it begins can decide at which
-/// local optimum it ends.
+/// Returns the canonical form of a ring of nodes, the same for both orientations and every first node: clockwise, from the
+/// topmost node on, of several the leftmost. A search processes its nodes in order, so that the first node can decide at
+/// which local optimum it ends.
 fn canonical(mut nodes: Vec<Node>) -> Vec<Node> {
     if twice_area(&nodes) < 0 {
         nodes.reverse();
     }
-    // There is but one: nodes at the same place are a crossing.
+    // There is only one such node: two equal nodes are a crossing.
     if let Some((first, _)) = nodes.iter().enumerate().min_by_key(|(_, node)| (node.y, node.x)) {
         nodes.rotate_left(first);
     }
     nodes
 }
 
-/// A caller's polygon as the search takes it: [`simple`] and inside `bounds`. `None` when nothing of it lies inside.
+/// Returns a caller's polygon in the form that the search needs: [`simple`] and clamped to `bounds`. `None` when nothing of
+/// it lies inside.
 pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Result<Option<Vec<Node>>> {
     let nodes = simple(polygon, index)?;
     if nodes.iter().all(|node| bounds.contain(*node)) {
@@ -274,16 +278,16 @@ pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Resu
     if nodes.len() < 3 {
         return Ok(None);
     }
-    if let Some(place) = crossing(&nodes) {
+    if let Some(edges) = crossing(&nodes) {
         return Err(Error::argument(format!(
-            "polygon {index}, cut to the image, crosses itself: {}; cut it to the image yourself",
-            name_place(&nodes, &nodes, place)
+            "polygon {index}, clamped to the image, crosses itself: {}; clip it to the image before",
+            name_edges(&nodes, &nodes, edges)
         )));
     }
     Ok((twice_area(&nodes) != 0).then(|| canonical(nodes)))
 }
 
-/// Without nodes that repeat the one before.
+/// Returns the nodes without those that repeat the one before.
 fn distinct(nodes: impl Iterator<Item = Node>) -> Vec<Node> {
     let mut kept: Vec<Node> = nodes.collect();
     kept.dedup();
@@ -293,7 +297,7 @@ fn distinct(nodes: impl Iterator<Item = Node>) -> Vec<Node> {
     kept
 }
 
-/// Without spikes: nodes at which the polygon turns back on itself, as cutting to the image leaves them.
+/// Removes spikes: nodes at which the polygon turns back on itself, as clamping to the image leaves them.
 fn drop_folds(nodes: &mut Vec<Node>) {
     let mut index = 0;
     while nodes.len() >= 3 && index < nodes.len() {
@@ -307,8 +311,8 @@ fn drop_folds(nodes: &mut Vec<Node>) {
     }
 }
 
-/// Names two edges of a polygon by their numbers in `polygon`, of which `nodes` are the distinct ones, and their ends.
-fn name_place(polygon: &[Node], nodes: &[Node], (first, second): (usize, usize)) -> String {
+/// Names two edges of a polygon by their ends and their numbers in `polygon`, of which `nodes` are the distinct ones.
+fn name_edges(polygon: &[Node], nodes: &[Node], (first, second): (usize, usize)) -> String {
     let numbers: Vec<usize> =
         (0..polygon.len()).filter(|index| polygon.get(index + 1) != Some(&polygon[*index])).collect();
     let edge = |index: usize| {
@@ -329,7 +333,7 @@ mod tests {
     const IMAGE: Bounds = Bounds { x0: 0, y0: 0, x1: 100, y1: 80 };
 
     #[test]
-    fn a_bow_tie_is_refused_with_its_place() {
+    fn self_crossing_is_refused_and_the_message_names_the_edges() {
         let bow = nodes(&[(10, 10), (30, 30), (30, 10), (10, 30)]);
         let error = normalise(&bow, &IMAGE, 3).unwrap_err();
         assert!(error.message().contains("polygon 3 crosses itself"), "{error}");
@@ -337,14 +341,14 @@ mod tests {
             error.message().contains("0 (10, 10)-(30, 30)") && error.message().contains("2 (30, 10)-(10, 30)"),
             "{error}"
         );
-        // Edges are numbered as the caller does it.
+        // Edges are numbered as in the caller's list.
         let again = nodes(&[(10, 10), (10, 10), (30, 30), (30, 30), (30, 10), (10, 30), (10, 10)]);
         let error = normalise(&again, &IMAGE, 0).unwrap_err();
         assert!(error.message().contains("1 (10, 10)-(30, 30) and 4 (30, 10)-(10, 30)"), "{error}");
     }
 
     #[test]
-    fn touching_at_a_node_and_lying_on_itself_are_crossings() {
+    fn touching_nodes_and_overlapping_edges_are_crossings() {
         // An eight whose loops share one node; a spike; a notch as deep as the polygon.
         for polygon in [
             nodes(&[(0, 0), (20, 0), (10, 10), (20, 20), (0, 20), (10, 10)]),
@@ -357,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_has_one_form() {
+    fn every_way_to_list_a_ring_has_one_canonical_form() {
         let square = nodes(&[(10, 10), (30, 10), (30, 30), (10, 30)]);
         let mut turned = square.clone();
         for first in 0..4 {
@@ -370,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_image_is_cut() {
+    fn polygons_are_clamped_to_the_image() {
         let half = normalise(&nodes(&[(-50, 10), (30, 10), (30, 30), (-50, 30)]), &IMAGE, 0).unwrap().unwrap();
         assert!(half.iter().all(|node| IMAGE.contain(*node)) && twice_area(&half) == 2 * 30 * 20);
         assert_eq!(normalise(&nodes(&[(-50, 10), (-30, 10), (-30, 30)]), &IMAGE, 0).unwrap(), None);
@@ -378,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_of_a_changed_polygon_are_tested_as_of_a_new_one() {
+    fn edge_test_after_a_change_equals_the_test_of_the_whole_polygon() {
         let square = nodes(&[(0, 0), (20, 0), (20, 20), (10, 5), (0, 20)]);
         for x in 0..=20 {
             for y in -5..=25 {

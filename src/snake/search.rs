@@ -1,49 +1,50 @@
-//! The search of one target: nodes move to the best of eight places around them while that improves the criterion.
+//! The search of one target: nodes move to the best of eight candidate positions around them while that improves the
+//! criterion.
 //!
 //! A polygon moves in *steps* at a distance d. When a step moves no node, every edge longer than
 //! [`node_spacing`](super::Params::node_spacing) gets a node in its middle and d is halved, down to 1. When no node moves
 //! at d = 1 and none can be added the target has converged: no move of one node by one pixel improves the criterion.
 //!
-//! *Sequential* (Algorithm 2): node after node, each at once to its best place. *Parallel* (Algorithm 3): the best places of
-//! all even nodes are sought from one and the same polygon, then those of all odd ones (with an odd number of nodes the
-//! last one, which has two neighbours of its own kind, comes by itself). Moves that were each good alone are made
-//! together only if together they improve the criterion and cross nothing; else the better half of them is tried, down to
-//! the best one alone, which is good by itself.
+//! *Sequential* (Algorithm 2): node after node, each at once to its best candidate. *Parallel* (Algorithm 3): the best
+//! candidates of all even nodes are found for one and the same polygon, then those of all odd ones (with an odd number of
+//! nodes the last one, whose next neighbour is even too, comes by itself). Moves that each improve the criterion alone are
+//! made together only if together they improve it and cross nothing; else the better half of them is tried, down to the
+//! best one alone, which is known to improve it.
 //!
-//! With a node cost, at the end nodes are taken out where that pays, in the same two schedules, and the others move on
-//! at d = 1, until neither pays.
+//! With a node cost, at the end nodes are removed where that improves the criterion with the cost of nodes, in the same two
+//! schedules, and the others move at d = 1, until neither improves it.
 
 use super::criterion::Noise;
-use super::polygon::{Bounds, Node, edge_crosses, folds, meet, twice_area};
+use super::polygon::{Bounds, Node, edge_crosses, folds, intersect, twice_area};
 use super::sums::{Level, Sum, Sums};
 use super::{Schedule, Status};
 use crate::error::Result;
 use crate::progress::Ticker;
 
-/// The eight places round a node, in the order in which a tie is decided.
-pub(super) const PLACES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
+/// The directions from a node to its eight candidate positions. In a tie the first one wins.
+pub(super) const CANDIDATES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
 
-/// What the search needs to know, resolved for one image.
+/// The parameters of the search of one target, with each automatic one computed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rules {
+pub(super) struct Plan {
     pub(super) noise: Noise,
     pub(super) schedule: Schedule,
-    /// d at the start.
+    /// The distance d of the first step.
     pub(super) largest_step: i32,
-    /// Edges longer than this, squared, get a node.
+    /// The square of the length above which an edge gets a node.
     pub(super) spacing_squared: i64,
     pub(super) max_nodes: usize,
     pub(super) max_steps: u64,
-    /// What a node costs, in units of the criterion.
+    /// The cost of a node, in units of the criterion.
     pub(super) node_cost: f64,
 }
 
-/// What a target does next.
+/// The phases of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Nodes move and are added.
     Evolve,
-    /// Nodes are taken out, and move by one pixel.
+    /// Nodes are removed, and move by one pixel.
     Prune,
 }
 
@@ -53,52 +54,55 @@ pub(super) struct Target {
     pub(super) nodes: Vec<Node>,
     /// The part of the edge from node i to the next in the sum.
     edges: Vec<Sum>,
-    /// What each node would add to the sum at its eight places: known from when it is first tried until it or a neighbour
-    /// moves. Most nodes stand still in most steps.
-    looked: Vec<Option<[Sum; PLACES.len()]>>,
-    /// Where nodes may go, which with a window is the window.
+    /// The change of the sum if a node moved to each of its candidates: known from the first attempt until the node or a
+    /// neighbour moves. Most nodes do not move in most steps.
+    candidate_sums: Vec<Option<[Sum; CANDIDATES.len()]>>,
+    /// The bounds of the nodes: the window, or the image.
     pub(super) bounds: Bounds,
     /// The sum over the bounds: target and background.
     pub(super) whole: Sum,
+    /// The sum over the target.
     pub(super) inside: Sum,
-    /// The criterion, without the nodes' cost.
+    /// The criterion, without the cost of the nodes.
     pub(super) cost: f64,
-    /// d.
+    /// The distance d by which nodes move.
     pub(super) distance: i32,
     phase: Phase,
     pub(super) steps: u64,
     pub(super) status: Status,
 }
 
-/// A change of one node: to another place, or out.
+/// A change of one node: a move, or its removal.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     node: usize,
+    /// The new position; `None` for a removal.
     to: Option<Node>,
-    /// What it adds to the sum.
+    /// The change of the sum over the target.
     difference: Sum,
+    /// The criterion after the change alone.
     cost: f64,
 }
 
 impl Target {
-    /// A target at its start, measured. `nodes`: as [`normalise`](super::polygon::normalise) gives them.
-    pub(super) fn new<T: Level>(sums: &Sums<T>, rules: &Rules, nodes: Vec<Node>, bounds: Bounds) -> Self {
-        let mut target = Self::unmeasured(nodes, bounds, rules.largest_step);
+    /// Returns a target at its start, measured. `nodes` come from [`normalise`](super::polygon::normalise).
+    pub(super) fn new<T: Level>(sums: &Sums<T>, plan: &Plan, nodes: Vec<Node>, bounds: Bounds) -> Self {
+        let mut target = Self::unmeasured(nodes, bounds, plan.largest_step);
         target.whole = sums.rectangle(bounds.x0, bounds.y0, bounds.x1, bounds.y1);
         let edges = target.ends().map(|(a, b)| sums.edge(a, b)).collect();
-        target.take_edges(rules, edges);
+        target.set_edges(plan, edges);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;
         }
         target
     }
 
-    /// One whose sums are not known yet.
+    /// Returns a target without its sums.
     pub(super) fn unmeasured(nodes: Vec<Node>, bounds: Bounds, distance: i32) -> Self {
         Self {
             nodes,
             edges: Vec::new(),
-            looked: Vec::new(),
+            candidate_sums: Vec::new(),
             bounds,
             whole: Sum::default(),
             inside: Sum::default(),
@@ -110,7 +114,7 @@ impl Target {
         }
     }
 
-    /// One that lies outside the image: nothing to search.
+    /// Returns a target that lies outside the image: there is nothing to search.
     pub(super) fn outside(nodes: Vec<Node>, bounds: Bounds) -> Self {
         Self { status: Status::LeftImage, ..Self::unmeasured(nodes, bounds, 1) }
     }
@@ -119,104 +123,108 @@ impl Target {
         self.nodes[index % self.nodes.len()]
     }
 
-    /// The ends of each edge.
+    /// Returns the ends of each edge.
     fn ends(&self) -> impl Iterator<Item = (Node, Node)> {
         (0..self.nodes.len()).map(|i| (self.nodes[i], self.node(i + 1)))
     }
 
-    /// The sums of all edges anew.
+    /// Returns the sums of all edges, computed anew.
     fn measure<T: Level>(&self, sums: &Sums<T>, ticker: &Ticker) -> Result<Vec<Sum>> {
         self.ends().map(|(a, b)| Ok(sums.try_edges([(a, b)], ticker)?[0])).collect()
     }
 
-    /// The edges of a polygon that is new, with all that follows from them.
-    fn take_edges(&mut self, rules: &Rules, edges: Vec<Sum>) {
+    /// Takes the sums of the edges of a new polygon, and computes the target's sum and criterion from them.
+    fn set_edges(&mut self, plan: &Plan, edges: Vec<Sum>) {
         self.edges = edges;
-        self.forget();
+        self.forget_candidates();
         self.inside = self.edges.iter().copied().sum();
-        self.cost = self.cost_of(rules, self.inside);
+        self.cost = self.cost_of(plan, self.inside);
     }
 
-    /// Nothing has been looked at.
-    fn forget(&mut self) {
-        self.looked.clear();
-        self.looked.resize(self.nodes.len(), None);
+    /// Forgets the sums of all candidates.
+    fn forget_candidates(&mut self) {
+        self.candidate_sums.clear();
+        self.candidate_sums.resize(self.nodes.len(), None);
     }
 
-    fn cost_of(&self, rules: &Rules, inside: Sum) -> f64 {
-        rules.noise.cost(&inside) + rules.noise.cost(&(self.whole - inside))
+    /// Returns the criterion for a target with the sum `inside`.
+    fn cost_of(&self, plan: &Plan, inside: Sum) -> f64 {
+        plan.noise.cost(&inside) + plan.noise.cost(&(self.whole - inside))
     }
 
-    /// One step, with what follows when it moves nothing. A cancel is looked for all along, as a step of very many nodes takes
-    /// seconds; a target that was cancelled is as it was before the step.
-    pub(super) fn step<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<()> {
+    /// Makes one step, and the change of phase, distance or nodes that follows when it moves nothing. It polls for
+    /// cancellation throughout, as a step of very many nodes takes seconds. A cancelled target is as it was before the step.
+    pub(super) fn step<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
         if self.status != Status::Running {
             return Ok(());
         }
-        // What has been looked at need not be kept: it would come out the same.
-        let before = Self { nodes: self.nodes.clone(), edges: self.edges.clone(), looked: Vec::new(), ..*self };
-        let outcome = self.whole_step(sums, rules, ticker);
+        // The sums of candidates need not be kept: they would be computed to the same values.
+        let before = Self { nodes: self.nodes.clone(), edges: self.edges.clone(), candidate_sums: Vec::new(), ..*self };
+        let outcome = self.whole_step(sums, plan, ticker);
         if outcome.is_err() {
             *self = before;
-            self.forget();
+            self.forget_candidates();
         }
         outcome
     }
 
-    /// One step; after a cancel it may be half done.
-    fn whole_step<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<()> {
-        let mut changed = self.move_nodes(sums, rules, ticker)?;
+    /// Makes one step; after a cancel it may be incomplete.
+    fn whole_step<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
+        // 1. Move nodes.
+        let mut changed = self.move_nodes(sums, plan, ticker)?;
         self.steps += 1;
         if self.inside.pixels == 0 {
             self.status = Status::Vanished;
             return Ok(());
         }
+        // 2. If none moved: add nodes and halve the distance, then remove nodes.
         if !changed {
             changed = match self.phase {
                 Phase::Evolve => {
-                    let added = self.add_nodes(sums, rules, ticker)?;
+                    let added = self.add_nodes(sums, plan, ticker)?;
                     let halved = self.distance > 1;
                     if halved {
                         self.distance /= 2;
-                        self.forget();
+                        self.forget_candidates();
                     }
-                    if !added && !halved && rules.node_cost > 0.0 {
+                    if !added && !halved && plan.node_cost > 0.0 {
                         self.phase = Phase::Prune;
-                        self.take_out_nodes(sums, rules, ticker)?
+                        self.remove_nodes(sums, plan, ticker)?
                     } else {
                         added || halved
                     }
                 }
-                Phase::Prune => self.take_out_nodes(sums, rules, ticker)?,
+                Phase::Prune => self.remove_nodes(sums, plan, ticker)?,
             };
         }
+        // 3. The search ends when nothing changed, or at the limit.
         if !changed {
             self.status = Status::Converged;
-        } else if self.steps >= rules.max_steps {
+        } else if self.steps >= plan.max_steps {
             self.status = Status::IterationLimit;
         }
         if self.status != Status::Running {
-            self.looked = Vec::new();
+            self.candidate_sums = Vec::new();
         }
         Ok(())
     }
 
-    /// Moves nodes; whether any moved.
-    fn move_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<bool> {
+    /// Moves nodes; returns whether any moved.
+    fn move_nodes<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
         let mut moved = false;
-        for group in self.groups(rules.schedule) {
-            let found = group.filter_map(|node| self.best_move(sums, rules, node, ticker).transpose());
+        for group in self.groups(plan.schedule) {
+            let found = group.filter_map(|node| self.best_move(sums, plan, node, ticker).transpose());
             let changes = found.collect::<Result<_>>()?;
-            moved |= self.apply(sums, rules, changes, ticker)?;
+            moved |= self.apply(sums, plan, changes, ticker)?;
         }
         Ok(moved)
     }
 
-    /// Takes nodes out; whether any went.
-    fn take_out_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<bool> {
-        let removal = |node| self.removal(sums, rules, node, ticker).transpose();
-        let changes = match rules.schedule {
-            // The first that pays: the polygon is another one then.
+    /// Removes nodes; returns whether any was removed.
+    fn remove_nodes<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
+        let removal = |node| self.removal(sums, plan, node, ticker).transpose();
+        let changes = match plan.schedule {
+            // Only the first one is taken, because its removal changes the polygon.
             Schedule::Sequential => (0..self.nodes.len()).find_map(removal).transpose()?.into_iter().collect(),
             Schedule::Parallel => {
                 let even = (0..self.nodes.len() & !1).step_by(2);
@@ -225,10 +233,10 @@ impl Target {
                 if found.is_empty() { odd.filter_map(removal).collect::<Result<_>>()? } else { found }
             }
         };
-        self.apply(sums, rules, changes, ticker)
+        self.apply(sums, plan, changes, ticker)
     }
 
-    /// The nodes whose moves are sought together, group after group.
+    /// Returns the groups of nodes whose moves are found for the same polygon.
     fn groups(&self, schedule: Schedule) -> Vec<std::iter::StepBy<std::ops::Range<usize>>> {
         let count = self.nodes.len();
         match schedule {
@@ -243,48 +251,56 @@ impl Target {
         }
     }
 
-    /// The eight places of a node; `None` outside the bounds.
-    fn places(&self, node: usize) -> [Option<Node>; PLACES.len()] {
+    /// Returns the eight candidate positions of a node; `None` for those outside the bounds.
+    fn candidates(&self, node: usize) -> [Option<Node>; CANDIDATES.len()] {
         let here = self.nodes[node];
-        PLACES.map(|(dx, dy)| {
+        CANDIDATES.map(|(dx, dy)| {
             let to = Node::new(here.x + dx * self.distance, here.y + dy * self.distance);
             self.bounds.contain(to).then_some(to)
         })
     }
 
-    /// What a node would add to the sum at each of its places.
-    fn look<T: Level>(&self, sums: &Sums<T>, node: usize, ticker: &Ticker) -> Result<[Sum; PLACES.len()]> {
+    /// Returns the change of the sum for each candidate position of a node.
+    fn measure_candidates<T: Level>(
+        &self,
+        sums: &Sums<T>,
+        node: usize,
+        ticker: &Ticker,
+    ) -> Result<[Sum; CANDIDATES.len()]> {
         let count = self.nodes.len();
         let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
         let without = Sum::default() - self.edges[(node + count - 1) % count] - self.edges[node];
-        // A place outside stands for here; nobody asks.
-        let places = self.places(node).map(|to| to.unwrap_or(self.nodes[node]));
-        let arrivals = sums.try_edges(places.map(|to| (previous, to)), ticker)?;
-        let departures = sums.try_edges(places.map(|to| (to, next)), ticker)?;
-        Ok(std::array::from_fn(|place| without + arrivals[place] + departures[place]))
+        // For a candidate outside the bounds the node itself is measured; the result is not used.
+        let candidates = self.candidates(node).map(|to| to.unwrap_or(self.nodes[node]));
+        let arrivals = sums.try_edges(candidates.map(|to| (previous, to)), ticker)?;
+        let departures = sums.try_edges(candidates.map(|to| (to, next)), ticker)?;
+        Ok(std::array::from_fn(|index| without + arrivals[index] + departures[index]))
     }
 
-    /// The best place of one node, if one improves and crosses nothing.
+    /// Returns the best move of one node that improves the criterion and crosses nothing, if there is one.
     fn best_move<T: Level>(
         &mut self,
         sums: &Sums<T>,
-        rules: &Rules,
+        plan: &Plan,
         node: usize,
         ticker: &Ticker,
     ) -> Result<Option<Change>> {
         ticker.check()?;
-        let differences = match self.looked[node] {
+        // 1. Measure the candidates, unless they are known.
+        let differences = match self.candidate_sums[node] {
             Some(differences) => differences,
-            None => self.look(sums, node, ticker)?,
+            None => self.measure_candidates(sums, node, ticker)?,
         };
-        self.looked[node] = Some(differences);
-        let mut better: Vec<(usize, Change)> = (self.places(node).into_iter().zip(differences).enumerate())
-            .filter_map(|(place, (to, difference))| {
-                let cost = self.cost_of(rules, self.inside + difference);
-                (to.is_some() && cost < self.cost).then_some((place, Change { node, to, difference, cost }))
+        self.candidate_sums[node] = Some(differences);
+        // 2. Sort those that improve the criterion.
+        let mut better: Vec<(usize, Change)> = (self.candidates(node).into_iter().zip(differences).enumerate())
+            .filter_map(|(index, (to, difference))| {
+                let cost = self.cost_of(plan, self.inside + difference);
+                (to.is_some() && cost < self.cost).then_some((index, Change { node, to, difference, cost }))
             })
             .collect();
         better.sort_by(|(a, x), (b, y)| x.cost.total_cmp(&y.cost).then(a.cmp(b)));
+        // 3. Take the first that crosses nothing.
         for (_, change) in better {
             if !self.crosses(std::slice::from_ref(&change), ticker)? {
                 return Ok(Some(change));
@@ -293,8 +309,8 @@ impl Target {
         Ok(None)
     }
 
-    /// The removal of one node, if it pays and crosses nothing.
-    fn removal<T: Level>(&self, sums: &Sums<T>, rules: &Rules, node: usize, ticker: &Ticker) -> Result<Option<Change>> {
+    /// Returns the removal of one node, if it improves the criterion with the cost of nodes and crosses nothing.
+    fn removal<T: Level>(&self, sums: &Sums<T>, plan: &Plan, node: usize, ticker: &Ticker) -> Result<Option<Change>> {
         ticker.check()?;
         let count = self.nodes.len();
         if count <= 3 {
@@ -303,31 +319,31 @@ impl Target {
         let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
         let [edge] = sums.try_edges([(previous, next)], ticker)?;
         let difference = edge - self.edges[(node + count - 1) % count] - self.edges[node];
-        let cost = self.cost_of(rules, self.inside + difference);
+        let cost = self.cost_of(plan, self.inside + difference);
         let change = Change { node, to: None, difference, cost };
-        let good = cost - rules.node_cost < self.cost && !self.crosses(std::slice::from_ref(&change), ticker)?;
+        let good = cost - plan.node_cost < self.cost && !self.crosses(std::slice::from_ref(&change), ticker)?;
         Ok(good.then_some(change))
     }
 
-    /// Makes the changes together if they are good together, else the better half of them, and so on; whether any.
-    /// No two are of neighbouring nodes, so that what they add to the sum adds up.
+    /// Makes the changes together if together they improve the criterion, else the better half of them, and so on; returns
+    /// whether it made any. No two are of neighbouring nodes, so that their changes of the sum add up.
     fn apply<T: Level>(
         &mut self,
         sums: &Sums<T>,
-        rules: &Rules,
+        plan: &Plan,
         mut changes: Vec<Change>,
         ticker: &Ticker,
     ) -> Result<bool> {
         changes.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.node.cmp(&b.node)));
         while !changes.is_empty() {
             let inside = self.inside + changes.iter().map(|change| change.difference).sum();
-            let cost = self.cost_of(rules, inside);
+            let cost = self.cost_of(plan, inside);
             let removed = changes.iter().filter(|change| change.to.is_none()).count();
-            let good = cost - rules.node_cost * (removed as f64) < self.cost
+            let good = cost - plan.node_cost * (removed as f64) < self.cost
                 && self.nodes.len() - removed >= 3
                 && (changes.len() == 1 || !self.crosses(&changes, ticker)?);
             if good {
-                self.make(sums, &changes, ticker)?;
+                self.commit(sums, &changes, ticker)?;
                 self.inside = inside;
                 self.cost = cost;
                 return Ok(true);
@@ -337,7 +353,8 @@ impl Target {
         Ok(false)
     }
 
-    fn make<T: Level>(&mut self, sums: &Sums<T>, changes: &[Change], ticker: &Ticker) -> Result<()> {
+    /// Writes the changes to nodes and edges, and forgets the sums of candidates that they affect.
+    fn commit<T: Level>(&mut self, sums: &Sums<T>, changes: &[Change], ticker: &Ticker) -> Result<()> {
         let mut gone = Vec::new();
         for change in changes {
             match change.to {
@@ -352,7 +369,7 @@ impl Target {
                 [self.edges[edge]] = sums.try_edges([(self.nodes[edge], self.node(edge + 1))], ticker)?;
             }
             for neighbour in [before, change.node, after] {
-                self.looked[neighbour] = None;
+                self.candidate_sums[neighbour] = None;
             }
         }
         if !gone.is_empty() {
@@ -361,14 +378,14 @@ impl Target {
             let mut stays = stays.into_iter();
             self.nodes.retain(|_| stays.next() == Some(true));
             self.edges = self.measure(sums, ticker)?;
-            self.forget();
+            self.forget_candidates();
         }
         Ok(())
     }
 
-    /// Whether the polygon with these changes touches itself where one of them has made a new edge, or is turned inside
-    /// out.
+    /// Returns whether the polygon with these changes touches itself at a new edge, or is turned inside out.
     fn crosses(&self, changes: &[Change], ticker: &Ticker) -> Result<bool> {
+        // 1. The changed polygon, with the edges that are new: those that begin or end at a changed node.
         let mut nodes = self.nodes.clone();
         let mut gone = vec![false; nodes.len()];
         let mut touched = vec![false; nodes.len()];
@@ -379,7 +396,6 @@ impl Target {
                 None => gone[change.node] = true,
             }
         }
-        // The edges that begin at these nodes of the changed polygon are new.
         let count = nodes.len();
         let mut kept = Vec::with_capacity(count);
         let mut new_edge = Vec::with_capacity(count);
@@ -389,10 +405,11 @@ impl Target {
                 new_edge.push(touched[index] || touched[(index + 1) % count]);
             }
         }
-        // A jump can turn a small polygon inside out without a crossing.
+        // 2. A move by more than its size can turn a small polygon inside out without a crossing.
         if twice_area(&kept) <= 0 {
             return Ok(true);
         }
+        // 3. Test each new edge against all others.
         for edge in (0..kept.len()).filter(|edge| new_edge[*edge]) {
             ticker.check()?;
             if edge_crosses(|i| kept[i], kept.len(), edge) {
@@ -402,48 +419,49 @@ impl Target {
         Ok(false)
     }
 
-    /// Puts a node into the middle of every long edge, while there may be more; whether any. The middle is rounded to a
-    /// corner, which can make the polygon touch itself where edges are less than a pixel apart: an edge that, bent, would
-    /// touch another one, straight or bent, gets none.
-    fn add_nodes<T: Level>(&mut self, sums: &Sums<T>, rules: &Rules, ticker: &Ticker) -> Result<bool> {
+    /// Adds a node in the middle of every long edge, up to the maximum; returns whether it added any. The middle is rounded
+    /// to a corner, which can make the polygon touch itself where edges are less than a pixel apart: an edge that would, so
+    /// bent, touch another one, straight or bent, gets none.
+    fn add_nodes<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
         let count = self.nodes.len();
         let middles: Vec<Option<Node>> = (0..count)
             .map(|index| {
                 let (a, b) = (self.nodes[index], self.node(index + 1));
                 let (dx, dy) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
                 let middle = Node::new((a.x + b.x).div_euclid(2), (a.y + b.y).div_euclid(2));
-                (dx * dx + dy * dy > rules.spacing_squared).then_some(middle)
+                (dx * dx + dy * dy > plan.spacing_squared).then_some(middle)
             })
             .collect();
-        let mut room = rules.max_nodes.saturating_sub(count);
+        let mut left = plan.max_nodes.saturating_sub(count);
         let mut nodes = Vec::with_capacity(2 * count);
         for index in 0..count {
             ticker.check()?;
             nodes.push(self.nodes[index]);
             if let Some(middle) = middles[index]
-                && room > 0
+                && left > 0
                 && !self.bend_touches(&middles, index, middle)
             {
                 nodes.push(middle);
-                room -= 1;
+                left -= 1;
             }
         }
         let added = nodes.len() > count;
         if added {
             self.nodes = nodes;
             let edges = self.measure(sums, ticker)?;
-            self.take_edges(rules, edges);
+            self.set_edges(plan, edges);
         }
         Ok(added)
     }
 
+    /// Returns whether edge `index`, bent at `m`, touches itself or another edge, straight or bent at its middle.
     fn bend_touches(&self, middles: &[Option<Node>], index: usize, m: Node) -> bool {
         let count = self.nodes.len();
         let (a, b) = (self.nodes[index], self.node(index + 1));
-        // The edge c to d; `follows`: c is b, `precedes`: d is a.
+        // The test for an edge from c to d. `follows` means that c is b, and `precedes` that d is a.
         let touches = |c: Node, d: Node, follows: bool, precedes: bool| {
-            (if follows { folds(m, b, d) } else { meet(m, b, c, d) })
-                || (if precedes { folds(c, a, m) } else { meet(a, m, c, d) })
+            (if follows { folds(m, b, d) } else { intersect(m, b, c, d) })
+                || (if precedes { folds(c, a, m) } else { intersect(a, m, c, d) })
         };
         folds(a, m, b)
             || (0..count).filter(|other| *other != index).any(|other| {

@@ -1,13 +1,13 @@
-//! Exact sums of pixels, of values and of squared values over polygons, from cumulated rows (Perrot et al. 2011, with
+//! QuantiseF64 sums of pixels, of values and of squared values over polygons, from cumulated rows (Perrot et al. 2011, with
 //! exact borders).
 //!
-//! The sum over a polygon is a sum over its edges: in each row that an edge passes, all pixels left of it, counted plus on
-//! the way down and minus on the way up. An edge from (x₀, y₀) down to (x₁, y₁) passes the rows y₀ ≤ y < y₁; the pixels
+//! The sum over a polygon is a sum over its edges: in each row that an edge passes, all pixels left of it are added on the
+//! way down and subtracted on the way up. An edge from (x₀, y₀) down to (x₁, y₁) passes the rows y₀ ≤ y < y₁; the pixels
 //! left of it there are those x < ⌈x₀ + (y + ½ − y₀)(x₁ − x₀)/(y₁ − y₀) − ½⌉, whose centres lie left of it.
 //!
-//! Storage: the pixels, and the sums of all before it for every block of 32 bytes of a row: 1.5 bytes a pixel in all
-//! for 8 bits and 3 for 16, where cumulated rows take 13 and 14 (the paper: 20). Within its block a sum is added up from
-//! the pixels.
+//! The storage is the pixels, and for every block of 32 bytes of a row the sums of all pixels before it: 1.5 bytes per
+//! pixel in all for 8 bits and 3 for 16, where cumulated rows take 13 and 14 (the paper: 20). Within its block a sum is
+//! computed from the pixels.
 //!
 //! All sums are 64-bit integers: exact for images of up to 2³¹ pixels of 16 bits.
 
@@ -17,11 +17,12 @@ use crate::image::zeroed;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 
-/// How many pixels, the sum of their values, and of the squares of those. Signed: an edge's part may be negative.
+/// The number of pixels, the sum of their values, and the sum of the squares of these. Signed, because the part of an edge
+/// may be negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Sum {
-    /// Pixels.
+    /// The number of pixels.
     pub pixels: i64,
     /// Σ z.
     pub z: i64,
@@ -51,16 +52,17 @@ impl std::iter::Sum for Sum {
     }
 }
 
-/// A pixel as the sums take it.
+/// The type of a level.
 pub(super) trait Level: Copy + Default + Into<u32> + Send + Sync + bytemuck::Pod {
-    /// Pixels in a block of 32 bytes.
+    /// The number of pixels in a block of 32 bytes.
     const BLOCK: usize = 32 / size_of::<Self>();
 }
 
 impl Level for u8 {}
 impl Level for u16 {}
 
-/// Rows that edges side by side pass together. Few enough for what lies round them to stay in a core's first cache.
+/// The number of rows that edges side by side pass together: few enough for the pixels around them to stay in the
+/// first-level cache.
 const BAND_ROWS: i64 = 32;
 
 /// Σ z and Σ z² of all pixels of the row before a block.
@@ -71,14 +73,14 @@ pub(super) type Before = [u64; 2];
 pub(super) struct Sums<T> {
     pub(super) width: usize,
     pub(super) height: usize,
-    /// Row after row, packed.
+    /// The levels, row after row, packed.
     pub(super) pixels: Vec<T>,
-    /// For each row its blocks, and one more that begins at or after the row's end.
+    /// The sums before each block of each row, and before one more that begins at or after the row's end.
     pub(super) before: Vec<Before>,
 }
 
 impl<T: Level> Sums<T> {
-    /// Blocks of a row, with the one after its end.
+    /// Returns the number of blocks of a row, including the one after its end.
     pub(super) fn blocks(width: usize) -> usize {
         width / T::BLOCK + 1
     }
@@ -104,7 +106,7 @@ impl<T: Level> Sums<T> {
         Ok(Self { width, height, pixels, before })
     }
 
-    /// Σ over the pixels left of corner `x` in row `y`.
+    /// Returns the sum over the pixels left of corner `x` in row `y`.
     pub(super) fn left_of(&self, x: i64, y: i64) -> Sum {
         let (x, y) = (x as usize, y as usize);
         let (block, inside) = (x / T::BLOCK, x % T::BLOCK);
@@ -116,7 +118,7 @@ impl<T: Level> Sums<T> {
                 [z + value, zz + value * value]
             })
         };
-        // From the nearer end of the block, if it ends within the row.
+        // The sum is completed from the nearer end of the block, if that lies within the row.
         let end = (block + 1) * T::BLOCK;
         let [z, zz] = if 2 * inside <= T::BLOCK || end > self.width {
             let ([z, zz], part) = (self.before[before], sum_of(&self.pixels[row + x - inside..row + x]));
@@ -128,33 +130,36 @@ impl<T: Level> Sums<T> {
         Sum { pixels: x as i64, z: z as i64, zz: zz as i64 }
     }
 
-    /// The part of the edge from `a` to `b` in the sum over a polygon that runs clockwise on the screen.
+    /// Returns the part of the edge from `a` to `b` in the sum over a polygon that runs clockwise on the screen.
     pub(super) fn edge(&self, a: Node, b: Node) -> Sum {
         self.edges([(a, b)])[0]
     }
 
-    /// The parts of edges that lie side by side, by bands of rows: what one brings into the caches, the others find there.
+    /// Returns the parts of edges that lie side by side. They are summed by bands of rows, so that the pixels that one edge
+    /// brings into the caches serve the others.
     fn edges<const N: usize>(&self, ends: [(Node, Node); N]) -> [Sum; N] {
         self.edges_while(ends, || true)
     }
 
-    /// The same, asking before each band of rows whether to go on, for an edge may pass millions: what comes back when told to
-    /// stop is not whole.
+    /// Does the same, but asks before each band of rows whether to continue, as an edge may pass millions. When it stops
+    /// early the sums are incomplete.
     #[inline(never)]
-    fn edges_while<const N: usize>(&self, ends: [(Node, Node); N], go_on: impl Fn() -> bool) -> [Sum; N] {
-        let mut walks = ends.map(|(a, b)| if a.y <= b.y { Rows::new(a, b) } else { Rows::new(b, a) });
+    fn edges_while<const N: usize>(&self, ends: [(Node, Node); N], proceed: impl Fn() -> bool) -> [Sum; N] {
+        // 1. Sum every edge downwards, band by band.
+        let mut edges = ends.map(|(a, b)| if a.y <= b.y { Rows::new(a, b) } else { Rows::new(b, a) });
         let mut sums = [Sum::default(); N];
         let (mut band, end) =
-            walks.iter().fold((i64::MAX, 0), |(first, end), walk| (first.min(walk.y), end.max(walk.end)));
-        while band < end && go_on() {
+            edges.iter().fold((i64::MAX, 0), |(first, end), edge| (first.min(edge.y), end.max(edge.end)));
+        while band < end && proceed() {
             band += BAND_ROWS;
-            for (walk, sum) in walks.iter_mut().zip(&mut sums) {
-                let rows = walk.end.min(band) - walk.y;
-                for (x, y) in walk.take(rows.max(0) as usize) {
+            for (edge, sum) in edges.iter_mut().zip(&mut sums) {
+                let rows = edge.end.min(band) - edge.y;
+                for (x, y) in edge.take(rows.max(0) as usize) {
                     *sum = *sum + self.left_of(x, y);
                 }
             }
         }
+        // 2. Negate the edges that run upwards.
         for ((a, b), sum) in ends.iter().zip(&mut sums) {
             if a.y > b.y {
                 *sum = Sum::default() - *sum;
@@ -163,31 +168,31 @@ impl<T: Level> Sums<T> {
         sums
     }
 
-    /// The parts of edges, unless the search is cancelled meanwhile.
+    /// Returns the parts of edges, or an error if the search is cancelled meanwhile.
     pub(super) fn try_edges<const N: usize>(&self, ends: [(Node, Node); N], ticker: &Ticker) -> Result<[Sum; N]> {
         let sums = self.edges_while(ends, || ticker.check().is_ok());
         ticker.check().map(|()| sums)
     }
 
-    /// The sum over a polygon that runs clockwise on the screen.
+    /// Returns the sum over a polygon that runs clockwise on the screen.
     pub(super) fn polygon(&self, nodes: &[Node]) -> Sum {
         nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| self.edge(*a, *b)).sum()
     }
 
-    /// The sum over a rectangle of pixels.
+    /// Returns the sum over a rectangle of pixels.
     pub(super) fn rectangle(&self, x0: i32, y0: i32, x1: i32, y1: i32) -> Sum {
         (y0..y1).map(|y| self.left_of(i64::from(x1), i64::from(y)) - self.left_of(i64::from(x0), i64::from(y))).sum()
     }
 }
 
-/// The rows that an edge passes, from above, each with the number of pixels left of it: ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉
-/// in row k of the edge, stepped with quotient and remainder.
+/// An iterator over the rows that an edge passes, from above, each with the number of pixels left of it:
+/// ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉ in row k of the edge, stepped with quotient and remainder.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     x: i64,
     y: i64,
     end: i64,
-    /// Numerator of what the ceiling has been rounded up by, in [0, 2Δy).
+    /// The numerator of the amount that the ceiling added, in [0, 2Δy).
     excess: i64,
     /// ⌊2Δx / 2Δy⌋ and the remainder.
     step: i64,
@@ -196,7 +201,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// `upper.y` ≤ `lower.y`.
+    /// Returns the rows of the edge from `upper` to `lower`, where `upper.y` ≤ `lower.y`.
     pub(super) fn new(upper: Node, lower: Node) -> Self {
         let (dx, dy) = (i64::from(lower.x) - i64::from(upper.x), i64::from(lower.y) - i64::from(upper.y));
         let denominator = (2 * dy).max(1);
@@ -238,7 +243,7 @@ mod tests {
     use super::super::polygon::{Bounds, crossing, normalise};
     use super::*;
 
-    /// xorshift: numbers without a pattern, the same in every run.
+    /// A xorshift generator: the same pseudo-random numbers in every run.
     pub(super) struct Random(u64);
 
     impl Random {
@@ -251,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_of_an_edge_are_those_of_the_formula() {
+    fn rows_of_an_edge_match_the_formula() {
         let mut random = Random(7);
         for _ in 0..20_000 {
             let mut node = || Node::new(random.below(60) as i32, random.below(60) as i32);
@@ -270,7 +275,7 @@ mod tests {
         }
     }
 
-    /// Even-odd by pixel centres, straight from the definition.
+    /// Returns whether the polygon contains a pixel's centre, by the even-odd rule of the definition.
     fn contains(nodes: &[Node], x: i64, y: i64) -> bool {
         let mut inside = false;
         for (a, b) in nodes.iter().zip(nodes.iter().cycle().skip(1)) {
@@ -316,13 +321,13 @@ mod tests {
     }
 
     #[test]
-    fn the_sums_over_thousands_of_polygons_are_exact() {
+    fn sums_over_thousands_of_polygons_are_exact() {
         check_polygons::<u8>(255, 2000, |value| value as u8);
         check_polygons::<u16>(65535, 2000, |value| value as u16);
     }
 
     #[test]
-    fn the_whole_image_is_a_polygon() {
+    fn sum_over_the_whole_image_equals_its_rectangle() {
         for (w, h) in [(1usize, 1usize), (1, 9), (70_000, 2), (16, 3), (33, 1)] {
             let sums = Sums::new(vec![65535u16; w * h], w, h).unwrap();
             let (x, y) = (w as i32, h as i32);

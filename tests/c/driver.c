@@ -187,7 +187,7 @@ static void a_card_without_kernels_is_not_opened(const char *device) {
     (void)device;
     setenv("FAKE_MAJOR", "5", 1);
     if (with_driver("whole")) {
-        devices_are_unusable("no kernel image for the card");
+        devices_are_unusable("no kernel image for this GPU");
     }
 }
 
@@ -234,7 +234,7 @@ static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char 
     surface_job work = new_surface_job("cuda:0");
     isoline_level_set *surface = NULL;
     REFUSED(isoline_level_set_new(work.context, &work.input, &work.initial, &work.params, &surface),
-            ISOLINE_OUT_OF_MEMORY, "the job needs ");
+            ISOLINE_OUT_OF_MEMORY, "the call needs ");
     CHECK(surface == NULL);
     /* 9 bytes for each of 7920 voxels are more than nine tenths of 65536 bytes. */
     const char *needs = strchr(isoline_last_error(), '('), *free_now = strrchr(isoline_last_error(), '(');
@@ -250,7 +250,7 @@ static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char 
     CHECK_TEXT(entry.id, "cuda:0");
     GOOD(isoline_level_set_run(work.context, &work.input, &work.initial, &work.params, NULL, &work.mask, &work.report));
     CHECK_NUMBER(work.report.device_kind, ISOLINE_DEVICE_CPU);
-    CHECK_HAS(warned, "computing on the CPU: the job needs ");
+    CHECK_HAS(warned, "computing on the CPU: the call needs ");
     end_surface_job(&work);
     GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
 }

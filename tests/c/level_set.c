@@ -37,7 +37,7 @@ static void a_ball_is_found_from_a_seed_in_it(const char *device) {
 
 static void the_state_tells_every_parameter(const char *device) {
     surface_job work = new_surface_job(device);
-    work.params.alpha = -1;
+    work.params.alpha = ISOLINE_AUTOMATIC;
     isoline_level_set *surface = surface_of(&work);
     isoline_level_set_state state = state_of(surface);
     const double alpha = 1 / (1 + work.params.epsilon);
@@ -65,7 +65,7 @@ static void the_state_tells_every_parameter(const char *device) {
     work.params.alpha = 0.25;
     work.params.time_step = 1e-3;
     work.params.check_interval = 33;
-    work.params.epsilon = -1;
+    work.params.epsilon = ISOLINE_AUTOMATIC;
     for (size_t i = 0; i < COUNT; i++) {
         work.pixels[i] = (uint8_t)(work.start[i] != 0 ? BRIGHT + (i % 2 ? 4 : -4) : DARK);
     }
@@ -336,7 +336,7 @@ static void a_mask_of_one_class_never_moves(const char *device) {
     /* Without pixels there is nothing to measure the range from. */
     isoline_level_set *none = NULL;
     memset(work.start, 0, COUNT);
-    work.params.epsilon = -1;
+    work.params.epsilon = ISOLINE_AUTOMATIC;
     REFUSED(isoline_level_set_new(work.context, &work.input, &work.initial, &work.params, &none),
             ISOLINE_INVALID_ARGUMENT, "mask");
     CHECK(none == NULL);

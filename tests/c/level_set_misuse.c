@@ -93,8 +93,11 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     }
     SPOILT(work.input.spacing[2] = 1001, ISOLINE_INVALID_ARGUMENT, "1000 times");
     SPOILT(work.params.dimensions = 1, ISOLINE_INVALID_ARGUMENT, "dimensions");
+    SPOILT(work.params.epsilon = -1, ISOLINE_INVALID_ARGUMENT, "epsilon");
     SPOILT(work.params.epsilon = 0, ISOLINE_INVALID_ARGUMENT, "epsilon");
+    SPOILT(work.params.alpha = -1, ISOLINE_INVALID_ARGUMENT, "alpha");
     SPOILT(work.params.alpha = 1.01, ISOLINE_INVALID_ARGUMENT, "alpha");
+    SPOILT(work.params.time_step = 0, ISOLINE_INVALID_ARGUMENT, "time_step");
     SPOILT(work.params.time_step = -0.1, ISOLINE_INVALID_ARGUMENT, "time_step");
     SPOILT(work.params.cfl = 0, ISOLINE_INVALID_ARGUMENT, "cfl");
     SPOILT(work.params.cfl = -1, ISOLINE_INVALID_ARGUMENT, "cfl");

@@ -1,5 +1,5 @@
-//! What the tests of all operations share.
-#![allow(dead_code, reason = "each test program takes a part of it")]
+//! Helpers for the tests of all operations.
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use isoline::distance::Params;
 use isoline::{Context, Dimensions};
@@ -8,17 +8,17 @@ use std::cell::Cell;
 use std::path::PathBuf;
 
 thread_local! {
-    /// Whether this thread has said why there is no CUDA device; each test has a thread of its own.
-    static TOLD: Cell<bool> = const { Cell::new(false) };
+    /// Set once this thread has printed why there is no CUDA device; each test has a thread of its own.
+    static PRINTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The CPU, and a CUDA device if there is one; says why not otherwise.
+/// Returns the CPU, and a CUDA device if there is one; otherwise prints the reason.
 pub fn contexts() -> Vec<Context> {
     let mut contexts = vec![Context::new("cpu").expect("the CPU is always there")];
     match Context::new("cuda") {
         Ok(context) => contexts.push(context),
-        Err(error) => TOLD.with(|told| {
-            if !told.replace(true) {
+        Err(error) => PRINTED.with(|printed| {
+            if !printed.replace(true) {
                 eprintln!("skipped on CUDA: {error}");
             }
         }),
@@ -26,7 +26,7 @@ pub fn contexts() -> Vec<Context> {
     contexts
 }
 
-/// CUDA and CPU contexts, or `None` after saying why there is none.
+/// Returns contexts on CUDA and on the CPU, or prints why there is no CUDA device and returns `None`.
 pub fn cuda_and_cpu() -> Option<[Context; 2]> {
     match Context::new("cuda") {
         Ok(cuda) => Some([cuda, Context::new("cpu").expect("the CPU is always there")]),
@@ -37,12 +37,12 @@ pub fn cuda_and_cpu() -> Option<[Context; 2]> {
     }
 }
 
-/// Distances in an image of this depth, height and width are exact below this: 4 d² in units of the smallest spacing, times
-/// a power of two, is a whole number of at most 24 bits. 0 if no power of two up to 16 makes the squares of the spacings'
-/// ratios whole.
+/// Returns the distance below which distances in an image of this depth, height and width are exact: 4 d² in units of
+/// the smallest spacing, times a power of two, is a whole number of at most 24 bits. Returns 0 if no power of two up to
+/// 16 makes the squares of the ratios of spacings whole numbers.
 pub fn exact_distance((depth, height, width): (usize, usize, usize), params: &Params) -> f64 {
     let lengths = [width, height, if params.dimensions == Dimensions::Volume { depth } else { 1 }];
-    // Of axes of one pixel nothing comes.
+    // Axes of one pixel contribute nothing.
     let spacing: Vec<f64> = (0..3).filter(|axis| lengths[*axis] > 1).map(|axis| params.spacing[axis]).collect();
     let least = spacing.iter().copied().fold(f64::INFINITY, f64::min);
     let is_whole = |value: f64| (value - value.round()).abs() < 8.0 * f64::EPSILON * value;
@@ -58,14 +58,14 @@ pub fn everywhere(mut test: impl FnMut(&Context, &str)) {
     }
 }
 
-/// The folder of the test images: the one that `ISOLINE_TEST_DATA` names, for programs that run elsewhere than where they
-/// were built, else `tests/data`.
+/// Returns the folder of the test images: the one that `ISOLINE_TEST_DATA` names, for programs that do not run where
+/// they were built, else `tests/data`.
 pub fn data_folder() -> PathBuf {
     std::env::var_os("ISOLINE_TEST_DATA")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")), PathBuf::from)
 }
 
-/// The 8-bit picture `name.pgm` of the test images.
+/// Reads the 8-bit image `name.pgm` of the test images.
 pub fn photograph(name: &str) -> Array2<u8> {
     let path = data_folder().join(format!("{name}.pgm"));
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -79,13 +79,15 @@ pub fn photograph(name: &str) -> Array2<u8> {
     Array2::from_shape_vec((size[1], size[0]), pixels).expect("as many pixels as the header says")
 }
 
-/// Whether a `sanitizer_` test should take the fewest and smallest images that still reach every kernel: the slowest
-/// tool of NVIDIA's compute-sanitizer (racecheck) takes a thousand times as long. `scripts/gpu-run.sh` sets it.
+/// Returns whether a `sanitizer_` test should use the fewest and smallest images that still reach every kernel, because
+/// the slowest tool of NVIDIA's compute-sanitizer (racecheck) takes a thousand times as long. `scripts/gpu-run.sh` sets
+/// the variable.
 pub fn few_sizes() -> bool {
     std::env::var_os("ISOLINE_FEW_SIZES").is_some_and(|value| value == "1")
 }
 
-/// Whether the CPU's fast paths have fused multiply-add here; without it their last bits differ from CUDA's.
+/// Returns whether the fast paths have fused multiply-add on this CPU; without it their last bits differ from those of
+/// CUDA.
 pub fn fused_multiply_add() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");

@@ -1,10 +1,11 @@
-//! CUDA beside the CPU, from host memory and from the device's own.
+//! CUDA against the CPU, with images in host memory and in device memory.
 
 use super::common::{cuda_and_cpu, exact_distance};
 use super::*;
 use isoline::{Continue, DeviceKind, ErrorKind, PixelType};
 
-/// The same bits while a float holds 4 d² exactly; else within a few parts in 10⁷.
+/// Fails unless the results have the same bits where a float holds 4 d² exactly, and agree within a few parts in 10⁷
+/// elsewhere.
 fn assert_same(got: &Array3<f32>, expected: &Array3<f32>, params: &Params, what: &str) {
     let exact_below = exact_distance(got.dim(), params);
     for ((index, got), expected) in got.indexed_iter().zip(expected) {
@@ -28,7 +29,7 @@ fn all_params() -> Vec<Params> {
 }
 
 #[test]
-fn cuda_gives_what_the_cpu_gives() {
+fn cuda_agrees_with_the_cpu() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let mut numbers = Numbers(5);
     let mut masks: Vec<Array3<u8>> =
@@ -39,9 +40,9 @@ fn cuda_gives_what_the_cpu_gives() {
     for (shape, one_in) in [((1, 700, 900), 100_000), ((90, 100, 110), 50_000), ((40, 50, 60), 2), ((9, 9, 9), 100)] {
         masks.push(Array3::from_shape_simple_fn(shape, || u8::from(numbers.next(one_in) == 0)));
     }
-    // The spacing of an axis of one pixel does not count.
+    // The spacing of an axis of one pixel is ignored.
     masks.push(blobs((130, 90, 1), 3));
-    // A class that is there once, in a corner.
+    // One class has a single pixel, in a corner.
     let mut corner = Array3::<u8>::zeros((70, 90, 1300));
     corner[[69, 0, 1299]] = 1;
     masks.push(corner);
@@ -51,7 +52,7 @@ fn cuda_gives_what_the_cpu_gives() {
             let expected = measure(&cpu, mask.view(), &params);
             let got = measure(&cuda, mask.view(), &params);
             assert_same(&got, &expected, &params, &what);
-            assert!(got == measure(&cuda, mask.view(), &params), "once more: {what}");
+            assert!(got == measure(&cuda, mask.view(), &params), "repeated: {what}");
         }
     }
 }
@@ -70,7 +71,7 @@ fn masks_and_results_may_stay_on_the_device() {
         assert_same(&got, &expected, &params, "resident");
         assert_eq!((report.device.kind, report.slices_done), (DeviceKind::Cuda, 37));
         assert!(report.seconds_compute > 0.0);
-        // The CPU cannot read it.
+        // The CPU cannot read device memory.
         let mut host = Array3::<f32>::zeros(mask.dim());
         let error = distance::run(&cpu, source.view(), &params, None, host.view_mut().into()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
@@ -78,7 +79,7 @@ fn masks_and_results_may_stay_on_the_device() {
 }
 
 #[test]
-fn a_cancelled_call_leaves_device_memory_whole() {
+fn cancelled_call_leaves_device_memory_untouched() {
     let Some([cuda, _]) = cuda_and_cpu() else { return };
     let mask = blobs((1, 2048, 2048), 4);
     let mut source = cuda.device_image(PixelType::U8, [2048, 2048, 1]).unwrap();

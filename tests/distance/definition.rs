@@ -1,4 +1,4 @@
-//! Every pixel against the definition, computed from all pairs of pixels.
+//! Every pixel is compared with the definition, computed from all pairs of pixels.
 
 use super::*;
 
@@ -23,14 +23,14 @@ const SHAPES: [[usize; 3]; 16] = [
 const SPACINGS: [[f64; 3]; 6] =
     [[1.0; 3], [0.25; 3], [1.0, 1.0, 2.5], [0.1, 0.37, 1.9], [3.0, 1.0, 0.2], [1e-3, 20.0, 1.0]];
 
-/// From salt on nothing to pepper on everything.
+/// Returns masks from few inside pixels to few outside pixels, and simple shapes.
 fn masks([width, height, depth]: [usize; 3], numbers: &mut Numbers) -> Vec<Array3<bool>> {
     let pixels = (width * height * depth) as u64;
     let mut masks: Vec<Array3<bool>> = [1, pixels / 20 + 1, pixels / 2 + 1, pixels - pixels / 20, pixels, 0]
         .into_iter()
         .map(|some| Array3::from_shape_simple_fn((depth, height, width), || numbers.next(pixels) < some))
         .collect();
-    // Whole rows and columns of one class: halves along each axis, and a sheet.
+    // Whole rows and columns are of one class: halves along each axis, and a sheet.
     for axis in 0..3 {
         let side = [depth, height, width][axis];
         let at = |index: (usize, usize, usize)| [index.0, index.1, index.2][axis];
@@ -47,7 +47,7 @@ fn masks([width, height, depth]: [usize; 3], numbers: &mut Numbers) -> Vec<Array
 }
 
 #[test]
-fn every_pixel_is_as_defined() {
+fn every_pixel_matches_the_definition() {
     everywhere(|context, device| {
         let mut numbers = Numbers(7);
         for shape in SHAPES {

@@ -1,4 +1,5 @@
-//! What is refused, by which name, and what a refused or cancelled call leaves behind.
+//! Errors: invalid calls are refused with the name of the parameter, and refused or cancelled calls leave the output
+//! untouched.
 
 use super::*;
 use isoline::{Continue, ErrorKind, ImageMut};
@@ -6,7 +7,7 @@ use ndarray::s;
 use std::time::{Duration, Instant};
 
 #[test]
-fn bad_parameters_are_refused_by_name() {
+fn invalid_parameters_are_refused_by_name() {
     type Change = fn(&mut Params);
     let cases: [(&str, Change); 9] = [
         ("threshold", |p| p.threshold = f64::NAN),
@@ -58,10 +59,10 @@ fn sizes_and_types_must_fit() {
     });
 }
 
-/// Cancelled at any look at the callback, a volume is untouched, and of a stack every slice is whole or untouched, with the
-/// whole ones first.
+/// After a cancellation at any call of the callback, a volume is untouched, and every slice of a stack is complete or
+/// untouched, with the complete ones first.
 #[test]
-fn a_cancelled_call_leaves_whole_slices() {
+fn cancelled_call_leaves_complete_slices() {
     let mask = blobs((30, 300, 400), 9);
     everywhere(|context, device| {
         for dimensions in [Dimensions::Volume, Dimensions::Slices] {
@@ -86,7 +87,7 @@ fn a_cancelled_call_leaves_whole_slices() {
                         assert!(rest.iter().all(|value| *value == 7.25), "{dimensions:?} on {device}: {allowed}");
                         assert!(dimensions == Dimensions::Slices || whole == 0, "{whole} slices on {device}");
                     }
-                    // It may be done before the next call of the callback, never before the first.
+                    // The call may end before the next call of the callback, but never before the first.
                     Ok(_) => {
                         assert!(calls <= allowed && allowed > 0, "{device}: {calls} calls");
                         assert_eq!(output, expected);
@@ -98,19 +99,19 @@ fn a_cancelled_call_leaves_whole_slices() {
 }
 
 #[test]
-fn a_cancel_is_heard_in_time() {
-    // Long enough to be worth cancelling: as one plane, as a volume, and as a stack.
+fn cancellation_acts_in_time() {
+    // The calls take long enough to be cancelled: one plane, a volume, and a stack.
     for (shape, dimensions) in [
         ((1, 6000, 6000), Dimensions::Volume),
         ((160, 480, 480), Dimensions::Volume),
         ((160, 480, 480), Dimensions::Slices),
     ] {
-        // One thread, so that a fast machine is not done before it is asked.
+        // The context has one thread, so that a fast machine does not finish before the cancellation.
         let context = Context::with_threads("cpu", 1).expect("a thread");
         let mask = blobs(shape, 2);
         let mut output = Array3::<f32>::zeros(shape);
         let params = Params { dimensions, ..Params::default() };
-        let mut heard_after = || {
+        let mut seconds_to_cancel = || {
             let mut asked: Option<Instant> = None;
             let mut callback = |fraction: f64, _: &str| {
                 if fraction > 0.1 && asked.is_none() {
@@ -121,16 +122,16 @@ fn a_cancel_is_heard_in_time() {
             let target = output.view_mut().into();
             let error = distance::run(&context, mask.view().into(), &params, Some(&mut callback), target).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
-            asked.expect("it was asked to stop").elapsed()
+            asked.expect("the callback cancelled").elapsed()
         };
-        // A machine that is busy with other things may delay a thread, but not every time.
-        let took = (0..3).map(|_| heard_after()).min().expect("three times");
+        // Other processes may delay a thread, but not every time.
+        let took = (0..3).map(|_| seconds_to_cancel()).min().expect("three times");
         assert!(took < Duration::from_millis(100), "{shape:?} {dimensions:?}: {took:?}");
     }
 }
 
 #[test]
-fn progress_rises_and_the_report_says_what_was_done() {
+fn progress_is_monotonic_and_the_report_is_complete() {
     let mask = blobs((40, 200, 300), 6);
     everywhere(|context, device| {
         for dimensions in [Dimensions::Volume, Dimensions::Slices] {

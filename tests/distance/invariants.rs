@@ -1,4 +1,4 @@
-//! What the distance must not depend on, or only in one way.
+//! Invariants: properties of the call that must not change the distance, or must change it in a known way.
 
 use super::common::photograph;
 use super::*;
@@ -12,7 +12,7 @@ fn masks() -> [Array3<u8>; 4] {
 const SPACING: [f64; 3] = [0.8, 1.1, 2.5];
 
 #[test]
-fn the_other_class_has_the_other_sign() {
+fn inverted_mask_has_the_opposite_sign() {
     everywhere(|context, device| {
         for mask in masks() {
             let got = measure(context, mask.view(), &spaced(SPACING));
@@ -23,14 +23,14 @@ fn the_other_class_has_the_other_sign() {
 }
 
 #[test]
-fn a_mirrored_mask_has_the_mirrored_distance() {
+fn mirrored_mask_has_the_mirrored_distance() {
     everywhere(|context, device| {
         for mask in masks() {
             let expected = measure(context, mask.view(), &spaced(SPACING)).mapv(f64::from);
             for axis in 0..3 {
                 let mut mirrored = mask.clone();
                 mirrored.invert_axis(Axis(axis));
-                // Of a view that runs backwards, and of a packed copy.
+                // Both a view with negative strides and a packed copy are tested.
                 for mask in [mirrored.clone(), mirrored.as_standard_layout().into_owned()] {
                     let mut got = measure(context, mask.view(), &spaced(SPACING));
                     got.invert_axis(Axis(axis));
@@ -42,12 +42,12 @@ fn a_mirrored_mask_has_the_mirrored_distance() {
 }
 
 #[test]
-fn axes_change_places_with_their_spacing() {
+fn permuted_axes_with_their_spacing_permute_the_distance() {
     everywhere(|context, device| {
         for mask in masks() {
             let expected = measure(context, mask.view(), &spaced(SPACING)).mapv(f64::from);
             for order in [[0, 2, 1], [1, 0, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
-                // ndarray's axes are z, y, x.
+                // The axes of ndarray are z, y, x.
                 let moved = mask.view().permuted_axes(order).as_standard_layout().into_owned();
                 let spacing = [2, 1, 0].map(|axis: usize| SPACING[2 - order[axis]]);
                 let got = measure(context, moved.view(), &spaced(spacing));
@@ -59,7 +59,7 @@ fn axes_change_places_with_their_spacing() {
 }
 
 #[test]
-fn the_result_has_the_unit_of_the_spacing() {
+fn distance_has_the_unit_of_the_spacing() {
     everywhere(|context, device| {
         for mask in masks() {
             let expected = measure(context, mask.view(), &spaced(SPACING)).mapv(|value| f64::from(value) * 1e-6);
@@ -70,7 +70,7 @@ fn the_result_has_the_unit_of_the_spacing() {
 }
 
 #[test]
-fn a_slice_of_a_stack_is_as_the_slice_alone() {
+fn slice_of_a_stack_equals_the_slice_alone() {
     everywhere(|context, device| {
         for mask in masks() {
             let params = Params { dimensions: Dimensions::Slices, ..spaced(SPACING) };
@@ -78,7 +78,7 @@ fn a_slice_of_a_stack_is_as_the_slice_alone() {
             for (z, slice) in mask.outer_iter().enumerate() {
                 let alone = measure(context, slice, &params);
                 assert_eq!(alone.index_axis(Axis(0), 0), stack.index_axis(Axis(0), z), "slice {z} on {device}");
-                // One slice is the same as a volume.
+                // A single slice equals a volume of one slice.
                 let volume = measure(context, slice, &spaced([SPACING[0], SPACING[1], 100.0]));
                 assert_eq!(alone, volume, "slice {z} on {device}");
             }
@@ -87,9 +87,9 @@ fn a_slice_of_a_stack_is_as_the_slice_alone() {
 }
 
 #[test]
-fn slices_do_not_look_at_the_z_spacing() {
+fn slices_ignore_the_z_spacing() {
     everywhere(|context, device| {
-        // Of one pixel along x or y, too: such axes change places on the CPU.
+        // Some images have one pixel along x or y, because the CPU moves such axes.
         for shape in [(5, 40, 51), (3, 1, 60), (3, 60, 1), (2, 1, 1)] {
             let mask = blobs(shape, 5);
             let slices = |spacing| Params { dimensions: Dimensions::Slices, ..spaced(spacing) };
@@ -105,7 +105,7 @@ fn slices_do_not_look_at_the_z_spacing() {
 }
 
 #[test]
-fn threads_and_callbacks_do_not_change_a_bit() {
+fn result_is_independent_of_threads_and_callbacks() {
     let one = Context::with_threads("cpu", 1).expect("a thread");
     let many = Context::with_threads("cpu", 7).expect("threads");
     for mask in masks().into_iter().chain([blobs((1, 1300, 1100), 8)]) {
@@ -113,7 +113,7 @@ fn threads_and_callbacks_do_not_change_a_bit() {
             let params = Params { dimensions, ..spaced(SPACING) };
             let expected = measure(&one, mask.view(), &params);
             assert_eq!(measure(&many, mask.view(), &params), expected);
-            assert_eq!(measure(&many, mask.view(), &params), expected, "once more");
+            assert_eq!(measure(&many, mask.view(), &params), expected, "repeated");
             let mut watched = Array3::from_elem(mask.dim(), f32::NAN);
             let mut callback = |_: f64, _: &str| Continue::Yes;
             let output = watched.view_mut().into();
@@ -123,7 +123,7 @@ fn threads_and_callbacks_do_not_change_a_bit() {
     }
 }
 
-/// Windows of larger images, rows that run backwards, and columns for rows; pixels around the output stay as they are.
+/// Tests windows of larger images and column-major images; pixels around the output must stay untouched.
 #[test]
 fn images_of_any_layout_are_read_and_written() {
     everywhere(|context, device| {
@@ -155,12 +155,12 @@ fn images_of_any_layout_are_read_and_written() {
     });
 }
 
-/// A drawing of the tests' data: every distance is within a pixel of those of its neighbours.
+/// Tests on a real image that every distance is within one pixel of those of its neighbours.
 #[test]
-fn the_distance_of_a_silhouette_changes_by_a_pixel_a_pixel() {
+fn distance_changes_by_at_most_one_pixel_between_neighbours() {
     let horse = photograph("horse");
     everywhere(|context, device| {
-        // Dark on white.
+        // The silhouette is dark on white.
         let params = Params { foreground: isoline::Foreground::Below, threshold: 127.0, ..Params::default() };
         let got = measure(context, horse.view(), &params);
         let got = got.index_axis(Axis(0), 0);

@@ -1,5 +1,5 @@
-//! The distance through the public Rust API: against the definition, analytic cases, invariants, and its errors.
-//! Everything runs on the CPU; where there is a CUDA device it runs there too.
+//! Tests of the distance through the public Rust API: the definition, analytic cases, invariants, and errors. All tests
+//! run on the CPU, and on a CUDA device where there is one.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -14,7 +14,7 @@ use isoline::distance::{self, Params, Region};
 use isoline::{Context, Dimensions, Image};
 use ndarray::{Array3, ArrayView3};
 
-/// A call that must succeed. The output starts as NaN, so that an unwritten pixel shows.
+/// Runs a call that must succeed. The output starts as NaN, so that an unwritten pixel is detected.
 fn measure<'a>(context: &Context, mask: impl Into<Image<'a>>, params: &Params) -> Array3<f32> {
     let mask = mask.into();
     let [width, height, depth] = mask.shape();
@@ -27,7 +27,7 @@ fn spaced(spacing: [f64; 3]) -> Params {
     Params { spacing, ..Params::default() }
 }
 
-/// The definition: for every pixel the nearest of the other class, of all.
+/// Computes the definition: for every pixel the nearest of all pixels of the other class.
 fn by_definition(inside: ArrayView3<'_, bool>, params: &Params) -> Array3<f64> {
     let [hx, hy, hz] = params.spacing;
     let term = |h: f64, a: usize, b: usize| if a == b { 0.0 } else { (h * (a.abs_diff(b) as f64 - 0.5)).powi(2) };
@@ -66,7 +66,7 @@ fn by_definition(inside: ArrayView3<'_, bool>, params: &Params) -> Array3<f64> {
     })
 }
 
-/// Numbers that look random, the same every time.
+/// Pseudo-random numbers, the same every time.
 struct Numbers(u64);
 
 impl Numbers {
@@ -76,7 +76,7 @@ impl Numbers {
     }
 }
 
-/// Blobs of all sizes with holes and specks, 0 and 200.
+/// Returns an image of blobs of all sizes with holes and specks, 0 and 200.
 fn blobs(shape: (usize, usize, usize), seed: u64) -> Array3<u8> {
     let mut numbers = Numbers(seed);
     let phase = seed as f64;
@@ -88,7 +88,7 @@ fn blobs(shape: (usize, usize, usize), seed: u64) -> Array3<u8> {
     })
 }
 
-/// Fails where two distances differ by more than 1e-6 of them.
+/// Fails where two distances differ by more than a relative 1e-6.
 fn assert_near(got: &Array3<f32>, expected: &Array3<f64>, what: &str) {
     assert_eq!(got.dim(), expected.dim(), "{what}");
     for ((index, got), expected) in got.indexed_iter().zip(expected) {

@@ -4,14 +4,14 @@ use super::*;
 use isoline::Foreground;
 use ndarray::{Axis, s};
 
-/// Of a point, in pixels from the middle of a pixel, to that pixel's box.
+/// Returns the distance from a point, given in pixels from the middle of a pixel, to the box of that pixel.
 fn to_box(offsets: [f64; 3], spacing: [f64; 3]) -> f64 {
     let beside = |axis: usize| (offsets[axis].abs() - 0.5).max(0.0) * spacing[axis];
     (beside(0).powi(2) + beside(1).powi(2) + beside(2).powi(2)).sqrt()
 }
 
 #[test]
-fn next_to_a_flat_boundary_the_distance_is_half_a_pixel() {
+fn distance_next_to_a_flat_boundary_is_half_a_pixel() {
     let spacing = [0.7, 2.0, 3.5];
     everywhere(|context, device| {
         for (axis, h) in [(2, spacing[0]), (1, spacing[1]), (0, spacing[2])] {
@@ -28,7 +28,7 @@ fn next_to_a_flat_boundary_the_distance_is_half_a_pixel() {
 }
 
 #[test]
-fn a_single_pixel_is_a_box_on_long_sides_too() {
+fn single_pixel_is_a_box_also_in_long_images() {
     everywhere(|context, device| {
         for ([width, height, depth], at) in [
             ([1500, 1100, 1], [1400, 37, 0]),
@@ -64,7 +64,7 @@ fn a_single_pixel_is_a_box_on_long_sides_too() {
 
 /// The boundary of a digital ball is within a pixel's half diagonal of the sphere.
 #[test]
-fn a_ball_is_as_far_as_its_sphere() {
+fn distance_to_a_ball_is_near_that_to_its_sphere() {
     let (radius, centre, spacing) = (20.3, [31.2, 30.7, 15.1], [1.0, 1.0, 2.0]);
     let to_centre = |(z, y, x): (usize, usize, usize)| {
         let along = |p: usize, axis: usize| ((p as f64 - centre[axis]) * spacing[axis]).powi(2);
@@ -104,9 +104,9 @@ fn images_of_one_class_are_infinitely_far() {
     });
 }
 
-/// As slices, one of them empty and one full between others.
+/// The stack of slices has an empty and a full slice between others.
 #[test]
-fn a_slice_of_one_class_leaves_the_others_alone() {
+fn slice_of_one_class_does_not_affect_the_others() {
     everywhere(|context, device| {
         let mut mask = blobs((4, 40, 50), 3);
         mask.slice_mut(s![1, .., ..]).fill(0);
@@ -116,7 +116,7 @@ fn a_slice_of_one_class_leaves_the_others_alone() {
         assert!(got.slice(s![1, .., ..]).iter().all(|value| *value == f32::INFINITY), "{device}");
         assert!(got.slice(s![2, .., ..]).iter().all(|value| *value == f32::NEG_INFINITY), "{device}");
         assert!(got.slice(s![0, .., ..]).iter().all(|value| value.is_finite()), "{device}");
-        // As a volume every pixel has a boundary.
+        // In the volume every pixel has a boundary.
         let volume = measure(context, mask.view(), &Params::default());
         assert!(volume.iter().all(|value| value.is_finite()), "{device}");
     });
@@ -139,9 +139,9 @@ fn regions_are_parts_of_the_signed_distance() {
     });
 }
 
-/// The same mask as 8 and 16 bits and floats, at a threshold; NaN is outside both ways.
+/// Tests the same mask in 8 bits, 16 bits and floats, at several thresholds; NaN is outside for either foreground.
 #[test]
-fn inside_is_one_side_of_the_threshold_in_every_type() {
+fn inside_is_one_side_of_the_threshold_for_every_pixel_type() {
     let grey = Array3::from_shape_fn((3, 37, 41), |(z, y, x)| ((x * 7 + y * 13 + z * 31) % 256) as u8);
     let mut floats = grey.mapv(f32::from);
     for index in [[0, 0, 0], [1, 20, 20], [2, 36, 40]] {

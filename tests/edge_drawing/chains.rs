@@ -25,7 +25,7 @@ fn links(edges: &Array2<u8>) -> BTreeSet<[(u32, u32); 2]> {
     links
 }
 
-/// The copy of an edge map that segments are traced on, from the words of docs/edge_drawing.md.
+/// Returns the thinned copy of an edge map, written from the definition in docs/edge_drawing.md.
 fn thinned(edges: &Array2<u8>) -> Array2<u8> {
     const ROUNDS: usize = 16;
     let (height, width) = edges.dim();
@@ -64,7 +64,7 @@ fn thinned(edges: &Array2<u8>) -> Array2<u8> {
     now
 }
 
-/// Whether the edge pixels around (x, y), without itself, hang together as 8-neighbours.
+/// Returns whether the edge pixels around (x, y), without itself, are 8-connected.
 fn in_one_piece(on: &impl Fn(i64, i64) -> bool, x: i64, y: i64) -> bool {
     let mut left: Vec<(i64, i64)> = (-1..=1)
         .flat_map(|dy| (-1..=1).map(move |dx| (x + dx, y + dy)))
@@ -80,7 +80,7 @@ fn in_one_piece(on: &impl Fn(i64, i64) -> bool, x: i64, y: i64) -> bool {
     left.is_empty()
 }
 
-/// How many links pixels have that have any.
+/// Returns the number of links of each pixel that has any.
 fn degrees(links: &BTreeSet<[(u32, u32); 2]>) -> BTreeMap<(u32, u32), usize> {
     let mut degrees = BTreeMap::new();
     for pixel in links.iter().flatten() {
@@ -89,8 +89,8 @@ fn degrees(links: &BTreeSet<[(u32, u32); 2]>) -> BTreeMap<(u32, u32), usize> {
     degrees
 }
 
-/// That the segments of a map are what the definition says: every link of the thinned map is in one segment once, ends are
-/// where other than two links meet, and everything comes in the canonical order.
+/// Checks the segments of a map against the definition: every link of the thinned map is in one segment once, ends are at
+/// pixels with other than two links, and everything comes in the canonical order.
 pub(crate) fn check_chains(drawn: &Drawn, what: &str) {
     let edges = thinned(&drawn.edges.index_axis(Axis(0), 0).to_owned());
     let width = edges.dim().1 as u64;
@@ -187,7 +187,7 @@ fn away_from_wide_lines(
 
 #[test]
 fn flips_change_segments_at_wide_lines_only() {
-    // Sides are taken off in an order, so which of two lines side by side stays depends on the way up.
+    // Thinning removes sides in an order, so a flip decides which of two lines side by side stays.
     let input = photograph("coins").insert_axis(Axis(0));
     let [height, width] = [input.dim().1, input.dim().2].map(|n| n as u32);
     everywhere(|context, name| {

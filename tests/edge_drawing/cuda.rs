@@ -1,4 +1,4 @@
-//! What only CUDA has: slices in flight, tiles, walks that cross them. Whatever it draws must be the CPU's, bit for bit.
+//! The parts of the CUDA backend: slices in flight, tiles, traces that cross them. Its results must be the CPU's, bit for bit.
 
 use super::common::cuda_and_cpu;
 use super::{Drawn, draw, photograph};
@@ -169,7 +169,7 @@ fn a_cancel_leaves_device_memory() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_or_goes_to_the_cpu() {
+fn calls_that_do_not_fit_are_refused_or_fall_back_to_the_cpu() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let image = stack(1, 512, 512);
     let params = Params::default();

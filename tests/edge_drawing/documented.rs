@@ -33,7 +33,7 @@ fn the_share_of_the_map_in_segments() {
 /// Step 1 rounds to whole numbers of the pixels' type, so that 8 bits times 257 have other edges.
 #[test]
 fn a_photograph_times_257_has_other_edges_near_the_same_places() {
-    // Of the 8-bit image's edge pixels, in per mille: those that the other one does not have, nor within a pixel.
+    // The share of the 8-bit image's edge pixels, in per mille, that the other one does not have, nor within a pixel.
     let documented = [("camera", [[118, 10], [138, 41]]), ("coins", [[161, 26], [154, 76]])];
     let cpu = Context::new("cpu").unwrap();
     for (name, documented) in documented {

@@ -1,18 +1,18 @@
-//! What is refused, by which name, and what a refused or cancelled call leaves behind.
+//! Invalid calls are refused by name, and a refused or cancelled call leaves its outputs untouched.
 
 use crate::{PROFILES, all_of, contexts, draw, everywhere, picture};
 use isoline::edge_drawing::{self, Maps, Params, Profile, Segments, Variant};
 use isoline::{Context, Continue, Error, ErrorKind, Image, ImageMut};
 use ndarray::{Array3, s};
 
-/// Something to see whether a call left it alone.
+/// Segments of an earlier call, to test that a failed one leaves them untouched.
 fn earlier_segments(context: &Context) -> Segments {
     let segments = draw(context, picture(1, 20, 30).view(), &all_of(Profile::Paper)).segments;
     assert!(!segments.is_empty());
     segments
 }
 
-/// The error of a call on `input`; map and segments must be untouched.
+/// Returns the error of a call on `input`, after a check that map and segments are untouched.
 fn refused_for(context: &Context, input: Image<'_>, params: &Params) -> Error {
     let [width, height, depth] = input.shape();
     let mut edges = Array3::from_elem((depth, height, width), 7u8);
@@ -87,7 +87,7 @@ fn the_scalar_variant_is_the_paper_on_the_cpu() {
 }
 
 #[test]
-fn something_must_be_asked_for() {
+fn at_least_one_output_is_required() {
     let input = picture(1, 12, 14);
     everywhere(|context, _| {
         let params = Params::default();
@@ -135,7 +135,7 @@ fn sizes_and_types_must_fit() {
 
 #[test]
 fn sides_that_points_cannot_count_are_refused() {
-    // One pixel, seen over and over: nothing may be read before the size is refused.
+    // The image is one pixel, repeated by strides of 0: nothing may be read before the size is refused.
     let pixel = Array3::<u8>::zeros((1, 1, 1));
     everywhere(|context, name| {
         for size in [(1, 1, 1usize << 32), (1, 1 << 32, 1), (1 << 32, 1, 1)] {
@@ -189,7 +189,7 @@ fn a_cancelled_call_leaves_map_and_segments_untouched() {
 }
 
 #[test]
-fn progress_of_a_stack_rises() {
+fn progress_of_a_stack_is_monotonic() {
     let input = picture(9, 200, 300);
     everywhere(|context, name| {
         for profile in PROFILES {

@@ -1,4 +1,4 @@
-//! What must not change the result, and what must change it in a known way.
+//! Changes of the input or the call that must not change the result, or must change it in a known way.
 
 use crate::{PROFILES, all_of, contexts, draw, everywhere, intermediate, kinds, photograph, picture, variants};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Point, Profile, Variant};
@@ -34,7 +34,7 @@ fn one_slice_of_a_stack_is_the_slice_alone() {
 }
 
 #[test]
-fn crops_strides_and_orders_of_the_callers_memory_do_not_matter() {
+fn memory_layout_does_not_change_the_result() {
     let large = picture(9, 80, 100);
     let views: [ArrayView3<'_, u8>; 4] = [
         large.slice(s![2..6, 10..59, 20..91]),
@@ -64,7 +64,7 @@ fn crops_strides_and_orders_of_the_callers_memory_do_not_matter() {
     });
 }
 
-/// Turns an image over along an axis, or exchanges x and y.
+/// A flip of an image along an axis, or the exchange of x and y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Turn {
     Flip(Axis),
@@ -164,7 +164,7 @@ fn a_transposed_picture_without_ties_gives_transposed_edges() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing() {
+fn number_of_threads_does_not_change_the_result() {
     for input in [picture(1, 300, 1300), picture(3, 90, 50), picture(2, 5, 2000), picture(1, 700, 3)] {
         for params in kinds() {
             let expected = draw(&Context::with_threads("cpu", 1).unwrap(), input.view(), &params);
@@ -178,7 +178,7 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn every_device_and_variant_gives_the_same() {
+fn every_device_and_variant_gives_the_same_result() {
     let bytes = picture(2, 211, 503);
     let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
     let floats = bytes.mapv(|pixel| f32::from(pixel) * 0.013 - 1.0);
@@ -218,7 +218,7 @@ fn every_device_gives_the_same_intermediate_maps() {
 }
 
 #[test]
-fn every_run_gives_the_same() {
+fn every_run_gives_the_same_result() {
     let input = picture(1, 400, 500);
     everywhere(|context, name| {
         for params in kinds() {
@@ -296,7 +296,7 @@ fn dropped_segments_are_the_short_ones() {
 }
 
 #[test]
-fn either_output_alone_is_the_same() {
+fn each_output_alone_is_the_same() {
     let input = picture(2, 60, 80);
     everywhere(|context, name| {
         for profile in PROFILES {
@@ -305,7 +305,7 @@ fn either_output_alone_is_the_same() {
             let mut map = Array3::from_elem(input.dim(), 7u8);
             edge_drawing::run(context, input.view().into(), &params, None, Some(map.view_mut().into()), None).unwrap();
             assert_eq!(map, both.edges, "{name} {profile:?}");
-            // What is in the segments before is replaced.
+            // Earlier contents of the segments are replaced.
             let mut segments = both.segments.clone();
             edge_drawing::run(context, input.view().into(), &params, None, None, Some(&mut segments)).unwrap();
             assert_eq!(segments, both.segments, "{name} {profile:?}");
@@ -314,7 +314,7 @@ fn either_output_alone_is_the_same() {
 }
 
 #[test]
-fn what_is_resident_on_a_gpu_gives_the_same() {
+fn device_memory_gives_the_same_result() {
     let input = picture(2, 130, 170);
     let cpu = Context::new("cpu").unwrap();
     for context in contexts().into_iter().filter(|context| context.device().id != "cpu") {

@@ -18,14 +18,14 @@ use ndarray::{Array3, ArrayView3};
 
 const PROFILES: [Profile; 2] = [Profile::Paper, Profile::Reference];
 
-/// What a call gave.
+/// The results of a call.
 #[derive(Clone, Debug, PartialEq)]
 struct Drawn {
     edges: Array3<u8>,
     segments: Segments,
 }
 
-/// A call that must succeed. The map starts as 7, so that an unwritten pixel shows.
+/// Makes a call that must succeed. The map starts as 7, so that an unwritten pixel shows.
 fn draw<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params) -> Drawn {
     let input = input.into();
     let [width, height, depth] = input.shape();
@@ -68,7 +68,7 @@ fn all_of(profile: Profile) -> Params {
     Params { profile, min_length: 1, ..Params::default() }
 }
 
-/// What there is to vary besides the thresholds.
+/// Parameters with all combinations besides the thresholds.
 fn kinds() -> Vec<Params> {
     let mut kinds = Vec::new();
     for operator in [Operator::Sobel, Operator::Prewitt, Operator::Scharr] {

@@ -37,7 +37,7 @@ fn summary(drawn: &Drawn) -> String {
 }
 
 #[test]
-fn equals_what_opencv_gave() {
+fn matches_opencv() {
     everywhere(|context, device| {
         let mut last = (String::new(), Array2::zeros((1, 1)));
         let mut compared = 0;

@@ -11,12 +11,12 @@ fn scene(grey: impl Fn(f64, f64) -> f64) -> Array2<u8> {
     Array2::from_shape_fn((SIDE, SIDE), |(y, x)| grey(x as f64, y as f64).round().clamp(0.0, 255.0) as u8)
 }
 
-/// How much of a pixel lies inside, for its distance to the outline (positive inside).
+/// Returns the share of a pixel that lies inside, from its distance to the outline (positive inside).
 fn inside(distance: f64) -> f64 {
     (0.5 + distance).clamp(0.0, 1.0)
 }
 
-/// How far the worst point of a segment lies from where it should.
+/// Returns the largest error of a segment's points.
 fn largest(segments: &Segments, index: usize, off: impl Fn(f64, f64) -> f64) -> f64 {
     points_of(segments, index).iter().map(|(x, y)| off(f64::from(*x), f64::from(*y)).abs()).fold(0.0, f64::max)
 }
@@ -35,7 +35,7 @@ fn the_outline_of_a_disc_is_one_closed_segment() {
                 assert!(outline.closed, "{name} {profile:?}, radius {radius}");
                 let off = largest(&segments, 0, from_outline);
                 assert!(off <= 1.2, "{name} {profile:?}, radius {radius}: off by {off}");
-                // As many points as a circle of 8-neighbours has, about 8/√2 of its radius.
+                // A circle of 8-neighbours has about 8/√2 times its radius in points.
                 let length = outline.points.len() as f64 / (radius * 8.0 / 2f64.sqrt());
                 assert!((0.95..1.07).contains(&length), "{name} {profile:?}, radius {radius}: {length}");
             }
@@ -368,7 +368,7 @@ fn the_stem_of_a_t_in_any_orientation_ends_at_the_bar() {
                 });
             }
         }
-        // docs/edge_drawing.md tells the shares of many more.
+        // docs/edge_drawing.md has the shares of many more.
         let shares = joined.map(|joined| f64::from(joined) / drawn as f64);
         assert!(shares[0] >= 0.4 && shares[1] >= 0.75, "joined, soft {soft}: {shares:?}");
     }

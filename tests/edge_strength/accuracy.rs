@@ -1,4 +1,4 @@
-//! Against references: float64, the exact float32 arithmetic, and the analytic steady state in 1D.
+//! Accuracy against references: float64, the exact float32 arithmetic, and the analytic steady state in 1D.
 
 use crate::reference::{iterate_f32, iterate_f64};
 use crate::{assert_close, assert_same, drawing, everywhere, iterate, machines, run, strength};
@@ -7,7 +7,7 @@ use ndarray::{Array3, s};
 
 const BOTH: [Dimensions; 2] = [Dimensions::Slices, Dimensions::Volume];
 
-/// The automatic Δt, as the documentation gives it.
+/// Returns the automatic Δt that the documentation defines.
 pub fn automatic(dimensions: Dimensions, rho: f64) -> f64 {
     let (step, neighbours) = if dimensions == Dimensions::Volume { (0.15, 6.0) } else { (0.2, 4.0) };
     f64::min(step, 0.9 / (neighbours + 1.0 / (rho * rho)))
@@ -60,7 +60,7 @@ fn grey_starts_within_1e_5_of_float64() {
 }
 
 #[test]
-fn the_promised_arithmetic_at_every_size() {
+fn float32_arithmetic_is_as_documented_at_every_size() {
     // Single pixels, lines, sizes that no vector, panel, tile or pass divides, and sides over 1024.
     let flat = [[1, 1, 1], [1, 70, 1], [70, 1, 1], [2, 2, 3], [31, 33, 2], [1025, 3, 1], [3, 1025, 1], [2100, 37, 1]];
     let deep = [[1, 1, 1], [1, 1, 70], [1, 70, 1], [70, 1, 1], [2, 3, 2], [31, 33, 9], [270, 35, 7], [5, 66, 40]];
@@ -70,7 +70,7 @@ fn the_promised_arithmetic_at_every_size() {
             let input = drawing(depth, height, width);
             let shape = input.mapv(|pixel| pixel > 0);
             let start = shape.mapv(|on| f32::from(u8::from(on)));
-            // Fewer and more than a pass has, and an odd number of passes.
+            // Fewer and more iterations than a pass has, and an odd number of passes.
             for iterations in [0, 1, 2, 5, 33, 70] {
                 let expected = iterate_f32(&start, &shape, dimensions, 64.0, time_step, iterations);
                 everywhere(|context, variant, name| {
@@ -85,10 +85,10 @@ fn the_promised_arithmetic_at_every_size() {
     }
 }
 
-/// The steady state on a line of `size` pixels whose only shape pixel is `at`.
+/// Returns the steady state on a line of `size` pixels whose only shape pixel is `at`.
 ///
-/// v(i−1) − 2v(i) + v(i+1) = λ·v(i) has the solutions exp(±θi) with 2·cosh θ = 2 + λ. A border that repeats its pixel is
-/// a mirror half a pixel outside, so towards either end v is a cosh around that point.
+/// v(i−1) − 2v(i) + v(i+1) = λ·v(i) has the solutions exp(±θi) with 2·cosh θ = 2 + λ. A border that repeats its pixel
+/// is a mirror half a pixel outside, so towards either end v is a cosh around that point.
 fn line(size: usize, at: usize, rho: f64) -> Vec<f64> {
     let theta = (1.0 + 0.5 / (rho * rho)).acosh();
     let profile = |i: usize, end: usize| (theta * (i as f64 + 0.5)).cosh() / (theta * (end as f64 + 0.5)).cosh();
@@ -96,7 +96,7 @@ fn line(size: usize, at: usize, rho: f64) -> Vec<f64> {
 }
 
 #[test]
-fn a_line_comes_to_rest_as_a_cosh() {
+fn line_converges_to_a_cosh() {
     const SIZE: usize = 61;
     for (rho, at) in [(3.0, 20), (8.0, 0), (8.0, 47)] {
         let profile = line(SIZE, at, rho);
@@ -130,7 +130,7 @@ fn a_line_comes_to_rest_as_a_cosh() {
 
 #[test]
 fn enclosed_pixels_are_not_frozen() {
-    // A frame round 9x9 pixels. At ρ = 500 they come to rest at 1 − (about 2e-5 in the middle, 1e-6 beside the frame).
+    // A frame around 9x9 pixels. At ρ = 500 these converge to 1 − (about 2e-5 in the middle, 1e-6 beside the frame).
     const RHO: f64 = 500.0;
     const ITERATIONS: u64 = 600;
     let input = Array3::from_shape_fn((1, 15, 15), |(_, y, x)| {

@@ -1,11 +1,12 @@
-//! What is refused, by which name, and what a refused or cancelled call leaves behind.
+//! Errors: invalid calls are refused with the name of the parameter, and refused or cancelled calls leave the output
+//! untouched.
 
 use crate::{drawing, everywhere, iterate, machines};
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
 use isoline::{Context, Continue, Error, ErrorKind};
 use ndarray::{Array3, s};
 
-/// The error of a call with these parameters; the output must be untouched.
+/// Returns the error of a call with these parameters; the output must be untouched.
 fn refused(params: &Params) -> Error {
     let context = Context::new("cpu").unwrap();
     let input = drawing(1, 8, 9);
@@ -16,7 +17,7 @@ fn refused(params: &Params) -> Error {
 }
 
 #[test]
-fn a_time_step_over_the_limit_is_refused_with_the_limit() {
+fn time_step_over_the_limit_is_refused_with_the_limit() {
     for (dimensions, rho, limit) in [
         (Dimensions::Slices, 64.0, "0.249985"),
         (Dimensions::Slices, 1.0, "0.2"),
@@ -31,7 +32,7 @@ fn a_time_step_over_the_limit_is_refused_with_the_limit() {
 }
 
 #[test]
-fn bad_parameters_are_refused_by_name() {
+fn invalid_parameters_are_refused_by_name() {
     let base = Params::default();
     let with = |change: fn(&mut Params)| {
         let mut params = base.clone();
@@ -81,7 +82,7 @@ fn variants_of_other_devices_are_refused() {
 }
 
 #[test]
-fn sizes_must_be_there_and_fit() {
+fn empty_images_and_other_sizes_are_refused() {
     for machine in machines() {
         let input = drawing(2, 8, 9);
         let mut output = Array3::from_elem((2, 9, 8), -1.0f32);
@@ -109,8 +110,8 @@ fn sizes_must_be_there_and_fit() {
 }
 
 #[test]
-fn a_cancelled_call_leaves_the_output_untouched() {
-    // So many iterations that only a cancel can end the call.
+fn cancelled_call_leaves_the_output_untouched() {
+    /// A number of iterations so large that only a cancellation can end the call.
     const FOREVER: u64 = 1_000_000;
     let cases = [(Dimensions::Slices, drawing(1, 700, 900)), (Dimensions::Volume, drawing(30, 120, 140))];
     everywhere(|context, variant, name| {
@@ -142,7 +143,7 @@ fn a_cancelled_call_leaves_the_output_untouched() {
 }
 
 #[test]
-fn progress_comes_to_its_end() {
+fn progress_is_monotonic_and_reaches_its_end() {
     let input = drawing(3, 300, 400);
     everywhere(|context, variant, name| {
         let mut fractions = vec![];

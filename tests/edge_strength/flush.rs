@@ -1,4 +1,4 @@
-//! Tiny values: after every 16th iteration values below 2⁻⁸⁰ are set to 0, so that nothing becomes subnormal here.
+//! The flush: after every 16th iteration values below 2⁻⁸⁰ are set to 0, so that no value becomes subnormal.
 
 use crate::accuracy::automatic;
 use crate::common::{self, cuda_and_cpu};
@@ -7,19 +7,19 @@ use crate::{assert_same, everywhere, iterate, strength};
 use isoline::edge_strength::{Dimensions, Params, Start, Variant};
 use ndarray::Array3;
 
-/// Around the first flushes, and more iterations than a pass or a launch makes.
+/// Numbers of iterations around the first flushes, and more than a pass or a launch makes.
 const COUNTS: [u64; 11] = [15, 16, 17, 31, 32, 33, 48, 50, 51, 100, 200];
 
-/// 2⁻⁸⁰.
-const LEAST: f32 = 1.0 / (1_u128 << 80) as f32;
+/// The flush threshold, 2⁻⁸⁰.
+const FLUSH_THRESHOLD: f32 = 1.0 / (1_u128 << 80) as f32;
 
 const RHO: f64 = 64.0;
-/// Pixels above are shape.
+/// Pixels above this value are shape pixels.
 const THRESHOLD: f64 = 0.5;
-/// The second takes the pixels as they are.
+/// The starts. The second takes the pixels unscaled.
 const STARTS: [Start; 2] = [Start::Mask, Start::Input(Some([0.0, 1.0]))];
 
-/// Shape (1) on the left; apart from it, here and there, 1e-18 to 1e-30.
+/// Returns an image with shape pixels (1) on the left, and scattered values from 1e-18 to 1e-30 elsewhere.
 fn specks([width, height, depth]: [usize; 3]) -> Array3<f32> {
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
         let hash = x * 7919 + y * 104_729 + z * 1_299_709;
@@ -36,8 +36,8 @@ fn params(dimensions: Dimensions, start: Start, iterations: u64) -> Params {
 }
 
 #[test]
-fn the_promised_arithmetic_around_each_flush() {
-    // Several panels, passes and tiles.
+fn arithmetic_around_each_flush_is_as_documented() {
+    // The sizes take several panels, passes and tiles.
     for (dimensions, size) in [(Dimensions::Slices, [1057, 39, 1]), (Dimensions::Volume, [270, 9, 13])] {
         let input = specks(size);
         let shape = input.mapv(|pixel| f64::from(pixel) > THRESHOLD);
@@ -55,8 +55,8 @@ fn the_promised_arithmetic_around_each_flush() {
                         variant,
                         &format!("{name} {size:?} {start:?} {iterations} iterations"),
                     );
-                    // The plain loop is compared to 1e-6 only, and what is flushed is far below that.
-                    let tiny = got.iter().filter(|value| 0.0 < **value && **value < LEAST).count();
+                    // The scalar variant is compared only to 1e-6, and flushed values are far below that.
+                    let tiny = got.iter().filter(|value| 0.0 < **value && **value < FLUSH_THRESHOLD).count();
                     let what = format!("{name} {size:?} {start:?} {iterations} iterations: {tiny} tiny values");
                     if iterations % 16 == 0 {
                         assert_eq!(tiny, 0, "{what}");
@@ -69,7 +69,7 @@ fn the_promised_arithmetic_around_each_flush() {
     }
 }
 
-/// The kernels of large slices: widths of whole and of broken quads.
+/// Tests the kernels of large slices, with widths that are and are not multiples of four.
 #[test]
 fn large_slices_on_cuda_around_each_flush() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
@@ -92,16 +92,16 @@ fn large_slices_on_cuda_around_each_flush() {
     }
 }
 
-/// Without the flush the field is subnormal some 100 pixels away, from iteration 55 on (3D: 47), and has come 122 pixels far
-/// (108) after 200.
+/// Without the flush values would be subnormal some 100 pixels from the shape, from iteration 55 on (3D: 47), and would
+/// reach 122 pixels (108) after 200 iterations.
 #[test]
-fn nothing_is_subnormal_and_what_is_far_is_0() {
+fn no_value_is_subnormal_and_far_values_are_0() {
     for (dimensions, [width, height, depth], far) in
         [(Dimensions::Slices, [300, 40, 1], 105), (Dimensions::Volume, [280, 7, 9], 95)]
     {
         let mut input = Array3::<u8>::zeros((depth, height, width));
         input[[depth / 2, height / 2, 3]] = 1;
-        // Before a flush values are smallest.
+        // Values are smallest just before a flush.
         for iterations in [47, 48, 63, 64, 79, 95, 111, 127, 143, 144, 159, 175, 191, 192, 199, 200] {
             everywhere(|context, variant, name| {
                 let got = strength(context, input.view(), &Params { variant, ..iterate(dimensions, RHO, iterations) });

@@ -1,4 +1,4 @@
-//! What must not change the result, and what must change it in a known way.
+//! Invariants: properties of the call that must not change the result, or must change it in a known way.
 
 use crate::{assert_bits, assert_close, assert_same, drawing, everywhere, iterate, machines, strength};
 use isoline::edge_strength::{Dimensions, Foreground, Mode, Params, Start, Variant};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 const BOTH: [Dimensions; 2] = [Dimensions::Slices, Dimensions::Volume];
 
 #[test]
-fn one_slice_of_a_stack_is_the_slice_alone() {
+fn slice_of_a_stack_equals_the_slice_alone() {
     let input = drawing(5, 70, 90);
     everywhere(|context, variant, name| {
         let params = Params { variant, ..iterate(Dimensions::Slices, 64.0, 50) };
@@ -19,12 +19,12 @@ fn one_slice_of_a_stack_is_the_slice_alone() {
             assert_bits(&stack.slice(s![z..z + 1, .., ..]).to_owned(), &alone, &format!("{name}, slice {z}"));
         }
         let between = strength(context, input.view(), &Params { dimensions: Dimensions::Volume, ..params });
-        assert_ne!(between, stack, "{name}: a volume's slices know of each other");
+        assert_ne!(between, stack, "{name}: the slices of a volume depend on each other");
     });
 }
 
 #[test]
-fn crops_strides_and_orders_of_the_callers_memory_do_not_matter() {
+fn result_is_independent_of_the_memory_layout() {
     let large = drawing(9, 80, 100);
     let views: [ArrayView3<'_, u8>; 4] = [
         large.slice(s![2..6, 10..59, 20..91]),
@@ -40,7 +40,7 @@ fn crops_strides_and_orders_of_the_callers_memory_do_not_matter() {
                 let expected = strength(context, packed.view(), &params);
                 assert_bits(&strength(context, *view, &params), &expected, &format!("{name}, view {number}"));
 
-                // Into every second column of a larger output; the others stay.
+                // Write into every second column of a larger output; the other columns stay untouched.
                 let (depth, height, width) = view.dim();
                 let mut frame = Array3::from_elem((depth + 2, height + 3, 2 * width), -7.0f32);
                 let target = frame.slice_mut(s![1..depth + 1, 2..height + 2, ..;2]);
@@ -82,7 +82,7 @@ fn mirrored_and_transposed_images_give_mirrored_and_transposed_results() {
 }
 
 #[test]
-fn dark_on_bright_is_bright_on_dark() {
+fn foreground_below_of_the_negative_equals_foreground_above() {
     let input = drawing(2, 50, 60);
     let negative = input.mapv(|pixel| 255 - pixel);
     everywhere(|context, variant, name| {
@@ -96,7 +96,7 @@ fn dark_on_bright_is_bright_on_dark() {
 }
 
 #[test]
-fn the_threshold_itself_is_dark() {
+fn pixel_equal_to_the_threshold_is_below() {
     let input = Array2::from_shape_vec((1, 4), vec![9u16, 10, 11, 12]).unwrap();
     everywhere(|context, variant, name| {
         let params = Params { variant, threshold: 10.0, ..iterate(Dimensions::Slices, 64.0, 0) };
@@ -107,7 +107,8 @@ fn the_threshold_itself_is_dark() {
     });
 }
 
-/// Beyond the pixels' range, between two pixels and on one; rows narrower and wider than what the kernels do at a time.
+/// Thresholds are beyond the pixels' range, between two pixels and equal to one; rows are narrower and wider than a
+/// block of the kernels.
 #[test]
 fn every_threshold_gives_the_same_mask_on_every_device() {
     let cpu = Context::new("cpu").unwrap();
@@ -128,7 +129,7 @@ fn every_threshold_gives_the_same_mask_on_every_device() {
                 [Foreground::Above, Foreground::Below].map(|foreground| (*image, *threshold, foreground))
             })
         }) {
-            // One iteration: the mask alone is made; none: the field too.
+            // One iteration needs only the mask; no iteration also needs the field.
             for iterations in [0, 1] {
                 let params = Params { threshold, foreground, ..iterate(Dimensions::Slices, 64.0, iterations) };
                 let expected = strength(&cpu, image, &params);
@@ -143,7 +144,7 @@ fn every_threshold_gives_the_same_mask_on_every_device() {
 }
 
 #[test]
-fn one_mask_from_every_pixel_type_is_one_result() {
+fn equal_masks_of_every_pixel_type_give_equal_results() {
     let bytes = drawing(3, 40, 50);
     let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
     let floats = bytes.mapv(|pixel| f32::from(pixel) / 255.0 - 0.5);
@@ -158,9 +159,9 @@ fn one_mask_from_every_pixel_type_is_one_result() {
 }
 
 #[test]
-fn not_a_number_is_background_and_starts_at_0() {
+fn nan_is_background_and_starts_at_0() {
     let clean = drawing(1, 40, 50).mapv(f32::from);
-    // 255 is background and starts at 0 when the dark side is the shape; 0 likewise when the bright side is.
+    // Background that starts at 0 is 255 if the dark side is the shape, and 0 if the bright side is.
     for (foreground, background) in [(Foreground::Above, 0.0), (Foreground::Below, 255.0)] {
         let holes = clean.indexed_iter().map(|((_, y, x), v)| if (x + y) % 9 == 4 { background } else { *v });
         let filled = Array3::from_shape_vec(clean.dim(), holes.collect()).unwrap();
@@ -179,7 +180,7 @@ fn not_a_number_is_background_and_starts_at_0() {
 }
 
 #[test]
-fn nothing_drawn_gives_0_and_all_drawn_gives_1() {
+fn empty_shape_gives_0_and_full_shape_gives_1() {
     for (pixel, value) in [(0u8, 0.0f32), (255, 1.0)] {
         let input = Array3::from_elem((2, 33, 35), pixel);
         for dimensions in BOTH {
@@ -199,7 +200,7 @@ fn nothing_drawn_gives_0_and_all_drawn_gives_1() {
 }
 
 #[test]
-fn the_number_of_threads_changes_no_bit() {
+fn result_is_independent_of_the_number_of_threads() {
     for (dimensions, input) in
         [(BOTH[0], drawing(1, 300, 1300)), (BOTH[0], drawing(3, 90, 50)), (BOTH[1], drawing(60, 70, 80))]
     {
@@ -213,8 +214,8 @@ fn the_number_of_threads_changes_no_bit() {
 }
 
 #[test]
-fn a_callback_and_earlier_calls_of_a_context_change_no_bit() {
-    // On the CPU memory is kept from call to call, and only without a callback the passes go straight to the output.
+fn result_is_independent_of_callbacks_and_earlier_calls() {
+    // On the CPU memory is kept from call to call, and passes write to the output directly only without a callback.
     let cases = [(BOTH[0], drawing(1, 400, 1100)), (BOTH[1], drawing(30, 70, 80)), (BOTH[0], drawing(5, 60, 50))];
     everywhere(|used, variant, name| {
         for iterations in [0, 3, 120] {
@@ -235,7 +236,7 @@ fn a_callback_and_earlier_calls_of_a_context_change_no_bit() {
 }
 
 #[test]
-fn every_device_and_variant_gives_the_same() {
+fn every_device_and_variant_gives_the_same_result() {
     let cpu = Context::new("cpu").unwrap();
     for (dimensions, input) in [(BOTH[0], drawing(2, 517, 1031)), (BOTH[1], drawing(40, 90, 133))] {
         let grey = Start::Input(Some([-20.0, 300.0]));
@@ -252,7 +253,7 @@ fn every_device_and_variant_gives_the_same() {
 
 #[test]
 fn more_iterations_and_a_larger_rho_reach_further() {
-    // From 0 the iteration only rises (it is monotone, and the start lies below the steady state).
+    // From 0 values only rise: the iteration is monotone, and the initial values are below the steady state.
     let input = drawing(1, 60, 60);
     everywhere(|context, variant, name| {
         let at = |rho, iterations| {
@@ -265,8 +266,9 @@ fn more_iterations_and_a_larger_rho_reach_further() {
 }
 
 #[test]
-fn the_largest_step_keeps_a_lone_pixel_from_going_below_0() {
-    // The worst case: all of a grey pixel at 1 flows off, so any rounding up of Δt or of a centre weight shows.
+fn largest_time_step_keeps_an_isolated_pixel_from_going_below_0() {
+    // The worst case is an isolated pixel at 1 that the largest step lowers to 0, where any rounding up of Δt or of a
+    // centre weight gives a negative value.
     let mut input = Array3::zeros((1, 21, 21));
     input[[0, 10, 10]] = 255u8;
     everywhere(|context, variant, name| {
@@ -289,9 +291,9 @@ fn the_largest_step_keeps_a_lone_pixel_from_going_below_0() {
     });
 }
 
-/// The smallest ρ has the largest 1/ρ², and of a large one nothing is left in 32 bits.
+/// The smallest ρ has the largest 1/ρ², and the 1/ρ² of a large ρ is lost in 32 bits.
 #[test]
-fn the_ends_of_the_range_of_rho_give_numbers() {
+fn extreme_rho_gives_finite_values() {
     for dimensions in BOTH {
         let input = drawing(3, 21, 26);
         let neighbours = if dimensions == Dimensions::Slices { 4.0 } else { 6.0 };
@@ -309,7 +311,7 @@ fn the_ends_of_the_range_of_rho_give_numbers() {
                     }
                 });
             }
-            // With a small ρ nothing leaves the shape, with a large one it is everywhere.
+            // With a small ρ values are 0 outside the shape, with a large ρ they are 1 everywhere.
             let mode = Mode::Converged { tolerance: 1e-5, max_cycles: 100 };
             let off = if rho < 1.0 { 0.0 } else { 1.0 };
             let expected = input.mapv(|pixel| if pixel == 0 { off } else { 1.0 });
@@ -325,9 +327,9 @@ fn the_ends_of_the_range_of_rho_give_numbers() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// For every Δt that is accepted, up to the limit itself, and any start in 0..1.
+    /// Tests every accepted Δt, up to the limit itself, with any initial values in 0..1.
     #[test]
-    fn the_field_stays_between_0_and_1(
+    fn values_stay_between_0_and_1(
         seed in any::<u64>(),
         size in [1usize..40, 1..40, 1..6],
         density in 0.0..1.0f64,
@@ -361,9 +363,9 @@ proptest! {
         }
     }
 
-    /// Any size, crop and number of threads gives the bits of the whole image on one thread.
+    /// Tests that any size on any number of threads gives the bits of one thread.
     #[test]
-    fn any_size_on_any_number_of_threads(
+    fn any_size_is_independent_of_the_number_of_threads(
         size in [1usize..400, 1..60, 1..12],
         threads in 1usize..9,
         volume in any::<bool>(),

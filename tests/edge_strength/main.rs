@@ -1,5 +1,5 @@
-//! The edge strength through the public Rust API: against float64 and analytic references, its invariants, and its
-//! errors. Everything runs on the CPU; where there is a CUDA device it runs there too, in every variant.
+//! Tests of the edge strength through the public Rust API: accuracy against float64 and analytic references,
+//! invariants, and errors. All tests run on the CPU, and on a CUDA device where there is one, in every variant.
 
 mod accuracy;
 #[path = "../common/mod.rs"]
@@ -14,13 +14,13 @@ use isoline::edge_strength::{self, Dimensions, Mode, Params, Variant};
 use isoline::{Context, Image, Report};
 use ndarray::Array3;
 
-/// A device, and the variants that it has.
+/// A context on a device, and the variants that the device has.
 struct Machine {
     context: Context,
     variants: &'static [Variant],
 }
 
-/// The CPU, and a CUDA device if there is one; says why not otherwise.
+/// Returns the CPU, and a CUDA device if there is one; otherwise prints the reason.
 fn machines() -> Vec<Machine> {
     let variants = |context: &Context| match context.device().id.as_str() {
         "cpu" => [Variant::Fused, Variant::Scalar].as_slice(),
@@ -38,7 +38,7 @@ fn everywhere(mut test: impl FnMut(&Context, Variant, &str)) {
     }
 }
 
-/// A run that must succeed. The output starts as NaN, so that an unwritten pixel shows.
+/// Runs a call that must succeed. The output starts as NaN, so that an unwritten pixel is detected.
 fn run<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params) -> (Array3<f32>, Report) {
     let input = input.into();
     let [width, height, depth] = input.shape();
@@ -51,7 +51,7 @@ fn strength<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params)
     run(context, input, params).0
 }
 
-/// Default parameters with these.
+/// Returns the default parameters with these changes.
 fn iterate(dimensions: Dimensions, rho: f64, iterations: u64) -> Params {
     Params { dimensions, rho, mode: Mode::Iterate { iterations }, ..Params::default() }
 }
@@ -65,7 +65,7 @@ fn assert_same(got: &Array3<f32>, expected: &Array3<f32>, variant: Variant, what
     }
 }
 
-/// Lines, dots and a frame with a hole: a drawing of any size, 255 on black.
+/// Returns an image of any size with lines, dots and a frame with a hole, 255 on black.
 fn drawing(depth: usize, height: usize, width: usize) -> Array3<u8> {
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
         let line = (x + 2 * y + 5 * z) % 37 == 0 && (x / 16 + y / 16) % 3 == 0;

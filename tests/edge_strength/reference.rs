@@ -1,9 +1,9 @@
-//! References written from the definitions, as simply as can be.
+//! Simple reference implementations, written from the definitions.
 
 use isoline::edge_strength::Dimensions;
 use ndarray::Array3;
 
-/// Eq. 3 of the paper in float64. `shape`: the pixels that stay at 1.
+/// Iterates eq. 3 of the paper in float64. `shape` marks the pixels that stay at 1.
 pub fn iterate_f64(
     start: &Array3<f64>,
     shape: &Array3<bool>,
@@ -28,9 +28,9 @@ pub fn iterate_f64(
     v
 }
 
-/// The promised float32 arithmetic: two fused multiply-adds on a sum of neighbours in a fixed order, and the centre
-/// weight 4 + λ (6 + λ) rounded anew in each iteration with the rounding error carried on; after every 16th
-/// iteration values below 2⁻⁸⁰ are set to 0.
+/// Iterates in the documented float32 arithmetic: two fused multiply-adds on a sum of neighbours in a fixed order, and
+/// the centre weight 4 + λ (6 + λ) rounded in each iteration, with the rounding error carried to the next; after every
+/// 16th iteration values below 2⁻⁸⁰ are set to 0.
 pub fn iterate_f32(
     start: &Array3<f32>,
     shape: &Array3<bool>,
@@ -65,7 +65,7 @@ pub fn iterate_f32(
     v
 }
 
-/// Left, right, up, down (front, back) of (z, y, x); beyond the border, the pixel itself.
+/// Returns left, right, up, down (front, back) of (z, y, x); beyond the border, the pixel itself.
 fn neighbours(
     (depth, height, width): (usize, usize, usize),
     (z, y, x): (usize, usize, usize),

@@ -139,7 +139,7 @@ fn steps_sums_and_restarts_are_the_same_on_cuda() {
 }
 
 #[test]
-fn the_sequential_schedule_is_the_cpus() {
+fn sequential_schedule_runs_on_the_cpu_only() {
     let Some(cuda) = cuda() else { return };
     let (image, starts) = cells(100, 100, 50, 2);
     let params = Params { schedule: Schedule::Sequential, ..Params::default() };

@@ -1,4 +1,4 @@
-//! What bounds a search: the cost of nodes, their most, the ends that are not convergence, and wide images.
+//! The bounds of a search: the node cost, the most nodes, the ends other than convergence, and wide images.
 
 use super::{Random, converged, cpu, mask_of, overlap, polygon};
 use isoline::snake::{self, Background, Node, Params, Polygons, Schedule, Snake, Status, Sum};
@@ -13,7 +13,7 @@ fn square(snr: f64, seed: u64) -> (Array2<bool>, Array2<u16>) {
 }
 
 #[test]
-fn a_cost_of_nodes_takes_out_those_that_noise_bought() {
+fn node_cost_removes_nodes_that_follow_noise() {
     const COSTS: [f64; 3] = [0.0, 0.2, 1.0];
     for schedule in [Schedule::Parallel, Schedule::Sequential] {
         let (mut nodes, mut overlaps) = ([0; 3], [0.0; 3]);
@@ -28,7 +28,7 @@ fn a_cost_of_nodes_takes_out_those_that_noise_bought() {
             }
             assert!(counts[2] < counts[1] && counts[1] < counts[0], "{schedule:?}, image {seed}: {counts:?} nodes");
         }
-        // A square needs four; the walk to fewer ends in local optima of six, or nine.
+        // A square needs four; the search ends in local optima of six, or nine.
         assert!(nodes[0] > 5 * 50 && nodes[2] <= 5 * 9, "{schedule:?}: {nodes:?} nodes");
         assert!(
             overlaps[2] > 0.985 && overlaps[2] > overlaps[1] && overlaps[1] > overlaps[0],
@@ -38,11 +38,11 @@ fn a_cost_of_nodes_takes_out_those_that_noise_bought() {
 }
 
 #[test]
-fn no_node_that_is_left_costs_more_than_it_is_worth() {
+fn no_remaining_node_is_worth_less_than_its_cost() {
     let (_, image) = square(1.0, 9);
     let params = Params { node_cost: 1.0, node_spacing: 8.0, ..Params::default() };
     let snake = converged(image.view(), None, &params);
-    let (found, told) = (snake.polygons(), snake.statistics()[0]);
+    let (found, statistics) = (snake.polygons(), snake.statistics()[0]);
     let nodes = found.get(0).unwrap();
     let all = snake.region_sums(&polygon(&[(0, 0), (160, 0), (160, 160), (0, 160)])).unwrap()[0];
     let half_n_ln = |sum: &Sum| {
@@ -56,19 +56,23 @@ fn no_node_that_is_left_costs_more_than_it_is_worth() {
         one.push(&fewer);
         let Ok(inside) = snake.region_sums(&one) else { continue };
         let outside = Sum { pixels: all.pixels - inside[0].pixels, z: all.z - inside[0].z, zz: all.zz - inside[0].zz };
-        let gained = told.criterion + (160.0 * 160.0f64).ln() - half_n_ln(&inside[0]) - half_n_ln(&outside);
+        let gained = statistics.criterion + (160.0 * 160.0f64).ln() - half_n_ln(&inside[0]) - half_n_ln(&outside);
         assert!(gained < 1e-6, "without node {index}: {gained} less");
     }
 }
 
 #[test]
-fn there_are_no_more_nodes_than_allowed() {
+fn max_nodes_bounds_the_nodes() {
     let (_, image) = square(1.0, 2);
     for max_nodes in [4, 5, 7, 19] {
         for schedule in [Schedule::Parallel, Schedule::Sequential] {
             let params = Params { max_nodes, schedule, node_spacing: 2.0, node_cost: 0.0, ..Params::default() };
-            let told = converged(image.view(), None, &params).statistics()[0];
-            assert_eq!((told.nodes, told.status), (u64::from(max_nodes), Status::Converged), "{schedule:?}");
+            let statistics = converged(image.view(), None, &params).statistics()[0];
+            assert_eq!(
+                (statistics.nodes, statistics.status),
+                (u64::from(max_nodes), Status::Converged),
+                "{schedule:?}"
+            );
         }
     }
     let five = polygon(&[(10, 10), (50, 10), (60, 40), (50, 60), (10, 60)]);
@@ -83,17 +87,17 @@ fn a_start_without_a_pixel_has_vanished() {
     let (_, image) = square(1.0, 2);
     let mut starts = polygon(&[(30, 30), (31, 30), (30, 31)]);
     starts.push(&[Node::new(20, 20), Node::new(140, 20), Node::new(140, 140), Node::new(20, 140)]);
-    let (found, told, report) =
+    let (found, statistics, report) =
         snake::run(&cpu(), image.view().into(), Some(&starts), &Params::default(), None).unwrap();
     // The centre of the one pixel lies on the long edge, on the left of it.
-    assert_eq!((told[0].status, told[0].pixels, told[0].iterations), (Status::Vanished, 0, 0));
-    assert!(told[0].mean.is_nan() && told[0].background_mean.is_finite());
+    assert_eq!((statistics[0].status, statistics[0].pixels, statistics[0].iterations), (Status::Vanished, 0, 0));
+    assert!(statistics[0].mean.is_nan() && statistics[0].background_mean.is_finite());
     assert_eq!(found.get(0), starts.get(0));
-    assert!(told[1].status == Status::Converged && report.converged);
+    assert!(statistics[1].status == Status::Converged && report.converged);
 }
 
 #[test]
-fn the_most_steps_end_each_target_by_itself() {
+fn max_iterations_ends_each_target_separately() {
     let (_, image) = square(2.0, 4);
     let mut starts = polygon(&[(2, 2), (158, 2), (158, 158), (2, 158)]);
     starts.push(&[Node::new(41, 41), Node::new(119, 41), Node::new(119, 119), Node::new(41, 119)]);
@@ -144,7 +148,7 @@ fn sums_over_results_are_those_over_their_masks() {
     let params = Params { background: Background::Window { margin: 0.3 }, node_spacing: 5.0, ..Params::default() };
     let snake = converged(image.view(), Some(&starts), &params);
     let mut labels = Array2::<u16>::zeros((230, 310));
-    snake.draw_labels(labels.view_mut().into()).unwrap();
+    snake.read_labels(labels.view_mut().into()).unwrap();
     let mut counted = vec![Sum::default(); 20];
     for (label, pixel) in labels.iter().zip(&image) {
         if *label > 0 {
@@ -158,7 +162,7 @@ fn sums_over_results_are_those_over_their_masks() {
     assert_eq!(other.region_sums(&snake.polygons()).unwrap(), counted);
 }
 
-/// What a pixel of an f32 image counts as, read from sums over one pixel.
+/// The level of a pixel of an f32 image, read from sums over one pixel.
 #[test]
 fn a_float_pixel_is_half_a_step_from_its_level_at_most() {
     let (width, height) = (97usize, 101usize);

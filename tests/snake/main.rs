@@ -1,9 +1,9 @@
-//! Region snakes: against truths drawn with known noise, and against what the definition promises.
+//! Region snakes, tested with truths drawn with known noise, and against the guarantees of the definition.
 
 mod cuda;
+mod guarantees;
 mod limits;
 mod optimum;
-mod promises;
 mod shapes;
 mod starts;
 
@@ -11,7 +11,7 @@ use isoline::snake::{Node, Params, Polygons, Snake};
 use isoline::{Context, Image};
 use ndarray::Array2;
 
-/// Numbers without a pattern, the same in every run.
+/// A generator of pseudo-random numbers, the same in every run.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -19,7 +19,7 @@ impl Random {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// In [0, 1).
+    /// Returns a uniform number in [0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -27,7 +27,7 @@ impl Random {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Of mean 0 and variance 1.
+    /// Returns a normal number of mean 0 and variance 1.
     pub(crate) fn normal(&mut self) -> f64 {
         let (radius, angle) = ((1.0 - self.uniform()).ln() * -2.0, self.uniform() * std::f64::consts::TAU);
         radius.sqrt() * angle.cos()
@@ -60,7 +60,7 @@ pub(crate) fn mask_of<'a>(image: impl Into<Image<'a>>, initial: Option<&Polygons
     let [width, height, _] = image.shape();
     let snake = converged(image, initial, params);
     let mut mask = Array2::<u8>::zeros((height, width));
-    snake.draw_mask(mask.view_mut().into()).unwrap();
+    snake.read_mask(mask.view_mut().into()).unwrap();
     mask.mapv(|pixel| pixel == 255)
 }
 

@@ -1,5 +1,5 @@
 //! The result is a local optimum: no move of one node by one pixel improves the criterion, computed here from exact sums
-//! with the standard library's logarithm. `super::converged` holds every result of these tests against it.
+//! with the standard library's logarithm. `super::converged` checks every result of these tests.
 
 use super::polygon;
 use isoline::snake::{Background, Node, Noise, Params, Polygons, Snake, Status, Sum};
@@ -20,7 +20,7 @@ fn criterion(noise: Noise, region: &Sum) -> f64 {
     }
 }
 
-/// Where the nodes of a target may go, and what its background is: left, top, right, bottom.
+/// Returns the bounds of a target's nodes and of its background: left, top, right, bottom.
 fn bounds(start: Option<&[Node]>, params: &Params, [width, height]: [i32; 2]) -> [i32; 4] {
     let (Background::Window { margin }, Some(start)) = (params.background, start) else { return [0, 0, width, height] };
     let extent = |values: Vec<i32>| (*values.iter().min().unwrap(), *values.iter().max().unwrap());
@@ -30,7 +30,7 @@ fn bounds(start: Option<&[Node]>, params: &Params, [width, height]: [i32; 2]) ->
     [(x0 - room).max(0), (y0 - room).max(0), (x1 + room).min(width), (y1 + room).min(height)]
 }
 
-/// Of a polygon; `None` when it crosses itself.
+/// Returns the criterion of a polygon; `None` when it crosses itself.
 fn cost(snake: &Snake, noise: Noise, all: &Sum, nodes: &[Node]) -> Option<f64> {
     let mut one = Polygons::new();
     one.push(nodes);
@@ -45,11 +45,11 @@ fn twice_area(nodes: &[Node]) -> i64 {
     pairs.map(|(a, b)| i64::from(a.x) * i64::from(b.y) - i64::from(b.x) * i64::from(a.y)).sum()
 }
 
-/// Every converged target of `snake`.
+/// Checks every converged target of `snake`.
 pub(crate) fn check(snake: &Snake, starts: Option<&Polygons>, params: &Params, size: [i32; 2]) {
     let found = snake.polygons();
-    for (index, (nodes, told)) in found.iter().zip(snake.statistics()).enumerate() {
-        if told.status != Status::Converged {
+    for (index, (nodes, statistics)) in found.iter().zip(snake.statistics()).enumerate() {
+        if statistics.status != Status::Converged {
             continue;
         }
         let [x0, y0, x1, y1] = bounds(starts.and_then(|starts| starts.get(index)), params, size);
@@ -57,8 +57,8 @@ pub(crate) fn check(snake: &Snake, starts: Option<&Polygons>, params: &Params, s
         let what = format!("target {index} of {:?}, {:?}, {:?}", params.noise, params.schedule, params.background);
         let reached = cost(snake, params.noise, &all, nodes).unwrap();
         let slack = 1e-9 * reached.abs().max(1.0);
-        assert!((reached - told.criterion).abs() <= slack, "{what}: {reached} {told:?}");
-        // Each look at a polygon takes the square of its nodes.
+        assert!((reached - statistics.criterion).abs() <= slack, "{what}: {reached} {statistics:?}");
+        // The test of a polygon takes time with the square of its nodes.
         for node in (0..nodes.len()).step_by(if nodes.len() > 256 { nodes.len() / 16 } else { 1 }) {
             let (before, after) = (nodes[(node + nodes.len() - 1) % nodes.len()], nodes[(node + 1) % nodes.len()]);
             for (dx, dy) in [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)] {

@@ -33,7 +33,7 @@ fn refusal(context: &Context, starts: &Polygons) -> String {
 }
 
 #[test]
-fn far_off_and_partly_outside_the_same_split_is_found() {
+fn distant_and_partly_outside_starts_find_the_same_split() {
     let truth = ellipse();
     let image = image(&truth);
     let starts = [
@@ -81,9 +81,9 @@ fn far_off_and_partly_outside_the_same_split_is_found() {
 fn a_start_that_crosses_itself_is_refused_with_its_place() {
     let mut starts = polygon(&rectangle(10, 10, 50, 50));
     starts.push(&[Node::new(20, 20), Node::new(60, 60), Node::new(60, 20), Node::new(20, 60)]);
-    let told = refusal(&cpu(), &starts);
-    assert!(told.contains("polygon 1 crosses itself"), "{told}");
-    assert!(told.contains("(20, 20)-(60, 60)") && told.contains("(60, 20)-(20, 60)"), "{told}");
+    let message = refusal(&cpu(), &starts);
+    assert!(message.contains("polygon 1 crosses itself"), "{message}");
+    assert!(message.contains("(20, 20)-(60, 60)") && message.contains("(60, 20)-(20, 60)"), "{message}");
 }
 
 #[test]
@@ -101,11 +101,11 @@ fn edges_that_share_a_node_or_lie_on_each_other_are_crossings() {
         &[(20, 20), (40, 20), (40, 40), (20, 20), (40, 20), (60, 60)],
     ];
     for points in touching {
-        let told = refusal(&cpu(), &polygon(points));
-        assert!(told.contains("polygon 0 crosses itself") && told.contains("meet"), "{points:?}: {told}");
+        let message = refusal(&cpu(), &polygon(points));
+        assert!(message.contains("polygon 0 crosses itself") && message.contains("meet"), "{points:?}: {message}");
     }
-    let told = refusal(&cpu(), &polygon(&[(5, 5), (5, 5), (9, 9), (9, 9), (5, 5)]));
-    assert!(told.contains("at least 3 nodes at different places, but it has 2"), "{told}");
+    let message = refusal(&cpu(), &polygon(&[(5, 5), (5, 5), (9, 9), (9, 9), (5, 5)]));
+    assert!(message.contains("at least 3 nodes at different places, but it has 2"), "{message}");
 }
 
 #[test]
@@ -136,13 +136,13 @@ fn results_never_touch_themselves_however_fine_and_noisy() {
             let mut starts = polygon(&rectangle(12, 10, 50, 40));
             starts.push(&[Node::new(4, 4), Node::new(25, 8), Node::new(8, 29)]);
             let snake = converged(image.view(), Some(&starts), &params);
-            for told in snake.statistics() {
-                assert!(told.nodes > 20 && told.status == Status::Converged, "{told:?}");
+            for statistics in snake.statistics() {
+                assert!(statistics.nodes > 20 && statistics.status == Status::Converged, "{statistics:?}");
             }
             // Refused if one does.
             let sums = snake.region_sums(&snake.polygons()).unwrap();
-            for (sum, told) in sums.iter().zip(snake.statistics()) {
-                assert_eq!(sum.pixels as u64, told.pixels);
+            for (sum, statistics) in sums.iter().zip(snake.statistics()) {
+                assert_eq!(sum.pixels as u64, statistics.pixels);
             }
         }
     }

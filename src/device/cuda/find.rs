@@ -1,4 +1,4 @@
-//! Finding CUDA: the driver's library, its devices, and why they can or cannot be used.
+//! Finds CUDA: the driver's library and its devices, and says why a device can or cannot be used.
 
 use super::{FATBINS, LOWEST_ARCHITECTURE, failed, unavailable};
 use crate::device::{DeviceInfo, DeviceKind};
@@ -9,43 +9,43 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 /// The kernels are built by CUDA 13.0, which drivers from 580 on can load.
-const LEAST_DRIVER: i32 = 13000;
+const MIN_DRIVER: i32 = 13000;
 
 /// The id of the entry that stands for CUDA where there is no device.
 const NO_DEVICE_ID: &str = "cuda";
 
-/// The number of devices, or why there are none.
+/// Returns the number of devices, or the reason for having none.
 ///
-/// What cannot change is asked for only once in a process: a library that was not there is looked for under many names,
-/// and one that lacks functions makes cudarc print that it panics. But a driver that could not be started may be, later
-/// (its service had not set up the GPU yet).
+/// An answer that cannot change is looked up only once in a process: a library that was not there is searched for under
+/// many names, and one that lacks functions makes cudarc print that it panics. A driver that failed to start is tried
+/// again, because it may start later (its service had not set up the GPU yet).
 pub(super) fn start() -> Result<u32> {
     static LIBRARY: OnceLock<Result<()>> = OnceLock::new();
     static SETTLED: OnceLock<Result<u32>> = OnceLock::new();
     if let Some(outcome) = SETTLED.get() {
         return outcome.clone();
     }
-    LIBRARY.get_or_init(|| find_library().unwrap_or_else(|Strange| Err(lacking()))).clone()?;
-    match survive(count_devices) {
-        Ok(Err(may_pass)) => Err(may_pass),
+    LIBRARY.get_or_init(|| find_library().unwrap_or_else(|DriverPanic| Err(driver_lacks_functions()))).clone()?;
+    match catch_panic(count_devices) {
+        Ok(Err(passing)) => Err(passing),
         Ok(Ok(count)) => SETTLED.get_or_init(|| Ok(count)).clone(),
-        Err(Strange) => SETTLED.get_or_init(|| Err(lacking())).clone(),
+        Err(DriverPanic) => SETTLED.get_or_init(|| Err(driver_lacks_functions())).clone(),
     }
 }
 
-/// Starts the driver.
+/// Starts the driver and counts its devices.
 fn count_devices() -> Result<u32> {
     let none = || unavailable("the NVIDIA driver is there but finds no CUDA device");
     result::init().map_err(|e| match e.0 {
         CUresult::CUDA_ERROR_NO_DEVICE => none(),
-        _ => unavailable(failed("be started", e).message()),
+        _ => unavailable(failed("start the NVIDIA driver", e).message()),
     })?;
-    let count = result::device::get_count().map_err(|e| failed("be counted", e))?;
+    let count = result::device::get_count().map_err(|e| failed("count the CUDA devices", e))?;
     u32::try_from(count).ok().filter(|&count| count > 0).ok_or_else(none)
 }
 
-/// Loads the driver's library and sees whether it is new enough.
-fn find_library() -> Result<Result<()>, Strange> {
+/// Loads the driver's library and checks that it is new enough.
+fn find_library() -> Result<Result<()>, DriverPanic> {
     if let Err(reason) = FATBINS {
         return Ok(Err(unavailable(format!("built without CUDA: {reason}"))));
     }
@@ -54,31 +54,31 @@ fn find_library() -> Result<Result<()>, Strange> {
         let library = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
         return Ok(Err(unavailable(format!("no NVIDIA driver found ({library})"))));
     }
-    survive(|| {
+    catch_panic(|| {
         let mut version = 0;
         // SAFETY: writes one int; may be called before cuInit.
         unsafe { sys::cuDriverGetVersion(&mut version) }
             .result()
-            .map_err(|e| failed("tell its driver's version", e))?;
+            .map_err(|e| failed("query the version of the NVIDIA driver", e))?;
         check_driver(version)
     })
 }
 
-/// A driver that made cudarc panic: it does where a driver lacks a function.
+/// A panic of cudarc, which panics where the driver lacks a function.
 #[derive(Debug)]
-struct Strange;
+struct DriverPanic;
 
-/// A strange driver must not take the process along.
-fn survive<T>(ask: impl FnOnce() -> T) -> Result<T, Strange> {
-    catch_unwind(AssertUnwindSafe(ask)).map_err(|_| Strange)
+/// Runs `query` and catches a panic of cudarc, which must not end the process.
+fn catch_panic<T>(query: impl FnOnce() -> T) -> Result<T, DriverPanic> {
+    catch_unwind(AssertUnwindSafe(query)).map_err(|_| DriverPanic)
 }
 
-fn lacking() -> Error {
+fn driver_lacks_functions() -> Error {
     unavailable("the NVIDIA driver lacks functions that CUDA 13.0 has; update it to 580 or newer")
 }
 
 fn check_driver(version: i32) -> Result<()> {
-    if version >= LEAST_DRIVER {
+    if version >= MIN_DRIVER {
         return Ok(());
     }
     Err(unavailable(format!(
@@ -91,16 +91,17 @@ fn check_driver(version: i32) -> Result<()> {
 fn driver_version() -> u32 {
     let mut version = 0;
     // SAFETY: writes one int; the library is present (checked by start()).
-    let told = unsafe { sys::cuDriverGetVersion(&mut version) }.result();
-    told.map_or(0, |()| version.max(0) as u32)
+    let known = unsafe { sys::cuDriverGetVersion(&mut version) }.result();
+    known.map_or(0, |()| version.max(0) as u32)
 }
 
-/// How many entries the list of devices has for CUDA. Opens none.
+/// Returns the number of entries for CUDA in the list of devices. Opens no device.
 pub(in crate::device) fn count() -> usize {
     start().map_or(1, |count| count as usize)
 }
 
-/// Entry `index` of the list: a CUDA device, or the unusable one that says why there are none. `None` if out of range.
+/// Returns entry `index` of the list: a CUDA device, or the unusable one that says why there are none. `None` if out of
+/// range.
 pub(in crate::device) fn entry(index: usize) -> Option<DeviceInfo> {
     match start() {
         Ok(count) if index < count as usize => Some(open(index as u32).0),
@@ -109,7 +110,7 @@ pub(in crate::device) fn entry(index: usize) -> Option<DeviceInfo> {
     }
 }
 
-/// What is known of device `index` (there is one), and a context on it if it is usable. No kernels are loaded.
+/// Describes device `index`, which exists, and opens a context on it if it is usable. Loads no kernels.
 pub(super) fn open(index: u32) -> (DeviceInfo, Option<Arc<CudaContext>>) {
     let mut info = blank(format!("cuda:{index}"), index, String::new());
     let opened = catch_unwind(AssertUnwindSafe(|| -> Result<Arc<CudaContext>> {
@@ -118,13 +119,13 @@ pub(super) fn open(index: u32) -> (DeviceInfo, Option<Arc<CudaContext>>) {
         let lowest: u32 = LOWEST_ARCHITECTURE.parse().unwrap_or(75);
         if major * 10 + minor < lowest {
             return Err(unavailable(format!(
-                "no kernel image for the card: its compute capability is {major}.{minor} and this build needs {}.{} or newer",
+                "no kernel image for this GPU: its compute capability must be at least {}.{} (got {major}.{minor})",
                 lowest / 10,
                 lowest % 10
             )));
         }
-        let context = CudaContext::new(index as usize).map_err(|e| failed("make a context", e))?;
-        let (free, total) = context.mem_get_info().map_err(|e| failed("tell its memory", e))?;
+        let context = CudaContext::new(index as usize).map_err(|e| failed("create a CUDA context", e))?;
+        let (free, total) = context.mem_get_info().map_err(|e| failed("query the device memory", e))?;
         (info.free_memory, info.total_memory) = (free as u64, total as u64);
         Ok(context)
     }));
@@ -142,14 +143,15 @@ pub(super) fn open(index: u32) -> (DeviceInfo, Option<Arc<CudaContext>>) {
     (info, None)
 }
 
-/// What the driver tells of a device without a context on it, which would take a good part of a second.
+/// Fills in the parts of `info` that the driver gives without a context on the device, which would take a good part of
+/// a second.
 fn describe(info: &mut DeviceInfo) -> Result<()> {
-    let device = result::device::get(info.index as i32).map_err(|e| failed("be found", e))?;
-    info.name = result::device::get_name(device).map_err(|e| failed("tell its name", e))?;
+    let device = result::device::get(info.index as i32).map_err(|e| failed("find the CUDA device", e))?;
+    info.name = result::device::get_name(device).map_err(|e| failed("query the name of the CUDA device", e))?;
     info.driver_version = driver_version();
     // SAFETY: the driver gave this device; each call writes one number.
     let attribute = |which| unsafe { result::device::get_attribute(device, which) }.map(|value| value.max(0) as u32);
-    let version = |which| attribute(which).map_err(|e| failed("tell its compute capability", e));
+    let version = |which| attribute(which).map_err(|e| failed("query the compute capability of the CUDA device", e));
     info.compute_capability = (
         version(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
         version(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
@@ -160,6 +162,7 @@ fn describe(info: &mut DeviceInfo) -> Result<()> {
     Ok(())
 }
 
+/// Returns the description of a CUDA device of which nothing more is known.
 fn blank(id: String, index: u32, reason: String) -> DeviceInfo {
     DeviceInfo {
         kind: DeviceKind::Cuda,
@@ -182,7 +185,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn an_old_driver_is_named() {
+    fn an_old_driver_is_refused_with_its_version() {
         let error = check_driver(12080).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DeviceUnavailable);
         assert!(error.message().contains("CUDA 12.8") && error.message().contains("580"), "{error}");
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_always_an_entry_with_a_reason() {
+    fn cuda_always_has_an_entry_with_a_reason() {
         assert!(count() > 0);
         for index in 0..count() {
             assert!(!entry(index).unwrap().reason.is_empty());

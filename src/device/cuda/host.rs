@@ -1,5 +1,5 @@
-//! The caller's memory on the host: whether the device can copy from it and to it, and the copies through pinned memory
-//! where it cannot.
+//! The caller's host memory: decides whether the device can copy from it and to it, and copies between it and staging
+//! buffers where the device cannot.
 
 use super::is_pinned;
 use crate::image::{Image, ImageMut};
@@ -7,10 +7,10 @@ use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, Axis};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-/// Rows that one worker copies at a time between pageable and pinned memory.
-const ROWS_A_WORKER: usize = 64;
+/// The number of rows that one worker copies at a time.
+pub(crate) const ROWS_PER_WORKER: usize = 64;
 
-/// The caller's host memory as addresses: what decides whether copies need staging.
+/// The addresses of the caller's host memory, which decide whether copies need staging.
 #[derive(Clone, Copy)]
 pub(crate) struct Host {
     first: usize,
@@ -46,17 +46,18 @@ impl Host {
     }
 }
 
-/// Copies go through pinned memory unless the caller's memory is pinned already (or is not the host's).
+/// Returns whether copies go through staging buffers: they do unless the caller's memory is page-locked with contiguous
+/// rows, or is not host memory.
 pub(crate) fn needs_staging(host: Option<Host>) -> bool {
     host.is_some_and(|host| !(host.contiguous_rows && is_pinned(host.first) && is_pinned(host.last)))
 }
 
-/// Copies rows into packed bytes, on all cores.
+/// Copies rows into a packed buffer, on all threads of `pool`.
 pub(crate) fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: ArrayView2<'_, T>, packed: &mut [u8]) {
     let width = rows.dim().1;
     let packed: &mut [T] = bytemuck::cast_slice_mut(packed);
     pool.install(|| {
-        packed.par_chunks_mut(width * ROWS_A_WORKER).zip(rows.axis_chunks_iter(Axis(0), ROWS_A_WORKER)).for_each(
+        packed.par_chunks_mut(width * ROWS_PER_WORKER).zip(rows.axis_chunks_iter(Axis(0), ROWS_PER_WORKER)).for_each(
             |(to, from)| {
                 for (to, from) in to.chunks_exact_mut(width).zip(from.rows()) {
                     match from.as_slice() {
@@ -69,11 +70,11 @@ pub(crate) fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: Arra
     });
 }
 
-/// Copies packed values into rows, on all cores.
+/// Copies packed values into rows, on all threads of `pool`.
 pub(crate) fn unpack(pool: &ThreadPool, packed: &[f32], mut rows: ArrayViewMut2<'_, f32>) {
     let width = rows.dim().1;
     pool.install(|| {
-        packed.par_chunks(width * ROWS_A_WORKER).zip(rows.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER)).for_each(
+        packed.par_chunks(width * ROWS_PER_WORKER).zip(rows.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER)).for_each(
             |(from, mut to)| {
                 for (from, mut to) in from.chunks_exact(width).zip(to.rows_mut()) {
                     match to.as_slice_mut() {

@@ -1,4 +1,4 @@
-//! Device memory and pinned host memory, pooled per context, and the copies between them.
+//! Device memory and page-locked host memory, pooled per context, and the copies between them.
 //!
 //! # Safety
 //! Buffers come from a pool and go back to it when dropped; the pool frees them when trimmed or dropped. An owner
@@ -17,20 +17,23 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
-/// Sizes are rounded up to this, so that similar jobs reuse each other's buffers.
+/// Sizes are rounded up to a multiple of this, so that similar calls reuse each other's buffers.
 const GRANULE: usize = 1 << 16;
 
 /// A pooled buffer is reused for a request of at least half its size.
-const MOST_WASTE: usize = 2;
+const MAX_WASTE: usize = 2;
 
 #[derive(Default)]
 struct Pool {
-    /// Free blocks by size.
+    /// Device buffers that are not in use, by size.
     device: BTreeMap<usize, Vec<CUdeviceptr>>,
+    /// Page-locked buffers that are not in use, by size.
     pinned: BTreeMap<usize, Vec<usize>>,
-    /// Device bytes in buffers and in the free list.
+    /// Device bytes in buffers that are in use.
     used: u64,
+    /// Device bytes in buffers that are not in use.
     pooled: u64,
+    /// The largest `used` since it was last reset.
     peak: u64,
 }
 
@@ -49,24 +52,24 @@ impl Memory {
         self.pool.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Device bytes held, in use or pooled.
+    /// Returns the device bytes held, in use or pooled.
     pub(crate) fn held(&self) -> u64 {
         let pool = self.lock();
         pool.used + pool.pooled
     }
 
-    /// Starts measuring the peak anew.
+    /// Restarts the measurement of the peak.
     pub(crate) fn reset_peak(&self) {
         let mut pool = self.lock();
         pool.peak = pool.used;
     }
 
-    /// The most device bytes in use since [`reset_peak`](Self::reset_peak).
+    /// Returns the most device bytes in use since [`reset_peak`](Self::reset_peak).
     pub(crate) fn peak(&self) -> u64 {
         self.lock().peak
     }
 
-    /// Frees what is pooled.
+    /// Frees the buffers that are not in use.
     pub(super) fn trim(&self) {
         let mut pool = self.lock();
         if self.context.bind_to_thread().is_err() {
@@ -83,10 +86,10 @@ impl Memory {
         pool.pooled = 0;
     }
 
-    /// `bytes` of device memory, uninitialised, aligned to 256 bytes.
+    /// Returns `bytes` of device memory, uninitialised, aligned to 256 bytes.
     ///
     /// # Errors
-    /// Out of memory, with the wanted and the free bytes.
+    /// Out of memory, with the requested and the free bytes.
     pub(crate) fn device(self: &Arc<Self>, bytes: usize) -> Result<Buffer> {
         let rounded = bytes.max(1).next_multiple_of(GRANULE);
         let buffer = |address, bytes| Buffer { address, bytes, memory: self.clone() };
@@ -94,7 +97,7 @@ impl Memory {
             let mut pool = self.lock();
             let found = pool
                 .device
-                .range_mut(rounded..=rounded.saturating_mul(MOST_WASTE))
+                .range_mut(rounded..=rounded.saturating_mul(MAX_WASTE))
                 .find_map(|(size, list)| list.pop().map(|address| (*size, address)));
             if let Some((size, address)) = found {
                 pool.pooled -= size as u64;
@@ -103,11 +106,11 @@ impl Memory {
                 return Ok(buffer(address, size));
             }
         }
-        self.context.bind_to_thread().map_err(|e| failed("be made current", e))?;
+        self.context.bind_to_thread().map_err(|e| failed("activate the CUDA context", e))?;
         // SAFETY: the context is current; the address is freed by the pool.
         let allocate = || unsafe { cudarc::driver::result::malloc_sync(rounded) };
         let address = allocate().or_else(|_| {
-            // What is pooled in other sizes may make room.
+            // Buffers of other sizes that are not in use may hold the memory that this one needs.
             self.trim();
             allocate()
         });
@@ -122,7 +125,8 @@ impl Memory {
         Ok(buffer(address, rounded))
     }
 
-    /// `bytes` of page-locked host memory: copies from and to it run at the link's full speed, beside computing.
+    /// Returns `bytes` of page-locked host memory: copies from and to it run at the link's full speed while kernels
+    /// run.
     pub(crate) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned> {
         let rounded = bytes.max(1).next_multiple_of(GRANULE);
         let pinned = |address: usize, bytes| Pinned { address: address as *mut u8, bytes, memory: self.clone() };
@@ -130,16 +134,16 @@ impl Memory {
             let mut pool = self.lock();
             let found = pool
                 .pinned
-                .range_mut(rounded..=rounded.saturating_mul(MOST_WASTE))
+                .range_mut(rounded..=rounded.saturating_mul(MAX_WASTE))
                 .find_map(|(size, list)| list.pop().map(|address| (*size, address)));
             if let Some((size, address)) = found {
                 return Ok(pinned(address, size));
             }
         }
-        self.context.bind_to_thread().map_err(|e| failed("be made current", e))?;
+        self.context.bind_to_thread().map_err(|e| failed("activate the CUDA context", e))?;
         // SAFETY: the context is current; the memory is freed by the pool.
         let address = unsafe { cudarc::driver::result::malloc_host(rounded, 0) }
-            .map_err(|e| failed(&format!("lock {} of main memory for its copies", human_bytes(rounded as u64)), e))?;
+            .map_err(|e| failed(&format!("allocate {} of page-locked host memory", human_bytes(rounded as u64)), e))?;
         // SAFETY: `rounded` bytes were just allocated; zeroed, they are initialised for every slice made of them.
         unsafe { std::ptr::write_bytes(address.cast::<u8>(), 0, rounded) };
         Ok(pinned(address as usize, rounded))
@@ -152,7 +156,7 @@ impl Drop for Memory {
     }
 }
 
-/// A piece of device memory; back to the pool when dropped.
+/// A buffer in device memory; it returns to the pool when dropped.
 pub(crate) struct Buffer {
     address: CUdeviceptr,
     bytes: usize,
@@ -164,12 +168,12 @@ impl Buffer {
         self.address
     }
 
-    /// At least what was asked for.
+    /// Returns the size, which is at least the requested one.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// As the device's side of a copy, from byte `offset` on.
+    /// Returns the buffer, from byte `offset` on, as one side of a copy.
     pub(crate) fn side(&self, offset: usize) -> Side {
         assert!(offset <= self.bytes, "a copy must start within its buffer");
         Side::Device { address: self.address + offset as u64, bytes: self.bytes - offset }
@@ -185,31 +189,32 @@ impl Drop for Buffer {
     }
 }
 
-/// A piece of page-locked host memory; back to the pool when dropped.
+/// A buffer in page-locked host memory; it returns to the pool when dropped.
 pub(crate) struct Pinned {
     address: *mut u8,
     bytes: usize,
     memory: Arc<Memory>,
 }
 
-// SAFETY: plain memory that this value owns alone.
+// SAFETY: the memory is plain bytes that this value owns alone.
 unsafe impl Send for Pinned {}
 // SAFETY: as above; shared references only read.
 unsafe impl Sync for Pinned {}
 
 impl Pinned {
-    /// The memory. The caller has waited for the copies that touch it.
+    /// Returns the memory. The caller has waited for the copies that touch it.
     pub(crate) fn as_slice(&self) -> &[u8] {
         // SAFETY: `bytes` initialised bytes that this value owns.
         unsafe { std::slice::from_raw_parts(self.address, self.bytes) }
     }
 
-    /// The memory. The caller has waited for the copies that touch it.
+    /// Returns the memory. The caller has waited for the copies that touch it.
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: `bytes` initialised bytes that this value owns; `&mut self` makes the access unique.
         unsafe { std::slice::from_raw_parts_mut(self.address, self.bytes) }
     }
 
+    /// Returns the buffer as one side of a copy.
     pub(crate) fn side(&self) -> Side {
         Side::Host { address: self.address as usize, bytes: self.bytes }
     }
@@ -221,18 +226,18 @@ impl Drop for Pinned {
     }
 }
 
-/// Whether `address` is in page-locked host memory that the driver knows, so that copies need no staging.
+/// Returns whether `address` is in page-locked host memory that the driver knows, so that copies need no staging.
 pub(crate) fn is_pinned(address: usize) -> bool {
     let mut kind: u32 = 0;
     let mut attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
     let mut answer = (&raw mut kind).cast::<c_void>();
-    // SAFETY: one attribute, which writes one u32; any address may be asked about. Of pageable memory this plural form
-    // leaves the answer 0 and succeeds, where the singular one fails.
-    let told = unsafe { sys::cuPointerGetAttributes(1, &mut attribute, &mut answer, address as u64) };
-    told.result().is_ok() && kind == CUmemorytype::CU_MEMORYTYPE_HOST as u32
+    // SAFETY: the one attribute writes one u32; the driver accepts any address in the query. For pageable memory this
+    // plural form leaves the answer 0 and succeeds, and the singular one fails.
+    let known = unsafe { sys::cuPointerGetAttributes(1, &mut attribute, &mut answer, address as u64) };
+    known.result().is_ok() && kind == CUmemorytype::CU_MEMORYTYPE_HOST as u32
 }
 
-/// One side of a copy: where it starts and how many bytes are there.
+/// One side of a copy: its address and the bytes that are there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Side {
     Host { address: usize, bytes: usize },
@@ -242,8 +247,8 @@ pub(crate) enum Side {
 impl Stream {
     /// Queues a copy of `rows` rows of `width` bytes, `pitches` (from, to) bytes apart.
     ///
-    /// Both sides must stay alive and untouched until the stream is done (rule 2 of the parent module); that the rows
-    /// lie within them is checked here.
+    /// Both sides must stay alive and untouched until the stream is done (rule 2 of the parent module). This function
+    /// checks that the rows are within them.
     pub(crate) fn copy(&self, from: Side, to: Side, width: usize, rows: usize, pitches: [usize; 2]) -> Result<()> {
         for (side, pitch) in [(from, pitches[0]), (to, pitches[1])] {
             let (Side::Host { bytes, .. } | Side::Device { bytes, .. }) = side;
@@ -255,12 +260,12 @@ impl Stream {
         if rows == 0 || width == 0 {
             return Ok(());
         }
-        // Rows without gaps are one long row; the driver limits the pitch of 2D copies.
+        // Rows without gaps are copied as one long row, because the driver limits the pitch of 2D copies.
         let (width, rows, pitches) =
             if pitches == [width, width] { (width * rows, 1, [width * rows; 2]) } else { (width, rows, pitches) };
         let raw = self.raw().cu_stream();
         let done = match (from, to, rows) {
-            // SAFETY: the ranges were checked above; lifetimes as the doc comment demands.
+            // SAFETY: the ranges were checked above; the lifetimes are those of the doc comment.
             (Side::Host { address: from, .. }, Side::Device { address: to, .. }, 1) => unsafe {
                 sys::cuMemcpyHtoDAsync_v2(to, from as *const c_void, width, raw)
             },
@@ -293,25 +298,25 @@ impl Stream {
                     WidthInBytes: width,
                     Height: rows,
                 };
-                // SAFETY: the ranges were checked above; lifetimes as the doc comment demands.
+                // SAFETY: the ranges were checked above; the lifetimes are those of the doc comment.
                 unsafe { sys::cuMemcpy2DAsync_v2(&copy, raw) }
             }
         };
-        done.result().map_err(|e| failed("copy an image", e))
+        done.result().map_err(|e| failed("copy an image to or from the CUDA device", e))
     }
 
-    /// Queues the filling of `bytes` bytes of `buffer`, from `offset` on, with `value`.
+    /// Queues a fill of `bytes` bytes of `buffer`, from `offset` on, with `value`.
     pub(crate) fn fill(&self, buffer: &Buffer, offset: usize, bytes: usize, value: u8) -> Result<()> {
         assert!(offset + bytes <= buffer.bytes, "a fill must lie within its buffer");
         // SAFETY: the range was checked above; the buffer outlives the stream's work (rule 2).
         unsafe { sys::cuMemsetD8Async(buffer.address + offset as u64, value, bytes, self.raw().cu_stream()) }
             .result()
-            .map_err(|e| failed("fill memory", e))
+            .map_err(|e| failed("fill CUDA memory", e))
     }
 }
 
-/// An image in the memory of a context's CUDA device: packed, x fastest. For callers who keep data on the GPU between
-/// calls. Made by [`Context::device_image`](crate::Context::device_image).
+/// An image in the memory of a context's CUDA device: packed, x fastest. It serves callers who keep data on the GPU
+/// between calls, and is made by [`Context::device_image`](crate::Context::device_image).
 pub struct DeviceImage {
     stream: Stream,
     buffer: Buffer,
@@ -332,7 +337,7 @@ impl DeviceImage {
         Ok(Self { stream: cuda.stream()?, buffer: cuda.memory.device(bytes)?, pixel_type, shape })
     }
 
-    /// Width, height and depth in pixels.
+    /// Returns width, height and depth in pixels.
     pub fn shape(&self) -> [usize; 3] {
         self.shape
     }
@@ -348,20 +353,21 @@ impl DeviceImage {
         }
     }
 
-    /// As an input.
+    /// Returns the image as an input.
     pub fn view(&self) -> Image<'_> {
         Image::Device(self.pixels())
     }
 
-    /// As an output; each operation says which pixel type it writes.
+    /// Returns the image as an output; each operation says which pixel type it writes.
     pub fn view_mut(&mut self) -> ImageMut<'_> {
         ImageMut::Device(self.pixels())
     }
 
-    /// Fills it from `source`, which must have its type and size. Returns when done.
+    /// Fills the image from `source`, which must have its type and size. Returns when done.
     ///
     /// # Errors
-    /// Another type or size, or a device failure.
+    /// [`ErrorKind::InvalidSize`] for another type or size, [`ErrorKind::Unsupported`] for a source in device
+    /// memory, or a device failure.
     pub fn upload(&mut self, source: Image<'_>) -> Result<()> {
         fn packed<'a, T: Copy>(view: &ArrayView3<'a, T>) -> Cow<'a, [T]> {
             view.to_slice().map_or_else(|| view.iter().copied().collect(), Cow::Borrowed)
@@ -371,7 +377,8 @@ impl DeviceImage {
         }
         if source.shape() != self.shape || source.pixel_type() != self.pixel_type {
             return Err(Error::size(format!(
-                "the device image is {} of {:?} pixels, but the source is {} of {:?}",
+                "cannot upload: the source must have the type and size of the device image, {} of {:?} pixels (got {} of \
+                 {:?})",
                 self.pixel_type.name(),
                 self.shape,
                 source.pixel_type().name(),
@@ -387,19 +394,25 @@ impl DeviceImage {
             Image::U8(view) => send(bytes(&packed(&view))),
             Image::U16(view) => send(bytes(&packed(&view))),
             Image::F32(view) => send(bytes(&packed(&view))),
-            Image::Device(_) => Err(Error::unsupported("copies between device images are not offered")),
+            Image::Device(_) => {
+                Err(Error::unsupported("cannot upload: the source is in CUDA memory; download it first"))
+            }
         }
     }
 
-    /// The pixels, packed, x fastest; `T` is their type.
+    /// Returns the pixels, packed, x fastest; `T` is their type.
     ///
     /// # Errors
-    /// Another pixel type, or a device failure.
+    /// [`ErrorKind::InvalidType`] for another pixel type, or a device failure.
     pub fn download<T: DevicePixel>(&self) -> Result<Vec<T>> {
         if self.pixel_type != T::TYPE {
             return Err(Error::new(
                 ErrorKind::InvalidType,
-                format!("the device image is {}, but {} was asked for", self.pixel_type.name(), T::TYPE.name()),
+                format!(
+                    "cannot download: the pixels must be read in the type of the device image, {} (got {})",
+                    self.pixel_type.name(),
+                    T::TYPE.name()
+                ),
             ));
         }
         let mut values = vec![T::default(); self.shape.iter().product()];
@@ -411,14 +424,14 @@ impl DeviceImage {
     }
 }
 
-/// A pixel that [`DeviceImage::download`] gives: u8, u16 or f32.
+/// A pixel that [`DeviceImage::download`] returns: u8, u16 or f32.
 pub trait DevicePixel: Copy + Default + sealed::Sealed {
-    /// Its type.
+    /// The pixel type.
     const TYPE: PixelType;
 }
 
 mod sealed {
-    /// Only numbers of which every bit pattern is one: the driver writes their bytes.
+    /// Limits the trait to numbers for which every bit pattern is valid, because the driver writes their bytes.
     pub trait Sealed {}
 }
 

@@ -1,9 +1,10 @@
-//! The kernels' source, for tests that Rust and CUDA mean the same where one repeats the other.
+//! Reads constants from the kernels' source, for tests that Rust and CUDA agree where one repeats the other.
 
-/// The value of `constexpr TYPE NAME = number` at the beginning of a line of a kernel file, where several may stand.
+/// Returns the value of `constexpr TYPE NAME = number`, which stands at the beginning of a line of a kernel file; a
+/// line may declare several.
 ///
 /// # Panics
-/// Where there is none.
+/// If the file has no such constant.
 pub(crate) fn constant(source: &str, name: &str) -> f64 {
     let declarations = source.lines().filter_map(|line| line.split("//").next()?.strip_prefix("constexpr "));
     let value = declarations.flat_map(|line| line.split([',', ';'])).find_map(|declaration| {
@@ -13,19 +14,19 @@ pub(crate) fn constant(source: &str, name: &str) -> f64 {
     value.flatten().unwrap_or_else(|| panic!("the kernels have a constant {name} that is a number"))
 }
 
-/// A literal's value.
+/// Returns the value of a literal.
 fn number(literal: &str) -> Option<f64> {
     let Some(digits) = literal.strip_prefix("0x") else {
         return literal.trim_end_matches(['f', 'u']).parse().ok();
     };
-    // Digits of a whole number may be f; a binary exponent makes it a float, which may end so.
+    // A hexadecimal integer may have the digit f; a literal with a binary exponent is a float, whose suffix is f.
     match digits.split_once('p') {
         Some((digits, exponent)) => hexadecimal(digits, exponent.strip_suffix('f').unwrap_or(exponent)),
         None => u32::from_str_radix(digits.trim_end_matches('u'), 16).ok().map(f64::from),
     }
 }
 
-/// digits · 2^exponent, where `digits` are hexadecimal, with a point or without, and few enough for f64.
+/// Returns digits · 2^exponent, where `digits` are hexadecimal, with a point or without, and few enough for f64.
 fn hexadecimal(digits: &str, exponent: &str) -> Option<f64> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let value = u64::from_str_radix(&format!("{whole}{fraction}"), 16).ok()?;

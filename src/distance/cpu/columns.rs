@@ -1,77 +1,86 @@
-//! The second and third pass: along a column, the least of what its pixels hold plus their distance.
+//! The second and third pass: along a column, the minimum of the values that its pixels hold plus their squared
+//! distance.
 //!
-//! [`LANES`] neighbouring columns go together, a vector to each row. The distance is convex, so the best source moves one
-//! way along a column: what lies between two rows whose sources are known finds its own between these two (as in the
-//! algorithms for totally monotone matrices). So every other of the rows that are left is searched, coarse to fine, each
-//! within what the sources of its neighbours in all lanes span, and from its own place outwards until the distance alone
-//! is more than what is known. Near a boundary this ends after a few steps, far from it the span is narrow.
+//! [`LANES`] neighbouring columns are computed together, with one vector for each row. The pixel at which the minimum
+//! is found is called the source. The squared distance is convex, so the source moves monotonically along a column: for
+//! a row between two rows with known sources, the source is between these two (as in the algorithms for totally
+//! monotone matrices). Rows are therefore searched from coarse to fine: first every other row at a large step, then the
+//! rows between them. A row is searched within the span of the sources of its neighbours in all lanes, from the row
+//! itself outwards, until the distance alone exceeds the minimum found. Near a boundary the search ends after a few
+//! steps; far from a boundary the span is narrow.
 //!
-//! A source of the other class counts as 0, at its own place, so a pixel's search may end there, and a neighbour of the
-//! other class is a bound by itself.
+//! A source of the other class contributes 0, so the search of a pixel may end there, and a neighbour of the other
+//! class bounds the search by its own position.
 
-use super::{Benches, Finish, term, zeroed};
+use super::{Finish, term, zeroed};
+use crate::device::PerThread;
 use crate::error::{Error, Result};
 use crate::progress::Ticker;
 use ndarray::{ArrayViewMut2, Axis};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-/// Columns that are computed together: a cache line of floats.
+/// The number of columns that are computed together: a cache line of floats.
 const LANES: usize = 16;
-/// Columns of one task.
+/// The number of columns of one task.
 const TASK_COLUMNS: usize = 4 * LANES;
-/// Rows computed between two looks at the ticker.
-const ROWS_A_LOOK: usize = 1024;
-/// Steps between two looks at whether the search may end.
-const STEPS_A_LOOK: usize = 2;
+/// The number of rows that are computed between two checks for cancellation.
+const ROWS_PER_CHECK: usize = 1024;
+/// The number of steps between two checks of whether the search may end.
+const STEPS_PER_CHECK: usize = 2;
 
-/// What a thread has in hand.
-pub(super) struct Bench {
+/// The buffers of one thread.
+pub(super) struct Workspace {
     /// One row of the mask.
     pub(super) inside: Vec<u8>,
-    /// A row of each has [`LANES`] numbers.
+    /// The values of [`LANES`] columns; a row of this buffer, and of the next two, has [`LANES`] numbers.
     columns: Vec<f32>,
     result: Vec<f32>,
     sources: Vec<f32>,
 }
 
-impl Bench {
+impl Workspace {
+    /// Allocates the buffers for rows of `width` and columns of `length`.
     pub(super) fn new(width: usize, length: usize) -> Result<Self> {
         let count = length * LANES;
         Ok(Self { inside: zeroed(width)?, columns: zeroed(count)?, result: zeroed(count)?, sources: zeroed(count)? })
     }
 }
 
-/// Columns of one length.
-pub(super) struct Columns<'a> {
+/// A pass along columns of one length.
+pub(super) struct ColumnPass<'a> {
     length: usize,
-    /// Set where this pass is the last.
+    /// The last step, set if this pass is the last.
     finish: Option<&'a Finish>,
-    /// The terms of 0, 1, 2, … steps.
+    /// The squared distances of 0, 1, 2, … steps.
     terms: Vec<f32>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> ColumnPass<'a> {
     pub(super) fn new(length: usize, weight: f64, finish: Option<&'a Finish>) -> Result<Self> {
         if length > i32::MAX as usize {
-            return Err(Error::size(format!("a column of {length} pixels is too long; cut the image")));
+            return Err(Error::size(format!(
+                "cannot compute the distance: a column may have at most {} pixels (got {length}); process the image in \
+                 parts",
+                i32::MAX
+            )));
         }
-        let mut terms: Vec<f32> = zeroed(length + STEPS_A_LOOK)?;
+        let mut terms: Vec<f32> = zeroed(length + STEPS_PER_CHECK)?;
         terms.iter_mut().enumerate().skip(1).for_each(|(steps, to)| *to = term(weight, steps));
         Ok(Self { length, finish, terms })
     }
 
-    /// All columns of `field`, which has [`length`](Self::length) rows.
-    pub(super) fn run(&self, field: &mut [f32], benches: &Benches, ticker: &Ticker) -> Result<()> {
+    /// Computes all columns of `field`, which has [`length`](Self::length) rows.
+    pub(super) fn run(&self, field: &mut [f32], workspaces: &PerThread<Workspace>, ticker: &Ticker) -> Result<()> {
         let shape = (self.length, field.len() / self.length);
         let mut field =
             ArrayViewMut2::from_shape(shape, field).unwrap_or_else(|_| unreachable!("a view of its own size"));
         let arch = Arch::new();
         field.axis_chunks_iter_mut(Axis(1), TASK_COLUMNS).into_par_iter().try_for_each(|mut columns| {
-            benches.at(|bench| {
+            workspaces.with(|workspace| {
                 columns.axis_chunks_iter_mut(Axis(1), LANES).try_for_each(|columns| {
                     let pixels = columns.len() as u64;
-                    arch.dispatch(Work { columns: self, field: columns, bench, ticker })?;
+                    arch.dispatch(ColumnTask { columns: self, field: columns, workspace, ticker })?;
                     ticker.add(pixels);
                     Ok(())
                 })
@@ -80,15 +89,15 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Up to [`LANES`] columns, for the vector unit that is there.
-struct Work<'w, 'f> {
-    columns: &'w Columns<'w>,
+/// Up to [`LANES`] columns, compiled for each vector unit.
+struct ColumnTask<'w, 'f> {
+    columns: &'w ColumnPass<'w>,
     field: ArrayViewMut2<'f, f32>,
-    bench: &'w mut Bench,
+    workspace: &'w mut Workspace,
     ticker: &'w Ticker,
 }
 
-impl WithSimd for Work<'_, '_> {
+impl WithSimd for ColumnTask<'_, '_> {
     type Output = Result<()>;
 
     #[inline(always)]
@@ -102,30 +111,32 @@ impl WithSimd for Work<'_, '_> {
     }
 }
 
-impl Work<'_, '_> {
-    /// With `N` vectors to a row.
+impl ColumnTask<'_, '_> {
+    /// Computes the columns with `N` vectors per row.
     #[inline(always)]
     fn run<S: Simd, const N: usize>(mut self, simd: S) -> Result<()> {
-        let Columns { length, finish, terms } = self.columns;
+        // 1. Copy the columns to the buffer.
+        let ColumnPass { length, finish, terms } = self.columns;
         let lanes = self.field.ncols();
         let count = *length * LANES;
-        let columns = &mut self.bench.columns[..count];
+        let columns = &mut self.workspace.columns[..count];
         for (row, from) in columns.as_chunks_mut::<LANES>().0.iter_mut().zip(self.field.rows()) {
             let Some(from) = from.to_slice() else { unreachable!("rows are contiguous") };
             match from.first_chunk::<LANES>() {
                 Some(from) => *row = *from,
                 None => {
-                    // Rows of less than a line repeat their last pixel.
+                    // Rows of fewer than LANES pixels repeat their last pixel.
                     row[..lanes].copy_from_slice(from);
                     row[lanes..].fill(from[lanes - 1]);
                 }
             }
         }
         let (columns, result, sources) = (
-            vectors::<S, N>(&self.bench.columns[..count]),
-            vectors_mut::<S, N>(&mut self.bench.result[..count]),
-            vectors_mut::<S, N>(&mut self.bench.sources[..count]),
+            vectors::<S, N>(&self.workspace.columns[..count]),
+            vectors_mut::<S, N>(&mut self.workspace.result[..count]),
+            vectors_mut::<S, N>(&mut self.workspace.sources[..count]),
         );
+        // 2. Find the minimum and the maximum.
         let first = columns[0][0];
         let (mut least, mut most) = (first, first);
         for row in columns {
@@ -134,14 +145,16 @@ impl Work<'_, '_> {
                 most = simd.max_f32s(most, *vector);
             }
         }
-        // All of one class, and nothing to gain from each other: most often because there is no other class here.
+        // 3. Search, unless all values are equal. Then no pixel improves another, most often because the columns have
+        // only one class.
         if simd.reduce_min_f32s(least) == simd.reduce_max_f32s(most) {
             result.copy_from_slice(columns);
         } else {
             let slack = length >> (f32::MANTISSA_DIGITS - 1);
             Search { simd, terms, columns, result, sources, slack }.run(self.ticker)?;
         }
-        let result = self.bench.result[..count].as_chunks_mut::<LANES>().0;
+        // 4. Copy the result back.
+        let result = self.workspace.result[..count].as_chunks_mut::<LANES>().0;
         for (row, mut to) in result.iter_mut().zip(self.field.rows_mut()) {
             if let Some(finish) = finish {
                 finish.apply(row);
@@ -156,13 +169,13 @@ impl Work<'_, '_> {
     }
 }
 
-/// Rows of `N` vectors.
+/// Views values as rows of `N` vectors.
 #[inline(always)]
 fn vectors<S: Simd, const N: usize>(values: &[f32]) -> &[[S::f32s; N]] {
     S::as_simd_f32s(values).0.as_chunks().0
 }
 
-/// Likewise.
+/// Views mutable values as rows of `N` vectors.
 #[inline(always)]
 fn vectors_mut<S: Simd, const N: usize>(values: &mut [f32]) -> &mut [[S::f32s; N]] {
     S::as_mut_simd_f32s(values).0.as_chunks_mut().0
@@ -174,13 +187,13 @@ struct Search<'s, S: Simd, const N: usize> {
     terms: &'s [f32],
     columns: &'s [[S::f32s; N]],
     result: &'s mut [[S::f32s; N]],
-    /// Of each pixel that is done, the row that gave the least, as a float.
+    /// For each pixel that is done, its source: the row that gave the minimum, as a float.
     sources: &'s mut [[S::f32s; N]],
-    /// By how much a row as a float may be off.
+    /// The largest rounding error of a row number as a float.
     slack: usize,
 }
 
-/// The best so far for the pixels of one row.
+/// The smallest values found so far for the pixels of one row, with their sources.
 struct Best<S: Simd, const N: usize> {
     values: [S::f32s; N],
     sources: [S::f32s; N],
@@ -189,21 +202,21 @@ struct Best<S: Simd, const N: usize> {
 }
 
 impl<S: Simd, const N: usize> Best<S, N> {
-    /// Considers what the row `place` holds, `term` away.
+    /// Considers the values of row `y` as sources, whose squared distance is `term`.
     #[inline(always)]
-    fn consider(&mut self, simd: S, row: &[S::f32s; N], term: f32, place: usize) {
-        let (term, place, zero) = (simd.splat_f32s(term), simd.splat_f32s(place as f32), simd.splat_f32s(0.0));
+    fn consider(&mut self, simd: S, row: &[S::f32s; N], term: f32, y: usize) {
+        let (term, y, zero) = (simd.splat_f32s(term), simd.splat_f32s(y as f32), simd.splat_f32s(0.0));
         for (k, held) in row.iter().enumerate() {
-            // Negative, and so 0, for a pixel of the other class.
+            // A pixel of the other class becomes negative here, and so contributes 0.
             let held = simd.xor_f32s(*held, self.signs[k]);
             let value = simd.add_f32s(simd.max_f32s(held, zero), term);
             let better = simd.less_than_f32s(value, self.values[k]);
             self.values[k] = simd.min_f32s(value, self.values[k]);
-            self.sources[k] = simd.select_f32s(better, place, self.sources[k]);
+            self.sources[k] = simd.select_f32s(better, y, self.sources[k]);
         }
     }
 
-    /// Whether a source so far away could be better for any pixel.
+    /// Returns whether a source at the squared distance `term` could improve any pixel.
     #[inline(always)]
     fn may_gain(&self, simd: S, term: f32) -> bool {
         let mut most = self.values[0];
@@ -215,19 +228,20 @@ impl<S: Simd, const N: usize> Best<S, N> {
 }
 
 impl<S: Simd, const N: usize> Search<'_, S, N> {
+    /// Searches all rows, from coarse to fine.
     #[inline(always)]
     fn run(&mut self, ticker: &Ticker) -> Result<()> {
         let length = self.columns.len();
         let mut step = length.next_power_of_two();
         while step > 0 {
-            let mut look = 0;
+            let mut rows_to_check = 0;
             let mut y = step - 1;
             while y < length {
-                if look == 0 {
+                if rows_to_check == 0 {
                     ticker.check()?;
-                    look = ROWS_A_LOOK;
+                    rows_to_check = ROWS_PER_CHECK;
                 }
-                look -= 1;
+                rows_to_check -= 1;
                 self.row(y, step);
                 y += 2 * step;
             }
@@ -236,7 +250,7 @@ impl<S: Simd, const N: usize> Search<'_, S, N> {
         Ok(())
     }
 
-    /// Row `y`, between the rows `y - step` and `y + step`, which are done.
+    /// Searches the sources of row `y`; the rows `y - step` and `y + step` are done.
     #[inline(always)]
     fn row(&mut self, y: usize, step: usize) {
         let simd = self.simd;
@@ -259,7 +273,8 @@ impl<S: Simd, const N: usize> Search<'_, S, N> {
         self.sources[y] = best.sources;
     }
 
-    /// The first or last source that pixels of the classes of `here` may have, seen from row `y`, which is done.
+    /// Returns the first (or the last) source that pixels of the classes of `here` may have, according to row `y`,
+    /// which is done.
     #[inline(always)]
     fn bound(&self, y: usize, here: &[S::f32s; N], last: bool) -> usize {
         let simd = self.simd;
@@ -280,36 +295,39 @@ impl<S: Simd, const N: usize> Search<'_, S, N> {
         bound as usize
     }
 
-    /// Looks at the rows `low..=high`, the nearest first.
+    /// Considers the rows `low..=high` as sources of row `y`, the nearest first.
     #[inline(always)]
     fn search(&self, y: usize, low: usize, high: usize, best: &mut Best<S, N>) {
         let simd = self.simd;
         let up = if low < y { 1.max(y.saturating_sub(high))..y - low + 1 } else { 1..1 };
         let down = if high > y { 1.max(low.saturating_sub(y))..high - y + 1 } else { 1..1 };
+        // 1. Both directions at once, as far as both have rows.
         let both = if up.start == 1 && down.start == 1 { up.end.min(down.end) } else { 1 };
         let mut steps = 1;
         while steps < both {
             if !best.may_gain(simd, self.terms[steps]) {
                 return;
             }
-            let until = both.min(steps + STEPS_A_LOOK);
+            let until = both.min(steps + STEPS_PER_CHECK);
             while steps < until {
                 best.consider(simd, &self.columns[y - steps], self.terms[steps], y - steps);
                 best.consider(simd, &self.columns[y + steps], self.terms[steps], y + steps);
                 steps += 1;
             }
         }
+        // 2. The remaining rows above.
         let mut steps = both.max(up.start);
         while steps < up.end && best.may_gain(simd, self.terms[steps]) {
-            let until = up.end.min(steps + STEPS_A_LOOK);
+            let until = up.end.min(steps + STEPS_PER_CHECK);
             while steps < until {
                 best.consider(simd, &self.columns[y - steps], self.terms[steps], y - steps);
                 steps += 1;
             }
         }
+        // 3. The remaining rows below.
         let mut steps = both.max(down.start);
         while steps < down.end && best.may_gain(simd, self.terms[steps]) {
-            let until = down.end.min(steps + STEPS_A_LOOK);
+            let until = down.end.min(steps + STEPS_PER_CHECK);
             while steps < until {
                 best.consider(simd, &self.columns[y + steps], self.terms[steps], y + steps);
                 steps += 1;

@@ -1,30 +1,32 @@
-//! The first pass: along a row, the distance to the nearest pixel of the other class, from the runs of equal pixels.
+//! The first pass: along a row, the squared distance to the nearest pixel of the other class, from the runs of equal
+//! pixels.
 
-use super::{Benches, Finish, Mask, term, zeroed};
+use super::{Finish, Mask, Workspace, term, zeroed};
+use crate::device::PerThread;
 use crate::error::Result;
 use crate::progress::Ticker;
 use crate::threshold::Pixel;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-/// Ramps up to this length are copied, longer ones computed.
+/// The length up to which ramps are copied; longer ones are computed.
 const LONGEST_COPY: usize = 4096;
-/// One task has about so many pixels.
+/// The approximate number of pixels of one task.
 const TASK_PIXELS: usize = 1 << 15;
 
-/// Rows of one width.
-pub(super) struct Rows<'a> {
+/// A pass along rows of one width.
+pub(super) struct RowPass<'a> {
     width: usize,
     weight: f64,
-    /// Set where this pass is the last.
+    /// The last step, set if this pass is the last.
     finish: Option<&'a Finish>,
-    /// For the classes outside and inside: the terms of 1, 2, 3, … steps.
+    /// For the classes outside and inside, the squared distances of 1, 2, 3, … steps.
     rising: [Vec<f32>; 2],
-    /// And of …, 3, 2, 1.
+    /// For the classes outside and inside, the squared distances of …, 3, 2, 1 steps.
     falling: [Vec<f32>; 2],
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowPass<'a> {
     pub(super) fn new(width: usize, weight: f64, finish: Option<&'a Finish>) -> Result<Self> {
         let length = width.min(LONGEST_COPY);
         let table = |value: &dyn Fn(usize) -> f32| -> Result<Vec<f32>> {
@@ -41,13 +43,13 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// All rows of slice `z`, packed in `slice`.
+    /// Computes all rows of slice `z`, packed in `slice`.
     pub(super) fn run<T: Pixel>(
         &self,
         mask: &Mask<'_, T>,
         z: usize,
         slice: &mut [f32],
-        benches: &Benches,
+        workspaces: &PerThread<Workspace>,
         ticker: &Ticker,
     ) -> Result<()> {
         let rows = TASK_PIXELS.div_ceil(self.width);
@@ -55,19 +57,25 @@ impl<'a> Rows<'a> {
         slice.par_chunks_mut(rows * self.width).enumerate().try_for_each(|(task, field)| {
             ticker.check()?;
             let pixels = field.len() as u64;
-            benches.at(|bench| {
-                arch.dispatch(Work { rows: self, mask, place: [task * rows, z], field, inside: &mut bench.inside });
+            workspaces.with(|workspace| {
+                arch.dispatch(RowTask {
+                    rows: self,
+                    mask,
+                    position: [task * rows, z],
+                    field,
+                    inside: &mut workspace.inside,
+                });
             });
             ticker.add(pixels);
             Ok(())
         })
     }
 
-    /// The pixels `from..to` of a row, all of one class.
+    /// Computes the pixels `from..to` of a row, which are a run of one class.
     #[inline(always)]
-    fn run_of(&self, field: &mut [f32], from: usize, to: usize, class: usize) {
+    fn ramps(&self, field: &mut [f32], from: usize, to: usize, class: usize) {
         let middle = match (from > 0, to < self.width) {
-            // Nothing of the other class in this row.
+            // The row has no pixel of the other class.
             (false, false) => {
                 field.fill(if class == 0 { f32::INFINITY } else { f32::NEG_INFINITY });
                 return;
@@ -90,22 +98,22 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Some rows of a slice, for the vector unit that is there.
-struct Work<'w, 'i, T: Pixel> {
-    rows: &'w Rows<'w>,
+/// Some rows of a slice, compiled for each vector unit.
+struct RowTask<'w, 'i, T: Pixel> {
+    rows: &'w RowPass<'w>,
     mask: &'w Mask<'i, T>,
-    /// Of the first row.
-    place: [usize; 2],
+    /// The y and z of the first row.
+    position: [usize; 2],
     field: &'w mut [f32],
     inside: &'w mut [u8],
 }
 
-impl<T: Pixel> WithSimd for Work<'_, '_, T> {
+impl<T: Pixel> WithSimd for RowTask<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let [first, z] = self.place;
+        let [first, z] = self.position;
         let inside = &mut self.inside[..self.rows.width];
         for (y, field) in (first..).zip(self.field.chunks_exact_mut(self.rows.width)) {
             self.mask.row([y, z], inside);
@@ -113,7 +121,7 @@ impl<T: Pixel> WithSimd for Work<'_, '_, T> {
             while from < inside.len() {
                 let class = inside[from];
                 let to = end_of_run(inside, from);
-                self.rows.run_of(field, from, to, class.into());
+                self.rows.ramps(field, from, to, class.into());
                 from = to;
             }
             if let Some(finish) = self.rows.finish {
@@ -123,7 +131,7 @@ impl<T: Pixel> WithSimd for Work<'_, '_, T> {
     }
 }
 
-/// Where the run of equal bytes (0 or 1) that begins at `from` ends.
+/// Returns the end of the run of equal bytes (0 or 1) that begins at `from`.
 #[inline(always)]
 fn end_of_run(inside: &[u8], from: usize) -> usize {
     const STEP: usize = 8;

@@ -1,98 +1,103 @@
-//! The launches of `kernels/distance.cu`: which kernel, which geometry, which arguments. The kernels' contract is in
+//! Launches the kernels of `kernels/distance.cu`: kernel, geometry and arguments. The kernels' contract is in
 //! `kernels/README.md`; the constants here repeat it.
 #![allow(unsafe_code)]
 
 use super::super::cpu::Metric;
 use super::super::{Params, Region};
-use crate::device::cuda::{Cuda, Stream, failed};
-use crate::error::{Error, Result};
+use crate::device::cuda::{Cuda, MAX_GRID_YZ, Stream, WARP, check_sides, failed, launch_failed};
+use crate::error::Result;
 use crate::image::{Dimensions, Foreground, PixelType};
 use crate::threshold::Pixel;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
-use cudarc::driver::{CudaFunction, DriverError, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "distance";
 
-const WARP: u32 = 32;
-
-/// Rows of a block of `rows`, a warp each.
+/// The number of rows of a block of the kernel `rows`; each row has a warp.
 const ROW_WARPS: u32 = 8;
 
-/// Pixels of an octet; a column's thread has one at a time.
+/// The number of pixels of an octet. A thread computes the octets of a column one at a time.
 const OCTET: usize = 8;
 
-/// Columns of a block, from the most that shared memory has room for; those from `TABLE_COLUMNS` on have a table too.
+/// The possible numbers of columns of a block, largest first. A block has the largest number that fits shared memory.
+/// Blocks of at least `TABLE_COLUMNS` columns also have a table.
 const BLOCK_COLUMNS: [usize; 6] = [32, 16, 8, 4, 2, 1];
 const TABLE_COLUMNS: usize = 8;
 
-/// The most columns of a block: (pixels of a column, columns), else the last. Fewer columns that are longer leave room for
-/// other blocks.
-const MOST_COLUMNS: [(usize, usize); 2] = [(512, 32), (1024, 16)];
-const FEW_COLUMNS: usize = 8;
+/// The largest number of columns of a block, by the length of a column: (length up to, columns). Blocks of long columns
+/// have fewer, which leaves shared memory for other blocks.
+const MAX_COLUMNS: [(usize, usize); 2] = [(512, 32), (1024, 16)];
+/// The largest number of columns of a block for longer columns.
+const MAX_LONG_COLUMNS: usize = 8;
 
-/// Of columns in global memory.
-const FAR_COLUMNS: usize = 8;
+/// The number of columns of a block whose columns are in global memory.
+const GLOBAL_COLUMNS: usize = 8;
 
+/// The largest number of threads of a block.
 const MAX_THREADS: usize = 1024;
+/// The smallest number of threads of a block.
 const MIN_THREADS: usize = 64;
 
-/// Octets of a column that a thread takes, one after the other.
-const OCTETS_A_THREAD: usize = 4;
+/// The number of octets of a column that a thread computes, one after the other.
+const OCTETS_PER_THREAD: usize = 4;
 
-/// A thread's place for what it found of a point.
+/// The bytes in which a thread keeps the result of its search.
 const FOUND_BYTES: usize = 12;
 
-/// How many points or octets are wide.
+/// The bytes of the counters of points and octets in shared memory.
 const COUNT_BYTES: usize = 16;
 
-/// Near a boundary, in 16-bit numbers: octets that an octet looks at on either side at most, so how large a least sum may
-/// be; how many it may be to one with a small value, and the share of a least sum that their term may take; and what sums
-/// are multiplied by at most to be whole numbers.
+/// The largest number of octets on either side that the search near a boundary, in 16-bit numbers, considers.
 const NEAR_REACH: usize = 11;
-const NEAR_MOST: f64 = ((2 * (NEAR_REACH * OCTET + 1) - 1) * (2 * (NEAR_REACH * OCTET + 1) - 1)) as f64;
+/// The largest minimum that the search near a boundary can find, which follows from its reach.
+const NEAR_MAX: f64 = ((2 * (NEAR_REACH * OCTET + 1) - 1) * (2 * (NEAR_REACH * OCTET + 1) - 1)) as f64;
+/// The largest number of octets to an octet with a small value.
 const NEAR_AROUND: u32 = 8;
+/// The largest share of `NEAR_MAX` that the squared distance of `NEAR_AROUND` octets may take.
 const NEAR_SHARE: f64 = 0.7;
+/// The largest power of two by which sums are multiplied to become whole numbers.
 const NEAR_FACTOR_BITS: i32 = 4;
 
-/// Steps along a side are doubled in 32 bits.
+/// The largest side, because kernels double steps along a side in 32 bits.
 const MAX_SIDE: usize = 1 << 29;
 
-const MAX_GRID: usize = i32::MAX as usize;
-const MAX_GRID_Y: usize = 65535;
+/// The largest number of blocks of a grid along x.
+const MAX_GRID_X: usize = i32::MAX as usize;
 
-/// Pixels of a launch: a cancel waits for two, which take 10 ms on a large GPU and 50 on a small one.
-const PIXELS_A_LAUNCH: usize = 1 << 28;
+/// The number of pixels of a launch. A cancellation waits for two launches, which take 10 ms on a large GPU and 50 ms
+/// on a small one.
+const PIXELS_PER_LAUNCH: usize = 1 << 28;
 
-/// Pixels on the device, with the bytes from row to row and from slice to slice.
+/// The pixels of the mask on the device, with the bytes from row to row and from slice to slice.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pixels {
+pub(super) struct DeviceMask {
     pub(super) address: u64,
     pub(super) strides: [usize; 2],
 }
 
 /// Floats on the device, with the floats from row to row and from slice to slice.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
+pub(super) struct DeviceField {
     pub(super) address: u64,
     pub(super) strides: [usize; 2],
 }
 
-impl Field {
+impl DeviceField {
     pub(super) fn packed(address: u64, [width, height, _]: [usize; 3]) -> Self {
         Self { address, strides: [width, width * height] }
     }
 
-    /// From row `y` and slice `z` on.
+    /// Returns the address of row `y` of slice `z`.
     fn at(self, y: usize, z: usize) -> u64 {
         self.address + ((y * self.strides[0] + z * self.strides[1]) * size_of::<f32>()) as u64
     }
 }
 
-/// `isoline_dt_rows` in `kernels/distance_rows.cuh`.
+/// The arguments of the pass along x: `isoline_dt_rows` in `kernels/distance_rows.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct RowsJob {
+struct RowsArguments {
     pixels: u64,
     row_stride: u64,
     slice_stride: u64,
@@ -108,12 +113,12 @@ struct RowsJob {
 }
 
 // SAFETY: plain numbers in the layout of the kernels' struct.
-unsafe impl cudarc::driver::DeviceRepr for RowsJob {}
+unsafe impl cudarc::driver::DeviceRepr for RowsArguments {}
 
-/// `isoline_dt_columns` in `kernels/distance_search.cuh`.
+/// The arguments of a pass along y or z: `isoline_dt_columns` in `kernels/distance_search.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct ColumnsJob {
+struct ColumnsArguments {
     from: u64,
     to: u64,
     from_stride: u64,
@@ -131,20 +136,24 @@ struct ColumnsJob {
     near: Near,
 }
 
-/// Where a pass has columns all of whose pixels are near a boundary, and sums that are whole numbers.
+/// The conditions under which a pass uses the search near a boundary: sums are whole numbers, and all pixels of a
+/// column are near a boundary.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Near {
-    /// A power of two that makes sums whole, or 0; and 1 over it.
+    /// The power of two that makes sums whole numbers, or 0 if there is none.
     factor: f32,
+    /// The reciprocal of `factor`.
     part: f32,
-    /// Each octet of a column has one whose least value is at most `small`, at most `around` octets away.
+    /// The bound on the smallest value of an octet: each octet of a column must have one within it, at most `around`
+    /// octets away.
     small: f32,
     around: u32,
 }
 
 impl Near {
-    /// Of the pass along the last of these axes, after those before it.
+    /// Computes the conditions of the pass along the last of the axes with these weights, after the passes along the
+    /// others.
     fn new(weights: &[f64]) -> Self {
         let never = Self { factor: 0.0, part: 0.0, small: 0.0, around: 0 };
         let is_whole = |factor: &f64| weights.iter().all(|weight| (weight * factor).fract() == 0.0);
@@ -155,37 +164,33 @@ impl Near {
             let pixels = f64::from(around * OCTET as u32 + OCTET as u32 - 1);
             factor * weights[weights.len() - 1] * (2.0 * pixels - 1.0).powi(2)
         };
-        let Some(around) = (0..=NEAR_AROUND).rev().find(|around| term(*around) <= NEAR_SHARE * NEAR_MOST) else {
+        let Some(around) = (0..=NEAR_AROUND).rev().find(|around| term(*around) <= NEAR_SHARE * NEAR_MAX) else {
             return never;
         };
-        let small = (NEAR_MOST - term(around)) / factor;
+        let small = (NEAR_MAX - term(around)) / factor;
         Self { factor: factor as f32, part: (1.0 / factor) as f32, small: small as f32, around }
     }
 }
 
 // SAFETY: as above.
-unsafe impl cudarc::driver::DeviceRepr for ColumnsJob {}
+unsafe impl cudarc::driver::DeviceRepr for ColumnsArguments {}
 
-fn kernel_launch(error: DriverError, kernel: &str) -> Error {
-    failed(&format!("start the kernel {kernel}"), error)
-}
-
-/// The launches that compute a volume, or slices one by one.
-pub(super) struct Transform {
+/// The kernels that compute a volume, or slices one by one, with the arguments that stay the same.
+pub(super) struct Launcher {
     shape: [usize; 3],
     rows: CudaFunction,
     below: bool,
-    cut: u32,
+    threshold: u32,
     weight: f64,
-    /// Along y, along z; at least one.
-    columns: Vec<Columns>,
-    /// What the last pass multiplies distances by, outside and inside.
+    /// The passes along y and z; at least one.
+    columns: Vec<ColumnPass>,
+    /// The factors by which the last pass multiplies distances, outside and inside.
     factors: [f32; 2],
 }
 
 /// A pass along y or z.
-struct Columns {
-    /// 1 or 2.
+struct ColumnPass {
+    /// The axis: 1 or 2.
     axis: usize,
     length: usize,
     weight: f64,
@@ -194,45 +199,46 @@ struct Columns {
     geometry: Geometry,
 }
 
-/// How a pass is cut into blocks.
+/// The division of a pass into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Geometry {
-    /// Columns of a block.
+    /// The number of columns of a block.
     columns: usize,
     threads: usize,
-    /// Octets from point to point, a power of two.
+    /// The number of octets from one point of the search to the next, a power of two.
     step: usize,
-    /// Columns stay in global memory, so the pass reads and writes different memory.
-    far: bool,
+    /// Set if columns stay in global memory, so that the pass reads and writes different memory.
+    in_global_memory: bool,
 }
 
 impl Geometry {
     fn new(length: usize, shared: usize) -> Self {
         let octets = length.div_ceil(OCTET);
-        let rows = octets.div_ceil(OCTETS_A_THREAD).next_power_of_two();
-        let most = MOST_COLUMNS.into_iter().find(|(pixels, _)| length <= *pixels).map_or(FEW_COLUMNS, |(_, most)| most);
+        let rows = octets.div_ceil(OCTETS_PER_THREAD).next_power_of_two();
+        let most =
+            MAX_COLUMNS.into_iter().find(|(pixels, _)| length <= *pixels).map_or(MAX_LONG_COLUMNS, |(_, most)| most);
         let with = |columns: usize| {
             let threads = (columns * rows).clamp(MIN_THREADS, MAX_THREADS);
-            Self { columns, threads, step: 1, far: false }
+            Self { columns, threads, step: 1, in_global_memory: false }
         };
         let near = BLOCK_COLUMNS.into_iter().filter(|columns| *columns <= most).map(with);
         if let Some(fits) = near.into_iter().find(|geometry| geometry.shared_bytes(length) <= shared) {
             return fits;
         }
-        let mut geometry = Self { columns: FAR_COLUMNS, threads: MAX_THREADS, step: 1, far: true };
+        let mut geometry = Self { columns: GLOBAL_COLUMNS, threads: MAX_THREADS, step: 1, in_global_memory: true };
         while geometry.shared_bytes(length) > shared {
             geometry.step *= 2;
         }
         geometry
     }
 
-    /// As `columns_kernel` lays it out.
+    /// Returns the bytes of shared memory of a block, which `columns_kernel` lays out.
     fn shared_bytes(&self, length: usize) -> usize {
         let octets = length.div_ceil(OCTET);
         let points = octets.div_ceil(self.step) + 1;
-        let place = if self.far { 2 * size_of::<u32>() } else { size_of::<u32>() };
-        let kept = COUNT_BYTES + self.threads * FOUND_BYTES + points * self.columns * place;
-        if self.far {
+        let point_bytes = if self.in_global_memory { 2 * size_of::<u32>() } else { size_of::<u32>() };
+        let kept = COUNT_BYTES + self.threads * FOUND_BYTES + points * self.columns * point_bytes;
+        if self.in_global_memory {
             return kept;
         }
         let table = if self.columns >= TABLE_COLUMNS { 2 * (octets + 1) * OCTET } else { 0 };
@@ -240,38 +246,42 @@ impl Geometry {
     }
 
     fn name(&self) -> String {
-        if self.far { "isoline_dt_columns_far".into() } else { format!("isoline_dt_columns_{}", self.columns) }
+        if self.in_global_memory {
+            "isoline_dt_columns_far".into()
+        } else {
+            format!("isoline_dt_columns_{}", self.columns)
+        }
     }
 }
 
-/// The bits that `rows` compares a pixel with.
-fn cut(pixel_type: PixelType, threshold: f64) -> u32 {
-    // Of whole numbers, one above all of them where there is none above the threshold.
-    let whole = |(cut, exists): (u32, bool)| if exists { cut } else { u32::MAX };
+/// Returns the bits with which the kernel `rows` compares a pixel.
+fn threshold_bits(pixel_type: PixelType, threshold: f64) -> u32 {
+    // If no integer of the type is above the threshold, the result is larger than all of them.
+    let integer = |(next, exists): (u32, bool)| if exists { next } else { u32::MAX };
     match pixel_type {
         PixelType::U8 => {
-            let (cut, exists) = u8::cut(threshold);
-            whole((cut.into(), exists))
+            let (next, exists) = u8::threshold(threshold);
+            integer((next.into(), exists))
         }
         PixelType::U16 => {
-            let (cut, exists) = u16::cut(threshold);
-            whole((cut.into(), exists))
+            let (next, exists) = u16::threshold(threshold);
+            integer((next.into(), exists))
         }
-        PixelType::F32 => f32::cut(threshold).to_bits(),
+        PixelType::F32 => f32::threshold(threshold).to_bits(),
     }
 }
 
-/// The bytes of shared memory that a block may have.
+/// Returns the bytes of shared memory that a block may have.
 fn shared_memory(cuda: &Cuda) -> Result<usize> {
     let bytes = cuda.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
     Ok(bytes.max(0) as usize)
 }
 
-/// The passes along y and z: axis, length.
+/// Returns the passes along y and z: axis and length.
 fn passes([_, height, depth]: [usize; 3], dimensions: Dimensions) -> Vec<(usize, usize)> {
     let along_z = dimensions == Dimensions::Volume && depth > 1;
     let mut passes = Vec::new();
-    // The last one takes the root, so there is one.
+    // The last pass takes the root, so there is at least one.
     if height > 1 || !along_z {
         passes.push((1, height));
     }
@@ -281,47 +291,43 @@ fn passes([_, height, depth]: [usize; 3], dimensions: Dimensions) -> Vec<(usize,
     passes
 }
 
-/// Bytes that [`Transform::queue`] needs beside the output: 0 unless columns are too long for shared memory.
-pub(super) fn scratch_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
+/// Returns the bytes that [`Launcher::queue`] needs beside the output: 0 unless columns are too long for shared memory.
+pub(super) fn workspace_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
     let shared = shared_memory(cuda)?;
-    let far = passes(shape, dimensions).iter().any(|(_, length)| Geometry::new(*length, shared).far);
-    Ok(if far { shape.iter().product::<usize>() * size_of::<f32>() } else { 0 })
+    let in_global_memory =
+        passes(shape, dimensions).iter().any(|(_, length)| Geometry::new(*length, shared).in_global_memory);
+    Ok(if in_global_memory { shape.iter().product::<usize>() * size_of::<f32>() } else { 0 })
 }
 
-impl Transform {
+impl Launcher {
     pub(super) fn new(cuda: &Cuda, params: &Params, pixel_type: PixelType, shape: [usize; 3]) -> Result<Self> {
         let [width, height, depth] = shape;
-        if width.max(height).max(depth) > MAX_SIDE {
-            return Err(Error::unsupported(format!(
-                "an image on a CUDA device may have at most {MAX_SIDE} pixels a side, but this has {width} x {height} x \
-                 {depth}; use the device cpu"
-            )));
-        }
+        check_sides(shape, MAX_SIDE)?;
         let lengths = [width, height, if params.dimensions == Dimensions::Volume { depth } else { 1 }];
         let metric = Metric::new(lengths, params.spacing);
         let shared = shared_memory(cuda)?;
         let columns = passes(shape, params.dimensions).into_iter().map(|(axis, length)| {
             let geometry = Geometry::new(length, shared);
             let function = cuda.function(MODULE, &geometry.name())?;
-            // All there is, not what this pass takes: other passes share the function.
+            // The function gets all shared memory, not only that of this pass, because other passes share it.
             function
                 .set_attribute(
                     CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                     shared as i32,
                 )
-                .map_err(|e| failed("set aside shared memory", e))?;
-            // What came before this axis: axes of one pixel gave nothing.
+                .map_err(|e| failed("set the shared memory of a kernel", e))?;
+            // The sums so far have the weights of the axes before this one, without those of one pixel.
             let weights: Vec<f64> =
                 (0..=axis).filter(|a| *a == axis || lengths[*a] > 1).map(|a| metric.weights[a]).collect();
             let near = Near::new(&weights);
-            Ok(Columns { axis, length, weight: metric.weights[axis], near, function, geometry })
+            Ok(ColumnPass { axis, length, weight: metric.weights[axis], near, function, geometry })
         });
         let scale = metric.scale;
         Ok(Self {
             shape,
             rows: cuda.function(MODULE, &format!("isoline_dt_rows_{}", pixel_type.name()))?,
             below: params.foreground == Foreground::Below,
-            cut: cut(pixel_type, params.threshold),
+            threshold: threshold_bits(pixel_type, params.threshold),
             weight: metric.weights[0],
             columns: columns.collect::<Result<_>>()?,
             factors: match params.region {
@@ -332,30 +338,31 @@ impl Transform {
         })
     }
 
-    /// Queues everything for the first `depth` slices of the shape. `pixels` and `output` cover them, `scratch` (packed)
-    /// is asked for by [`scratch_bytes`]; all live until the stream is done. `look` is called between launches with the
-    /// share of the work that is queued.
+    /// Queues all passes for the first `depth` slices of the shape. `pixels` and `output` cover them, `workspace`
+    /// (packed) has [`workspace_bytes`]; all must live until the stream is done. `poll` is called between launches with
+    /// the share of the work that is queued.
     pub(super) fn queue(
         &self,
         stream: &Stream,
         depth: usize,
-        pixels: Pixels,
-        output: Field,
-        scratch: Option<u64>,
-        look: &mut dyn FnMut(f64) -> Result<()>,
+        pixels: DeviceMask,
+        output: DeviceField,
+        workspace: Option<u64>,
+        poll: &mut dyn FnMut(f64) -> Result<()>,
     ) -> Result<()> {
         let [_, height, _] = self.shape;
-        let scratch = scratch.map(|address| Field::packed(address, self.shape));
-        // What each pass reads and writes, so that the last one writes the output.
+        let workspace = workspace.map(|address| DeviceField::packed(address, self.shape));
+        // 1. Choose the memory that each pass reads and writes, from the last pass, which writes the output, to the
+        // first.
         let mut fields = vec![output];
         for pass in self.columns.iter().rev() {
             let to = fields[fields.len() - 1];
-            let from = match scratch {
-                Some(scratch) if pass.geometry.far => {
-                    if to.address == scratch.address {
+            let from = match workspace {
+                Some(workspace) if pass.geometry.in_global_memory => {
+                    if to.address == workspace.address {
                         output
                     } else {
-                        scratch
+                        workspace
                     }
                 }
                 _ => to,
@@ -363,33 +370,35 @@ impl Transform {
             fields.push(from);
         }
         fields.reverse();
+        // 2. Queue the passes.
         let share = 1.0 / fields.len() as f64;
-        self.along_x(stream, depth, pixels, fields[0], &mut |done| look(share * done))?;
+        self.along_x(stream, depth, pixels, fields[0], &mut |done| poll(share * done))?;
         for (index, pass) in self.columns.iter().enumerate() {
             let sheets = if pass.axis == 1 { depth } else { height };
             let last = index + 1 == self.columns.len();
             let before = (index + 1) as f64;
             self.along(pass, stream, sheets, [fields[index], fields[index + 1]], last, &mut |done| {
-                look(share * (before + done))
+                poll(share * (before + done))
             })?;
         }
         Ok(())
     }
 
+    /// Queues the pass along x.
     fn along_x(
         &self,
         stream: &Stream,
         depth: usize,
-        pixels: Pixels,
-        to: Field,
-        look: &mut dyn FnMut(f64) -> Result<()>,
+        pixels: DeviceMask,
+        to: DeviceField,
+        poll: &mut dyn FnMut(f64) -> Result<()>,
     ) -> Result<()> {
         let [width, height, _] = self.shape;
-        let together = (PIXELS_A_LAUNCH / (width * height)).max(1);
+        let together = (PIXELS_PER_LAUNCH / (width * height)).max(1);
         for z in (0..depth).step_by(together) {
             let slices = together.min(depth - z);
             let rows = height * slices;
-            let job = RowsJob {
+            let arguments = RowsArguments {
                 pixels: pixels.address + (z * pixels.strides[1]) as u64,
                 row_stride: pixels.strides[0] as u64,
                 slice_stride: pixels.strides[1] as u64,
@@ -400,41 +409,45 @@ impl Transform {
                 height: height as u32,
                 rows: rows as u64,
                 below: self.below.into(),
-                cut: self.cut,
+                cut: self.threshold,
                 weight: self.weight,
             };
             let config = LaunchConfig {
-                grid_dim: (rows.div_ceil(ROW_WARPS as usize).min(MAX_GRID) as u32, 1, 1),
+                grid_dim: (rows.div_ceil(ROW_WARPS as usize).min(MAX_GRID_X) as u32, 1, 1),
                 block_dim: (WARP, ROW_WARPS, 1),
                 shared_mem_bytes: 0,
             };
-            // SAFETY: the kernel's one argument; pixels and field cover these slices, as `queue` demands.
-            unsafe { stream.raw().launch_builder(&self.rows).arg(&job).launch(config) }
-                .map_err(|e| kernel_launch(e, "rows"))?;
-            look((z + slices) as f64 / depth as f64)?;
+            // SAFETY: the kernel's one argument; pixels and field cover these slices, as `queue` requires.
+            unsafe { stream.raw().launch_builder(&self.rows).arg(&arguments).launch(config) }
+                .map_err(|e| launch_failed(e, "rows"))?;
+            poll((z + slices) as f64 / depth as f64)?;
         }
         Ok(())
     }
 
+    /// Queues a pass along y or z over `sheets` planes of columns.
     fn along(
         &self,
-        pass: &Columns,
+        pass: &ColumnPass,
         stream: &Stream,
         sheets: usize,
-        [from, to]: [Field; 2],
+        [from, to]: [DeviceField; 2],
         last: bool,
-        look: &mut dyn FnMut(f64) -> Result<()>,
+        poll: &mut dyn FnMut(f64) -> Result<()>,
     ) -> Result<()> {
-        let Geometry { columns, threads, step, far } = pass.geometry;
-        assert!(!far || from.address != to.address, "columns in global memory are not overwritten while they are read");
+        let Geometry { columns, threads, step, in_global_memory } = pass.geometry;
+        assert!(
+            !in_global_memory || from.address != to.address,
+            "columns in global memory are not overwritten while they are read"
+        );
         let [width, ..] = self.shape;
         let along_z = pass.axis == 2;
-        let together = (PIXELS_A_LAUNCH / (width * pass.length)).max(1);
+        let together = (PIXELS_PER_LAUNCH / (width * pass.length)).max(1);
         for sheet in (0..sheets).step_by(together) {
             let lines = together.min(sheets - sheet);
             let [y, z] = if along_z { [sheet, 0] } else { [0, sheet] };
             let [stride, line] = if along_z { [1, 0] } else { [0, 1] };
-            let job = ColumnsJob {
+            let arguments = ColumnsArguments {
                 from: from.at(y, z),
                 to: to.at(y, z),
                 from_stride: from.strides[stride] as u64,
@@ -452,15 +465,15 @@ impl Transform {
                 near: pass.near,
             };
             let config = LaunchConfig {
-                grid_dim: (width.div_ceil(columns) as u32, lines.min(MAX_GRID_Y) as u32, 1),
+                grid_dim: (width.div_ceil(columns) as u32, lines.min(MAX_GRID_YZ) as u32, 1),
                 block_dim: (threads as u32, 1, 1),
                 shared_mem_bytes: pass.geometry.shared_bytes(pass.length) as u32,
             };
-            // SAFETY: the kernel's one argument; both fields cover these sheets, as `queue` demands, and are the same or,
-            // for columns in global memory, different (checked above).
-            unsafe { stream.raw().launch_builder(&pass.function).arg(&job).launch(config) }
-                .map_err(|e| kernel_launch(e, &pass.geometry.name()))?;
-            look((sheet + lines) as f64 / sheets as f64)?;
+            // SAFETY: the kernel's one argument; both fields cover these sheets, as `queue` requires, and are the same
+            // or, for columns in global memory, different (checked above).
+            unsafe { stream.raw().launch_builder(&pass.function).arg(&arguments).launch(config) }
+                .map_err(|e| launch_failed(e, &pass.geometry.name()))?;
+            poll((sheet + lines) as f64 / sheets as f64)?;
         }
         Ok(())
     }
@@ -471,12 +484,13 @@ mod tests {
     use super::*;
     use crate::device::cuda::source::constant;
 
-    /// Of a block, on an H100 and on a Turing card.
+    /// The shared memory of a block on an H100.
     const LARGE: usize = 227 << 10;
+    /// The shared memory of a block on a Turing GPU.
     const SMALL: usize = 64 << 10;
 
     #[test]
-    fn every_column_has_a_geometry_that_fits() {
+    fn every_column_length_has_a_geometry_that_fits() {
         for shared in [SMALL, LARGE] {
             for length in [1, 2, 8, 9, 181, 512, 1024, 1025, 4096, 5000, 6000, 20_000, 100_000, MAX_SIDE] {
                 let geometry = Geometry::new(length, shared);
@@ -489,11 +503,11 @@ mod tests {
         assert_eq!(Geometry::new(1024, LARGE).columns, 16);
         assert_eq!(Geometry::new(4096, LARGE).columns, 8);
         assert_eq!(Geometry::new(40_000, LARGE).columns, 1);
-        assert!(Geometry::new(60_000, LARGE).far);
+        assert!(Geometry::new(60_000, LARGE).in_global_memory);
     }
 
     #[test]
-    fn the_constants_are_the_kernels() {
+    fn constants_match_the_kernels() {
         let search = include_str!("../../../kernels/distance_search.cuh");
         let rows = include_str!("../../../kernels/distance_rows.cuh");
         assert_eq!(constant(search, "DT_OCTET"), OCTET as f64);
@@ -505,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_near_a_boundary_are_whole_and_fit() {
+    fn sums_near_a_boundary_are_whole_numbers_and_fit() {
         assert_eq!(Near::new(&[1.0, 1.0]), Near { factor: 1.0, part: 1.0, small: 11448.0, around: 8 });
         assert_eq!(Near::new(&[1.0, 2.25]), Near { factor: 4.0, part: 0.25, small: 3276.0, around: 2 });
         assert_eq!(Near::new(&[1.0, 2.25, 6.25]), Near { factor: 4.0, part: 0.25, small: 2576.0, around: 1 });
@@ -514,17 +528,17 @@ mod tests {
         assert_eq!(Near::new(&[1.0, 1e18]).factor, 0.0);
     }
 
-    /// The kernels' files assert these sizes of theirs.
+    /// The kernels' files assert the same sizes.
     #[test]
-    fn the_structs_have_the_kernels_sizes() {
-        assert_eq!([size_of::<RowsJob>(), size_of::<ColumnsJob>(), FOUND_BYTES], [80, 104, 12]);
+    fn structs_have_the_sizes_of_the_kernels() {
+        assert_eq!([size_of::<RowsArguments>(), size_of::<ColumnsArguments>(), FOUND_BYTES], [80, 104, 12]);
     }
 
     #[test]
-    fn a_cut_above_all_pixels_is_above_all() {
-        assert_eq!(cut(PixelType::U8, 0.0), 1);
-        assert_eq!(cut(PixelType::U8, 255.0), u32::MAX);
-        assert_eq!(cut(PixelType::U16, 65534.5), 65535);
-        assert_eq!(f32::from_bits(cut(PixelType::F32, 1.0)), 1.0f32.next_up());
+    fn threshold_above_all_pixels_selects_none() {
+        assert_eq!(threshold_bits(PixelType::U8, 0.0), 1);
+        assert_eq!(threshold_bits(PixelType::U8, 255.0), u32::MAX);
+        assert_eq!(threshold_bits(PixelType::U16, 65534.5), 65535);
+        assert_eq!(f32::from_bits(threshold_bits(PixelType::F32, 1.0)), 1.0f32.next_up());
     }
 }

@@ -1,5 +1,5 @@
-//! The launches of `kernels/edge_drawing.cu`: which kernel, which geometry, which arguments. The kernels' contract
-//! (layouts, block sizes, limits) is in the headers beside that file; the constants here repeat it.
+//! The launches of `kernels/edge_drawing.cu`, each with its geometry and arguments. The kernels' contract (layouts, block
+//! sizes, limits) is in the headers beside that file; the constants here repeat it.
 #![allow(unsafe_code)]
 
 use super::super::prepare::Plan;
@@ -13,7 +13,7 @@ use std::ffi::c_void;
 /// The module (kernel file) of this operation.
 const MODULE: &str = "edge_drawing";
 
-/// Pixels in a word of bits; rows of the working map start at multiples of it.
+/// The number of pixels in a word of bits; rows of the working map start at multiples of it.
 const WORD_BITS: usize = u32::BITS as usize;
 
 /// The largest side: columns and rows are indexed in 32 bits, with their halos.
@@ -24,68 +24,71 @@ const MAX_GRID_Y: usize = 65535;
 
 const WARP: u32 = 32;
 
-/// `ED_WARPS`; what a tile owns of its columns, `Tile::OWN_X`, and what it does not of its rows, `2 * ED_HALO_Y`.
+/// The number of warps of a tile, `ED_WARPS`.
 const TILE_WARPS: u32 = 4;
+/// The width of a tile without its halo, `Tile::OWN_X`, by the size of a word.
 const TILE_OWN_X_NARROW: usize = 240;
 const TILE_OWN_X_WIDE: usize = 112;
+/// The rows of a tile's halo, `2 * ED_HALO_Y`.
 const TILE_HALO_ROWS: usize = 8;
 
-/// Rows of a tile: many for images that fill the device, few for others. By the bytes of a word.
+/// The rows of a tile, with its halo, by the size of a word: many for images that fill the device, few for others.
 const TILE_ROWS_NARROW: [usize; 2] = [48, 32];
 const TILE_ROWS_WIDE: [usize; 2] = [64, 32];
 
-/// Tiles of a multiprocessor at one time, `TILE_BLOCKS`.
+/// The number of tiles of a multiprocessor at one time, `TILE_BLOCKS`.
 const TILE_BLOCKS: usize = 5;
 
-/// `REST_WARPS`, and the words of bits that a block of `rest` looks at.
+/// The number of warps of a block of `rest`, `REST_WARPS`, and of the words of bits that it processes.
 const REST_WARPS: u32 = 8;
 const REST_BLOCK_WORDS: usize = 256;
 
-/// `MAPS_X` and `MAPS_Y`.
+/// The size of a block of `maps`, `MAPS_X` and `MAPS_Y`.
 const MAPS_BLOCK: [usize; 2] = [32, 8];
 
-/// `SMOOTH_ROWS` of every warp of a block.
+/// The rows of a block of `smooth`: `SMOOTH_ROWS` of every warp.
 const SMOOTH_BLOCK_ROWS: usize = 32 * TILE_WARPS as usize;
 
-/// `GATHER_WORDS`.
+/// The number of words per block of `count` and `gather`, `GATHER_WORDS`.
 const GATHER_WORDS: usize = 1024;
 
-/// `RANGE_THREADS`.
+/// The number of threads of a block of `range`, `RANGE_THREADS`.
 const RANGE_THREADS: usize = 256;
 
-/// The anchors of profile `reference` stay this far from the border.
+/// The distance from the border that the anchors of profile `reference` keep.
 const REFERENCE_MARGIN: u32 = 2;
 
-/// More than any gradient: a threshold of it and above leaves nothing. Sums with a gradient keep to their bits.
-const TOO_MUCH_NARROW: u32 = 1 << 13;
-const TOO_MUCH_WIDE: u32 = 1 << 22;
+/// The smallest threshold that leaves no edges, because it is above every gradient, by the size of a word. Its sum with a
+/// gradient fits the gradient's bits.
+const ABOVE_ALL_NARROW: u32 = 1 << 13;
+const ABOVE_ALL_WIDE: u32 = 1 << 22;
 
 /// The sizes of one slice's buffers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(super) struct SliceLayout {
     pub(super) pixel_type: PixelType,
     pub(super) width: usize,
     pub(super) height: usize,
-    /// Words from row to row of the bit maps.
+    /// The number of words from row to row of the bit maps.
     pub(super) bit_pitch: usize,
 }
 
-impl Layout {
+impl SliceLayout {
     pub(super) fn new(pixel_type: PixelType, width: usize, height: usize) -> Self {
         Self { pixel_type, width, height, bit_pitch: width.div_ceil(WORD_BITS) }
     }
 
-    /// Bytes of a word of the working map.
+    /// Returns the number of bytes of a word of the working map.
     pub(super) fn word_bytes(&self) -> usize {
         if self.pixel_type == PixelType::U8 { 2 } else { 4 }
     }
 
-    /// The columns that a tile owns.
+    /// Returns the width of a tile without its halo.
     fn tile_own_x(&self) -> usize {
         if self.word_bytes() == 2 { TILE_OWN_X_NARROW } else { TILE_OWN_X_WIDE }
     }
 
-    /// Words from row to row of the working map.
+    /// Returns the number of words from row to row of the working map.
     pub(super) fn map_pitch(&self) -> usize {
         self.bit_pitch * WORD_BITS
     }
@@ -98,7 +101,7 @@ impl Layout {
         self.bit_pitch * self.height * size_of::<u32>()
     }
 
-    /// Bytes from row to row of uploaded pixels: lanes load 8 or 16 bytes.
+    /// Returns the number of bytes from row to row of uploaded pixels: lanes load 8 or 16 bytes.
     pub(super) fn raw_pitch(&self) -> usize {
         (self.width * self.pixel_type.bytes()).next_multiple_of(16)
     }
@@ -107,7 +110,7 @@ impl Layout {
         self.raw_pitch() * self.height
     }
 
-    /// Bytes from row to row of an edge map in memory of ours: groups of 8 pixels are stored at once.
+    /// Returns the number of bytes from row to row of an edge map in a device buffer: groups of 8 pixels are stored at once.
     pub(super) fn edge_pitch(&self) -> usize {
         self.width.next_multiple_of(8)
     }
@@ -124,18 +127,19 @@ impl Layout {
         (self.bit_pitch * self.height).div_ceil(GATHER_WORDS)
     }
 
-    /// One number a block of `gather`, and their sum.
+    /// Returns the size of the counts: one number per block of `gather`, and their sum.
     pub(super) fn count_bytes(&self) -> usize {
         (self.gather_blocks() + 1) * size_of::<u64>()
     }
 
-    /// Where that sum is.
+    /// Returns the offset of that sum.
     pub(super) fn total_at(&self) -> usize {
         self.gather_blocks() * size_of::<u64>()
     }
 }
 
-/// `isoline_ed_job` in `kernels/edge_drawing_word.cuh`. Addresses are 0 for what is not wanted.
+/// The kernels' arguments, `isoline_ed_job` in `kernels/edge_drawing_word.cuh`. The addresses of outputs that are not wanted
+/// are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
@@ -168,18 +172,18 @@ pub(super) struct Job {
 unsafe impl cudarc::driver::DeviceRepr for Job {}
 
 impl Job {
-    /// Without linking.
+    /// Returns the arguments without linking.
     pub(super) fn anchors_only(self) -> Self {
         Self { link: 0, ..self }
     }
 
-    /// The gradients before thresholding, up to the border.
+    /// Returns the arguments for the gradients before thresholding, up to the border.
     pub(super) fn keeping_all(self) -> Self {
         Self { low: 0, margin: 0, ..self }
     }
 }
 
-/// `isoline_ed_maps` in `kernels/edge_drawing_maps.cuh`: where each map goes (or 0) and the bytes from row to row.
+/// The outputs `isoline_ed_maps` in `kernels/edge_drawing_maps.cuh`: each map's address (or 0) and bytes from row to row.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MapTargets {
@@ -202,28 +206,28 @@ impl MapTargets {
     }
 }
 
-/// The kernels of a job.
+/// The kernels of a call.
 pub(super) struct Launcher {
-    layout: Layout,
+    layout: SliceLayout,
     tile: CudaFunction,
-    /// Blocks of `tile` in x and y.
+    /// The number of blocks of `tile` in x and y.
     tiles: [usize; 2],
     rest: CudaFunction,
     early_launches: bool,
 }
 
 fn kernel_launch(error: DriverError, kernel: &str) -> Error {
-    failed(&format!("start the kernel {kernel}"), error)
+    failed(&format!("launch the kernel {kernel}"), error)
 }
 
-/// A kernel argument as the driver takes it.
+/// Returns the address of a kernel argument, which the driver needs.
 fn pointer<T>(argument: &T) -> *mut c_void {
     std::ptr::from_ref(argument).cast_mut().cast()
 }
 
 impl Launcher {
-    pub(super) fn new(cuda: &Cuda, plan: &Plan, layout: Layout) -> Result<Self> {
-        let Layout { width, height, .. } = layout;
+    pub(super) fn new(cuda: &Cuda, plan: &Plan, layout: SliceLayout) -> Result<Self> {
+        let SliceLayout { width, height, .. } = layout;
         if width.max(height) > MAX_SIDE {
             return Err(Error::unsupported(format!(
                 "an image on a CUDA device may have at most {MAX_SIDE} pixels a side, but this has {width} x {height}; \
@@ -255,12 +259,12 @@ impl Launcher {
         })
     }
 
-    /// What all slices have in common; addresses are still to be filled in.
+    /// Returns the arguments that all slices have in common, without addresses.
     pub(super) fn job(&self, plan: &Plan) -> Job {
         let layout = &self.layout;
-        let too_much = if layout.word_bytes() == 2 { TOO_MUCH_NARROW } else { TOO_MUCH_WIDE };
-        let threshold = plan.threshold.min(too_much);
-        let anchor = plan.anchor.min(too_much - 1);
+        let above_all = if layout.word_bytes() == 2 { ABOVE_ALL_NARROW } else { ABOVE_ALL_WIDE };
+        let threshold = plan.threshold.min(above_all);
+        let anchor = plan.anchor.min(above_all - 1);
         let (side, centre) = match plan.operator {
             Operator::Sobel => (1, 2),
             Operator::Prewitt => (1, 1),
@@ -295,7 +299,7 @@ impl Launcher {
         }
     }
 
-    /// Queues all that is done of a slice on the device: with linking, the edge map; without, the working map.
+    /// Queues the kernels of a slice: with linking they write the edge map, without the working map.
     ///
     /// The job's addresses must be those of device memory of the layout's sizes, the pixels' and the edges' with their
     /// strides, that lives until the stream is done.
@@ -336,9 +340,9 @@ impl Launcher {
     }
 }
 
-/// Queues the counting of a slice's edge pixels: `counts` (of [`Layout::count_bytes`]) gets where each block's begin, and
-/// how many there are in all.
-pub(super) fn count(cuda: &Cuda, stream: &Stream, layout: &Layout, job: &Job, counts: &Buffer) -> Result<()> {
+/// Queues the counting of a slice's edge pixels: `counts` (of [`SliceLayout::count_bytes`]) gets the number before each block, and
+/// the total.
+pub(super) fn count(cuda: &Cuda, stream: &Stream, layout: &SliceLayout, job: &Job, counts: &Buffer) -> Result<()> {
     assert!(counts.bytes() >= layout.count_bytes(), "the counts need a number a block");
     let counts = counts.address();
     let blocks = layout.gather_blocks() as u32;
@@ -359,13 +363,13 @@ pub(super) fn count(cuda: &Cuda, stream: &Stream, layout: &Layout, job: &Job, co
 pub(super) fn gather(
     cuda: &Cuda,
     stream: &Stream,
-    layout: &Layout,
+    layout: &SliceLayout,
     job: &Job,
     counts: &Buffer,
     gradients: &Buffer,
     total: usize,
 ) -> Result<()> {
-    assert!(gradients.bytes() >= total * layout.word_bytes(), "each edge pixel has a place for its gradient");
+    assert!(gradients.bytes() >= total * layout.word_bytes(), "each edge pixel needs memory for its gradient");
     let config = LaunchConfig {
         grid_dim: (layout.gather_blocks() as u32, 1, 1),
         block_dim: (GATHER_WORDS as u32, 1, 1),
@@ -373,19 +377,19 @@ pub(super) fn gather(
     };
     let function = cuda.function(MODULE, &format!("isoline_ed_gather_{}", 8 * layout.word_bytes()))?;
     let (counts, gradients) = (counts.address(), gradients.address());
-    // SAFETY: the kernel's arguments, in its order; map and bits have the layout's sizes, and `gradients` room for the
-    // `total` that the counts name.
+    // SAFETY: the kernel's arguments, in its order; map and bits have the layout's sizes, and `gradients` has memory for the
+    // `total` of the counts.
     unsafe { stream.raw().launch_builder(&function).arg(job).arg(&counts).arg(&gradients).launch(config) }
         .map(|_| ())
         .map_err(|e| kernel_launch(e, "gather"))
 }
 
-/// Which of the two kernels of intermediate maps.
+/// The two kernels of intermediate maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MapKernel {
-    /// From the pixels: the smoothed image.
+    /// Computes the smoothed image from the pixels.
     Smooth,
-    /// From the working map: the others.
+    /// Computes the other maps from the working map.
     Maps,
 }
 
@@ -393,7 +397,7 @@ pub(super) enum MapKernel {
 pub(super) fn write_maps(
     cuda: &Cuda,
     stream: &Stream,
-    layout: &Layout,
+    layout: &SliceLayout,
     kernel: MapKernel,
     job: &Job,
     targets: &MapTargets,
@@ -417,7 +421,7 @@ pub(super) fn write_maps(
         .map_err(|e| kernel_launch(e, &name))
 }
 
-/// The smallest and the largest finite pixel of a device image (u16 or f32); `[0, 0]` when there is none.
+/// Returns the smallest and the largest finite pixel of a device image (u16 or f32); `[0, 0]` when there is none.
 pub(super) fn measure_range(cuda: &Cuda, pixels: &DevicePixels<'_>) -> Result<[f64; 2]> {
     const BYTES: usize = 2 * size_of::<u32>();
     let range = cuda.memory().device(BYTES)?;
@@ -455,7 +459,7 @@ pub(super) fn measure_range(cuda: &Cuda, pixels: &DevicePixels<'_>) -> Result<[f
     Ok(if keys[0] > keys[1] { [0.0, 0.0] } else { [0, 1].map(|i| decode(keys[i], pixels.pixel_type)) })
 }
 
-/// A pixel from its sorting key: 16-bit pixels are their own, floats have their sign turned over.
+/// Returns a pixel from its sorting key. 16-bit pixels are their own keys; floats have their sign inverted.
 fn decode(key: u32, pixel_type: PixelType) -> f64 {
     const SIGN: u32 = 1 << 31;
     if pixel_type != PixelType::F32 {
@@ -479,10 +483,10 @@ mod tests {
 
     #[test]
     fn rows_are_aligned() {
-        let layout = Layout::new(PixelType::U8, 33, 5);
+        let layout = SliceLayout::new(PixelType::U8, 33, 5);
         assert_eq!((layout.bit_pitch, layout.map_pitch(), layout.raw_pitch(), layout.edge_pitch()), (2, 64, 48, 40));
         assert_eq!((layout.map_bytes(), layout.bit_bytes()), (64 * 5 * 2, 2 * 5 * 4));
-        assert_eq!(Layout::new(PixelType::F32, 33, 5).raw_pitch(), 144);
+        assert_eq!(SliceLayout::new(PixelType::F32, 33, 5).raw_pitch(), 144);
     }
 
     #[test]

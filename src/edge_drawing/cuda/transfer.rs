@@ -1,5 +1,5 @@
-//! Pixels between the caller's host memory and the device: straight where the memory is pinned and its rows are whole,
-//! else through pinned pieces that all cores fill and empty.
+//! Copies of pixels between the caller's host memory and the device: direct where the memory is page-locked and its rows are
+//! whole, else through staging buffers that all cores fill and empty.
 
 use crate::device::cuda::{Buffer, Event, Memory, Pinned, Side, Stream, is_pinned};
 use crate::error::Result;
@@ -9,13 +9,13 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Staged copies go in pieces of at most this size; two pieces alternate.
+/// The largest size of a staging buffer; two alternate.
 const PIECE_BYTES: usize = 32 << 20;
 
-/// Rows that one worker copies at a time between pageable and pinned memory.
-const ROWS_A_WORKER: usize = 64;
+/// The number of rows that one worker copies at a time between pageable and page-locked memory.
+const ROWS_PER_WORKER: usize = 64;
 
-/// Whether copies from or to this host memory need staging.
+/// Returns whether copies from or to this host memory need staging.
 pub(super) fn needs_staging<T>(view: &ArrayView3<'_, T>) -> bool {
     let [z, y, x] = [view.strides()[0], view.strides()[1], view.strides()[2]];
     let (depth, height, width) = view.dim();
@@ -29,7 +29,7 @@ pub(super) fn needs_staging<T>(view: &ArrayView3<'_, T>) -> bool {
     !(is_pinned(first) && is_pinned(last))
 }
 
-/// The same of an input; device memory needs none.
+/// Returns whether copies from an input need staging; device memory needs none.
 pub(super) fn input_needs_staging(input: &Image<'_>) -> bool {
     match input {
         Image::U8(view) => needs_staging(view),
@@ -39,15 +39,15 @@ pub(super) fn input_needs_staging(input: &Image<'_>) -> bool {
     }
 }
 
-/// A slot's way from host memory to the device.
+/// The upload of a slot's slices, with its staging buffers.
 pub(super) struct Upload {
     pieces: Vec<Pinned>,
-    /// When a piece may be filled again.
+    /// The events after which a staging buffer may be filled again.
     free: [Event; 2],
 }
 
 impl Upload {
-    /// For `rows` rows of `pitch` bytes on the device.
+    /// Returns an upload of `rows` rows of `pitch` bytes on the device.
     pub(super) fn new(memory: &Arc<Memory>, free: [Event; 2], staged: bool, pitch: usize, rows: usize) -> Result<Self> {
         let bytes = pitch * rows;
         let count = if !staged {
@@ -94,16 +94,16 @@ impl Upload {
             let from = Side::Host { address: plane.as_ptr() as usize, bytes: (height - 1) * from_pitch + row };
             return stream.copy(from, to.side(0), row, height, [from_pitch, pitch]);
         }
-        let rows_a_piece = (self.pieces[0].as_slice().len() / pitch).max(1);
-        for (index, first) in (0..height).step_by(rows_a_piece).enumerate() {
-            let rows = rows_a_piece.min(height - first);
+        let rows_per_piece = (self.pieces[0].as_slice().len() / pitch).max(1);
+        for (index, first) in (0..height).step_by(rows_per_piece).enumerate() {
+            let rows = rows_per_piece.min(height - first);
             let which = index % self.pieces.len();
             if index >= self.pieces.len() {
                 self.free[which].synchronize()?;
             }
             let piece = &mut self.pieces[which];
             pack(pool, plane.slice(s![first..first + rows, ..]), &mut piece.as_mut_slice()[..rows * pitch], pitch);
-            // With the gaps, so that it is one long row.
+            // The rows are copied with the gaps between them, as one long row.
             stream.copy(piece.side(), to.side(first * pitch), pitch * rows, 1, [pitch * rows; 2])?;
             stream.record(&self.free[which])?;
         }
@@ -115,7 +115,7 @@ impl Upload {
 fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: ArrayView2<'_, T>, packed: &mut [u8], pitch: usize) {
     let width = rows.dim().1;
     pool.install(|| {
-        packed.par_chunks_mut(pitch * ROWS_A_WORKER).zip(rows.axis_chunks_iter(Axis(0), ROWS_A_WORKER)).for_each(
+        packed.par_chunks_mut(pitch * ROWS_PER_WORKER).zip(rows.axis_chunks_iter(Axis(0), ROWS_PER_WORKER)).for_each(
             |(to, from)| {
                 for (to, from) in to.chunks_exact_mut(pitch).zip(from.rows()) {
                     let to: &mut [T] = bytemuck::cast_slice_mut(&mut to[..width * size_of::<T>()]);
@@ -140,17 +140,19 @@ pub(super) fn download<T: bytemuck::Pod + Send + Sync>(
 ) -> Result<()> {
     let (height, width) = plane.dim();
     let row = width * size_of::<T>();
-    let rows_a_piece = (PIECE_BYTES / pitch).clamp(1, height);
-    let piece = memory.pinned(rows_a_piece * pitch)?;
-    for first in (0..height).step_by(rows_a_piece) {
-        let rows = rows_a_piece.min(height - first);
+    let rows_per_piece = (PIECE_BYTES / pitch).clamp(1, height);
+    let piece = memory.pinned(rows_per_piece * pitch)?;
+    for first in (0..height).step_by(rows_per_piece) {
+        let rows = rows_per_piece.min(height - first);
         stream.copy(from.side(first * pitch), piece.side(), row, rows, [pitch, pitch])?;
         stream.synchronize()?;
         let packed = &piece.as_slice()[..pitch * rows];
         let mut target = plane.slice_mut(s![first..first + rows, ..]);
         pool.install(|| {
-            packed.par_chunks(pitch * ROWS_A_WORKER).zip(target.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER)).for_each(
-                |(from, mut to)| {
+            packed
+                .par_chunks(pitch * ROWS_PER_WORKER)
+                .zip(target.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER))
+                .for_each(|(from, mut to)| {
                     for (from, mut to) in from.chunks_exact(pitch).zip(to.rows_mut()) {
                         let from: &[T] = bytemuck::cast_slice(&from[..row]);
                         match to.as_slice_mut() {
@@ -158,8 +160,7 @@ pub(super) fn download<T: bytemuck::Pod + Send + Sync>(
                             None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
                         }
                     }
-                },
-            );
+                });
         });
     }
     Ok(())
@@ -169,7 +170,7 @@ pub(super) fn download<T: bytemuck::Pod + Send + Sync>(
 pub(super) fn unpack(pool: &ThreadPool, packed: &[u8], mut plane: ArrayViewMut2<'_, u8>) {
     let width = plane.dim().1;
     pool.install(|| {
-        packed.par_chunks(width * ROWS_A_WORKER).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER)).for_each(
+        packed.par_chunks(width * ROWS_PER_WORKER).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER)).for_each(
             |(from, mut to)| {
                 for (from, mut to) in from.chunks_exact(width).zip(to.rows_mut()) {
                     match to.as_slice_mut() {
@@ -193,18 +194,18 @@ pub(super) fn upload(
     pitch: usize,
 ) -> Result<()> {
     let Side::Device { address, bytes } = to else { unreachable!("an upload goes to the device") };
-    let rows_a_piece = (PIECE_BYTES / width).max(1);
-    let mut piece = memory.pinned((width * rows_a_piece).min(packed.len()))?;
-    for (index, part) in packed.chunks(width * rows_a_piece).enumerate() {
+    let rows_per_piece = (PIECE_BYTES / width).max(1);
+    let mut piece = memory.pinned((width * rows_per_piece).min(packed.len()))?;
+    for (index, part) in packed.chunks(width * rows_per_piece).enumerate() {
         let target = &mut piece.as_mut_slice()[..part.len()];
         pool.install(|| {
-            let workers = width * ROWS_A_WORKER;
+            let workers = width * ROWS_PER_WORKER;
             target
                 .par_chunks_mut(workers)
                 .zip(part.par_chunks(workers))
                 .for_each(|(to, from)| to.copy_from_slice(from));
         });
-        let offset = index * rows_a_piece * pitch;
+        let offset = index * rows_per_piece * pitch;
         let to = Side::Device { address: address + offset as u64, bytes: bytes - offset };
         stream.copy(piece.side(), to, width, part.len() / width, [width, pitch])?;
         stream.synchronize()?;
@@ -212,7 +213,7 @@ pub(super) fn upload(
     Ok(())
 }
 
-/// Eight pixels of an edge map, 0 or 255 each, by their bits.
+/// The bytes of eight pixels of an edge map, 0 or 255 each, by their bits.
 static BYTES_OF_BITS: [[u8; 8]; 256] = bytes_of_bits();
 
 const fn bytes_of_bits() -> [[u8; 8]; 256] {
@@ -229,17 +230,17 @@ const fn bytes_of_bits() -> [[u8; 8]; 256] {
     table
 }
 
-/// Writes an edge map, a bit a pixel in rows of `pitch` words, as bytes, on all cores.
+/// Expands an edge map of one bit per pixel, in rows of `pitch` words, to bytes, on all cores.
 pub(super) fn expand(pool: &ThreadPool, words: &[u32], pitch: usize, mut plane: ArrayViewMut2<'_, u8>) {
     pool.install(|| {
-        words.par_chunks(pitch * ROWS_A_WORKER).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS_A_WORKER)).for_each(
+        words.par_chunks(pitch * ROWS_PER_WORKER).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER)).for_each(
             |(words, mut rows)| {
                 for (words, mut row) in words.chunks_exact(pitch).zip(rows.rows_mut()) {
                     let eights =
                         bytemuck::cast_slice::<u32, u8>(words).iter().map(|bits| &BYTES_OF_BITS[*bits as usize]);
                     match row.as_slice_mut() {
                         Some(row) => {
-                            // Eight at a time: a copy of a length that the compiler knows.
+                            // Eight pixels are copied at a time, a length that the compiler knows.
                             let (whole, rest) = row.as_chunks_mut::<8>();
                             let mut eights = eights;
                             whole.iter_mut().zip(&mut eights).for_each(|(to, from)| *to = *from);
@@ -255,7 +256,7 @@ pub(super) fn expand(pool: &ThreadPool, words: &[u32], pitch: usize, mut plane: 
     });
 }
 
-/// Queues the copy of an edge map from `from`, rows `pitch` bytes apart, to slice `slice` of device or pinned host memory.
+/// Queues the copy of an edge map from `from`, rows `pitch` bytes apart, to slice `slice` of device or page-locked memory.
 pub(super) fn copy_edges(
     stream: &Stream,
     from: &Buffer,

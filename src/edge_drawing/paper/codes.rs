@@ -1,4 +1,4 @@
-//! A byte for each pixel that says what a walk does there, and these bytes as planes of bits.
+//! A code of one byte for each pixel, which holds the next steps of its traces, and these codes as planes of bits.
 
 use super::super::edge_map::WORD;
 use super::Plane;
@@ -11,24 +11,24 @@ const MINUS_HIGH: u8 = 1 << Plane::MinusHigh as u8;
 const PLUS_LOW: u8 = 1 << Plane::PlusLow as u8;
 const PLUS_HIGH: u8 = 1 << Plane::PlusHigh as u8;
 const ANCHOR: u8 = 1 << PLANES;
-/// Planes that come from codes.
+/// The number of planes that come from codes.
 pub(super) const PLANES: usize = 6;
 
-/// Gradients that can be compared.
-pub(in super::super) trait Slope: Copy + Send + Sync + bytemuck::Zeroable + 'static {
-    /// The anchor threshold A; more than all gradients stays so.
+/// Gradients from which codes are computed.
+pub(in super::super) trait CodedGradient: Copy + Send + Sync + bytemuck::Zeroable + 'static {
+    /// Returns the anchor threshold A; one above all gradients stays above.
     fn more(anchor: u32) -> Self;
 
-    /// Whether any is above 0.
+    /// Returns whether any is above 0.
     fn any(gradients: &[Self]) -> bool;
 
-    /// The codes of some pixels of a row. The rows of gradients have a pixel more at either end.
+    /// Writes the codes of some pixels of a row. The rows of gradients have a pixel more at either end.
     fn codes(gradient: [&[Self]; 3], vertical: &[u8], more: Self, codes: &mut [u8]);
 }
 
 macro_rules! slope {
     ($gradient:ty, $signed:ty, $above_all:expr) => {
-        impl Slope for $gradient {
+        impl CodedGradient for $gradient {
             fn more(anchor: u32) -> Self {
                 anchor.min($above_all) as Self
             }
@@ -38,7 +38,7 @@ macro_rules! slope {
                 gradients.iter().fold(0, |all, gradient| all | gradient) != 0
             }
 
-            // As signed numbers, which vector units compare. Sums with the anchor threshold fit.
+            // The numbers are signed, because vector units compare these. Sums with the anchor threshold fit.
             #[inline(always)]
             fn codes([above, here, below]: [&[Self]; 3], vertical: &[u8], more: Self, codes: &mut [u8]) {
                 let n = codes.len();
@@ -53,9 +53,9 @@ macro_rules! slope {
                     let [sw, south, se] = [sw[x] as $signed, south[x] as $signed, se[x] as $signed];
                     let is_vertical = vertical[x] != 0;
                     let pick = |down: $signed, across: $signed| if is_vertical { down } else { across };
-                    // Ahead in the minus heading: up, or left. North-west is its low side in both.
+                    // The minus heading leads up, or left. North-west is its low side in both.
                     let [minus, minus_high] = [pick(north, west), pick(ne, sw)];
-                    // Ahead in the plus heading: down, or right. South-east is its high side in both.
+                    // The plus heading leads down, or right. South-east is its high side in both.
                     let [plus, plus_low] = [pick(south, east), pick(sw, ne)];
                     let beside = pick(west, north).max(pick(east, south));
                     let mut code = if is_vertical { VERTICAL } else { HORIZONTAL };
@@ -77,12 +77,12 @@ slope!(u16, i16, 1 << 14);
 slope!(u32, i32, 1 << 22);
 
 /// Gathers the same bit of 64 bytes into a word.
-pub(super) struct Packer {
+pub(super) struct BitPacker {
     #[cfg(target_arch = "x86_64")]
     avx2: Option<pulp::x86::V3>,
 }
 
-impl Packer {
+impl BitPacker {
     pub(super) fn new() -> Self {
         Self {
             #[cfg(target_arch = "x86_64")]
@@ -90,7 +90,7 @@ impl Packer {
         }
     }
 
-    /// Word k holds the bits k.
+    /// Returns the bits as words: word k holds the bits k of all codes.
     #[inline(always)]
     pub(super) fn bits(&self, codes: &[u8; WORD]) -> [u64; PLANES + 1] {
         #[cfg(target_arch = "x86_64")]
@@ -111,7 +111,8 @@ impl Packer {
     }
 }
 
-/// The same, eight bytes at a time: the product moves their lowest bits side by side into the highest byte.
+/// Does the same as [`BitPacker::bits`] eight bytes at a time: the product moves their lowest bits side by side into the
+/// highest byte.
 fn plain_bits(codes: &[u8; WORD]) -> [u64; PLANES + 1] {
     const LOWEST: u64 = 0x0101_0101_0101_0101;
     const GATHER: u64 = 0x0102_0408_1020_4080;
@@ -136,6 +137,6 @@ mod tests {
             .map(|plane| codes.iter().enumerate().map(|(k, code)| u64::from(code >> plane & 1) << k).sum())
             .collect();
         assert_eq!(plain_bits(&codes).to_vec(), expected);
-        assert_eq!(Packer::new().bits(&codes).to_vec(), expected);
+        assert_eq!(BitPacker::new().bits(&codes).to_vec(), expected);
     }
 }

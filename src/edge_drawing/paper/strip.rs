@@ -5,7 +5,8 @@ use super::{Plane, STRIP};
 use crate::error::Result;
 use crate::image::zeroed;
 
-/// The rows of bits that say where walks leave a strip, by heading: to the row above it, then to the row below it.
+/// The number of rows of bits for the exits, the pixels at which traces leave a strip. There is one row per heading, first
+/// for the row above the strip, then for the row below it.
 pub(super) const EXITS: usize = 6;
 pub(super) const UP_FROM_UP: usize = 0;
 pub(super) const UP_FROM_LEFT: usize = 1;
@@ -14,23 +15,24 @@ pub(super) const DOWN_FROM_DOWN: usize = 3;
 pub(super) const DOWN_FROM_LEFT: usize = 4;
 pub(super) const DOWN_FROM_RIGHT: usize = 5;
 
-/// Works on one strip after the other.
+/// The workspace of linking, which processes one strip after the other.
 pub(super) struct Strip {
     width: usize,
-    /// Words of a plane in a row, and planes in a record.
+    /// The number of words of a plane in a row.
     stride: usize,
+    /// The number of planes in a record.
     count: usize,
     /// The anchors of each row.
     anchors: Vec<u64>,
-    /// Where the walks of one row arrive in the next, and the parts of them that step aside, with a word more at either
-    /// end.
+    /// The pixels at which the traces of one row arrive in the next.
     arrivals: Vec<u64>,
+    /// The pixels whose traces step to the low and to the high side, with a word more at either end.
     aside: [Vec<u64>; 2],
-    /// Planes by columns: bit r of word x is row r.
+    /// The planes by columns: bit r of word x is row r.
     columns: [Vec<u64>; COLUMNS],
 }
 
-/// The planes that are kept by columns.
+/// The number of planes that are kept by columns, and their indices.
 const COLUMNS: usize = 10;
 const HORIZONTAL: usize = 0;
 const ANCHORS: usize = 1;
@@ -40,7 +42,7 @@ const PLUS_LOW: usize = 4;
 const PLUS_HIGH: usize = 5;
 const LEFT_MARKS: usize = 6;
 const RIGHT_MARKS: usize = 7;
-/// With `follow_turns` only.
+/// The planes that only `follow_turns` needs.
 const VERTICAL: usize = 8;
 const TURNS: usize = 9;
 
@@ -70,34 +72,36 @@ impl Strip {
         self.count
     }
 
-    /// The anchors of a row, to be set before [`link`](Self::link).
+    /// Returns the anchors of a row, to be set before [`link`](Self::link).
     pub(super) fn anchors(&mut self, row: usize) -> &mut [u64] {
         &mut self.anchors[row * self.stride..][..self.stride]
     }
 
-    /// Marks all that the strip's anchors reach within the strip, and notes where walks leave it.
+    /// Marks all pixels that traces from the strip's anchors reach within the strip, and stores their exits.
     #[inline(always)]
     pub(super) fn link(&mut self, records: &mut [u64], exits: &mut [u64]) {
         let stride = self.stride;
         let rows = records.len() / (stride * self.count);
         let turns = self.count > Plane::Turn as usize;
-        // The memory may be left over from another slice.
+        // 1. Clear the buffers, which may be left over from another slice.
         exits.fill(0);
         if turns {
             for record in records.chunks_exact_mut(stride * self.count) {
                 record[Plane::Turn as usize * stride..].fill(0);
             }
         }
+        // 2. Sweep up and down the rows.
         self.sweep_rows((0..rows).rev(), records, Plane::MinusLow, Plane::MinusMark, turns);
         exits[UP_FROM_UP * stride..][..stride].copy_from_slice(&self.arrivals);
         self.sweep_rows(0..rows, records, Plane::PlusLow, Plane::PlusMark, turns);
         exits[DOWN_FROM_DOWN * stride..][..stride].copy_from_slice(&self.arrivals);
-        self.turn_to_columns(records, turns);
+        // 3. Sweep left and right over the transposed planes.
+        self.transpose_to_columns(records, turns);
         self.sweep_columns(exits, turns);
-        self.turn_back(records, turns);
+        self.transpose_back(records, turns);
     }
 
-    /// All walks up, or down, the rows.
+    /// Makes all traces up, or down, the rows.
     #[inline(always)]
     fn sweep_rows(
         &mut self,
@@ -116,6 +120,7 @@ impl Strip {
             let plane = |index: usize| &ways[index * stride..][..stride];
             let [vertical, low, high] = [plane(0), plane(low as usize), plane(low as usize + 1)];
             let anchors = &self.anchors[row * stride..][..stride];
+            // 1. With `follow_turns`, note arrivals at edges of the other direction.
             if turns {
                 let turn = &mut marks[(Plane::Turn as usize - Plane::MinusMark as usize) * stride..][..stride];
                 for ((turn, arrived), across) in turn.iter_mut().zip(&*arrivals).zip(plane(Plane::Horizontal as usize))
@@ -123,18 +128,20 @@ impl Strip {
                     *turn |= arrived & across;
                 }
             }
+            // 2. Mark arrivals and anchors on edges of this direction, and separate them by the side of the next step.
             let marks = &mut marks[(mark as usize - Plane::MinusMark as usize) * stride..][..stride];
             let [to_low, to_high] = &mut self.aside;
             {
                 let [to_low, to_high] = [&mut to_low[1..][..stride], &mut to_high[1..][..stride]];
                 for i in 0..stride {
-                    let walked = (arrivals[i] | anchors[i]) & vertical[i];
-                    marks[i] = walked;
-                    to_low[i] = walked & low[i];
-                    to_high[i] = walked & high[i];
-                    arrivals[i] = walked & !(low[i] | high[i]);
+                    let marked = (arrivals[i] | anchors[i]) & vertical[i];
+                    marks[i] = marked;
+                    to_low[i] = marked & low[i];
+                    to_high[i] = marked & high[i];
+                    arrivals[i] = marked & !(low[i] | high[i]);
                 }
             }
+            // 3. Shift the marks that step aside by one pixel: the arrivals in the next row.
             let [low_here, low_next] = [&to_low[1..][..stride], &to_low[2..][..stride]];
             let [high_before, high_here] = [&to_high[..stride], &to_high[1..][..stride]];
             for i in 0..stride {
@@ -145,9 +152,9 @@ impl Strip {
         }
     }
 
-    /// The planes that horizontal walks need, by columns.
+    /// Transposes the planes that horizontal traces need to columns.
     #[inline(always)]
-    fn turn_to_columns(&mut self, records: &[u64], turns: bool) {
+    fn transpose_to_columns(&mut self, records: &[u64], turns: bool) {
         let [stride, record] = [self.stride, self.stride * self.count];
         for word in 0..self.width.div_ceil(WORD) {
             if turns {
@@ -162,7 +169,7 @@ impl Strip {
             let horizontal = Plane::Horizontal as usize * stride + word;
             let any = records.chunks_exact(record).fold(0, |any, record| any | record[horizontal]);
             if any == 0 {
-                // Nothing is walked here, wherever the other planes point.
+                // There are no horizontal edges here, whatever the other planes hold.
                 for column in [HORIZONTAL, ANCHORS] {
                     block_of(&mut self.columns[column], word).fill(0);
                 }
@@ -181,14 +188,14 @@ impl Strip {
         }
     }
 
-    /// All walks to the left and to the right.
+    /// Makes all traces to the right and to the left.
     #[inline(always)]
     fn sweep_columns(&mut self, exits: &mut [u64], turns: bool) {
         let [stride, width] = [self.stride, self.width];
         let [horizontal, anchors, minus_low, minus_high, plus_low, plus_high, left, right, vertical, turned] =
             &mut self.columns;
         turned.fill(0);
-        // Beyond the width, what the last strip left there when it was turned back.
+        // Beyond the width the last strip has left bits when it was transposed back.
         left[width..].fill(0);
         right[width..].fill(0);
         let mut exit = |exit: usize, x: usize, set: u64| exits[exit * stride + x / WORD] |= set << (x % WORD);
@@ -197,10 +204,10 @@ impl Strip {
             if turns {
                 turned[x] |= arrived & vertical[x];
             }
-            let walked = (arrived | anchors[x]) & horizontal[x];
-            right[x] = walked;
-            let [low, high] = [walked & plus_low[x], walked & plus_high[x]];
-            arrived = walked & !(plus_low[x] | plus_high[x]) | low >> 1 | high << 1;
+            let marked = (arrived | anchors[x]) & horizontal[x];
+            right[x] = marked;
+            let [low, high] = [marked & plus_low[x], marked & plus_high[x]];
+            arrived = marked & !(plus_low[x] | plus_high[x]) | low >> 1 | high << 1;
             exit(UP_FROM_RIGHT, x + 1, low & 1);
             exit(DOWN_FROM_RIGHT, x + 1, high >> 63);
         }
@@ -209,19 +216,19 @@ impl Strip {
             if turns {
                 turned[x] |= arrived & vertical[x];
             }
-            let walked = (arrived | anchors[x]) & horizontal[x];
-            left[x] = walked;
-            let [low, high] = [walked & minus_low[x], walked & minus_high[x]];
-            arrived = walked & !(minus_low[x] | minus_high[x]) | low >> 1 | high << 1;
-            // Nothing leads off the image: beyond column 0 no bit is ever set.
+            let marked = (arrived | anchors[x]) & horizontal[x];
+            left[x] = marked;
+            let [low, high] = [marked & minus_low[x], marked & minus_high[x]];
+            arrived = marked & !(minus_low[x] | minus_high[x]) | low >> 1 | high << 1;
+            // No trace leaves the image: beyond column 0 no bit is ever set.
             exit(UP_FROM_LEFT, x.saturating_sub(1), low & 1);
             exit(DOWN_FROM_LEFT, x.saturating_sub(1), high >> 63);
         }
     }
 
-    /// The marks of horizontal walks, by rows again.
+    /// Transposes the marks of horizontal traces back to rows.
     #[inline(always)]
-    fn turn_back(&mut self, records: &mut [u64], turns: bool) {
+    fn transpose_back(&mut self, records: &mut [u64], turns: bool) {
         let [stride, record] = [self.stride, self.stride * self.count];
         let last = if turns { TURNS } else { RIGHT_MARKS };
         for word in 0..self.width.div_ceil(WORD) {
@@ -244,13 +251,13 @@ impl Strip {
     }
 }
 
-/// The columns of word `word` of a row.
+/// Returns the 64 columns of word `word` of a row.
 #[inline(always)]
 fn block_of(columns: &mut [u64], word: usize) -> &mut [u64; STRIP] {
     &mut columns.as_chunks_mut().0[word]
 }
 
-/// Turns the words at `at` of up to 64 rows into columns; a row is `pitch` words.
+/// Transposes the words at `at` of up to 64 rows to columns; a row is `pitch` words.
 #[inline(always)]
 fn to_columns(rows: &[u64], pitch: usize, at: usize, columns: &mut [u64], word: usize) {
     let block = block_of(columns, word);
@@ -261,7 +268,7 @@ fn to_columns(rows: &[u64], pitch: usize, at: usize, columns: &mut [u64], word: 
     transpose(block);
 }
 
-/// Turns rows into columns: bit c of word r changes places with bit r of word c.
+/// Transposes a block: bit c of word r and bit r of word c are exchanged.
 #[inline(always)]
 fn transpose(block: &mut [u64; STRIP]) {
     swap::<32>(block, 0x0000_0000_ffff_ffff);
@@ -272,7 +279,7 @@ fn transpose(block: &mut [u64; STRIP]) {
     swap::<1>(block, 0x5555_5555_5555_5555);
 }
 
-/// In each square of 2·N by 2·N bits, the quarter at the top right changes places with that at the bottom left.
+/// Exchanges, in each square of 2·N by 2·N bits, the quarter at the top right and that at the bottom left.
 #[inline(always)]
 fn swap<const N: usize>(block: &mut [u64; STRIP], low: u64) {
     for pair in block.chunks_exact_mut(2 * N) {
@@ -290,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transposing_exchanges_rows_and_columns() {
+    fn transpose_exchanges_rows_and_columns() {
         let mut state = 1u64;
         let block: [u64; STRIP] = std::array::from_fn(|_| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

@@ -14,11 +14,11 @@ fn plan(params: &Params) -> Plan {
 }
 
 /// Draws by both ways and compares; gives the number of edge pixels.
-fn check<P: Pixel<Gradient: Slope>>(pixels: &[P], width: usize, plan: &Plan, threads: usize) -> usize {
+fn check<P: Pixel<Gradient: CodedGradient>>(pixels: &[P], width: usize, plan: &Plan, threads: usize) -> usize {
     let height = pixels.len() / width;
     let view = ArrayView2::from_shape((height, width), pixels).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let map = pool.install(|| draw(&view, plan, &mut Scratch::new(&device::Scratch::default()), &ticker())).unwrap();
+    let map = pool.install(|| draw(&view, plan, &mut Scratch::new(&device::BufferPool::default()), &ticker())).unwrap();
     let listed = pool.install(|| gradients(&view, plan, &map, &ticker())).unwrap();
     let ranks = Ranks::new(&map).unwrap();
     let image = Grid { width, height, values: pixels.iter().map(|p| (*p).into()).collect() };
@@ -29,7 +29,7 @@ fn check<P: Pixel<Gradient: Slope>>(pixels: &[P], width: usize, plan: &Plan, thr
             let set = map.row(y)[x / WORD] >> (x % WORD) & 1 == 1;
             assert_eq!(set, expected.edges.at(x, y), "({x}, {y}) of {width} x {height}, {plan:?}");
             if set {
-                assert_eq!(Into::<u32>::into(listed[ranks.at(map.place(x, y))]), expected.gradient.at(x, y));
+                assert_eq!(Into::<u32>::into(listed[ranks.at(map.bit_index(x, y))]), expected.gradient.at(x, y));
                 count += 1;
             }
         }
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_anchors_changes_nothing(params in params(), seed in any::<u64>(), kind in 0u8..5) {
+    fn order_of_anchors_does_not_change_the_result(params in params(), seed in any::<u64>(), kind in 0u8..5) {
         let image = Grid { width: 50, height: 70, values: image(50, 70, seed, kind).into_iter().map(u32::from).collect() };
         let plan = plan(&params);
         let expected = plain(&image, &plan, |_| ()).edges.values;
@@ -139,7 +139,7 @@ proptest! {
 
 #[test]
 fn long_edges_cross_many_strips() {
-    // Few anchors, so that walks are long and come into strips that have none.
+    // There are few anchors, so that traces are long and enter strips that have none.
     for (follow_turns, anchor) in [(false, 0.0), (false, 900.0), (true, 900.0), (true, 0.0)] {
         let params = Params {
             gradient_threshold: Some(300.0),
@@ -162,9 +162,9 @@ fn float_pixels_and_nan() {
     pixels[300] = f32::NEG_INFINITY;
     let quantise = Quantise { minimum: 0.0, scale: 655.35 };
     let view = ArrayView2::from_shape((40, 70), &pixels[..]).unwrap();
-    let source = front::Quantised { pixels: view, quantise };
+    let source = gradient::Quantised { pixels: view, quantise };
     let plan = plan(&Params { gradient_threshold: Some(20000.0), ..Params::default() });
-    let map = draw(&source, &plan, &mut Scratch::new(&device::Scratch::default()), &ticker()).unwrap();
+    let map = draw(&source, &plan, &mut Scratch::new(&device::BufferPool::default()), &ticker()).unwrap();
     let whole: Vec<u32> = pixels.iter().map(|p| u32::from(quantise.value(*p))).collect();
     let expected = plain(&Grid { width: 70, height: 40, values: whole }, &plan, |_| ());
     for y in 0..40 {

@@ -1,51 +1,54 @@
-//! Anchors: where they are, and the order in which they are linked.
+//! Anchors: their positions, and the order in which they are linked.
 
-use super::{ANCHOR_ONLY, GRADIENT_SHIFT, Word, gradient, lent};
-use crate::device::{self, Lent};
-use crate::edge_drawing::front::{self, Pixel, Rows, Sink, Source};
+use super::{ANCHOR_ONLY, GRADIENT_SHIFT, Word, acquire, gradient_of};
+use crate::device::{self, PooledBuffer};
+use crate::edge_drawing::gradient::{self, Pixel, Rows, Sink, Source};
 use crate::edge_drawing::prepare::Plan;
 use crate::error::Result;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 
-/// Anchors keep this far off the border.
+/// The distance from the border that anchors keep.
 const MARGIN: usize = 2;
 
-/// More than any gradient: an anchor threshold of this and above leaves no anchors. Sums of it and a gradient fit u16.
-const TOO_MUCH_U8: u32 = 1 << 13;
-const TOO_MUCH_U16: u32 = 1 << 21;
+/// The smallest anchor threshold that leaves no anchors, because it is above every gradient. Its sum with a gradient fits
+/// u16.
+const ABOVE_ALL_U8: u32 = 1 << 13;
+/// The same for 16-bit images.
+const ABOVE_ALL_U16: u32 = 1 << 21;
 
-/// Gradients of 16-bit images are sorted in two passes, of this many bits each; between them an entry is
+/// The number of bits of each of the two passes that sort gradients of 16-bit images; between them an entry is
 /// gradient · 2⁴³ + position.
 const DIGIT_BITS: u32 = 11;
 const POSITION_BITS: u32 = 43;
-/// Gradients of 8-bit images are below this: sorted in one pass.
+/// The bound of gradients of 8-bit images, which are sorted in one pass.
 const NARROW: usize = 1 << 13;
 
 /// The anchors of a slice.
 pub(super) struct Lists<'a> {
-    home: &'a device::Scratch,
-    /// Positions in raster order, band by band, each counted from the band's first pixel. A band has room for as many as
-    /// it has pixels; memory that is not needed is not touched.
-    listed: Option<Lent<'a>>,
-    /// Pixels of a band, and how many anchors each has.
+    buffers: &'a device::BufferPool,
+    /// The positions in raster order, band by band, each counted from the band's first pixel. A band has memory for as many
+    /// as it has pixels; memory that is not needed is not touched.
+    listed: Option<PooledBuffer<'a>>,
+    /// The number of pixels of a band.
     band: usize,
+    /// The number of anchors of each band.
     found: Vec<usize>,
-    sorted: Option<Lent<'a>>,
-    half_sorted: Option<Lent<'a>>,
+    sorted: Option<PooledBuffer<'a>>,
+    half_sorted: Option<PooledBuffer<'a>>,
     counts: Vec<usize>,
 }
 
 impl<'a> Lists<'a> {
-    pub(super) fn new(home: &'a device::Scratch) -> Self {
-        Self { home, listed: None, band: 1, found: Vec::new(), sorted: None, half_sorted: None, counts: Vec::new() }
+    pub(super) fn new(buffers: &'a device::BufferPool) -> Self {
+        Self { buffers, listed: None, band: 1, found: Vec::new(), sorted: None, half_sorted: None, counts: Vec::new() }
     }
 
     /// Computes the gradients of a slice, marks its anchors in `words`, and lists them.
     pub(super) fn mark<P>(
         &mut self,
         source: &impl Source<P>,
-        rule: &front::Rule,
+        method: &gradient::Method,
         plan: &Plan,
         words: &mut [P::Gradient],
         ticker: &Ticker,
@@ -55,10 +58,10 @@ impl<'a> Lists<'a> {
         P::Gradient: Word,
     {
         let [width, height] = source.size();
-        let rows = rows_a_band(width, height);
+        let rows = rows_per_band(width, height);
         self.band = rows * width;
-        let too_much = if P::Gradient::VERTICAL < TOO_MUCH_U16 { TOO_MUCH_U8 } else { TOO_MUCH_U16 };
-        let lists: &mut [u32] = bytemuck::cast_slice_mut(lent(&mut self.listed, self.home, words.len())?);
+        let above_all = if P::Gradient::VERTICAL < ABOVE_ALL_U16 { ABOVE_ALL_U8 } else { ABOVE_ALL_U16 };
+        let lists: &mut [u32] = bytemuck::cast_slice_mut(acquire(&mut self.listed, self.buffers, words.len())?);
         let bands = words
             .chunks_mut(self.band)
             .zip(lists.chunks_mut(self.band))
@@ -71,31 +74,31 @@ impl<'a> Lists<'a> {
                     position: 0,
                     height,
                     threshold: P::threshold(plan.threshold),
-                    more: P::Gradient::from_bits(plan.anchor.min(too_much)),
+                    more: P::Gradient::from_bits(plan.anchor.min(above_all)),
                     scan: plan.scan,
                 };
                 (band * rows..height.min((band + 1) * rows), sink)
             })
             .collect();
-        let found = front::march(source, rule, bands, ticker)?.into_iter().map(|sink| sink.found);
+        let found = gradient::compute(source, method, bands, ticker)?.into_iter().map(|sink| sink.found);
         self.found.clear();
         self.found.extend(found);
         Ok(())
     }
 
-    /// Lists the anchors of words that were made elsewhere.
+    /// Lists the anchors of words that the caller has computed.
     pub(super) fn list<W: Word>(&mut self, words: &[W], width: usize) -> Result<()> {
-        self.band = rows_a_band(width, words.len() / width) * width;
-        let lists: &mut [u32] = bytemuck::cast_slice_mut(lent(&mut self.listed, self.home, words.len())?);
+        self.band = rows_per_band(width, words.len() / width) * width;
+        let lists: &mut [u32] = bytemuck::cast_slice_mut(acquire(&mut self.listed, self.buffers, words.len())?);
         let bands = words.par_chunks(self.band).zip(lists.par_chunks_mut(self.band));
         bands.map(|(words, list)| collect(words, 0, list)).collect_into_vec(&mut self.found);
         Ok(())
     }
 
-    /// The anchors' positions y·width + x in the order in which they are linked: by falling gradient, equal ones in raster
-    /// order.
+    /// Returns the anchors' positions y·width + x in the order in which they are linked: by falling gradient, equal ones in
+    /// raster order.
     pub(super) fn sort<W: Word>(&mut self, words: &[W]) -> Result<&[u64]> {
-        let Self { home, listed, band, found, sorted, half_sorted, counts } = self;
+        let Self { buffers, listed, band, found, sorted, half_sorted, counts } = self;
         let band = *band;
         let lists: &[u32] = bytemuck::cast_slice(listed.as_ref().map_or(&[][..], |listed| &listed[..]));
         let anchors = || {
@@ -103,19 +106,21 @@ impl<'a> Lists<'a> {
             bands.flat_map(|(number, (found, list))| {
                 list[..*found].iter().map(move |position| {
                     let index = number * band + *position as usize;
-                    (gradient(words[index]) as usize, index as u64)
+                    (gradient_of(words[index]) as usize, index as u64)
                 })
             })
         };
+        // 1. Gradients of 8-bit images are sorted in one pass.
         let total = found.iter().sum();
-        let sorted = longs(sorted, home, total)?;
+        let sorted = longs(sorted, buffers, total)?;
         if W::GRADIENT >> GRADIENT_SHIFT < NARROW as u32 {
             counting_sort(anchors, counts, NARROW, sorted);
             return Ok(sorted);
         }
+        // 2. Those of 16-bit images are sorted by their low bits, then stably by their high bits.
         const DIGIT: usize = 1 << DIGIT_BITS;
         const POSITION: u64 = (1 << POSITION_BITS) - 1;
-        let half_sorted = longs(half_sorted, home, total)?;
+        let half_sorted = longs(half_sorted, buffers, total)?;
         let low = || anchors().map(|(key, index)| (key % DIGIT, (key as u64) << POSITION_BITS | index));
         counting_sort(low, counts, DIGIT, half_sorted);
         let high = || {
@@ -127,36 +132,42 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// Room for `count` numbers in a borrowed buffer of floats.
-fn longs<'p, 'a>(place: &'p mut Option<Lent<'a>>, home: &'a device::Scratch, count: usize) -> Result<&'p mut [u64]> {
-    // One more: the buffer may begin in the middle of a number.
-    let floats = lent(place, home, 2 * (count + 1))?;
+/// Returns memory for `count` numbers in a pooled buffer of floats.
+fn longs<'p, 'a>(
+    slot: &'p mut Option<PooledBuffer<'a>>,
+    buffers: &'a device::BufferPool,
+    count: usize,
+) -> Result<&'p mut [u64]> {
+    // One number more is taken, because the buffer may begin in the middle of one.
+    let floats = acquire(slot, buffers, 2 * (count + 1))?;
     Ok(&mut bytemuck::pod_align_to_mut(floats).1[..count])
 }
 
-fn rows_a_band(width: usize, height: usize) -> usize {
-    /// A band computes six rows more than it gives.
-    const LEAST: usize = 32;
-    const MOST: usize = 256;
-    let rows = height.div_ceil(2 * rayon::current_num_threads()).clamp(LEAST, MOST);
+fn rows_per_band(width: usize, height: usize) -> usize {
+    /// The smallest number of rows: a band computes six more as its halo.
+    const MIN: usize = 32;
+    const MAX: usize = 256;
+    let rows = height.div_ceil(2 * rayon::current_num_threads()).clamp(MIN, MAX);
     // Positions in a band have 32 bits.
     rows.min(u32::MAX as usize / width).max(1)
 }
 
 /// Makes the words of a band of rows and lists its anchors.
 struct Marker<'a, W> {
-    /// Those of the rows still to come.
+    /// The words of the rows still to come.
     words: &'a mut [W],
     list: &'a mut [u32],
-    /// How many anchors are listed, and the position in the band of the next row's first pixel.
+    /// The number of anchors listed so far.
     found: usize,
+    /// The position in the band of the next row's first pixel.
     position: usize,
     height: usize,
-    /// T: edge pixels have at least this gradient.
+    /// The gradient threshold T: edge pixels have at least this gradient.
     threshold: W,
-    /// A: anchors have this much more than both neighbours across the edge.
+    /// The anchor threshold A: anchors exceed both neighbours across the edge by at least this.
     more: W,
-    /// Rows that are a multiple of it are scanned in every column, the others in columns that are a multiple of it.
+    /// The scan interval: rows that are a multiple of it are scanned in every column, the others in columns that are a
+    /// multiple of it.
     scan: usize,
 }
 
@@ -172,6 +183,7 @@ where
         let position = self.position;
         self.position += width;
         let y = rows.y;
+        // 1. The outermost rows have no edges.
         if y == 0 || y + 1 == self.height || width < 3 {
             out.fill(bytemuck::Zeroable::zeroed());
             return;
@@ -186,6 +198,8 @@ where
             let across = if vertical != 0 { [here[x], here[x + 2]] } else { [above[x + 1], below[x + 1]] };
             here[x + 1] >= threshold && here[x + 1] >= P::Gradient::above(across[0], across[1], more)
         };
+        // 2. Make the words. A scanned row is computed without branches, for the vector unit; of others only the scanned
+        // columns are tested.
         if scanned && y.is_multiple_of(self.scan) {
             let [left, here, right] = [&here[..width], &here[1..][..width], &here[2..][..width]];
             let [above, below] = [&above[1..][..width], &below[1..][..width]];
@@ -198,7 +212,7 @@ where
                 let g = edge(here[x]);
                 out[x] = P::Gradient::new(g, vertical[x], (g > nothing) & (g >= across));
             }
-            // What the loop made anchors of in the margin is none.
+            // The loop may have made anchors in the margin, where there are none.
             for x in [0, 1, width - 2, width - 1] {
                 out[x] = P::Gradient::new(edge(here[x]), vertical[x], false);
             }
@@ -215,6 +229,7 @@ where
                 }
             }
         }
+        // 3. The outermost columns have no edges. List the anchors.
         out[0] = nothing;
         out[width - 1] = nothing;
         if scanned {
@@ -223,12 +238,12 @@ where
     }
 }
 
-/// Lists the anchors of some words, the first of which is at `position`; how many there are.
+/// Lists the anchors of some words, the first of which is at `position`; returns their number.
 #[inline(always)]
 fn collect<W: Word>(words: &[W], position: usize, list: &mut [u32]) -> usize {
-    /// Words looked at in one go, a bit each.
+    /// The number of words that are read together, as a bit each.
     const GROUP: usize = 64;
-    /// Multiplied by it, eight bytes of 0 or 1 become the bits of the highest byte.
+    /// The factor that gathers eight bytes of 0 or 1 into the bits of the highest byte.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let mut found = 0;
     for (group, words) in words.chunks(GROUP).enumerate() {
@@ -251,7 +266,7 @@ fn collect<W: Word>(words: &[W], position: usize, list: &mut [u32]) -> usize {
     found
 }
 
-/// A stable sort of (key, value) pairs by falling key, which is below `keys`; gives the values.
+/// Sorts (key, value) pairs stably by falling key, which is below `keys`, and writes the values to `sorted`.
 fn counting_sort<I: Iterator<Item = (usize, u64)>>(
     entries: impl Fn() -> I,
     counts: &mut Vec<usize>,
@@ -266,8 +281,8 @@ fn counting_sort<I: Iterator<Item = (usize, u64)>>(
         first += std::mem::replace(count, first);
     }
     entries().for_each(|(key, value)| {
-        let place = &mut counts[keys - 1 - key];
-        sorted[*place] = value;
-        *place += 1;
+        let next = &mut counts[keys - 1 - key];
+        sorted[*next] = value;
+        *next += 1;
     });
 }

@@ -1,4 +1,4 @@
-//! What the comparison with OpenCV does not reach: gradients of 16 bits, words made elsewhere, and a cancel.
+//! Tests beyond the comparison with OpenCV: gradients of 16 bits, words from the caller, and a cancel.
 
 use super::*;
 use crate::ErrorKind;
@@ -30,15 +30,16 @@ fn plan(threshold: u32) -> Plan {
 /// The words of a picture before linking.
 fn marked(picture: &Array2<u8>, threshold: u32) -> Vec<u16> {
     let plan = plan(threshold);
-    let rule = front::Rule { operator: plan.operator, border: Border::BelowThreshold, threshold, clear_below: true };
+    let method =
+        gradient::Method { operator: plan.operator, border: Border::BelowThreshold, threshold, clear_below: true };
     let mut words = vec![0; picture.len()];
-    let home = device::Scratch::default();
-    let mut lists = anchors::Lists::new(&home);
-    lists.mark(&picture.view(), &rule, &plan, &mut words, &Ticker::new("test")).unwrap();
+    let buffers = device::BufferPool::default();
+    let mut lists = anchors::Lists::new(&buffers);
+    lists.mark(&picture.view(), &method, &plan, &mut words, &Ticker::new("test")).unwrap();
     words
 }
 
-/// What linking makes of words.
+/// Returns the segments and the edge map that linking makes of words.
 fn linked<W: Word>(words: &[W], threshold: u32, scratch: &mut Scratch<'_, W>) -> (Segments, Vec<u8>) {
     let (mut segments, mut edges) = (Segments::default(), vec![7; words.len()]);
     scratch.words(words.len()).unwrap().copy_from_slice(words);
@@ -46,21 +47,21 @@ fn linked<W: Word>(words: &[W], threshold: u32, scratch: &mut Scratch<'_, W>) ->
     (segments, edges)
 }
 
-/// Everything times 256 is the same drawing, in wider words and with gradients that take two passes to sort.
+/// An image times 256 has the same edges, in wider words and with gradients that take two passes to sort.
 #[test]
-fn wide_words_are_linked_as_narrow_ones() {
+fn wide_words_are_linked_like_narrow_ones() {
     const TIMES: u32 = 256;
     const THRESHOLD: u32 = 100;
     let narrow = marked(&noise(), THRESHOLD);
     let times = |word: &u16| {
         let vertical = u8::from(word.bits() & u16::VERTICAL != 0);
-        u32::new(gradient(*word) * TIMES, vertical, word.bits() & STATE == ANCHOR)
+        u32::new(gradient_of(*word) * TIMES, vertical, word.bits() & STATE == ANCHOR)
     };
     let wide: Vec<u32> = narrow.iter().map(times).collect();
 
-    let home = device::Scratch::default();
-    let mut scratch = Scratch::new(&home);
-    let (segments, edges) = linked(&narrow, THRESHOLD, &mut Scratch::new(&home));
+    let buffers = device::BufferPool::default();
+    let mut scratch = Scratch::new(&buffers);
+    let (segments, edges) = linked(&narrow, THRESHOLD, &mut Scratch::new(&buffers));
     let (wide_segments, wide_edges) = linked(&wide, THRESHOLD * TIMES, &mut scratch);
     assert!(segments.len() > 50, "{} segments", segments.len());
     assert_eq!(wide_segments.points, segments.points);
@@ -70,12 +71,12 @@ fn wide_words_are_linked_as_narrow_ones() {
     assert_eq!(wide_segments.mean_gradients, means);
     assert_eq!(wide_edges, edges);
 
-    // By falling gradient, equal ones in raster order.
+    // The order is by falling gradient, equal ones in raster order.
     let (words, anchors, _) = scratch.parts();
     let order: Vec<usize> = anchors.sort(words).unwrap().iter().map(|index| *index as usize).collect();
-    assert!(order.iter().any(|index| gradient(wide[*index]) > 1 << 17));
+    assert!(order.iter().any(|index| gradient_of(wide[*index]) > 1 << 17));
     let mut expected: Vec<usize> = (0..wide.len()).filter(|index| wide[*index].bits() & STATE == ANCHOR).collect();
-    expected.sort_by_key(|index| std::cmp::Reverse(gradient(wide[*index])));
+    expected.sort_by_key(|index| std::cmp::Reverse(gradient_of(wide[*index])));
     assert_eq!(order, expected);
 }
 
@@ -84,8 +85,8 @@ fn a_cancel_ends_the_linking() {
     let words = marked(&noise(), 1);
     let ticker = Ticker::new("test");
     ticker.cancel();
-    let home = device::Scratch::default();
-    let mut scratch = Scratch::new(&home);
+    let buffers = device::BufferPool::default();
+    let mut scratch = Scratch::new(&buffers);
     scratch.words(words.len()).unwrap().copy_from_slice(&words);
     let error = link(&plan(1), WIDTH, 0, &mut scratch, &ticker, &mut Segments::default(), None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);

@@ -1,43 +1,43 @@
-//! Where the chains of an edge map may begin, 64 pixels at a time.
+//! The pixels at which the chains of an edge map may begin, 64 at a time.
 //!
-//! Most chains of a real edge map have a few points and are left out. To walk each only to see its length takes longer
-//! than all else, so the pixels of short chains are sorted out here: pixels next to a node are taken away from all chains
-//! at once, a few times, and as often what is left grows back along its links. What a chain of enough points had is there
-//! again; from a short one nothing was left to grow.
+//! Most chains of a real edge map have a few points and are dropped. Following each only to measure its length would take
+//! longer than everything else, so the pixels of short chains are excluded here by erosion and dilation along the links:
+//! pixels next to a node are removed from all chains at once, a few times, and the remaining ones grow back as often. A
+//! chain of enough points gets all of its pixels back; of a short one nothing is left to grow.
 
-use super::super::edge_map::{EdgeMap, WORD, three};
+use super::super::edge_map::{EdgeMap, WORD, three_bits};
 use super::planes::{Around, Plane, linked};
 use crate::error::Result;
 use crate::image::zeroed;
 use std::ops::Range;
 
-/// How often pixels are taken away at most. Each time costs two passes over the map.
-const MOST_PEELS: usize = 3;
+/// The largest number of erosions. Each costs two passes over the map.
+const MAX_EROSIONS: usize = 3;
 
-/// Pixels of a band of rows where chains may begin.
+/// The pixels of a band of rows at which chains may begin.
 pub(super) struct Candidates {
-    /// Words from row to row.
+    /// The number of words from row to row.
     stride: usize,
-    /// The first word of the band among the map's.
+    /// The index of the band's first word among the map's.
     first_word: usize,
-    /// Nodes, and pixels of two links, both onward in raster order: every loop's first pixel is one. Where short chains
-    /// do not count, only those that are linked to, or are, pixels of chains long enough.
+    /// Nodes, and pixels of two links that both lead onward in raster order: every loop's first pixel is one. Where short
+    /// chains do not count, only those that are, or are linked to, pixels of chains long enough.
     starts: Vec<u64>,
-    /// Starts before each word.
+    /// The number of starts before each word.
     before: Vec<usize>,
-    /// Pixels of two links of chains long enough, from the row above the band on; `None` where all chains count.
+    /// The pixels of two links of chains long enough, from the row above the band on; `None` where all chains count.
     between: Option<Plane>,
 }
 
 impl Candidates {
-    /// Those of chains of at least `min_length` points, and maybe of some shorter ones.
+    /// Finds the starts of chains of at least `min_length` points, and possibly of some shorter ones.
     #[inline(always)]
     pub(super) fn find(map: &EdgeMap, rows: Range<usize>, min_length: usize) -> Result<Self> {
         let stride = map.stride();
-        // Of n points n − 2 or more are between nodes, and of 2·p + 1 in a row p peels leave one.
-        let peels = (min_length.saturating_sub(3) / 2).min(MOST_PEELS);
-        // Each pass needs one row more on either side than it gives, and the last has to give one.
-        let halo = 2 * peels + 1;
+        // A chain of n points has at least n − 2 between nodes, and p erosions leave one of 2·p + 1 in a row.
+        let erosions = (min_length.saturating_sub(3) / 2).min(MAX_EROSIONS);
+        // Each pass needs one row more on either side than it computes, and the last has to compute one.
+        let halo = 2 * erosions + 1;
         let near = |by: usize| rows.start.saturating_sub(by)..map.height().min(rows.end + by);
         let mut two = Plane::new(&rows, halo, stride)?;
         find_two(map, &near(halo), two.rows_mut(&near(halo)));
@@ -50,13 +50,13 @@ impl Candidates {
             let mut kept = Plane::new(&rows, halo, stride)?;
             let mut next = Plane::new(&rows, halo, stride)?;
             kept.clone_from(&two);
-            for peel in 1..=peels {
-                let near = near(halo - peel);
+            for erosion in 1..=erosions {
+                let near = near(halo - erosion);
                 pass(map, &near, &kept, &two, next.rows_mut(&near), |here, _, to_others, _| here & !to_others);
                 std::mem::swap(&mut kept, &mut next);
             }
-            for grow in 1..=peels {
-                let near = near(halo - peels - grow);
+            for dilation in 1..=erosions {
+                let near = near(halo - erosions - dilation);
                 pass(map, &near, &kept, &two, next.rows_mut(&near), |here, to_kept, _, two| two & (here | to_kept));
                 std::mem::swap(&mut kept, &mut next);
             }
@@ -73,34 +73,34 @@ impl Candidates {
         Ok(Self { stride, first_word: map.first_word(rows.start), starts, before, between })
     }
 
-    /// How many starts there are.
+    /// Returns the number of starts.
     pub(super) fn count(&self) -> usize {
         let last = self.starts.len() - 1;
         self.before[last] + self.starts[last].count_ones() as usize
     }
 
-    /// The starts of word `index` of the band.
+    /// Returns the starts of word `index` of the band.
     #[inline(always)]
     pub(super) fn word(&self, index: usize) -> u64 {
         self.starts[index]
     }
 
-    /// The number of a start among the band's; `None` outside the band.
+    /// Returns the number of a start among the band's; `None` outside the band.
     #[inline(always)]
-    pub(super) fn rank(&self, place: usize) -> Option<usize> {
-        let (word, bit) = ((place / WORD).wrapping_sub(self.first_word), place % WORD);
+    pub(super) fn rank(&self, index: usize) -> Option<usize> {
+        let (word, bit) = ((index / WORD).wrapping_sub(self.first_word), index % WORD);
         let starts = self.starts.get(word)?;
         Some(self.before[word] + (starts & ((1 << bit) - 1)).count_ones() as usize)
     }
 
-    /// The neighbours of a start over which chains long enough may go.
+    /// Returns the neighbours of a start through which chains long enough may lead, as bits.
     #[inline(always)]
-    pub(super) fn ways(&self, place: usize) -> u8 {
+    pub(super) fn ways(&self, index: usize) -> u8 {
         let Some(between) = &self.between else { return u8::MAX };
         let pitch = WORD * self.stride;
-        let here = place - WORD * self.first_word + WORD * between.inside();
-        let three = |place| three(between.words(), place) as u8;
-        // Without the pixel itself.
+        let here = index - WORD * self.first_word + WORD * between.inside();
+        let three = |index| three_bits(between.words(), index) as u8;
+        // The pixel itself is left out.
         three(here - pitch) | (three(here) & 1) << 3 | (three(here) & 4) << 2 | three(here + pitch) << 5
     }
 }
@@ -145,7 +145,8 @@ fn add_nodes(map: &EdgeMap, rows: &Range<usize>, two: &Plane, kept: Option<&Plan
     }
 }
 
-/// Makes each word of `next` from those of `kept` and `two` and from which pixels are linked to kept ones, and to others.
+/// Computes each word of `next` from those of `kept` and `two` and from the pixels that are linked to kept ones, and to
+/// others.
 #[inline(always)]
 fn pass(
     map: &EdgeMap,

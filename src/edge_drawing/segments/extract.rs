@@ -1,15 +1,16 @@
-//! From an edge map to segments, on all threads.
+//! The extraction of segments from an edge map, on all threads.
 //!
-//! Segments are traced on the map [thinned](super::thin). Two of its pixels are linked if they are 4-neighbours, or diagonal neighbours that have no common 4-neighbour on the
-//! map (m-adjacency). A pixel that does not have exactly two links is a node: an end, a junction, a pixel by itself. A
-//! chain runs from node to node over pixels of two links, both nodes included; what has no node is a loop. The links of
-//! a pixel follow from its eight neighbours, so a chain can be walked on the map itself, from anywhere.
+//! Segments are extracted from the [thinned](super::thin) map. Two of its pixels are linked if they are 4-neighbours, or
+//! diagonal neighbours that have no common 4-neighbour on the map (m-adjacency). A pixel that does not have exactly two links
+//! is a node: an end, a junction, a pixel by itself. A chain runs from node to node over pixels of two links, both nodes
+//! included; a chain without a node is a loop. The links of a pixel follow from its eight neighbours, so a chain can be
+//! followed on the map itself, from any pixel.
 //!
-//! Rows are cut into bands, one task each. A task goes through the chains that begin in its band, in raster order. That
-//! gives the canonical order at once, whatever the bands are: a chain begins at the end with the smaller raster index, a
-//! loop at its smallest pixel.
+//! Rows are divided into bands, one task each. A task processes the chains that begin in its band, in raster order. This is
+//! the canonical order, whatever the bands are: a chain begins at the end with the smaller raster index, a loop at its
+//! smallest pixel.
 
-use super::super::edge_map::{EdgeMap, WORD, three};
+use super::super::edge_map::{EdgeMap, WORD, three_bits};
 use super::candidates::Candidates;
 use super::thin::thin;
 use super::{Point, Segments};
@@ -20,7 +21,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The eight neighbours in raster order: left and right in x, up and down in y. That of 7 − k is opposite to k.
+/// The steps to the eight neighbours in raster order. Step 7 − k is opposite to step k.
 const STEPS: [(i32, i32); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
 
 /// The links of a pixel, bit k for neighbour k, from the 3 × 3 bits around it in raster order.
@@ -34,7 +35,7 @@ const fn links() -> [u8; 512] {
         let around = (bits & 0xf) | ((bits >> 1) & 0xf0);
         let mut k = 0;
         while k < 8 {
-            // A diagonal one's common 4-neighbours with the pixel: above or below, left or right.
+            // The common 4-neighbours of the pixel and a diagonal neighbour: above or below, left or right.
             let set = around >> k & 1 == 1;
             let vertical = if k < 4 { 1 } else { 6 };
             let horizontal = if k == 0 || k == 5 { 3 } else { 4 };
@@ -52,18 +53,18 @@ const fn links() -> [u8; 512] {
 
 /// The links towards neighbours with a smaller raster index.
 const UPWARD: u8 = 0x0f;
-/// All links of a start are done.
+/// The mark of a start of which all links are done.
 const ALL: u8 = 0xff;
 
-/// The fewest rows in a band, so that few chains are seen from two bands; and the most, so that a cancel is heard in time
-/// when the bands' segments are joined.
-const LEAST_ROWS: usize = 64;
-const MOST_ROWS: usize = 512;
-/// Bands for each thread, so that a band with many edges does not hold up all.
-const BANDS_A_THREAD: usize = 4;
+/// The smallest number of rows in a band, so that few chains are followed from two bands.
+const MIN_ROWS: usize = 64;
+/// The largest number of rows in a band, so that joining the bands' segments polls often enough for cancellation.
+const MAX_ROWS: usize = 512;
+/// The number of bands per thread: several, so that a band with many edges does not delay all.
+const BANDS_PER_THREAD: usize = 4;
 
-/// The segments of one slice with this edge map. Chains of fewer than `min_length` points are left out. `gradient` gives |gx| + |gy| of an
-/// edge pixel, in the working image's units; `unit` is one of these in the image's own.
+/// Extracts the segments of one slice with this edge map. Chains of fewer than `min_length` points are dropped. `gradient`
+/// returns |gx| + |gy| of an edge pixel, in the working image's units; `unit` is one of these in the image's own.
 pub(in super::super) fn extract(
     map: &EdgeMap,
     slice: u32,
@@ -74,7 +75,7 @@ pub(in super::super) fn extract(
 ) -> Result<Vec<Part>> {
     let arch = Arch::new();
     let map = &thin(map, ticker)?;
-    let rows = map.height().div_ceil(BANDS_A_THREAD * rayon::current_num_threads()).clamp(LEAST_ROWS, MOST_ROWS);
+    let rows = map.height().div_ceil(BANDS_PER_THREAD * rayon::current_num_threads()).clamp(MIN_ROWS, MAX_ROWS);
     let starts: Vec<usize> = (0..map.height()).step_by(rows).collect();
     starts
         .into_par_iter()
@@ -91,14 +92,14 @@ pub(in super::super) fn extract(
 pub(in super::super) struct Part {
     slice: u32,
     points: Vec<Point>,
-    /// Where each segment's points end.
+    /// The end of each segment's points.
     ends: Vec<usize>,
     flags: Vec<u32>,
     mean_gradients: Vec<f32>,
 }
 
 impl Part {
-    /// A part without segments.
+    /// Returns a part without segments.
     pub(in super::super) fn new(slice: u32) -> Self {
         Self { slice, ..Self::default() }
     }
@@ -122,19 +123,19 @@ impl Part {
     }
 }
 
-/// Makes room for `more` items, or says that there is none.
+/// Reserves memory for `more` items, or returns an error.
 pub(super) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| {
         Error::memory(format!(
-            "no memory for a list of {} points of segments; raise gradient_threshold or min_length, or work on fewer pixels \
-             at a time",
+            "cannot keep a list of {} points of segments: out of memory; raise gradient_threshold or min_length, or \
+             process fewer pixels at a time",
             list.len() + more
         ))
     })
 }
 
-/// How many points of a chain are walked between two looks at the ticker.
-const POINTS_A_CHECK: usize = 1 << 16;
+/// The number of points of a chain between two polls for cancellation.
+const POINTS_PER_CHECK: usize = 1 << 16;
 
 /// One band of rows.
 struct Extract<'a, G> {
@@ -172,29 +173,31 @@ impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
 }
 
 impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
-    /// All segments that begin at (x, y).
+    /// Extracts all segments that begin at (x, y).
     #[inline(always)]
     fn begin_at(&self, band: &mut Band<'_>, part: &mut Part, x: usize, y: usize) -> Result<()> {
-        let start = Walker { place: self.map.place(x, y), point: Point { x: x as u32, y: y as u32 } };
-        let links = band.links(start.place);
-        let Some(rank) = band.candidates.rank(start.place) else { return Ok(()) };
+        let start = Cursor { index: self.map.bit_index(x, y), point: Point { x: x as u32, y: y as u32 } };
+        let links = band.links(start.index);
+        let Some(rank) = band.candidates.rank(start.index) else { return Ok(()) };
+        // 1. A pixel of two links is the top of a loop, or of an arch, at which no chain begins.
         if links.count_ones() == 2 {
-            // The top of a loop, or of an arch.
             if band.done[rank] == 0 && band.is_loop(start, links)? {
                 let from = part.points.len();
-                band.walk(start, links.trailing_zeros() as usize, &mut part.points)?;
+                band.follow(start, links.trailing_zeros() as usize, &mut part.points)?;
                 part.points.pop();
                 self.finish(part, from, true)?;
             }
             return Ok(());
         }
+        // 2. A pixel by itself.
         if links == 0 {
             let from = part.points.len();
             reserve(&mut part.points, 1)?;
             part.points.push(start.point);
             return self.finish(part, from, false);
         }
-        let mut todo = links & band.candidates.ways(start.place);
+        // 3. Any other node: a chain along each link that was not followed from its other end.
+        let mut todo = links & band.candidates.ways(start.index);
         while todo != 0 {
             let link = todo.trailing_zeros() as usize;
             todo &= todo - 1;
@@ -202,14 +205,14 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
                 continue;
             }
             let from = part.points.len();
-            let end = band.walk(start, link, &mut part.points)?;
-            if end.place == start.place {
+            let end = band.follow(start, link, &mut part.points)?;
+            if end.index == start.index {
                 part.points.pop();
                 self.finish(part, from, true)?;
-            } else if end.place > start.place {
+            } else if end.index > start.index {
                 self.finish(part, from, false)?;
             } else {
-                // The band of the other end has it.
+                // The band of the other end extracts this chain.
                 part.points.truncate(from);
             }
         }
@@ -224,7 +227,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
             part.points.truncate(from);
             return Ok(());
         }
-        // Whole numbers: exact, in any order.
+        // The sum of whole numbers is exact, in any order.
         let sum: u64 = points.iter().map(|point| u64::from((self.gradient)(*point))).sum();
         let mean = sum as f64 / points.len() as f64 * self.unit;
         part.close(closed, mean as f32)
@@ -233,19 +236,19 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
 
 /// A position on the map.
 #[derive(Clone, Copy)]
-struct Walker {
-    place: usize,
+struct Cursor {
+    index: usize,
     point: Point,
 }
 
-/// A band's pixels where segments may begin.
+/// A band, with its pixels at which segments may begin.
 struct Band<'a> {
     map: &'a EdgeMap,
-    /// Steps to the eight neighbours, in places.
+    /// The steps to the eight neighbours, in bits of the map.
     steps: [usize; 8],
     candidates: Candidates,
     ticker: &'a Ticker,
-    /// For each start, the links that need not be walked: they were, from the other end.
+    /// For each start, the links that need not be followed, because they were followed from the other end.
     done: Vec<u8>,
 }
 
@@ -259,35 +262,36 @@ impl<'a> Band<'a> {
         Ok(Self { map, steps, candidates, ticker, done })
     }
 
-    /// Notes that these links of a start need not be walked, if it is in the band.
+    /// Notes that these links of a start need not be followed, if it is in the band.
     #[inline(always)]
-    fn mark(&mut self, place: usize, links: u8) {
-        if let Some(rank) = self.candidates.rank(place) {
+    fn mark(&mut self, index: usize, links: u8) {
+        if let Some(rank) = self.candidates.rank(index) {
             self.done[rank] |= links;
         }
     }
 
     #[inline(always)]
-    fn links(&self, place: usize) -> u8 {
+    fn links(&self, index: usize) -> u8 {
         let pitch = self.map.stride() * WORD;
         let words = self.map.words();
-        let [above, here, below] = [three(words, place - pitch), three(words, place), three(words, place + pitch)];
+        let [above, here, below] =
+            [three_bits(words, index - pitch), three_bits(words, index), three_bits(words, index + pitch)];
         LINKS[above | here << 3 | below << 6]
     }
 
     #[inline(always)]
-    fn step(&self, from: Walker, link: usize) -> Walker {
+    fn step(&self, from: Cursor, link: usize) -> Cursor {
         let (dx, dy) = STEPS[link & 7];
-        Walker {
-            place: from.place.wrapping_add(self.steps[link & 7]),
+        Cursor {
+            index: from.index.wrapping_add(self.steps[link & 7]),
             point: Point { x: from.point.x.wrapping_add_signed(dx), y: from.point.y.wrapping_add_signed(dy) },
         }
     }
 
-    /// Walks from `start` over `link` to the next node, or round a loop to the start again, and appends all points on the
-    /// way, both ends included. Gives the end.
+    /// Follows `link` from `start` to the next node, or round a loop to the start again, and appends all points on the way,
+    /// both ends included. Returns the end.
     #[inline(always)]
-    fn walk(&mut self, start: Walker, link: usize, points: &mut Vec<Point>) -> Result<Walker> {
+    fn follow(&mut self, start: Cursor, link: usize, points: &mut Vec<Point>) -> Result<Cursor> {
         let mut at = start;
         let mut link = link;
         reserve(points, 1)?;
@@ -297,19 +301,19 @@ impl<'a> Band<'a> {
             if points.len() == points.capacity() {
                 reserve(points, 1)?;
             }
-            if points.len().is_multiple_of(POINTS_A_CHECK) {
+            if points.len().is_multiple_of(POINTS_PER_CHECK) {
                 self.ticker.check()?;
             }
             points.push(at.point);
             let back = 1 << (7 - link);
-            let links = self.links(at.place);
+            let links = self.links(at.index);
             if links.count_ones() != 2 {
-                self.mark(at.place, back);
+                self.mark(at.index, back);
                 return Ok(at);
             }
             if links & UPWARD == 0 {
-                self.mark(at.place, ALL);
-                if at.place == start.place {
+                self.mark(at.index, ALL);
+                if at.index == start.index {
                     return Ok(at);
                 }
             }
@@ -317,26 +321,26 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// Whether `top`, a pixel with these two links, is the first pixel of a loop without a node. Goes both ways at once,
-    /// so that a short way to the answer is found soon.
+    /// Returns whether `top`, a pixel with these two links, is the first pixel of a loop without a node. It follows both
+    /// links alternately, so that the shorter side decides.
     #[inline(always)]
-    fn is_loop(&self, top: Walker, links: u8) -> Result<bool> {
+    fn is_loop(&self, top: Cursor, links: u8) -> Result<bool> {
         let first = links.trailing_zeros() as usize;
         let mut ends = [(top, first), (top, (links & (links - 1)).trailing_zeros() as usize)];
         let mut steps = 0usize;
         loop {
             steps += 1;
-            if steps.is_multiple_of(POINTS_A_CHECK) {
+            if steps.is_multiple_of(POINTS_PER_CHECK) {
                 self.ticker.check()?;
             }
             for side in 0..2 {
                 let (at, link) = ends[side];
                 let at = self.step(at, link);
-                if at.place == ends[1 - side].0.place {
+                if at.index == ends[1 - side].0.index {
                     return Ok(true);
                 }
-                let links = self.links(at.place);
-                if at.place < top.place || links.count_ones() != 2 {
+                let links = self.links(at.index);
+                if at.index < top.index || links.count_ones() != 2 {
                     return Ok(false);
                 }
                 ends[side] = (at, (links & !(1 << (7 - link))).trailing_zeros() as usize);

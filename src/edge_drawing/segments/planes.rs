@@ -1,18 +1,19 @@
-//! Planes of bits, worked on 64 pixels at a time with their neighbours.
+//! Planes of bits, processed 64 pixels at a time with their neighbours.
 
 use super::super::edge_map::EdgeMap;
 use crate::error::Result;
 use crate::image::zeroed;
 use std::ops::Range;
 
-/// A bit for each pixel of the band and of some rows around it; what is outside the image is 0.
+/// A bit for each pixel of the band and of some rows around it; outside the image it is 0.
 #[derive(Clone)]
 pub(super) struct Plane {
-    /// The band's first row and the index of its first word.
+    /// The first row of the band.
     start: usize,
+    /// The index of the band's first word.
     inside: usize,
     stride: usize,
-    /// A word more at either end, for the pixels beside the first and the last.
+    /// The words of the rows, with one more at either end for the pixels beside the first and the last.
     words: Vec<u64>,
 }
 
@@ -22,38 +23,38 @@ impl Plane {
         Ok(Self { start: rows.start, inside: 1 + halo * stride, stride, words })
     }
 
-    /// Where the words of some rows are.
-    fn place(&self, rows: &Range<usize>) -> Range<usize> {
+    /// Returns the range of the words of some rows.
+    fn word_range(&self, rows: &Range<usize>) -> Range<usize> {
         let start = self.inside + rows.start * self.stride - self.start * self.stride;
         start..start + rows.len() * self.stride
     }
 
     pub(super) fn rows(&self, rows: &Range<usize>) -> &[u64] {
-        &self.words[self.place(rows)]
+        &self.words[self.word_range(rows)]
     }
 
     pub(super) fn rows_mut(&mut self, rows: &Range<usize>) -> &mut [u64] {
-        let place = self.place(rows);
-        &mut self.words[place]
+        let range = self.word_range(rows);
+        &mut self.words[range]
     }
 
-    /// All words, with one more at either end.
+    /// Returns all words, with one more at either end.
     pub(super) fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// The index among all [words](Self::words) of the band's first.
+    /// Returns the index among all [words](Self::words) of the band's first.
     pub(super) fn inside(&self) -> usize {
         self.inside
     }
 
     #[inline(always)]
     pub(super) fn around(&self, rows: &Range<usize>) -> Around<'_> {
-        Around::new(&self.words, self.place(rows), self.stride)
+        Around::new(&self.words, self.word_range(rows), self.stride)
     }
 }
 
-/// Some rows with those above and below: each as the words before, at and after.
+/// Some rows with those above and below, each as the words before, at and after.
 pub(super) struct Around<'a>([[&'a [u64]; 3]; 3]);
 
 impl<'a> Around<'a> {
@@ -75,8 +76,8 @@ impl<'a> Around<'a> {
         self.0[1][1][i]
     }
 
-    /// The eight neighbours of 64 pixels, in raster order. A row's last bit is always 0, so one row's end does not show at
-    /// the other's beginning.
+    /// Returns the eight neighbours of 64 pixels, in raster order. A row's last bit is always 0, so the end of a row is no
+    /// neighbour of the beginning of the next.
     #[inline(always)]
     pub(super) fn neighbours(&self, i: usize) -> [u64; 8] {
         let west = |row: &[&[u64]; 3]| row[1][i] << 1 | row[0][i] >> 63;
@@ -85,7 +86,7 @@ impl<'a> Around<'a> {
         [west(above), above[1][i], east(above), west(here), east(here), west(below), below[1][i], east(below)]
     }
 
-    /// The links of 64 pixels of an edge map: a diagonal one only where neither pixel beside it is an edge.
+    /// Returns the links of 64 pixels of an edge map: a diagonal one only where neither pixel beside it is an edge.
     #[inline(always)]
     pub(super) fn links(&self, i: usize) -> [u64; 8] {
         let [north_west, north, north_east, west, east, south_west, south, south_east] = self.neighbours(i);
@@ -102,10 +103,10 @@ impl<'a> Around<'a> {
         ]
     }
 
-    /// Of 64 pixels of an edge map, which have one link, which two, and which more.
+    /// Returns the pixels, of 64 of an edge map, that have one link, two, and more.
     #[inline(always)]
     pub(super) fn link_counts(&self, i: usize) -> LinkCounts {
-        // Counts for 64 pixels at once: bit 0, bit 1, and whether there were ever four.
+        // The counts of 64 pixels at once: bit 0, bit 1, and a bit that is set from four on.
         let (mut ones, mut twos, mut fours) = (0, 0, 0);
         for link in self.links(i) {
             let carry = ones & link;
@@ -117,14 +118,14 @@ impl<'a> Around<'a> {
     }
 }
 
-/// See [`Around::link_counts`].
+/// The result of [`Around::link_counts`].
 pub(super) struct LinkCounts {
     pub(super) one: u64,
     pub(super) two: u64,
     pub(super) more: u64,
 }
 
-/// Which of 64 pixels are linked to pixels of a plane, and which to others.
+/// Returns the pixels, of 64, that are linked to pixels of a plane, and those that are linked to others.
 #[inline(always)]
 pub(super) fn linked(map: &Around<'_>, plane: &Around<'_>, i: usize) -> (u64, u64) {
     let (mut to_set, mut to_others) = (0, 0);

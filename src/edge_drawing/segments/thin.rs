@@ -1,14 +1,14 @@
-//! The copy of an edge map that segments are traced on: lines one pixel wide, without spurs of one pixel.
+//! Thinning: the copy of an edge map from which segments are extracted, with lines one pixel wide and no spurs of one pixel.
 //!
-//! Where neighbouring gradients are equal, at the sides of hard-edged shapes above all, an edge is two pixels wide or more,
-//! and every pixel of it is a junction. Sides are therefore taken off in turns, north, south, west and east: in each turn,
-//! at once, the pixels that are open to that side, are the corner of a block of 2 × 2 edge pixels on the other, and whose
-//! eight neighbours stay in one piece without them. Nothing is joined, split or filled by that. What lies at the image's
-//! border is not open to it, so lines still reach it. Turns end when a whole round changes nothing, or after
-//! [`MOST_ROUNDS`]: an area too wide for these is no line.
+//! An edge is two pixels wide or more where neighbouring gradients are equal, at the sides of hard-edged shapes above all,
+//! and every pixel of it is a junction. Pixels are therefore removed from its sides, north, south, west and east after each
+//! other: from each side, at once, the pixels that are open to it, are the corner of a block of 2 × 2 edge pixels on the
+//! other side, and whose eight neighbours stay connected without them. This joins, splits and fills nothing. Pixels at the
+//! image's border are not open to it, so lines still reach it. Thinning ends when a round of four sides changes nothing, or
+//! after [`MAX_ROUNDS`] rounds: an area too wide for these is no line.
 //!
-//! Then an end that is linked to a junction goes. Such pixels are the corners of outlines and what is left of wide
-//! stretches, and each would cut a line into two.
+//! Last, ends that are linked to a junction are removed. Such spurs are the corners of outlines and the remains of wide
+//! stretches, and each would cut a line in two.
 
 use super::super::edge_map::{EdgeMap, WORD};
 use super::planes::{Around, Plane};
@@ -18,19 +18,19 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// How many rounds there are at most: lines of up to twice as many pixels become one pixel wide.
-pub(in super::super) const MOST_ROUNDS: usize = 16;
+/// The largest number of rounds: lines of up to twice as many pixels become one pixel wide.
+pub(in super::super) const MAX_ROUNDS: usize = 16;
 
-/// Rows of a task.
+/// The number of rows in a task.
 const ROWS: usize = 32;
 
-/// The thinned copy of a map.
+/// Returns the thinned copy of a map.
 pub(super) fn thin(map: &EdgeMap, ticker: &Ticker) -> Result<EdgeMap> {
     let arch = Arch::new();
     let bands: Vec<Range<usize>> =
         (0..map.height()).step_by(ROWS).map(|start| start..map.height().min(start + ROWS)).collect();
-    // Bands that may change: at first those with a block, then those where, or beside which, the last round changed
-    // something. In all others `thinned` and `other` are equal.
+    // The active bands, which may change, are at first those with a block, and then those that, or whose neighbours, the
+    // last round changed. In all others `thinned` and `other` are equal.
     let mut active: Vec<bool> = bands.par_iter().map(|rows| arch.dispatch(HasBlock { map, rows })).collect();
     if !active.contains(&true) {
         let mut pruned = EdgeMap::new(map.width(), map.height())?;
@@ -39,12 +39,12 @@ pub(super) fn thin(map: &EdgeMap, ticker: &Ticker) -> Result<EdgeMap> {
     }
     let mut thinned = map.try_clone()?;
     let mut other = map.try_clone()?;
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let mut changed = vec![false; bands.len()];
-        turn::<NORTH>(arch, &thinned, &mut other, &bands, &active, &mut changed, ticker)?;
-        turn::<SOUTH>(arch, &other, &mut thinned, &bands, &active, &mut changed, ticker)?;
-        turn::<WEST>(arch, &thinned, &mut other, &bands, &active, &mut changed, ticker)?;
-        turn::<EAST>(arch, &other, &mut thinned, &bands, &active, &mut changed, ticker)?;
+        thin_side::<NORTH>(arch, &thinned, &mut other, &bands, &active, &mut changed, ticker)?;
+        thin_side::<SOUTH>(arch, &other, &mut thinned, &bands, &active, &mut changed, ticker)?;
+        thin_side::<WEST>(arch, &thinned, &mut other, &bands, &active, &mut changed, ticker)?;
+        thin_side::<EAST>(arch, &other, &mut thinned, &bands, &active, &mut changed, ticker)?;
         if !changed.contains(&true) {
             break;
         }
@@ -56,14 +56,14 @@ pub(super) fn thin(map: &EdgeMap, ticker: &Ticker) -> Result<EdgeMap> {
     Ok(other)
 }
 
-/// Sides, as quarter turns from the top.
+/// The sides, as quarter turns from the top.
 const NORTH: usize = 0;
 const EAST: usize = 1;
 const SOUTH: usize = 2;
 const WEST: usize = 3;
 
-/// Takes one side off: writes the active bands of `to`, and notes those that differ from what they were in `from`.
-fn turn<const SIDE: usize>(
+/// Removes pixels from one side: writes the active bands of `to`, and notes those that differ from `from`.
+fn thin_side<const SIDE: usize>(
     arch: Arch,
     from: &EdgeMap,
     to: &mut EdgeMap,
@@ -80,7 +80,7 @@ fn turn<const SIDE: usize>(
     })
 }
 
-/// Whether a band has pixels of a block of 2 × 2 edge pixels.
+/// The test whether a band has pixels of a block of 2 × 2 edge pixels.
 struct HasBlock<'a> {
     map: &'a EdgeMap,
     rows: &'a Range<usize>,
@@ -103,7 +103,7 @@ impl WithSimd for HasBlock<'_> {
     }
 }
 
-/// A band without the pixels that are taken off one side.
+/// The task of removing a band's pixels from one side. It returns whether the band changed.
 struct Side<'a, const SIDE: usize> {
     from: &'a EdgeMap,
     rows: &'a Range<usize>,
@@ -120,9 +120,9 @@ impl<const SIDE: usize> WithSimd for Side<'_, SIDE> {
         for (i, to) in to.iter_mut().enumerate() {
             let [north_west, north, north_east, west, east, south_west, south, south_east] = around.neighbours(i);
             let ring = [north, north_east, east, south_east, south, south_west, west, north_west];
-            // As if the side were the north.
+            // The neighbours are turned as if the side were the north.
             let [n, ne, e, se, s, sw, w, nw] = std::array::from_fn(|k| ring[(2 * SIDE + k) % 8]);
-            // The neighbours are in one piece when exactly one side is open and followed by an edge.
+            // The neighbours are connected when exactly one side is open and followed by an edge.
             let [a, b, c, d] = [!e & (ne | n), !n & (nw | w), !w & (sw | s), !s & (se | e)];
             let one_piece = (a ^ b ^ c ^ d) & !(a & b | c & d);
             let here = around.here(i);
@@ -130,7 +130,7 @@ impl<const SIDE: usize> WithSimd for Side<'_, SIDE> {
         }
         let (stride, height) = (from.stride(), from.height());
         let was = &from.words()[from.first_word(rows.start)..][..to.len()];
-        // What lies at this border stays.
+        // Pixels at this border stay.
         let column = if SIDE == EAST { from.width() - 1 } else { 0 };
         match SIDE {
             NORTH if rows.start == 0 => to[..stride].copy_from_slice(&was[..stride]),
@@ -157,6 +157,7 @@ fn prune(arch: Arch, from: &EdgeMap, bands: &[Range<usize>], to: &mut EdgeMap, t
     })
 }
 
+/// The task of removing the ends of a band that are linked to junctions.
 struct Prune<'a> {
     from: &'a EdgeMap,
     rows: &'a Range<usize>,

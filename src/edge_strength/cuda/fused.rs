@@ -1,11 +1,11 @@
-//! Which fused kernel makes the next iterations, and its geometry (`kernels/edge_strength_fused.cuh` and
-//! `edge_strength_fused_3d.cuh`, whose constants are repeated here).
+//! Chooses the fused kernel of the next iterations and its geometry. The constants repeat those of
+//! `kernels/edge_strength_fused.cuh` and `edge_strength_fused_3d.cuh`.
 #![allow(unsafe_code)]
 
 use super::super::{FLUSH_EVERY, Plan, is_flushed};
-use super::field::Field;
-use super::launch::{MAX_GRID_YZ, MODULE, WARP};
-use crate::device::cuda::Cuda;
+use super::constants::MODULE;
+use super::field_layout::FieldLayout;
+use crate::device::cuda::{Cuda, MAX_GRID_YZ, WARP};
 use crate::error::{Error, Result};
 use cudarc::driver::{CudaFunction, LaunchConfig};
 
@@ -13,13 +13,13 @@ use cudarc::driver::{CudaFunction, LaunchConfig};
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Weights {
-    k: [f32; TILE_MOST_STEPS],
+    k: [f32; TILE_MAX_STEPS],
 }
 
 impl Weights {
-    /// Those of the iterations of one launch, at most 16.
-    pub(super) fn of(weights: &[f32]) -> Self {
-        let mut k = [0.0; TILE_MOST_STEPS];
+    /// Makes the weights of the iterations of one launch, at most 16.
+    pub(super) fn new(weights: &[f32]) -> Self {
+        let mut k = [0.0; TILE_MAX_STEPS];
         k[..weights.len()].copy_from_slice(weights);
         Self { k }
     }
@@ -31,69 +31,75 @@ unsafe impl cudarc::driver::DeviceRepr for Weights {}
 /// One launch of a fused kernel.
 pub(super) struct Choice<'a> {
     pub(super) function: &'a CudaFunction,
-    /// How many iterations it makes.
+    /// The number of iterations that the launch makes.
     pub(super) steps: usize,
-    /// `chunk_rows`, `chunk_slices` or `levels`.
+    /// The argument `chunk_rows`, `chunk_slices` or `levels` of the kernel.
     pub(super) argument: u32,
-    /// The last argument of tiles, which other kernels do not have.
+    /// The last argument of the tile kernel, which other kernels do not have.
     pub(super) flushed_level: Option<u32>,
     pub(super) config: LaunchConfig,
 }
 
-/// The fused kernels of a job and how it uses them.
+/// The fused kernels of a call.
 pub(super) enum Fused {
-    /// 2D, large: strips that blocks run down, `shape` for the first pass from the mask alone, `flush` for those whose last
-    /// iteration is flushed, and tiles for the last few iterations.
+    /// Large 2D images: blocks run down strips. `shape` makes the first pass from the mask alone, `flush` makes the
+    /// passes whose last iteration is flushed, and `tile` makes the last few iterations.
     Stream {
         stream: CudaFunction,
         shape: CudaFunction,
         flush: CudaFunction,
         tile: CudaFunction,
-        field: Field,
+        field: FieldLayout,
         multiprocessors: usize,
     },
-    /// 2D, small: tiles only.
-    Tile { tile: CudaFunction, field: Field },
-    /// 3D: columns that blocks run through, by their number of iterations, most first; `flush` makes as many as the first
-    /// and flushes the last.
-    Volume { by_steps: Vec<(usize, CudaFunction)>, flush: CudaFunction, field: Field, multiprocessors: usize },
+    /// Small 2D images: tiles only.
+    Tile { tile: CudaFunction, field: FieldLayout },
+    /// Volumes: blocks run through columns. The kernels are listed by their number of iterations, largest first;
+    /// `flush` makes as many as the first kernel and flushes the last iteration.
+    Volume { by_steps: Vec<(usize, CudaFunction)>, flush: CudaFunction, field: FieldLayout, multiprocessors: usize },
 }
 
-/// Iterations of one launch of the stream kernel, columns that a block of it writes, and the blocks that a
-/// multiprocessor holds.
+/// The number of iterations of one launch of the stream kernel.
 const STREAM_STEPS: usize = 8;
+/// The number of columns that a block of the stream kernel writes.
 const STREAM_VALID: usize = 112;
+/// The number of blocks of the stream kernel that a multiprocessor holds.
 const STREAM_BLOCKS: usize = 12;
 
-/// Strips come before tiles, so that a flush is due after one of their launches, and not after the first.
+// The launches of strips come before those of tiles, so a flush is due after a launch of strips, but not after the
+// first.
 const _: () = assert!(FLUSH_EVERY.is_multiple_of(STREAM_STEPS) && FLUSH_EVERY > STREAM_STEPS);
 
-/// A chunk of the stream kernel has at least this many rows: its halo of 16 rows is computed as well.
-const STREAM_LEAST_ROWS: usize = 16;
+/// The smallest number of rows of a chunk of the stream kernel, which also computes a halo of 16 rows.
+const STREAM_MIN_ROWS: usize = 16;
 
-/// Images with a shorter side than this, or fewer pixels than that, are tiled.
-const STREAM_LEAST_SIDE: usize = 128;
-const STREAM_LEAST_PIXELS: usize = 1 << 22;
+/// The smallest side of an image for the stream kernel; smaller images are tiled.
+const STREAM_MIN_SIDE: usize = 128;
+/// The smallest number of pixels of an image for the stream kernel; smaller images are tiled.
+const STREAM_MIN_PIXELS: usize = 1 << 22;
 
-/// A tile's side, the warps of its block, and the most iterations of one launch.
+/// The side of a tile.
 const TILE_SIDE: usize = 128;
+/// The number of warps of a tile's block.
 const TILE_WARPS: u32 = 16;
-const TILE_MOST_STEPS: usize = 16;
+/// The largest number of iterations of one launch of tiles.
+const TILE_MAX_STEPS: usize = 16;
 
-/// A launch has one level that is flushed, or none.
-const _: () = assert!(TILE_MOST_STEPS <= FLUSH_EVERY);
+// A launch has at most one level that is flushed.
+const _: () = assert!(TILE_MAX_STEPS <= FLUSH_EVERY);
 
-/// In 3D: the side of a column and the warps of its block.
+/// The side of a column of a volume.
 const COLUMN_SIDE: usize = 64;
+/// The number of warps of a column's block.
 const COLUMN_WARPS: u32 = 8;
 
-/// Its kernels' iterations, most first. A flush is due after one of the first kernel's launches: the others' come after
-/// all of those, for fewer iterations than one has.
+/// The numbers of iterations of the 3D kernels, largest first. A flush is due after a launch of the first kernel: the
+/// launches of the others come after all of those, for fewer iterations than the first kernel makes.
 const VOLUME_STEPS: [usize; 3] = [4, 2, 1];
 const _: () = assert!(FLUSH_EVERY.is_multiple_of(VOLUME_STEPS[0]));
 
 impl Fused {
-    pub(super) fn new(cuda: &Cuda, plan: &Plan, field: Field) -> Result<Self> {
+    pub(super) fn new(cuda: &Cuda, plan: &Plan, field: FieldLayout) -> Result<Self> {
         let function = |name: String| cuda.function(MODULE, &format!("isoline_es_fused_{name}"));
         let multiprocessors = cuda.multiprocessors().max(1) as usize;
         let [width, height, _] = field.shape;
@@ -106,7 +112,7 @@ impl Fused {
             return Ok(Self::Volume { by_steps, flush, field, multiprocessors });
         }
         let tile = function("2d_tile".into())?;
-        if width.min(height) < STREAM_LEAST_SIDE || width * height < STREAM_LEAST_PIXELS {
+        if width.min(height) < STREAM_MIN_SIDE || width * height < STREAM_MIN_PIXELS {
             return Ok(Self::Tile { tile, field });
         }
         Ok(Self::Stream {
@@ -119,8 +125,8 @@ impl Fused {
         })
     }
 
-    /// The next launch when `done` iterations are done and `left` are to be done. `from_mask`: in 2D, it starts from the
-    /// mask and gets no field.
+    /// Returns the next launch after `done` iterations, with `left` iterations remaining. If `from_mask` is set (2D),
+    /// the launch starts from the mask and gets no field.
     pub(super) fn choose(&self, done: usize, left: usize, from_mask: bool) -> Result<Choice<'_>> {
         match self {
             Self::Stream { stream, shape, flush, field, multiprocessors, .. } if left >= STREAM_STEPS => {
@@ -146,12 +152,12 @@ impl Fused {
     }
 }
 
-fn stream_choice(function: &CudaFunction, field: Field, multiprocessors: usize) -> Choice<'_> {
+fn stream_choice(function: &CudaFunction, field: FieldLayout, multiprocessors: usize) -> Choice<'_> {
     let [width, height, _] = field.shape;
     let strips = width.div_ceil(STREAM_VALID);
-    // As many chunks as fill the device once.
+    // There are as many chunks as fill the device once.
     let chunks = (multiprocessors * STREAM_BLOCKS / strips).max(1);
-    let chunk_rows = height.div_ceil(chunks).max(STREAM_LEAST_ROWS);
+    let chunk_rows = height.div_ceil(chunks).max(STREAM_MIN_ROWS);
     Choice {
         function,
         steps: STREAM_STEPS,
@@ -165,16 +171,17 @@ fn stream_choice(function: &CudaFunction, field: Field, multiprocessors: usize) 
     }
 }
 
-fn tile_choice(function: &CudaFunction, field: Field, done: usize, left: usize) -> Result<Choice<'_>> {
+fn tile_choice(function: &CudaFunction, field: FieldLayout, done: usize, left: usize) -> Result<Choice<'_>> {
     let [width, height, _] = field.shape;
-    // Equal launches: the halo of each is then as small as can be.
-    let launches = left.div_ceil(TILE_MOST_STEPS);
+    // Launches of equal numbers of iterations have the smallest halo.
+    let launches = left.div_ceil(TILE_MAX_STEPS);
     let steps = left.div_ceil(launches);
     let inner = TILE_SIDE - 2 * steps.next_multiple_of(4);
     let rows = height.div_ceil(inner);
     if rows > MAX_GRID_YZ {
         return Err(Error::unsupported(format!(
-            "an image of {width} x {height} pixels is too tall and narrow for the fused variant on CUDA; transpose it, or use the variant shared or the device cpu"
+            "cannot compute with the fused variant on CUDA: the image is too tall (got {width} x {height} pixels); \
+             transpose it, or use the variant shared or the device cpu"
         )));
     }
     Ok(Choice {
@@ -190,24 +197,28 @@ fn tile_choice(function: &CudaFunction, field: Field, done: usize, left: usize) 
     })
 }
 
-fn volume_choice(function: &CudaFunction, steps: usize, field: Field, multiprocessors: usize) -> Result<Choice<'_>> {
+fn volume_choice(
+    function: &CudaFunction,
+    steps: usize,
+    field: FieldLayout,
+    multiprocessors: usize,
+) -> Result<Choice<'_>> {
     let [width, height, depth] = field.shape;
     let inner = COLUMN_SIDE - 2 * steps.next_multiple_of(2);
     let (columns_x, columns_y) = (width.div_ceil(inner), height.div_ceil(inner));
-    // While columns are few, as many chunks as fill the device once, but not so thin that their halo of `steps` slices
-    // at both ends outweighs them; else chunks that keep the halo small and the end of the launch short.
-    const LEAST_SLICES: usize = 8;
+    // While columns are few, there are as many chunks as fill the device once, but not so thin that their halo of
+    // `steps` slices at both ends outweighs them. Otherwise the size of chunks keeps the halo small and the end of the
+    // launch short.
+    const MIN_SLICES: usize = 8;
     const SLICES: usize = 64;
     let columns = columns_x * columns_y;
-    let chunk = if 2 * columns <= multiprocessors {
-        depth.div_ceil(multiprocessors / columns).max(LEAST_SLICES)
-    } else {
-        SLICES
-    };
+    let chunk =
+        if 2 * columns <= multiprocessors { depth.div_ceil(multiprocessors / columns).max(MIN_SLICES) } else { SLICES };
     let chunks = depth.div_ceil(chunk);
     if columns_y > MAX_GRID_YZ || chunks > MAX_GRID_YZ {
         return Err(Error::unsupported(format!(
-            "a volume of {width} x {height} x {depth} pixels is too long and narrow for the fused variant on CUDA; use the variant shared or the device cpu"
+            "cannot compute with the fused variant on CUDA: the volume is too long along y or z (got {width} x {height} x \
+             {depth} voxels); use the variant shared or the device cpu"
         )));
     }
     Ok(Choice {
@@ -225,7 +236,7 @@ fn volume_choice(function: &CudaFunction, steps: usize, field: Field, multiproce
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::LEAST;
+    use super::super::super::FLUSH_THRESHOLD;
     use super::*;
     use crate::device::cuda::source::constant;
 
@@ -233,15 +244,15 @@ mod tests {
     const FUSED: &str = include_str!("../../../kernels/edge_strength_fused.cuh");
     const FUSED_3D: &str = include_str!("../../../kernels/edge_strength_fused_3d.cuh");
 
-    /// Those that the kernels give as plain numbers.
+    /// Compares the constants that the kernels define as plain numbers.
     #[test]
-    fn constants_are_the_kernels() {
-        assert_eq!(constant(UPDATE, "LEAST"), f64::from(LEAST));
+    fn constants_match_the_kernels() {
+        assert_eq!(constant(UPDATE, "LEAST"), f64::from(FLUSH_THRESHOLD));
         let same = |source, name, here: usize| assert_eq!(constant(source, name), here as f64, "{name}");
-        same(UPDATE, "MAX_STEPS", TILE_MOST_STEPS);
+        same(UPDATE, "MAX_STEPS", TILE_MAX_STEPS);
         same(FUSED, "STREAM_STEPS", STREAM_STEPS);
         same(FUSED, "STREAM_BLOCKS", STREAM_BLOCKS);
-        same(FUSED, "STREAM_MIN_SIDE", STREAM_LEAST_SIDE);
+        same(FUSED, "STREAM_MIN_SIDE", STREAM_MIN_SIDE);
         same(FUSED, "FTILE_WARPS", TILE_WARPS as usize);
         same(FUSED_3D, "F3_WARPS", COLUMN_WARPS as usize);
     }

@@ -1,28 +1,21 @@
-//! The launches of `kernels/edge_strength.cu`: which kernel, which geometry, which arguments. The kernels' contract
-//! (layouts, block sizes, limits) is at the top of that file; the constants here repeat it.
+//! Launches the kernels of `kernels/edge_strength.cu`: kernel, geometry and arguments. The kernels' contract (layouts,
+//! block sizes, limits) is at the top of that file; the constants here repeat it.
 #![allow(unsafe_code)]
 
-use super::super::prepare::Start0;
-use super::super::{Foreground, LEAST, Plan, Start, Variant, is_flushed};
-use super::field::Field;
+use super::super::prepare::InitialValues;
+use super::super::{FLUSH_THRESHOLD, Foreground, Plan, Start, Variant, is_flushed};
+use super::constants::MODULE;
+use super::field_layout::FieldLayout;
 use super::fused::{Fused, Weights};
-use crate::device::cuda::{Buffer, Cuda, Stream, Texture, TextureShape, failed};
+use crate::device::cuda::{
+    Buffer, Cuda, MAX_GRID_YZ, Stream, Texture, TextureShape, WARP, argument, check_sides, launch_failed,
+};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType};
 use cudarc::driver::sys::CUdevice_attribute;
-use cudarc::driver::{CudaFunction, DriverError, LaunchConfig, PushKernelArg};
-use std::ffi::c_void;
+use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
 
-/// The module (kernel file) of this operation.
-pub(super) const MODULE: &str = "edge_strength";
-
-/// Threads of a warp.
-pub(super) const WARP: u32 = 32;
-
-/// The largest grid in y and z.
-pub(super) const MAX_GRID_YZ: usize = 65535;
-
-/// The arguments that every iteration kernel takes.
+/// The sizes that every iteration kernel takes as arguments.
 #[derive(Clone, Copy)]
 struct Sizes {
     width: u32,
@@ -32,45 +25,38 @@ struct Sizes {
     mask_pitch: u32,
 }
 
-/// Which kernels iterate, with their functions.
+/// The kernels that iterate.
 enum Kernels {
-    /// One iteration a launch.
+    /// A kernel of one iteration per launch.
     Single(CudaFunction),
-    /// Several iterations a launch.
+    /// Kernels of several iterations per launch.
     Fused(Fused),
 }
 
-/// The launches of one job.
+/// The kernels of one call, with the arguments that stay the same.
 pub(super) struct Launcher<'a> {
     plan: &'a Plan,
-    field: Field,
+    field: FieldLayout,
     sizes: Sizes,
     prepare: CudaFunction,
     kernels: Kernels,
     early_launches: bool,
-    /// The first launch knows v⁰ from the mask: 1 on the shape, 0 beside it. So no field is prepared.
+    /// Set if the first launch computes v⁰ from the mask (1 on the shape, 0 outside), so that no field is prepared.
     starts_from_mask: bool,
 }
 
-pub(super) fn kernel_launch(error: DriverError, kernel: &str) -> Error {
-    failed(&format!("start the kernel {kernel}"), error)
-}
-
-/// A kernel argument as the driver takes it.
-fn pointer<T>(argument: &T) -> *mut c_void {
-    std::ptr::from_ref(argument).cast_mut().cast()
-}
-
 impl<'a> Launcher<'a> {
-    pub(super) fn new(cuda: &Cuda, plan: &'a Plan, start: Start, field: Field, pixel_type: PixelType) -> Result<Self> {
-        /// Kernels index columns, rows and slices with their halos in 32 bits.
+    pub(super) fn new(
+        cuda: &Cuda,
+        plan: &'a Plan,
+        start: Start,
+        field: FieldLayout,
+        pixel_type: PixelType,
+    ) -> Result<Self> {
+        /// The largest side, because kernels index columns, rows and slices with their halos in 32 bits.
         const MAX_SIDE: usize = 1 << 30;
         let [width, height, depth] = field.shape;
-        if width.max(height).max(depth) > MAX_SIDE {
-            return Err(Error::unsupported(format!(
-                "an image on a CUDA device may have at most {MAX_SIDE} pixels a side, but this has {width} x {height} x {depth}; use the device cpu"
-            )));
-        }
+        check_sides(field.shape, MAX_SIDE)?;
         let axes = if plan.dimensions == 3 { "3d" } else { "2d" };
         let single = |name: &str| cuda.function(MODULE, &format!("isoline_es_{name}_{axes}")).map(Kernels::Single);
         let kernels = match plan.variant {
@@ -80,9 +66,14 @@ impl<'a> Launcher<'a> {
                 check_texture_limits(cuda, plan, field)?;
                 single("texture")?
             }
-            Variant::Scalar => return Err(Error::unsupported("the variant scalar runs on the CPU only")),
+            Variant::Scalar => {
+                return Err(Error::unsupported(
+                    "cannot compute on a CUDA device: the variant scalar runs on the CPU only",
+                ));
+            }
         };
-        // Without an iteration v⁰ is the result, and the converged mode measures the change from it.
+        // The field is needed where v⁰ is the result (no iterations) and in converged mode, which measures the change
+        // from it.
         let iterates = !plan.centre_weights.is_empty();
         let fused_2d = plan.dimensions == 2 && matches!(kernels, Kernels::Fused(_));
         Ok(Self {
@@ -102,7 +93,7 @@ impl<'a> Launcher<'a> {
         })
     }
 
-    /// The texture objects over both fields, for the variant that reads through them.
+    /// Creates the textures over both fields, for the variant that reads through them.
     pub(super) fn textures(&self, values: &[Buffer; 2]) -> Result<Option<[Texture; 2]>> {
         if self.plan.variant != Variant::Texture {
             return Ok(None);
@@ -116,8 +107,8 @@ impl<'a> Launcher<'a> {
         Ok(Some([Texture::new(&values[0], shape)?, Texture::new(&values[1], shape)?]))
     }
 
-    /// Queues the making of the mask, and of v⁰ where it is needed, of one slice or of the volume. `raw`: the packed
-    /// pixels on the device, or `None` for an input that is there already.
+    /// Queues the kernel that computes the mask, and v⁰ where it is needed, of one slice or of the volume. `raw` is the
+    /// address of the packed pixels on the device, or `None` for an input that is on the device already.
     #[allow(clippy::too_many_arguments, reason = "the kernel's own arguments")]
     pub(super) fn prepare(
         &self,
@@ -125,12 +116,13 @@ impl<'a> Launcher<'a> {
         input: &Image<'_>,
         raw: Option<u64>,
         slice: usize,
-        start: &Start0,
+        start: &InitialValues,
         values: &Buffer,
         mask: &Buffer,
     ) -> Result<()> {
-        /// Rows of a block, a warp each, and pixels of a warp.
+        /// The number of rows of a block; each has a warp.
         const ROWS: u32 = 8;
+        /// The number of pixels of a warp.
         const COLUMNS: usize = 1024;
         let [width, height, _] = self.field.shape;
         let pixel = input.pixel_type().bytes();
@@ -146,7 +138,7 @@ impl<'a> Launcher<'a> {
         let values = if self.starts_from_mask { 0 } else { values.address() };
         let mask = mask.address();
         let config = LaunchConfig {
-            // A column of blocks for the words before and after each row.
+            // The first column of blocks computes the words before and after each row.
             grid_dim: (
                 1 + width.div_ceil(COLUMNS) as u32,
                 self.field.rows().div_ceil(ROWS as usize).min(MAX_GRID_YZ) as u32,
@@ -180,10 +172,10 @@ impl<'a> Launcher<'a> {
                 .launch(config)
         }
         .map(|_| ())
-        .map_err(|e| kernel_launch(e, "prepare"))
+        .map_err(|e| launch_failed(e, "prepare"))
     }
 
-    /// The iterations of one slot: ping-pong between its two fields, starting from the first.
+    /// Binds the iterations to the memory of one slot. They alternate between its two fields, starting from the first.
     pub(super) fn bind<'b>(
         &'b self,
         values: &'b [Buffer; 2],
@@ -194,14 +186,15 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// The variant `texture` is bound by the texture unit's limits.
-fn check_texture_limits(cuda: &Cuda, plan: &Plan, field: Field) -> Result<()> {
+/// Refuses an image beyond the limits of the texture unit, for the variant `texture`.
+fn check_texture_limits(cuda: &Cuda, plan: &Plan, field: FieldLayout) -> Result<()> {
     use CUdevice_attribute as A;
     let limit = |which| cuda.attribute(which).map(|value| value.max(0) as usize);
     let [width, height, _] = field.shape;
     let too_large = |what: &str, is: usize, limit: usize| {
         Err(Error::unsupported(format!(
-            "the variant texture takes {what} of at most {limit} on this device, but the image has {is}; use the default variant"
+            "cannot compute with the variant texture: this device takes {what} of at most {limit} (got {is}); use the \
+             default variant"
         )))
     };
     if plan.dimensions == 3 {
@@ -226,7 +219,7 @@ fn check_texture_limits(cuda: &Cuda, plan: &Plan, field: Field) -> Result<()> {
     Ok(())
 }
 
-/// Two fields in ping-pong.
+/// The iterations of one slot, which alternate between two fields.
 pub(super) struct Binding<'a> {
     launcher: &'a Launcher<'a>,
     values: &'a [Buffer; 2],
@@ -236,12 +229,12 @@ pub(super) struct Binding<'a> {
 }
 
 impl Binding<'_> {
-    /// Which field holds the newest values.
+    /// Returns the index of the field that holds the newest values.
     pub(super) fn result(&self) -> usize {
         self.current
     }
 
-    /// Queues one launch, of as many iterations as fit from iteration `done` on; returns how many.
+    /// Queues one launch of as many iterations as possible after `done` iterations; returns their number.
     pub(super) fn launch(&mut self, stream: &Stream, done: usize) -> Result<usize> {
         let steps = match &self.launcher.kernels {
             Kernels::Single(function) => {
@@ -254,7 +247,7 @@ impl Binding<'_> {
         Ok(steps)
     }
 
-    /// The iteration after `done`: `shared` or `texture`.
+    /// Queues the iteration after `done` iterations with the kernel of `shared` or `texture`.
     fn single(&self, stream: &Stream, function: &CudaFunction, done: usize) -> Result<()> {
         let launcher = self.launcher;
         let sizes = &launcher.sizes;
@@ -267,52 +260,52 @@ impl Binding<'_> {
         let mask = self.mask.address();
         let volume = launcher.plan.dimensions == 3;
         let weight = launcher.plan.centre_weights[done];
-        let least = if is_flushed(done + 1) { LEAST } else { 0.0 }.to_bits();
+        let flush_below = if is_flushed(done + 1) { FLUSH_THRESHOLD } else { 0.0 }.to_bits();
         let mut launch = stream.raw().launch_builder(function);
         launch.arg(&from).arg(&to).arg(&mask).arg(&sizes.width).arg(&sizes.height);
         if volume {
             launch.arg(&sizes.depth);
         }
-        launch.arg(&sizes.pitch).arg(&sizes.mask_pitch).arg(&launcher.plan.time_step).arg(&weight).arg(&least);
+        launch.arg(&sizes.pitch).arg(&sizes.mask_pitch).arg(&launcher.plan.time_step).arg(&weight).arg(&flush_below);
         let config = single_geometry(launcher.field, volume);
         // SAFETY: the arguments are the kernel's, in its order; both fields and the mask have the field's bytes, the
         // fields are different buffers, and the textures are bound to them.
-        unsafe { launch.launch(config) }.map(|_| ()).map_err(|e| kernel_launch(e, "shared or texture"))
+        unsafe { launch.launch(config) }.map(|_| ()).map_err(|e| launch_failed(e, "shared or texture"))
     }
 
-    /// The next few iterations after `done`, in one pass over memory.
+    /// Queues the next few iterations after `done` iterations, in one pass over memory.
     fn fused(&self, stream: &Stream, fused: &Fused, done: usize) -> Result<usize> {
         let launcher = self.launcher;
         let sizes = &launcher.sizes;
         let left = &launcher.plan.centre_weights[done..];
         let from_mask = launcher.starts_from_mask && done == 0;
         let choice = fused.choose(done, left.len(), from_mask)?;
-        let weights = Weights::of(&left[..choice.steps]);
+        let weights = Weights::new(&left[..choice.steps]);
         let from = if from_mask { 0 } else { self.values[self.current].address() };
         let to = self.values[1 - self.current].address();
         let mask = self.mask.address();
         let volume = launcher.plan.dimensions == 3;
-        // The kernels of 2D wait for the launch ahead by themselves.
+        // The 2D kernels wait for the launch ahead themselves.
         if launcher.early_launches && !volume {
             let flushed_level = choice.flushed_level.unwrap_or_default();
             let mut arguments = [
-                pointer(&from),
-                pointer(&to),
-                pointer(&mask),
-                pointer(&sizes.width),
-                pointer(&sizes.height),
-                pointer(&sizes.pitch),
-                pointer(&sizes.mask_pitch),
-                pointer(&choice.argument),
-                pointer(&launcher.plan.time_step),
-                pointer(&weights),
-                pointer(&flushed_level),
+                argument(&from),
+                argument(&to),
+                argument(&mask),
+                argument(&sizes.width),
+                argument(&sizes.height),
+                argument(&sizes.pitch),
+                argument(&sizes.mask_pitch),
+                argument(&choice.argument),
+                argument(&launcher.plan.time_step),
+                argument(&weights),
+                argument(&flushed_level),
             ];
-            // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel asks for; one without a
-            // last argument leaves ours unread, a kernel that gets no field reads none, and all 2D kernels begin by
-            // waiting for the launch ahead.
+            // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel requires. A kernel
+            // without the last argument does not read it, a kernel that gets no field reads none, and all 2D kernels
+            // begin by waiting for the launch ahead.
             unsafe { stream.launch_early(choice.function, choice.config, &mut arguments) }
-                .map_err(|e| kernel_launch(e, "fused"))?;
+                .map_err(|e| launch_failed(e, "fused"))?;
             return Ok(choice.steps);
         }
         let mut launch = stream.raw().launch_builder(choice.function);
@@ -329,14 +322,15 @@ impl Binding<'_> {
         if let Some(level) = &choice.flushed_level {
             launch.arg(level);
         }
-        // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel asks for.
-        unsafe { launch.launch(choice.config) }.map_err(|e| kernel_launch(e, "fused"))?;
+        // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel requires.
+        unsafe { launch.launch(choice.config) }.map_err(|e| launch_failed(e, "fused"))?;
         Ok(choice.steps)
     }
 }
 
-/// Block and grid of `shared` and `texture`: a thread a pixel; blocks loop over what exceeds the grid.
-fn single_geometry(field: Field, volume: bool) -> LaunchConfig {
+/// Returns the geometry of `shared` and `texture`: one thread per pixel; blocks loop over tiles beyond the largest
+/// grid.
+fn single_geometry(field: FieldLayout, volume: bool) -> LaunchConfig {
     let block: [usize; 3] = if volume { [32, 4, 4] } else { [32, 8, 1] };
     let tiles = |axis: usize| field.shape[axis].div_ceil(block[axis]);
     LaunchConfig {

@@ -1,13 +1,14 @@
-//! The range of the pixels of an image in device memory, for the automatic start from the image.
+//! Computes the range of the pixels of an image in device memory, for initial values from the image with an automatic
+//! range.
 #![allow(unsafe_code)]
 
-use super::launch::{MODULE, kernel_launch};
-use crate::device::cuda::Cuda;
+use super::constants::MODULE;
+use crate::device::cuda::{Cuda, launch_failed};
 use crate::error::Result;
 use crate::image::{DevicePixels, PixelType};
 use cudarc::driver::{LaunchConfig, PushKernelArg};
 
-/// The smallest and largest finite pixel of a device image (u16 or f32); `[0, 0]` when there is none.
+/// Returns the smallest and the largest finite pixel of a device image (u16 or f32); `[0, 0]` if there is none.
 pub(super) fn measure(cuda: &Cuda, pixels: &DevicePixels<'_>) -> Result<[f64; 2]> {
     let stream = cuda.stream()?;
     let range = cuda.memory().device(2 * size_of::<u32>())?;
@@ -39,7 +40,7 @@ pub(super) fn measure(cuda: &Cuda, pixels: &DevicePixels<'_>) -> Result<[f64; 2]
             .arg(&address)
             .launch(config)
     }
-    .map_err(|e| kernel_launch(e, &name))?;
+    .map_err(|e| launch_failed(e, &name))?;
     let bytes = 2 * size_of::<u32>();
     stream.copy(range.side(0), back.side(), bytes, 1, [bytes, bytes])?;
     stream.synchronize()?;
@@ -51,7 +52,8 @@ pub(super) fn measure(cuda: &Cuda, pixels: &DevicePixels<'_>) -> Result<[f64; 2]
     })
 }
 
-/// A pixel from its sorting key: 16-bit pixels are their own, floats have their sign turned over.
+/// Returns the pixel of a sorting key. The key of a 16-bit pixel is the pixel; that of a float has the bits in an order
+/// that sorts as an integer.
 fn decode(key: u32, pixel_type: PixelType) -> f64 {
     if pixel_type != PixelType::F32 {
         return f64::from(key);
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_decode_to_the_floats_they_came_from() {
+    fn keys_decode_to_their_floats() {
         for value in [0.0f32, 1.5, -1.5, f32::MAX, f32::MIN, -0.0] {
             let bits = value.to_bits();
             let key = bits ^ if bits >> 31 == 1 { u32::MAX } else { 0x8000_0000 };

@@ -2,54 +2,57 @@
 //! all devices.
 
 /// A smoother: the steps, before and after each coarse correction, that damp the errors whose eigenvalue of −∇² is
-/// between `from` and `to`. `from` is well below the 2 (2D) that coarse grids demand, because near the shape the coarse
-/// grids cannot help.
+/// between `from` and `to`. `from` is well below the 2 (2D) that coarse grids require, because the coarse grids cannot
+/// correct errors near the shape.
 struct Smoother {
-    /// The order of the polynomial's roots, largest first, that keeps both intermediate values and rounding errors
-    /// within 5×.
+    /// The order in which the roots of the polynomial are used; root 0 is the largest. It keeps both intermediate
+    /// values and rounding errors within 5×.
     order: &'static [usize],
     from: f64,
     to: f64,
 }
 
-/// On the finest grid, where steps are dearest, and for the first guess.
-const FINEST: Smoother = Smoother { order: &[1, 5, 0, 3, 4, 2], from: 0.3, to: 8.0 };
-const COARSE: Smoother = Smoother { order: &[2, 6, 3, 5, 0, 7, 1, 4], from: 0.15, to: 8.0 };
-/// On all grids of a volume.
+/// The smoother of the finest 2D grid, where steps cost most, and of the first guess.
+const FINEST_2D: Smoother = Smoother { order: &[1, 5, 0, 3, 4, 2], from: 0.3, to: 8.0 };
+/// The smoother of corrections on coarser 2D grids.
+const COARSER_2D: Smoother = Smoother { order: &[2, 6, 3, 5, 0, 7, 1, 4], from: 0.15, to: 8.0 };
+/// The smoother of all grids of a volume.
 const VOLUME: Smoother = Smoother { order: &[1, 3, 0, 2], from: 0.6, to: 12.0 };
 
-/// The most steps of a smoother.
-pub(in crate::edge_strength) const MOST_STEPS: usize = 8;
+/// The largest number of steps of a smoother.
+pub(in crate::edge_strength) const MAX_STEPS: usize = 8;
 
 /// Coarsening stops when λ in units of the grid reaches this (cells are 2ρ wide): smoothing alone then converges.
 const COARSEST_LAMBDA: f64 = 4.0;
 
-/// Smoothings that solve the coarsest grid.
+/// The number of smoothings that solve the coarsest grid.
 pub(in crate::edge_strength) const COARSEST_SMOOTHINGS: usize = 2;
 
-/// Above this λ every value but the shape's is below any tolerance, and float32 would overflow.
-const LARGEST_LAMBDA: f64 = 1e12;
+/// The largest λ that is used. For larger λ every value outside the shape is below any tolerance, and float32 would
+/// overflow.
+const MAX_LAMBDA: f64 = 1e12;
 
-/// One grid's numbers, the same on all devices.
+/// The parameters of one grid, the same on all devices.
 #[derive(Clone, Debug)]
 pub(in crate::edge_strength) struct Grid {
     pub shape: [usize; 3],
     pub lambda: f32,
-    /// The smoother's step widths, in order; an even number of them. When it corrects a finer grid:
-    pub weights: Vec<f32>,
-    /// When it is the finest, or makes the first guess:
-    pub own_weights: Vec<f32>,
+    /// The step widths of the smoother, in order, where the grid corrects a finer one; an even number of them.
+    pub correction_weights: Vec<f32>,
+    /// The step widths of the smoother, in order, where the grid is the finest or computes the first guess; an even
+    /// number of them.
+    pub solution_weights: Vec<f32>,
 }
 
-/// All grids that `lambda` and the shape call for, finest first; fixed cells may end the list earlier.
+/// Returns all grids that `lambda` and the shape require, finest first; fixed cells may end the list earlier.
 pub(in crate::edge_strength) fn grids(shape: [usize; 3], lambda: f64) -> Vec<Grid> {
-    let mut lambda = lambda.min(LARGEST_LAMBDA);
-    let (own, coarse) = if shape[2] > 1 { (&VOLUME, &VOLUME) } else { (&FINEST, &COARSE) };
+    let mut lambda = lambda.min(MAX_LAMBDA);
+    let (solution, correction) = if shape[2] > 1 { (&VOLUME, &VOLUME) } else { (&FINEST_2D, &COARSER_2D) };
     let grid = |shape, lambda: f64| Grid {
         shape,
         lambda: lambda as f32,
-        weights: weights(coarse, lambda),
-        own_weights: weights(own, lambda),
+        correction_weights: weights(correction, lambda),
+        solution_weights: weights(solution, lambda),
     };
     let mut grids = vec![grid(shape, lambda)];
     let mut cells = shape;
@@ -61,23 +64,25 @@ pub(in crate::edge_strength) fn grids(shape: [usize; 3], lambda: f64) -> Vec<Gri
     grids
 }
 
-/// The grid on which the first guess starts, of the `grids` in use: the first with cells of ρ/8 or more, as wider cells
-/// would tell nothing, but never the coarsest. `None`: the solver starts from the shape alone.
+/// Returns the index of the grid on which the first guess starts, of the `grids` in use: the first one with cells of
+/// ρ/8 or more, because wider cells would not improve the guess, but never the coarsest. `None` if the solve starts
+/// from the shape alone.
 pub(in crate::edge_strength) fn first_guess<'a>(grids: impl ExactSizeIterator<Item = &'a Grid>) -> Option<usize> {
-    const LEAST_LAMBDA: f32 = 1.0 / 64.0;
+    const MIN_LAMBDA: f32 = 1.0 / 64.0;
     let last = grids.len().checked_sub(2).filter(|&last| last > 0)?;
-    Some(grids.take(last).skip(1).position(|grid| grid.lambda >= LEAST_LAMBDA).map_or(last, |index| index + 1))
+    Some(grids.take(last).skip(1).position(|grid| grid.lambda >= MIN_LAMBDA).map_or(last, |index| index + 1))
 }
 
-/// Half of `n` cells, rounded to where `level` grids down the border stays closest to the image's: always rounding up
-/// would let it drift outwards by up to a cell, and convergence suffers (0.64 instead of 0.2 a cycle at 513²).
+/// Halves `n` cells, rounded so that the border of the grid, `level` grids below the finest, stays closest to the
+/// border of the image. Rounding up always would move it outwards by up to a cell, and slow convergence down (a factor
+/// of 0.64 instead of 0.2 per cycle at 513²).
 fn half(n: usize, image: usize, level: usize) -> usize {
     let (down, up) = ((n / 2).max(1), n.div_ceil(2));
     let miss = |cells: usize| ((cells as u128) << level).abs_diff(image as u128);
     if miss(down) <= miss(up) { down } else { up }
 }
 
-/// The reciprocal roots of the Chebyshev polynomial of the smoothed part of the spectrum, in a stable order.
+/// Returns the reciprocal roots of the Chebyshev polynomial of the smoothed part of the spectrum, in a stable order.
 fn weights(smoother: &Smoother, lambda: f64) -> Vec<f32> {
     let Smoother { order, from, to } = smoother;
     let (middle, radius) = ((from + to) / 2.0 + lambda, (to - from) / 2.0);

@@ -1,37 +1,40 @@
-//! Rows of an image on their way into a tile: with mirrored ends, or interpolated from a coarser grid.
+//! Rows of an image that are copied into a tile, with mirrored ends or interpolated from a coarser grid.
 
 use std::ops::Range;
 
-/// The pixel that lies at `index` when the image is mirrored at its borders again and again.
+/// Returns the pixel at `index` of an image that is mirrored at its borders repeatedly.
 pub(super) fn mirror(index: isize, count: usize) -> usize {
     let index = index.rem_euclid(2 * count as isize) as usize;
     if index < count { index } else { 2 * count - 1 - index }
 }
 
-/// The coarse cells that a fine one is interpolated from: the nearest (3/4) and the next (1/4).
+/// Returns the coarse cells from which a fine one is interpolated: the nearest (weight 3/4) and the next (1/4).
 fn parents(index: usize, coarse: usize) -> [usize; 2] {
     let near = index / 2;
     let far = if index.is_multiple_of(2) { near.saturating_sub(1) } else { near + 1 };
     [near.min(coarse - 1), far.min(coarse - 1)]
 }
 
+/// Interpolates linearly: 3/4 of the nearest cell and 1/4 of the next.
 #[inline(always)]
-fn blend(near: f32, far: f32) -> f32 {
+fn interpolate(near: f32, far: f32) -> f32 {
     near.mul_add(0.75, 0.25 * far)
 }
 
-/// How a tile's rows lie on the image's.
+/// The position of the rows of a tile in the rows of the image.
 #[derive(Clone, Copy)]
-pub(super) struct Columns {
+pub(super) struct ColumnRange {
+    /// The image column of the first pixel of the tile, without its halo.
     pub(super) first: usize,
     pub(super) halo: usize,
+    /// The width of the image.
     pub(super) width: usize,
 }
 
-impl Columns {
-    /// The image's columns that a row of `full` pixels needs.
+impl ColumnRange {
+    /// Returns the image columns that a row of `full` pixels needs, its halo included.
     pub(super) fn image(&self, full: usize) -> Range<usize> {
-        // A mirrored halo reaches back into the image.
+        // A mirrored halo takes its pixels from inside the image.
         let mirrored = self.first < self.halo || self.first + full > self.width + self.halo;
         if mirrored && self.width < 2 * full {
             return 0..self.width;
@@ -40,6 +43,7 @@ impl Columns {
         self.first.saturating_sub(self.halo)..last
     }
 
+    /// Copies a row of the image, with mirrored ends.
     #[inline(always)]
     pub(super) fn spread<T: Copy>(&self, line: &[T], into: &mut [f32], map: impl Fn(T) -> f32) {
         self.spread_from(line, 0, into, map);
@@ -60,17 +64,17 @@ impl Columns {
     }
 }
 
-/// A coarse correction on its way to one row of a tile.
+/// The interpolation of a coarser grid to one row of a tile, with its buffers.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct CoarseLine {
     coarse: Vec<f32>,
     pub(super) fine: Vec<f32>,
     /// The image column of `fine[0]`.
     pub(super) first: usize,
 }
 
-impl Lines {
-    /// Interpolates row (`y`, `z`) of the finer grid on `columns`: along z, then y, then x.
+impl CoarseLine {
+    /// Interpolates row (`y`, `z`) of the finer grid on `columns`, along z, then y, then x, into `fine`.
     #[inline(always)]
     pub(super) fn interpolate(
         &mut self,
@@ -80,34 +84,37 @@ impl Lines {
         [y, z]: [usize; 2],
     ) {
         let cells = columns.start / 2..columns.end.div_ceil(2);
-        // The line of coarse values with one more at each end; at the border the end is repeated.
+        // 1. Find the four coarse rows, with one more cell at each end. At the border the last cell is repeated.
         let inner = cells.start.saturating_sub(1)..(cells.end + 1).min(coarse[0]);
         let lead = usize::from(cells.start == 0);
         self.coarse.resize(cells.len() + 2, 0.0);
         let rows = parents(z, coarse[2])
             .map(|z| parents(y, coarse[1]).map(|y| &values[(z * coarse[1] + y) * coarse[0]..][inner.clone()]));
+        // 2. Interpolate along z and y.
         let line = &mut self.coarse[lead..lead + inner.len()];
         let [[near, far], [near_behind, far_behind]] = rows;
         if coarse[2] > 1 {
             let slices = near.iter().zip(near_behind).zip(far.iter().zip(far_behind));
             for (to, ((a, b), (c, d))) in line.iter_mut().zip(slices) {
-                *to = blend(blend(*a, *b), blend(*c, *d));
+                *to = interpolate(interpolate(*a, *b), interpolate(*c, *d));
             }
         } else {
             for (to, (near, far)) in line.iter_mut().zip(near.iter().zip(far)) {
-                *to = blend(*near, *far);
+                *to = interpolate(*near, *far);
             }
         }
+        // 3. Repeat the cells at the border.
         let (first, last) = (self.coarse[lead], self.coarse[lead + inner.len() - 1]);
         self.coarse[..lead].fill(first);
         self.coarse[lead + inner.len()..].fill(last);
+        // 4. Interpolate along x.
         self.first = 2 * cells.start;
         self.fine.resize(2 * cells.len(), 0.0);
         let n = cells.len();
         let (before, here, after) = (&self.coarse[..n], &self.coarse[1..n + 1], &self.coarse[2..n + 2]);
         for (i, pair) in self.fine.chunks_exact_mut(2).enumerate() {
-            pair[0] = blend(here[i], before[i]);
-            pair[1] = blend(here[i], after[i]);
+            pair[0] = interpolate(here[i], before[i]);
+            pair[1] = interpolate(here[i], after[i]);
         }
     }
 }

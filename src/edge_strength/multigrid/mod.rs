@@ -3,111 +3,115 @@
 //! **Method.** V-cycles on cell-centred grids, each half as fine as the one before. A coarse cell is fixed when any of
 //! its children is, so a coarse correction never leaks through a line one pixel wide and never overshoots. The price,
 //! corrections that miss a fringe along the shape, is paid by the smoother: a Chebyshev polynomial of the plain
-//! five-point (seven-point) update, whose steps run inside a tile while it is in the cache, so that many steps cost
-//! one pass over memory. Coarse right sides are sums of the children's residuals; corrections are interpolated
-//! linearly. Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed. The first guess
-//! is the coarse grids' own solution, made from coarse to fine by one cycle on each (nested iteration).
+//! five-point (seven-point) update, whose steps run inside a tile while it is in cache, so that many steps cost one
+//! pass over memory. Coarse right sides are sums of the children's residuals; corrections are interpolated linearly.
+//! Coarsening stops when the mass term dominates (cells wider than 2ρ) or every cell is fixed. The first guess is the
+//! coarse grids' own solution, made from coarse to fine by one cycle on each (nested iteration).
 //!
-//! **Range.** Each cycle ends by bringing the values to 0..1, in the pass that writes them. The solution lies there, so no
-//! pixel's error grows, and the changes from which the error is estimated are those of the values that are written.
+//! **Range.** Each cycle ends by clamping the values to 0..1, in the pass that writes them. The solution is in that
+//! range, so no pixel's error grows, and the error is estimated from the changes of the values that are written.
 //!
 //! **Accuracy.** Values are float32. Residuals are summed from differences, Σ(v_n − v) − λv, so λ is not lost beside
 //! 4 + λ however large ρ is; what remains is the rounding of the smoother, about 1e-6.
 //!
-//! **Same on every device.** Tiles, grids and order of operations are pure functions of the image's shape, and the only
+//! **Reproducibility.** Tiles, grids and order of operations are pure functions of the image's shape, and the only
 //! reduction is a maximum: any number of threads gives the same bits. The CUDA kernels do the same operations.
 //!
-//! Here are the cycles on the CPU; the grids' numbers are in `grids`, when to stop in `watch`, a smoothing in
-//! `relax`, what happens to a tile in `tile`, and the interpolation of coarse values in `lines`.
-//! `docs/edge_strength_converged.md` has the reasons, the measured rates and what did not pay.
+//! This file has the cycles on the CPU; `grids` has the sizes and weights of the grids, `convergence` the stopping
+//! criterion, `relax` a smoothing of a grid, `tile` the steps on one tile, and `lines` the interpolation of coarse
+//! values. `docs/edge_strength_converged.md` has the reasons, the measured rates and the rejected ideas.
 
+mod convergence;
 mod grids;
 mod lines;
 mod relax;
 #[cfg(test)]
 mod tests;
 mod tile;
-mod watch;
 
 use super::prepare::zeroed;
 use crate::error::Result;
 use crate::progress::Ticker;
-pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, MOST_STEPS, first_guess, grids};
+pub(super) use convergence::ConvergenceMonitor;
+pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, MAX_STEPS, first_guess, grids};
 use rayon::prelude::*;
 use relax::{Tiles, relax};
 use std::ops::Range;
-pub(super) use watch::Watch;
 
-/// What a solve reached.
+/// The outcome of a solve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Solution {
     pub cycles: u64,
-    /// The estimated largest error of any pixel; see [`Watch`].
+    /// The estimated largest error of any pixel; see [`ConvergenceMonitor`].
     pub residual: f64,
     pub converged: bool,
 }
 
-/// What a solve is asked for.
+/// The options of a solve.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Goal {
-    /// 1/ρ².
+pub(super) struct SolveOptions {
+    /// λ = 1/ρ².
     pub lambda: f64,
-    /// Stop when the estimated largest error of any pixel is at most this.
+    /// The solve stops when the estimated largest error of any pixel is at most this.
     pub tolerance: f64,
     pub max_cycles: u64,
 }
 
-/// Solves in place. `field` is packed, x fastest; in: the start, out: v. `fixed` is 1 on the shape. A `shape` of
-/// depth 1 is 2D.
+/// Solves in place. `field` is packed, x fastest; it holds the initial values, then v. `fixed` is 1 on the shape. A
+/// `shape` of depth 1 is 2D.
 pub(super) fn solve(
     field: &mut [f32],
     fixed: &[u8],
     shape: [usize; 3],
-    goal: &Goal,
+    options: &SolveOptions,
     ticker: &Ticker,
 ) -> Result<Solution> {
     if !fixed.contains(&1) {
         field.fill(0.0);
         return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
     }
-    let mut levels = levels(fixed, shape, goal.lambda)?;
+    // 1. Make the grids; put the initial values on the finest one.
+    let mut levels = levels(fixed, shape, options.lambda)?;
     let finest = &mut levels[0];
     finest.values.copy_from_slice(field);
     finest.values.iter_mut().zip(fixed).filter(|(_, f)| **f != 0).for_each(|(v, _)| *v = 1.0);
+    // 2. Nested iteration: compute a first guess from coarse to fine.
     let tiles = Tiles::default();
-    let mut entry = Entry::Values;
+    let mut start = CycleStart::Values;
     if let Some(first) = first_guess(levels.iter().map(|level| &level.grid)) {
         let Level { values, fixed, .. } = &mut levels[first];
         values.iter_mut().zip(&*fixed).for_each(|(value, &fixed)| *value = f32::from(fixed));
         for index in (1..=first).rev() {
-            cycle(&mut levels[index..], entry, &tiles, ticker)?;
-            entry = Entry::Guess;
+            cycle(&mut levels[index..], start, &tiles, ticker)?;
+            start = CycleStart::Guess;
         }
     }
-    let mut watch = Watch::new();
+    // 3. Run cycles until the estimated error is within the tolerance.
+    let mut monitor = ConvergenceMonitor::new();
     let mut cycles = 0;
-    while cycles < goal.max_cycles && watch.residual > goal.tolerance {
-        watch.note(f64::from(cycle(&mut levels, entry, &tiles, ticker)?));
-        entry = Entry::Values;
+    while cycles < options.max_cycles && monitor.residual > options.tolerance {
+        monitor.note(f64::from(cycle(&mut levels, start, &tiles, ticker)?));
+        start = CycleStart::Values;
         cycles += 1;
-        ticker.set(watch.fraction(goal));
+        ticker.set(monitor.fraction(options));
     }
     field.copy_from_slice(&levels[0].values);
-    Ok(Solution { cycles, residual: watch.residual, converged: watch.residual <= goal.tolerance })
+    Ok(Solution { cycles, residual: monitor.residual, converged: monitor.residual <= options.tolerance })
 }
 
-/// A grid and its fields.
+/// A grid with its fields.
 struct Level {
     grid: Grid,
     fixed: Vec<u8>,
-    /// The finest grid: v. Others: the correction of the grid above.
+    /// The values of v on the finest grid; on the others the correction of the next finer grid.
     values: Vec<f32>,
     /// The values after the first smoothing.
     smoothed: Vec<f32>,
-    /// The right side; empty (zero) on the finest grid.
+    /// The right-hand side; empty, which means zero, on the finest grid.
     right: Vec<f32>,
 }
 
+/// Makes the grids, finest first, as far as they have free cells.
 fn levels(fixed: &[u8], shape: [usize; 3], lambda: f64) -> Result<Vec<Level>> {
     let mut levels: Vec<Level> = Vec::new();
     for grid in grids(shape, lambda) {
@@ -129,11 +133,13 @@ fn levels(fixed: &[u8], shape: [usize; 3], lambda: f64) -> Result<Vec<Level>> {
     Ok(levels)
 }
 
-/// The children of coarse cell `index` along one axis. When the count was rounded down, the last cell has three.
+/// Returns the children of coarse cell `index` along one axis. If the number of cells was rounded down, the last cell
+/// has three children.
 fn children(index: usize, coarse: usize, fine: usize) -> Range<usize> {
     2 * index..if index + 1 == coarse { fine } else { 2 * index + 2 }
 }
 
+/// Returns the mask of the coarse grid: a cell is fixed if any of its children is.
 fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Result<Vec<u8>> {
     let mut cells: Vec<u8> = zeroed(coarse.iter().product())?;
     cells.par_chunks_mut(coarse[0]).enumerate().for_each(|(row, cells)| {
@@ -149,50 +155,52 @@ fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Result<Vec<u8>
     Ok(cells)
 }
 
-/// What a cycle does on the first of its grids.
+/// The equation that a cycle solves on the first of its grids, and the values from which it starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Entry {
-    /// Solves for v, from the values there.
+enum CycleStart {
+    /// The equation for v, from the values of the grid.
     Values,
-    /// Solves for v, from the values of the next grid, interpolated.
+    /// The equation for v, from the interpolated values of the next coarser grid.
     Guess,
-    /// Solves for the correction of the grid above, from zero.
+    /// The equation for the correction of the next finer grid, from zero.
     Correction,
 }
 
-/// One V-cycle from the first of `levels` down. On the finest grid it brings the values to 0..1 and returns their largest
-/// change, else 0.
-fn cycle(levels: &mut [Level], entry: Entry, tiles: &Tiles, ticker: &Ticker) -> Result<f32> {
+/// Runs one V-cycle from the first of `levels` down. On the finest grid it clamps the values to 0..1 and returns their
+/// largest change; on other grids it returns 0.
+fn cycle(levels: &mut [Level], start: CycleStart, tiles: &Tiles, ticker: &Ticker) -> Result<f32> {
     let Some((level, coarser)) = levels.split_first_mut() else { return Ok(0.0) };
     let Level { grid, fixed, values, smoothed, right } = level;
-    let own = entry != Entry::Correction;
-    // Only the finest grid has no right side. What coarser ones find for v is but a first guess.
-    let result = own && right.is_empty();
+    let for_solution = start != CycleStart::Correction;
+    // Only the finest grid has no right-hand side. The values of v on coarser grids are only a first guess.
+    let result = for_solution && right.is_empty();
     let problem = Problem {
         grid,
-        weights: if own { &grid.own_weights } else { &grid.weights },
+        weights: if for_solution { &grid.solution_weights } else { &grid.correction_weights },
         fixed,
-        right: if own { &[] } else { right },
+        right: if for_solution { &[] } else { right },
         tiles,
     };
     let Some(below) = coarser.first_mut() else {
-        const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
-        let start = if own { Source::Values(values) } else { Source::Zero };
-        relax(&problem, start, smoothed, None, false, ticker)?;
+        // The coarsest grid is solved by smoothing alone.
+        const { assert!(COARSEST_SMOOTHINGS == 2, "one smoothing into each field") };
+        let source = if for_solution { Source::Values(values) } else { Source::Zero };
+        relax(&problem, source, smoothed, None, false, ticker)?;
         return relax(&problem, Source::Values(smoothed), values, None, result, ticker);
     };
-    let start = match entry {
-        Entry::Values => Source::Values(values),
-        Entry::Guess => Source::Guess(&below.values, below.grid.shape),
-        Entry::Correction => Source::Zero,
+    // Smooth, pass the residuals on to the coarser grid, solve for its correction there, add it, smooth again.
+    let source = match start {
+        CycleStart::Values => Source::Values(values),
+        CycleStart::Guess => Source::Guess(&below.values, below.grid.shape),
+        CycleStart::Correction => Source::Zero,
     };
-    relax(&problem, start, smoothed, Some((&mut below.right, below.grid.shape)), false, ticker)?;
-    cycle(coarser, Entry::Correction, tiles, ticker)?;
+    relax(&problem, source, smoothed, Some((&mut below.right, below.grid.shape)), false, ticker)?;
+    cycle(coarser, CycleStart::Correction, tiles, ticker)?;
     let correction = Source::Corrected(smoothed, &coarser[0].values, coarser[0].grid.shape);
     relax(&problem, correction, values, None, result, ticker)
 }
 
-/// What stays the same in all passes over one grid.
+/// The equation on one grid, the same in all passes over it.
 struct Problem<'a> {
     grid: &'a Grid,
     weights: &'a [f32],
@@ -201,13 +209,13 @@ struct Problem<'a> {
     tiles: &'a Tiles,
 }
 
-/// What a pass starts from.
+/// The values from which a smoothing starts.
 #[derive(Clone, Copy)]
 enum Source<'a> {
     Zero,
     Values(&'a [f32]),
-    /// A coarser grid's values, interpolated, and 1 on the shape.
+    /// The interpolated values of a coarser grid, and 1 on the shape.
     Guess(&'a [f32], [usize; 3]),
-    /// Values, and a coarser grid's values to be added by linear interpolation.
+    /// Values, to which the interpolated values of a coarser grid are added.
     Corrected(&'a [f32], &'a [f32], [usize; 3]),
 }

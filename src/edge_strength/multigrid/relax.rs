@@ -1,5 +1,5 @@
-//! One smoothing of a grid by all threads: bands of tiles, with what comes before and after it (interpolation of the
-//! coarse correction; residuals for the coarse right side).
+//! One smoothing of a grid on all threads, in bands of tiles, with the interpolation of the coarse correction before it
+//! and the residuals for the coarse right-hand side after it.
 
 use super::tile::Tile;
 use super::{Problem, Source};
@@ -10,21 +10,24 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// The workers' tiles between bands.
+/// The tiles that are not in use, kept between bands.
 pub(super) type Tiles = Mutex<Vec<Tile>>;
 
-/// A tile's extent without its halo; in 3D bands are TILE_Z slices. All but the first even, as children are pairs.
+/// The size of a 3D tile without its halo; a band has the slices of one tile. Sizes along y and z are even, because
+/// cells have pairs of children.
 const TILE_VOLUME: [usize; 3] = [128, 32, 16];
+/// The width of a 2D tile without its halo.
 const TILE_X: usize = 512;
 
-/// Rows of a 2D tile: more of them for large images waste less on the halo, fewer for small ones feed all cores.
+/// Returns the number of rows of a 2D tile. Many rows, for large images, compute less halo; few rows, for small images,
+/// occupy all cores.
 fn tile_rows(height: usize) -> usize {
     if height < 2048 { 32 } else { 128 }
 }
 
-/// Smooths `source` into `target`, and sums the children's residuals into the coarser right side if there is one.
-/// `result`: the new `target` is what a whole cycle gives, so it is brought to 0..1, and its largest difference to the old
-/// one is returned; else 0.
+/// Smooths `source` into `target`, and sums the residuals of children into the coarser right-hand side if there is one.
+/// If `result` is set, the new `target` is the result of a whole cycle: it is clamped to 0..1, and its largest
+/// difference from the old one is returned. Otherwise 0 is returned.
 pub(super) fn relax(
     problem: &Problem<'_>,
     source: Source<'_>,
@@ -35,7 +38,7 @@ pub(super) fn relax(
 ) -> Result<f32> {
     let shape = problem.grid.shape;
     let volume = shape[2] > 1;
-    // Bands along the slowest axis are independent pieces of the target.
+    // 1. Divide the target into bands along the slowest axis, which are independent.
     let (axis, thickness) = if volume { (2, TILE_VOLUME[2]) } else { (1, tile_rows(shape[1])) };
     let plane = |shape: [usize; 3]| shape[0] * if volume { shape[1] } else { 1 };
     let (right, coarse_shape) = coarse.unwrap_or((&mut [], [0; 3]));
@@ -45,8 +48,9 @@ pub(super) fn relax(
         right.chunks_mut(plane(coarse_shape) * thickness / 2).map(Some).collect()
     };
     let bands: Vec<_> = target.chunks_mut(plane(shape) * thickness).collect();
-    // A last band of one leftover row has no coarse cells of its own.
+    // A last band of a single row has no coarse cells of its own.
     right.resize_with(bands.len(), || None);
+    // 2. Smooth the bands in parallel.
     let changes = bands
         .into_par_iter()
         .zip(right)
@@ -71,7 +75,7 @@ pub(super) fn relax(
     Ok(changes.into_iter().fold(0.0, f32::max))
 }
 
-/// The rows (2D) or slices (3D) that one worker computes at a time, tile after tile.
+/// The rows (2D) or slices (3D) that one worker computes at a time, tile by tile.
 struct Band<'a> {
     problem: &'a Problem<'a>,
     source: Source<'a>,
@@ -87,7 +91,7 @@ struct Band<'a> {
 impl WithSimd for Band<'_> {
     type Output = f32;
 
-    /// Everything below is inlined into this, and so compiled for the vector unit that was found.
+    /// All functions below are inlined here, and so are compiled for each vector unit.
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, _simd: S) -> f32 {
         self.relax()
@@ -97,6 +101,7 @@ impl WithSimd for Band<'_> {
 impl Band<'_> {
     #[inline(always)]
     fn relax(&mut self) -> f32 {
+        // 1. Take a tile and make its buffers large enough.
         let shape = self.problem.grid.shape;
         let steps = self.problem.weights.len();
         let volume = shape[2] > 1;
@@ -110,13 +115,14 @@ impl Band<'_> {
             values.resize(largest.max(values.len()), 0.0);
         }
         tile.right.resize(if self.problem.right.is_empty() { 0 } else { largest }, 0.0);
+        // 2. Smooth the band tile by tile.
         let mut change = 0f32;
         let rows = if self.axis == 1 { self.along.clone() } else { 0..shape[1] };
         let slices = if self.axis == 2 { self.along.clone() } else { 0..1 };
         for y in rows.clone().step_by(extent[1]) {
             for x in (0..shape[0]).step_by(extent[0]) {
                 if self.ticker.check().is_err() {
-                    // The caller sees it too, and what is here is not used.
+                    // The caller checks too, and does not use these values.
                     return change;
                 }
                 tile.first = [x, y, slices.start];
@@ -134,7 +140,7 @@ impl Band<'_> {
         change
     }
 
-    /// Where a row of the tile lies in the band's target.
+    /// Returns the range of a row of the tile in the target of the band.
     fn row(&self, tile: &Tile, y: usize, z: usize) -> Range<usize> {
         let [width, height, _] = self.problem.grid.shape;
         let origin = if self.axis == 2 { [0, self.along.start] } else { [self.along.start, 0] };
@@ -142,11 +148,12 @@ impl Band<'_> {
         at..at + tile.size[0]
     }
 
+    /// Copies the tile to the target. A result is clamped to 0..1, and its largest change returned.
     #[inline(always)]
     fn store(&mut self, tile: &Tile) -> f32 {
-        /// Maxima kept side by side, so that the loop is vectorised.
-        const SIDE_BY_SIDE: usize = 16;
-        let mut largest = [0f32; SIDE_BY_SIDE];
+        /// The number of maxima that are kept side by side, so that the compiler vectorises the loop.
+        const MAXIMA: usize = 16;
+        let mut largest = [0f32; MAXIMA];
         for z in 0..tile.size[2] {
             for y in 0..tile.size[1] {
                 let range = self.row(tile, y, z);
@@ -156,17 +163,17 @@ impl Band<'_> {
                     target.copy_from_slice(values);
                     continue;
                 }
-                let (targets, targets_rest) = target.as_chunks_mut::<SIDE_BY_SIDE>();
-                let (values, values_rest) = values.as_chunks::<SIDE_BY_SIDE>();
+                let (targets, targets_rest) = target.as_chunks_mut::<MAXIMA>();
+                let (values, values_rest) = values.as_chunks::<MAXIMA>();
                 for (target, value) in targets.iter_mut().zip(values) {
-                    for i in 0..SIDE_BY_SIDE {
-                        let new = from_0_to_1(value[i]);
+                    for i in 0..MAXIMA {
+                        let new = clamp_to_unit(value[i]);
                         largest[i] = larger(largest[i], (new - target[i]).abs());
                         target[i] = new;
                     }
                 }
                 for (target, value) in targets_rest.iter_mut().zip(values_rest) {
-                    let new = from_0_to_1(*value);
+                    let new = clamp_to_unit(*value);
                     largest[0] = larger(largest[0], (new - *target).abs());
                     *target = new;
                 }
@@ -175,8 +182,8 @@ impl Band<'_> {
         largest.into_iter().fold(0.0, f32::max)
     }
 
-    /// Right side of a coarse cell: 4 × the mean of its children's residuals (a coarse pixel's unit of area is 4 fine
-    /// ones). The third child of a last cell only counts for the mask.
+    /// Computes the right-hand side of coarse cells: 4 × the mean of the residuals of their children (the area of a
+    /// coarse cell is that of 4 fine ones). The third child of a last cell counts only for the mask.
     #[inline(always)]
     fn restrict(&mut self, tile: &Tile) {
         let Some(right) = &mut self.right else { return };
@@ -187,7 +194,7 @@ impl Band<'_> {
         });
         let base = self.along.start / 2;
         let line = |y: usize, z: usize| &tile.next[tile.at(0, y, z)..][..tile.size[0]];
-        // A child beyond the border is the mirror of the one at the border.
+        // A second child beyond the border is the mirror image of the one at the border.
         let second = |index: usize, axis: usize| (2 * index + 1).min(shape[axis] - 1) - tile.first[axis];
         for z in slices {
             let depths = [2 * z - tile.first[2], second(z, 2)];
@@ -221,11 +228,11 @@ impl Band<'_> {
     }
 }
 
-/// The nearest value from 0 to 1. The solution is one, so that every value that this changes comes nearer to it.
+/// Clamps a value to 0..1. The solution is in this range, so clamping moves a value towards it.
 #[inline(always)]
 #[allow(clippy::manual_clamp, reason = "it would leave -0.0")]
-fn from_0_to_1(value: f32) -> f32 {
-    // A NaN would stay one.
+fn clamp_to_unit(value: f32) -> f32 {
+    // A NaN would stay NaN.
     if value <= 0.0 {
         0.0
     } else if value >= 1.0 {
@@ -235,7 +242,7 @@ fn from_0_to_1(value: f32) -> f32 {
     }
 }
 
-/// Unlike `f32::max` one instruction: there are no NaNs here.
+/// Returns the larger value in one instruction, unlike `f32::max`, because there are no NaNs here.
 #[inline(always)]
 fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }

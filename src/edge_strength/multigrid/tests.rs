@@ -1,18 +1,20 @@
+//! Tests of the multigrid solver on the CPU.
+
 use super::*;
 
 fn solved(fixed: &[u8], shape: [usize; 3], rho: f64, tolerance: f64) -> (Vec<f32>, Solution) {
     let mut field: Vec<f32> = fixed.iter().map(|&f| f32::from(f)).collect();
-    let goal = Goal { lambda: 1.0 / (rho * rho), tolerance, max_cycles: 200 };
-    let solution = solve(&mut field, fixed, shape, &goal, &Ticker::new("test")).unwrap();
+    let options = SolveOptions { lambda: 1.0 / (rho * rho), tolerance, max_cycles: 200 };
+    let solution = solve(&mut field, fixed, shape, &options, &Ticker::new("test")).unwrap();
     (field, solution)
 }
 
-/// Gauss-Seidel in float64 until nothing moves.
+/// Solves by successive over-relaxation in float64 until no pixel changes.
 fn reference(fixed: &[u8], shape: [usize; 3], rho: f64) -> Vec<f64> {
     let [width, height, depth] = shape;
     let mut v: Vec<f64> = fixed.iter().map(|&f| f64::from(f)).collect();
     loop {
-        let mut moved = 0f64;
+        let mut largest_change = 0f64;
         for at in (0..v.len()).filter(|&at| fixed[at] == 0) {
             let (x, y, z) = (at % width, at / width % height, at / (width * height));
             let neighbours: Vec<usize> = [
@@ -30,9 +32,9 @@ fn reference(fixed: &[u8], shape: [usize; 3], rho: f64) -> Vec<f64> {
             let old = v[at];
             let new = sum / (neighbours.len() as f64 + 1.0 / (rho * rho));
             v[at] = old + 1.8 * (new - old);
-            moved = moved.max((v[at] - old).abs());
+            largest_change = largest_change.max((v[at] - old).abs());
         }
-        if moved < 1e-12 {
+        if largest_change < 1e-12 {
             return v;
         }
     }
@@ -42,7 +44,7 @@ fn largest_error(field: &[f32], reference: &[f64]) -> f64 {
     field.iter().zip(reference).map(|(&v, &r)| (f64::from(v) - r).abs()).fold(0.0, f64::max)
 }
 
-/// Scattered shape pixels, the same every time; at least one.
+/// Returns a mask of scattered shape pixels, the same every time; at least one.
 fn scattered(shape: [usize; 3], one_in: u32, seed: u32) -> Vec<u8> {
     let mut state = seed;
     let mut fixed: Vec<u8> = (0..shape.iter().product())
@@ -57,12 +59,12 @@ fn scattered(shape: [usize; 3], one_in: u32, seed: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_line_gives_the_cosh_profile() {
+fn line_gives_the_cosh_profile() {
     // One shape pixel at the left end, zero slope half a pixel beyond the right end.
     let (n, rho) = (1000usize, 64.0f64);
     let mut fixed = vec![0; n];
     fixed[0] = 1;
-    // The discrete profile: cosh(k·(n − ½ − x)) with 2·cosh(k) − 2 = λ.
+    // The discrete profile is cosh(k·(n − ½ − x)) with 2·cosh(k) − 2 = λ.
     let k = (1.0 + 0.5 / (rho * rho)).acosh();
     let profile = |x: usize| (k * (n as f64 - 0.5 - x as f64)).cosh() / (k * (n as f64 - 0.5)).cosh();
     for shape in [[n, 1, 1], [1, n, 1]] {
@@ -106,13 +108,13 @@ fn any_size_meets_its_tolerance() {
 }
 
 #[test]
-fn no_shape_is_zero_and_all_shape_is_one() {
+fn empty_shape_gives_zero_and_full_shape_gives_one() {
     let shape = [70, 65, 1];
-    let goal = Goal { lambda: 0.01, tolerance: 1e-5, max_cycles: 10 };
+    let options = SolveOptions { lambda: 0.01, tolerance: 1e-5, max_cycles: 10 };
     let mut field = vec![0.5; 70 * 65];
-    let solution = solve(&mut field, &vec![0; 70 * 65], shape, &goal, &Ticker::new("test")).unwrap();
+    let solution = solve(&mut field, &vec![0; 70 * 65], shape, &options, &Ticker::new("test")).unwrap();
     assert!(solution.converged && field.iter().all(|&v| v == 0.0));
-    let solution = solve(&mut field, &vec![1; 70 * 65], shape, &goal, &Ticker::new("test")).unwrap();
+    let solution = solve(&mut field, &vec![1; 70 * 65], shape, &options, &Ticker::new("test")).unwrap();
     assert!(solution.converged && field.iter().all(|&v| v == 1.0));
     for (fixed, value) in [(0, 0.0), (1, 1.0)] {
         let (field, solution) = solved(&[fixed], [1, 1, 1], 5.0, 1e-5);
@@ -122,7 +124,7 @@ fn no_shape_is_zero_and_all_shape_is_one() {
 }
 
 #[test]
-fn a_volume_one_slice_wide_is_the_slice() {
+fn volume_of_one_slice_matches_the_slice() {
     let fixed = scattered([40, 50, 1], 200, 3);
     let (flat, _) = solved(&fixed, [40, 50, 1], 16.0, 2e-6);
     let (upright, _) = solved(&fixed, [1, 40, 50], 16.0, 2e-6);
@@ -131,7 +133,7 @@ fn a_volume_one_slice_wide_is_the_slice() {
 }
 
 #[test]
-fn the_number_of_threads_changes_no_bit() {
+fn result_is_independent_of_the_number_of_threads() {
     let fixed = scattered([700, 300, 1], 20_000, 9);
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -144,20 +146,20 @@ fn the_number_of_threads_changes_no_bit() {
 }
 
 #[test]
-fn too_few_cycles_are_told() {
+fn too_few_cycles_are_reported() {
     let fixed = scattered([200, 200, 1], 5000, 1);
-    let goal = Goal { lambda: 1e-4, tolerance: 1e-5, max_cycles: 2 };
+    let options = SolveOptions { lambda: 1e-4, tolerance: 1e-5, max_cycles: 2 };
     let mut field = vec![0.0; fixed.len()];
-    let solution = solve(&mut field, &fixed, [200, 200, 1], &goal, &Ticker::new("test")).unwrap();
+    let solution = solve(&mut field, &fixed, [200, 200, 1], &options, &Ticker::new("test")).unwrap();
     assert!(!solution.converged && solution.cycles == 2 && solution.residual > 1e-5);
     assert!(field.iter().all(|v| (-0.1..=1.1).contains(v)));
 }
 
 #[test]
-fn a_cancel_is_heard() {
+fn cancellation_ends_the_solve() {
     let ticker = Ticker::new("test");
     ticker.cancel();
-    let goal = Goal { lambda: 1e-4, tolerance: 1e-5, max_cycles: 2 };
-    let outcome = solve(&mut [0.0; 64], &scattered([8, 8, 1], 9, 1), [8, 8, 1], &goal, &ticker);
+    let options = SolveOptions { lambda: 1e-4, tolerance: 1e-5, max_cycles: 2 };
+    let outcome = solve(&mut [0.0; 64], &scattered([8, 8, 1], 9, 1), [8, 8, 1], &options, &ticker);
     assert_eq!(outcome.unwrap_err().kind(), crate::ErrorKind::Cancelled);
 }

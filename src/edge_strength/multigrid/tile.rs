@@ -1,35 +1,36 @@
-//! A tile in the cache, and the steps of the smoother and the residual on it.
+//! A tile in cache, with the steps of the smoother and the residual.
 
-use super::lines::{Columns, Lines, mirror};
+use super::lines::{CoarseLine, ColumnRange, mirror};
 use super::{Problem, Source};
 
-/// A tile in the cache: its pixels and a halo of steps + 1 around them. Outside the image the halo holds the image
-/// mirrored, whose update is the mirror of the update: that is the border condition, without a branch.
+/// A tile in cache: its pixels and a halo of steps + 1 pixels around them. Outside the image the halo holds the
+/// mirrored image. Its update is the mirror image of the update, which gives the border condition without a branch.
 #[derive(Default)]
 pub(super) struct Tile {
-    /// First pixel, and pixels, without the halo.
+    /// The first pixel, without the halo.
     pub(super) first: [usize; 3],
+    /// The number of pixels along each axis, without the halo.
     pub(super) size: [usize; 3],
     pub(super) halo: [usize; 3],
-    /// The extent with the halo.
+    /// The number of pixels along each axis, with the halo.
     pub(super) full: [usize; 3],
     pub(super) current: Vec<f32>,
     pub(super) next: Vec<f32>,
-    /// 0 on the shape, else 1.
+    /// The weight of changes: 0 on the shape, else 1.
     pub(super) free: Vec<f32>,
-    /// Empty where the right side is zero.
+    /// The right-hand side; empty where it is zero.
     pub(super) right: Vec<f32>,
-    lines: Lines,
+    lines: CoarseLine,
 }
 
 impl Tile {
-    /// The index of a pixel, counted without the halo.
+    /// Returns the index of the pixel that has these coordinates without the halo.
     pub(super) fn at(&self, x: usize, y: usize, z: usize) -> usize {
         ((z + self.halo[2]) * self.full[1] + y + self.halo[1]) * self.full[0] + x + self.halo[0]
     }
 
-    /// Loads the tile and makes all steps, in a wave: each step follows one row (3D: slice) behind the step before it,
-    /// so that the rows in use stay in the fastest cache. Step t makes row r - t when row r arrives, and reads rows
+    /// Loads the tile and makes all steps, in a wave: each step is one row (3D: slice) behind the previous step, so
+    /// that the rows in use stay in the first-level cache. Step t computes row r - t when row r arrives, and reads rows
     /// that no step has overwritten yet. The result is in `current`.
     #[inline(always)]
     pub(super) fn smooth(&mut self, problem: &Problem<'_>, source: Source<'_>) {
@@ -61,13 +62,14 @@ impl Tile {
         }
     }
 
-    /// Fills row `arrived` (3D: slice) of the tile with its halo.
+    /// Fills row `arrived` (3D: slice) of the tile, with its halo.
     #[inline(always)]
     fn load(&mut self, problem: &Problem<'_>, source: Source<'_>, arrived: usize) {
         let [width, height, depth] = problem.grid.shape;
-        let columns = Columns { first: self.first[0], halo: self.halo[0], width };
+        let columns = ColumnRange { first: self.first[0], halo: self.halo[0], width };
         let rows = if self.halo[2] > 0 { self.full[1] } else { 1 };
         for row in arrived * rows..(arrived + 1) * rows {
+            // 1. Find the row of the image, and copy its mask and right-hand side.
             let z = mirror((self.first[2] + row / self.full[1]) as isize - self.halo[2] as isize, depth);
             let y = mirror((self.first[1] + row % self.full[1]) as isize - self.halo[1] as isize, height);
             let from = (z * height + y) * width..(z * height + y + 1) * width;
@@ -77,6 +79,7 @@ impl Tile {
             if !problem.right.is_empty() {
                 columns.spread(&problem.right[from.clone()], &mut self.right[into.clone()], |value| value);
             }
+            // 2. Copy the values.
             let current = &mut self.current[into.clone()];
             match source {
                 Source::Zero => current.fill(0.0),
@@ -85,6 +88,7 @@ impl Tile {
                 }
                 Source::Guess(..) => current.iter_mut().zip(&*free).for_each(|(value, free)| *value = 1.0 - free),
             }
+            // 3. Add the interpolated values of the coarser grid.
             if let Source::Corrected(_, coarse, coarse_shape) | Source::Guess(coarse, coarse_shape) = source {
                 self.lines.interpolate(coarse, coarse_shape, columns.image(self.full[0]), [y, z]);
                 let next = &mut self.next[into];
@@ -96,7 +100,8 @@ impl Tile {
         }
     }
 
-    /// The residual, from differences so that no rounding of 4v is left in it, into `next`; 0 on the shape.
+    /// Computes the residual into `next`, from differences, so that it is free of the rounding error of 4v; 0 on the
+    /// shape.
     #[inline(always)]
     pub(super) fn residual(&mut self, lambda: f32) {
         let (outer, margin) =
@@ -112,10 +117,16 @@ impl Tile {
         }
     }
 
-    /// Applies `update` to one row of the tile, in 3D to one slice, but for the outer `margin` pixels: from `current`
-    /// into `next` when `forward`, else back.
+    /// Applies `update` to one row of the tile (3D: slice), except for the outer `margin` pixels, from `current` into
+    /// `next` if `forward`, else from `next` into `current`.
     #[inline(always)]
-    fn sweep(&mut self, outer: usize, margin: usize, forward: bool, update: impl Fn(Sum, f32, f32, f32, f32) -> f32) {
+    fn sweep(
+        &mut self,
+        outer: usize,
+        margin: usize,
+        forward: bool,
+        update: impl Fn(Neighbours, f32, f32, f32, f32) -> f32,
+    ) {
         let [width, height, _] = self.full;
         let volume = self.halo[2] > 0;
         let (source, target) = if forward { (&self.current, &mut self.next) } else { (&self.next, &mut self.current) };
@@ -130,7 +141,7 @@ impl Tile {
             let target = &mut target[at..at + n];
             if volume {
                 let (front, back) = (line(at - width * height), line(at + width * height));
-                let pairs = |i: usize| Sum([[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]], true);
+                let pairs = |i: usize| Neighbours([[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]], true);
                 if self.right.is_empty() {
                     for i in 0..n {
                         target[i] = update(pairs(i), 6.0, centre[i], free[i], 0.0);
@@ -142,7 +153,7 @@ impl Tile {
                     }
                 }
             } else {
-                let pairs = |i: usize| Sum([[left[i], right[i]], [up[i], down[i]], [0.0; 2]], false);
+                let pairs = |i: usize| Neighbours([[left[i], right[i]], [up[i], down[i]], [0.0; 2]], false);
                 if self.right.is_empty() {
                     for i in 0..n {
                         target[i] = update(pairs(i), 4.0, centre[i], free[i], 0.0);
@@ -158,10 +169,11 @@ impl Tile {
     }
 }
 
-/// The neighbours of a pixel in pairs, and whether the third pair (front and back) counts.
-struct Sum([[f32; 2]; 3], bool);
+/// The neighbours of a pixel in pairs, and a flag for the third pair (front and back), which counts only in 3D.
+struct Neighbours([[f32; 2]; 3], bool);
 
-impl Sum {
+impl Neighbours {
+    /// Returns the sum of the neighbours.
     #[inline(always)]
     fn total(&self) -> f32 {
         let Self([[l, r], [u, d], [f, b]], volume) = *self;
@@ -169,6 +181,7 @@ impl Sum {
         if volume { sum + (f + b) } else { sum }
     }
 
+    /// Returns the sum of the differences between the neighbours and the pixel.
     #[inline(always)]
     fn differences(&self, c: f32) -> f32 {
         let Self([[l, r], [u, d], [f, b]], volume) = *self;

@@ -2,7 +2,7 @@
 
 use super::{Solver, transfer};
 use crate::device::cuda::Side;
-use crate::distance::cuda::{signed_on_device, signed_scratch_bytes};
+use crate::distance::cuda::{signed_on_device, signed_workspace_bytes};
 use crate::error::Result;
 use crate::image::{Image, PixelType, zeroed};
 use ndarray::ArrayView3;
@@ -14,7 +14,7 @@ impl Solver {
         let Self { stream, cuda, plan, phi: [phi, other], .. } = self;
         let [width, height, depth] = plan.shape;
         self.put_mask(mask)?;
-        let scratch = signed_scratch_bytes(cuda, plan.shape, plan.dimensions)?;
+        let scratch = signed_workspace_bytes(cuda, plan.shape, plan.dimensions)?;
         let scratch = if scratch > 0 { Some(cuda.memory().device(scratch)?) } else { None };
         signed_on_device(cuda, stream, phi, plan.shape, plan.spacing, plan.dimensions, other, scratch.as_ref())?;
         stream.fill(phi, 0, phi.bytes(), 0)?;

@@ -1,4 +1,4 @@
-//! The launches of `kernels/snake.cu`: which kernel, which geometry, which arguments. The structs repeat those of
+//! The launches of `kernels/snake.cu`, each with its geometry and arguments. The structs repeat those of
 //! `kernels/snake_state.cuh`.
 #![allow(unsafe_code)]
 
@@ -19,7 +19,7 @@ const THREADS: u32 = 256;
 /// `GROUP_THREADS`.
 const GROUP_THREADS: u32 = 512;
 
-/// The block of `levels`.
+/// The size of a block of `levels`.
 const LEVELS_BLOCK: [u32; 2] = [32, 8];
 const MAX_GRID_Y: usize = 65535;
 
@@ -29,17 +29,18 @@ const CONTROL_BYTES: usize = 64;
 /// `TURNS`.
 const TURNS: usize = 3;
 
-/// What the search has in shared memory beside what a block keeps of its target, at most.
+/// An upper bound on the static shared memory of the search kernel, which it needs beside a block's private state.
 const STATIC_SHARED_BYTES: usize = 8 << 10;
 
-/// Rows of a target's start for each block that works on it, and the most blocks.
-const ROWS_A_BLOCK: i64 = 16;
-const MOST_BLOCKS: usize = 128;
+/// The rows of a target's start per block that works on it, and the most blocks of a target.
+const ROWS_PER_BLOCK: i64 = 16;
+const MAX_BLOCKS: usize = 128;
 
-/// The most where what a block keeps of its target does not fit in shared memory: each then has its own in device memory.
-const MOST_BLOCKS_APART: usize = 32;
+/// The most blocks of a target where a block's private state does not fit in shared memory: each block then has its own in
+/// device memory.
+const MAX_BLOCKS_UNSHARED: usize = 32;
 
-/// `isoline_snake_image`.
+/// The arguments `isoline_snake_image` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeviceLevels {
@@ -52,7 +53,7 @@ pub(super) struct DeviceLevels {
     pub(super) pad: u32,
 }
 
-/// `isoline_snake_target`.
+/// The state `isoline_snake_target` of a target.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DeviceTarget {
@@ -99,8 +100,8 @@ impl DeviceTarget {
         self.status == 0
     }
 
-    /// Tells the host's target what it is at; its nodes are copied apart.
-    pub(super) fn tell(&self, target: &mut Target) {
+    /// Writes the state to the host's target; its nodes are copied separately.
+    pub(super) fn update(&self, target: &mut Target) {
         let sum = |[pixels, z, zz]: [i64; 3]| Sum { pixels, z, zz };
         target.status = STATUSES.get(self.status as usize).copied().unwrap_or(Status::Running);
         if target.status != Status::LeftImage {
@@ -112,7 +113,7 @@ impl DeviceTarget {
     }
 }
 
-/// `isoline_snake_job`.
+/// The arguments `isoline_snake_job` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
@@ -132,19 +133,19 @@ pub(super) struct Job {
     pub(super) capacity: u32,
     pub(super) max_nodes: u32,
     pub(super) noise: u32,
-    pub(super) blocks_a_group: u32,
+    pub(super) blocks_per_group: u32,
     pub(super) groups: u32,
     pub(super) private_shared: u32,
     pub(super) private_bytes: u32,
 }
 
-// SAFETY: repr(C), passed by value to kernels that declare the same struct; addresses are checked where they are made.
+// SAFETY: repr(C), passed by value to kernels that declare the same struct; addresses are checked by the code that makes them.
 unsafe impl cudarc::driver::DeviceRepr for Job {}
 // SAFETY: as above.
 unsafe impl cudarc::driver::DeviceRepr for DeviceLevels {}
 
-/// `NOISE_...` and the looks.
-pub(super) fn number_of(noise: Noise) -> (u32, f64) {
+/// Returns the kernels' `NOISE_...` number of a model, and its looks.
+pub(super) fn noise_code(noise: Noise) -> (u32, f64) {
     match noise {
         Noise::Gaussian => (0, 1.0),
         Noise::Poisson => (1, 1.0),
@@ -154,56 +155,56 @@ pub(super) fn number_of(noise: Noise) -> (u32, f64) {
     }
 }
 
-/// Changes that are tried together, at most: half the nodes, and one.
+/// Returns the largest number of changes that are tried together: half the nodes, and one.
 fn items(capacity: usize) -> usize {
     capacity / 2 + 1
 }
 
-/// Bytes that a block keeps of its target, as `lay_out` divides them.
+/// Returns the size of a block's private state of its target, which `lay_out` divides in the kernel.
 fn private_bytes(capacity: usize) -> usize {
     let by_node = size_of::<Sum>() + 2 * size_of::<Node>();
     let by_item = 2 * size_of::<Sum>() + (size_of::<Sum>() + 8) + 8 + 4 + 1;
     ((capacity / 32 + 1) * 16 + capacity * by_node + items(capacity) * by_item).next_multiple_of(256)
 }
 
-/// How a search is launched.
+/// The geometry of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub(super) groups: usize,
-    pub(super) blocks_a_group: usize,
-    /// Whether what a block keeps of its target lies in shared memory.
+    pub(super) blocks_per_group: usize,
+    /// True if a block's private state lies in shared memory.
     pub(super) private_shared: bool,
     pub(super) private_bytes: usize,
-    /// What a group's blocks share.
-    shared_out_bytes: usize,
+    /// The size of the memory that the blocks of a group share.
+    group_bytes: usize,
 }
 
 impl Geometry {
-    fn new(capacity: usize, groups: usize, blocks_a_group: usize, private_shared: bool) -> Self {
+    fn new(capacity: usize, groups: usize, blocks_per_group: usize, private_shared: bool) -> Self {
         let items = items(capacity);
-        let told = items * 2 * size_of::<Sum>() + items.next_multiple_of(2) * 8 + items.next_multiple_of(16);
-        let shared_out_bytes = TURNS * items * 16 * size_of::<Sum>() + told;
-        Self { groups, blocks_a_group, private_shared, private_bytes: private_bytes(capacity), shared_out_bytes }
+        let results = items * 2 * size_of::<Sum>() + items.next_multiple_of(2) * 8 + items.next_multiple_of(16);
+        let group_bytes = TURNS * items * 16 * size_of::<Sum>() + results;
+        Self { groups, blocks_per_group, private_shared, private_bytes: private_bytes(capacity), group_bytes }
     }
 
-    /// Bytes of a group's scratch, as `lay_out` divides them.
+    /// Returns the size of a group's workspace, which `lay_out` divides in the kernel.
     pub(super) fn scratch_bytes(&self) -> usize {
-        let private = if self.private_shared { 0 } else { self.blocks_a_group * self.private_bytes };
-        (self.shared_out_bytes + private).next_multiple_of(256)
+        let private = if self.private_shared { 0 } else { self.blocks_per_group * self.private_bytes };
+        (self.group_bytes + private).next_multiple_of(256)
     }
 }
 
-/// The scratch of one target, at most: of a group of blocks whose part of it does not fit in shared memory.
+/// Returns the largest workspace of one target: that of a group of blocks whose private state does not fit in shared memory.
 pub(super) fn scratch_bytes_of_one(capacity: usize) -> usize {
-    Geometry::new(capacity, 1, MOST_BLOCKS_APART, false).scratch_bytes()
+    Geometry::new(capacity, 1, MAX_BLOCKS_UNSHARED, false).scratch_bytes()
 }
 
-/// Bytes of all groups' controls with the queue's number before them.
+/// Returns the size of all groups' control structs, with the number of the queue before them.
 pub(super) fn control_bytes(groups: usize) -> usize {
     CONTROL_OFFSET + groups * CONTROL_BYTES
 }
 
-/// Where the controls begin, after the queue's number.
+/// The offset of the first control struct, after the number of the queue.
 pub(super) const CONTROL_OFFSET: usize = 256;
 
 /// The kernels for levels of one or two bytes.
@@ -213,64 +214,67 @@ pub(super) struct Kernels {
     search: CudaFunction,
     search_group: CudaFunction,
     multiprocessors: u32,
-    /// What a block may keep of its target in shared memory, in bytes.
-    room: usize,
+    /// The shared memory for a block's private state, in bytes.
+    shared_limit: usize,
 }
 
 impl Kernels {
     pub(super) fn new(cuda: &Cuda, level_bytes: usize) -> Result<Self> {
         let function = |name| cuda.function(MODULE, &format!("isoline_snake_{name}_u{}", 8 * level_bytes));
         let shared = cuda.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-        let room = (shared.max(0) as usize).saturating_sub(STATIC_SHARED_BYTES);
+        let shared_limit = (shared.max(0) as usize).saturating_sub(STATIC_SHARED_BYTES);
         let kernels = Self {
             cumulate: function("cumulate")?,
             whole: function("whole")?,
             search: function("search")?,
             search_group: function("search_group")?,
             multiprocessors: cuda.multiprocessors(),
-            room,
+            shared_limit,
         };
         for search in [&kernels.search, &kernels.search_group] {
             search
-                .set_attribute(CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, room as i32)
-                .map_err(|e| failed("set aside shared memory", e))?;
+                .set_attribute(
+                    CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                    shared_limit as i32,
+                )
+                .map_err(|e| failed("reserve shared memory", e))?;
         }
         Ok(kernels)
     }
 
-    /// Blocks of a search that find room on the device at once.
+    /// Returns the number of blocks of a search that fit on the device at once.
     fn blocks(&self, search: &CudaFunction, threads: u32, shared: usize) -> Result<usize> {
-        let room = search
+        let blocks = search
             .occupancy_max_active_blocks_per_multiprocessor(threads, shared, None)
             .map_err(|e| kernel_launch(e, "search"))?;
-        Ok((room * self.multiprocessors) as usize)
+        Ok((blocks * self.multiprocessors) as usize)
     }
 
-    /// How so many targets of up to `capacity` nodes are searched, of which the largest one's edges pass `rows` rows: by
-    /// how many groups, and of how many blocks each; all find room on the device at once.
+    /// Returns the geometry of the search of `targets` targets of up to `capacity` nodes, of which the edges of the largest
+    /// one pass `rows` rows: the number of groups, and of the blocks of each. All fit on the device at once.
     pub(super) fn geometry(&self, targets: usize, rows: i64, capacity: usize) -> Result<Geometry> {
         let private = private_bytes(capacity);
-        let fits = private <= self.room;
+        let fits = private <= self.shared_limit;
         let shared = if fits { private } else { 0 };
-        let most = if fits { MOST_BLOCKS } else { MOST_BLOCKS_APART };
-        let wanted = ((rows + ROWS_A_BLOCK - 1) / ROWS_A_BLOCK).clamp(1, most as i64) as usize;
+        let most = if fits { MAX_BLOCKS } else { MAX_BLOCKS_UNSHARED };
+        let wanted = ((rows + ROWS_PER_BLOCK - 1) / ROWS_PER_BLOCK).clamp(1, most as i64) as usize;
         let blocks = self.blocks(&self.search_group, GROUP_THREADS, shared)?;
-        let blocks_a_group = wanted.min(blocks / targets.max(1));
-        if blocks_a_group > 1 {
-            return Ok(Geometry::new(capacity, targets.max(1), blocks_a_group, fits));
+        let blocks_per_group = wanted.min(blocks / targets.max(1));
+        if blocks_per_group > 1 {
+            return Ok(Geometry::new(capacity, targets.max(1), blocks_per_group, fits));
         }
         let with = self.blocks(&self.search, THREADS, shared)?;
         let without = self.blocks(&self.search, THREADS, 0)?.max(1);
-        // Shared memory, unless fewer targets would be searched at once for it.
+        // Shared memory is used unless it reduces the number of targets that are searched at once.
         let shared = fits && with >= without.min(targets);
         Ok(Geometry::new(capacity, targets.clamp(1, if shared { with } else { without }), 1, shared))
     }
 
     /// Cumulates the rows of the levels.
     pub(super) fn cumulate(&self, stream: &Stream, image: &DeviceLevels) -> Result<()> {
-        let rows_a_block = (THREADS / 32) as usize;
+        let rows_per_block = (THREADS / 32) as usize;
         let config = LaunchConfig {
-            grid_dim: ((image.height as usize).div_ceil(rows_a_block) as u32, 1, 1),
+            grid_dim: ((image.height as usize).div_ceil(rows_per_block) as u32, 1, 1),
             block_dim: (THREADS, 1, 1),
             shared_mem_bytes: 0,
         };
@@ -280,7 +284,7 @@ impl Kernels {
             .map_err(|e| kernel_launch(e, "cumulate"))
     }
 
-    /// Sums over each target's bounds.
+    /// Sums over each target's bounds, on the device.
     pub(super) fn whole(&self, stream: &Stream, job: &Job) -> Result<()> {
         let config = LaunchConfig {
             grid_dim: (job.target_count.clamp(1, 1 << 16), 1, 1),
@@ -293,26 +297,26 @@ impl Kernels {
             .map_err(|e| kernel_launch(e, "whole"))
     }
 
-    /// Searches every running target by up to `job.steps`; the controls and the queue are 0.
+    /// Makes up to `job.steps` steps of every running target. The control structs and the queue must be 0.
     pub(super) fn search(&self, stream: &Stream, job: &Job) -> Result<()> {
-        let alone = job.blocks_a_group == 1;
+        let alone = job.blocks_per_group == 1;
         let config = LaunchConfig {
-            grid_dim: (job.groups * job.blocks_a_group, 1, 1),
+            grid_dim: (job.groups * job.blocks_per_group, 1, 1),
             block_dim: (if alone { THREADS } else { GROUP_THREADS }, 1, 1),
             shared_mem_bytes: if job.private_shared == 1 { job.private_bytes } else { 0 },
         };
         let mut launch = stream.raw().launch_builder(if alone { &self.search } else { &self.search_group });
         launch.arg(job);
-        // SAFETY: the kernel's argument; nodes, edges and scratch have room for `capacity` nodes of each target, group or
-        // block, nodes lie within the bounds, and the blocks of a group are on the device together: there are no more than
-        // fit.
+        // SAFETY: the kernel's argument; nodes, edges and workspace have memory for `capacity` nodes of each target, group
+        // or block, nodes lie within the bounds, and the blocks of a group are on the device together: there are no more
+        // than fit.
         unsafe { if alone { launch.launch(config) } else { launch.launch_cooperative(config) } }
             .map(|_| ())
             .map_err(|e| kernel_launch(e, "search"))
     }
 }
 
-/// Pixels that are to become levels.
+/// Pixels in device memory, to be converted to levels.
 pub(super) struct Pixels {
     pub(super) address: u64,
     pub(super) stride: usize,
@@ -322,7 +326,7 @@ pub(super) struct Pixels {
     pub(super) scale: f64,
 }
 
-/// Makes levels of pixels in device memory.
+/// Converts pixels in device memory to levels.
 pub(super) fn levels(
     cuda: &Cuda,
     stream: &Stream,
@@ -373,16 +377,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scratch_of_one_target_is_enough_however_it_is_searched() {
+    fn workspace_of_one_target_is_enough_for_every_geometry() {
         for capacity in [3, 1024, 2500, 65536] {
             let enough = scratch_bytes_of_one(capacity);
-            for (most, shared) in [(MOST_BLOCKS, true), (MOST_BLOCKS_APART, false)] {
+            for (most, shared) in [(MAX_BLOCKS, true), (MAX_BLOCKS_UNSHARED, false)] {
                 for blocks in [1, 2, most] {
                     let takes = Geometry::new(capacity, 1, blocks, shared).scratch_bytes();
                     assert!(takes <= enough, "{capacity} nodes, {blocks} blocks, shared {shared}: {takes} of {enough}");
                 }
             }
         }
-        assert!(scratch_bytes_of_one(65536) >= MOST_BLOCKS_APART * private_bytes(65536));
+        assert!(scratch_bytes_of_one(65536) >= MAX_BLOCKS_UNSHARED * private_bytes(65536));
     }
 }

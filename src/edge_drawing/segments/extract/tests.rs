@@ -79,7 +79,7 @@ fn a_ring_around_a_hole_stays_a_ring() {
     // The smallest closed chain.
     let ring = seen(&[".....", "..#..", ".#.#.", "..#..", "....."]);
     assert_eq!(ring, [(vec![(2, 1), (1, 2), (2, 3), (3, 2)], true)]);
-    // Filled, it is a place; wider than one pixel and with a hole, it is the way around the hole.
+    // Filled, it becomes one short segment; wider than one pixel and with a hole, it is the path around the hole.
     assert_eq!(seen(&["......", ".####.", ".####.", ".####.", "......"]).len(), 1);
     let wide = seen(&[".......", ".#####.", ".#####.", ".##.##.", ".#####.", ".#####.", "......."]);
     assert!(wide.len() == 1 && wide[0].1, "{wide:?}");
@@ -95,7 +95,7 @@ fn two_lines_side_by_side_are_one() {
     // Along the border they stay at it.
     assert_eq!(seen(&["#####", "#####", "....."]), [(line(0, 4, 0), false)]);
     assert_eq!(seen(&[".....", "#####", "#####"]), [(line(0, 4, 2), false)]);
-    // Where only a stretch is wide.
+    // Only a stretch is wide.
     assert_eq!(seen(&[".......", "..###..", "#######", "......."]), [(line(0, 6, 2), false)]);
 }
 
@@ -233,7 +233,7 @@ proptest! {
         let ranks = super::super::super::edge_map::Ranks::new(&map).unwrap();
         let places = (0..grid.height).flat_map(|y| (0..grid.width).map(move |x| (x, y)));
         for (rank, (x, y)) in places.filter(|(x, y)| grid.at(*x, *y)).enumerate() {
-            prop_assert_eq!(ranks.at(map.place(x, y)), rank);
+            prop_assert_eq!(ranks.at(map.bit_index(x, y)), rank);
         }
     }
 }

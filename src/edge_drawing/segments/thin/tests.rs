@@ -28,8 +28,8 @@ fn count(grid: &Grid<bool>) -> usize {
     grid.values.iter().filter(|on| **on).count()
 }
 
-/// How many pieces the pixels of one value are in: of edges, where corners join; of what is between them and around the
-/// image, where they do not.
+/// Returns the number of connected components of the pixels of one value: 8-connected for edges, 4-connected for the ground
+/// between them and around the image.
 fn pieces(grid: &Grid<bool>, value: bool) -> usize {
     let (width, height) = (grid.width as isize + 2, grid.height as isize + 2);
     let at = |x: isize, y: isize| {
@@ -63,7 +63,7 @@ fn pieces(grid: &Grid<bool>, value: bool) -> usize {
 
 #[test]
 fn lines_of_every_width_up_to_twice_the_rounds_become_one_pixel_wide() {
-    for width in 1..=2 * MOST_ROUNDS {
+    for width in 1..=2 * MAX_ROUNDS {
         for upright in [false, true] {
             let on = |along: usize, across: usize| (20..20 + width).contains(&across) && along < 150;
             let line = grid(150, 150, |x, y| if upright { on(y, x) } else { on(x, y) });
@@ -77,7 +77,7 @@ fn lines_of_every_width_up_to_twice_the_rounds_become_one_pixel_wide() {
 
 #[test]
 fn an_area_that_is_too_wide_for_a_line_keeps_its_inside() {
-    let side = 2 * MOST_ROUNDS + 9;
+    let side = 2 * MAX_ROUNDS + 9;
     let area = grid(side + 20, side + 20, |x, y| (10..10 + side).contains(&x) && (10..10 + side).contains(&y));
     let thinned = fast(&area, 2);
     assert_eq!(count(&thinned), 9 * 9);
@@ -95,7 +95,7 @@ fn thin_lines_without_spurs_stay() {
     assert_eq!(fast(&stairs, 1), stairs);
 }
 
-/// Maps with filled rectangles, walks of several widths, and noise.
+/// Maps with filled rectangles, random walks of several widths, and noise.
 fn wide_map() -> impl Strategy<Value = Grid<bool>> {
     let size = prop_oneof![
         Just((1, 1)),

@@ -1,0 +1,246 @@
+//! The CPU backend: the slices of a stack.
+//!
+//! The pool computes while the calling thread reports the progress. The calling thread then writes, after the last call of
+//! the progress callback: a cancel, however late, leaves slices that are not yet written untouched.
+
+mod maps;
+
+pub(super) use maps::maps;
+
+use super::edge_map::{EdgeMap, Ranks};
+use super::gradient::{Pixel, Quantised, Source};
+use super::paper::{self, CodedGradient};
+use super::prepare::Plan;
+use super::reference::{self, Word};
+use super::scalar::{self, Grid};
+use super::segments::{self, Part};
+use super::{Params, Profile, Segments, Variant};
+use crate::device::Context;
+use crate::error::{Error, Result};
+use crate::image::{Image, ImageMut, zeroed};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::report::Report;
+use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// The number of pixels from which on a slice occupies all cores by itself; smaller ones are computed side by side.
+const LARGE_SLICE: usize = 1 << 20;
+
+/// The number of rows that one worker writes at a time.
+const ROWS_PER_WORKER: usize = 64;
+
+/// Implements [`super::run`].
+pub(super) fn run(
+    context: &Context,
+    params: &Params,
+    input: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    edges: &mut Option<ImageMut<'_>>,
+    want_segments: bool,
+) -> Result<(Report, Option<Segments>)> {
+    if matches!(edges, Some(ImageMut::Device(_))) {
+        return Err(in_cuda_memory());
+    }
+    let plan = resolve(context, params, input)?;
+    let call = Call { context, plan: &plan, shape: input.shape(), want_segments };
+    match input {
+        Image::U8(view) => call.slices(|z| view.index_axis(Axis(0), z), progress, edges),
+        Image::U16(view) => call.slices(|z| view.index_axis(Axis(0), z), progress, edges),
+        Image::F32(view) => call.slices(|z| plan.quantised(view.index_axis(Axis(0), z)), progress, edges),
+        Image::Device(_) => Err(in_cuda_memory()),
+    }
+}
+
+fn in_cuda_memory() -> Error {
+    Error::unsupported("cannot compute on the CPU: the image is in CUDA memory; use a CUDA context or host memory")
+}
+
+/// Returns the plan for host pixels. Where a range is automatic, all of them are read.
+fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan> {
+    if matches!(input, Image::Device(_)) {
+        return Err(in_cuda_memory());
+    }
+    let extremes = params.needs_extremes(input.pixel_type()).then(|| context.pool().install(|| input.extremes()));
+    Ok(params.plan(input.pixel_type(), extremes.flatten()))
+}
+
+impl Plan {
+    /// Returns float pixels as the working image.
+    fn quantised<'a>(&self, pixels: ArrayView2<'a, f32>) -> Quantised<'a> {
+        let quantise = self.quantise.unwrap_or_else(|| unreachable!("float images have a scaling"));
+        Quantised { pixels, quantise }
+    }
+}
+
+/// Returns a slice's pixels as plain numbers, for the variant `scalar`.
+fn working_image<P: Pixel>(source: &impl Source<P>, ticker: &Ticker) -> Result<Grid<u32>> {
+    let [width, height] = source.size();
+    let mut row: Vec<P> = zeroed(width)?;
+    Grid::from_fn(width, height, ticker, |x, y| {
+        if x == 0 {
+            source.read(y, &mut row);
+        }
+        row[x].into()
+    })
+}
+
+/// The pixel types of working images, which both profiles process.
+trait WorkingPixel: Pixel<Gradient: CodedGradient + Word> {}
+
+impl<P: Pixel<Gradient: CodedGradient + Word>> WorkingPixel for P {}
+
+/// One call in progress.
+struct Call<'a> {
+    context: &'a Context,
+    plan: &'a Plan,
+    shape: [usize; 3],
+    want_segments: bool,
+}
+
+/// The workspace of one slice, used again for another.
+struct Scratch<'a, G> {
+    paper: paper::Scratch<'a>,
+    /// The workspace of the reference profile, which holds the edge map as well.
+    reference: reference::Scratch<'a, G>,
+}
+
+/// The result of one slice, beside the edge map in its workspace.
+#[derive(Default)]
+struct SliceResult {
+    map: Option<EdgeMap>,
+    parts: Vec<Part>,
+    segments: Segments,
+}
+
+impl Call<'_> {
+    /// Processes all slices, a few at a time.
+    fn slices<P: WorkingPixel, S: Source<P>>(
+        &self,
+        source: impl Fn(usize) -> S + Sync,
+        progress: &mut Option<&mut Progress<'_>>,
+        edges: &mut Option<ImageMut<'_>>,
+    ) -> Result<(Report, Option<Segments>)> {
+        let started = Instant::now();
+        let pool = self.context.pool();
+        let ticker = Ticker::new("edge drawing");
+        let [width, height, depth] = self.shape;
+        let batch_size = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
+        let buffers = self.context.buffer_pool();
+        let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..batch_size)
+            .map(|_| Scratch { paper: paper::Scratch::new(buffers), reference: reference::Scratch::new(buffers) })
+            .collect();
+        // 1. Announce the work: the passes over all pixels. The paper profile's segments need the gradients of the edges once
+        // more.
+        let passes = match self.plan.profile {
+            Profile::Paper if self.want_segments => 3,
+            Profile::Paper => 1,
+            Profile::Reference => 2,
+        };
+        let mut parts = Vec::new();
+        let mut segments = Segments::default();
+        for first in (0..depth).step_by(batch_size) {
+            let batch = &mut scratch[..batch_size.min(depth - first)];
+            ticker.section(first / batch_size, depth.div_ceil(batch_size));
+            ticker.expect(passes * (batch.len() * width * height) as u64);
+            // 2. Compute a batch of slices on the pool.
+            let drawn: Vec<SliceResult> = run_with_progress(pool, progress, &ticker, || {
+                let slices = batch.par_iter_mut().with_max_len(1).enumerate();
+                slices
+                    .map(|(index, scratch)| self.slice(&source(first + index), first + index, scratch, &ticker))
+                    .collect()
+            })?;
+            ticker.report(progress)?;
+            // 3. Collect the segments first: once they fit in memory nothing can fail any more, and a single image is written
+            // only on success.
+            let mut maps = Vec::with_capacity(drawn.len());
+            for drawn in drawn {
+                parts.extend(drawn.parts);
+                segments.append(drawn.segments)?;
+                maps.push(drawn.map);
+            }
+            if first + maps.len() == depth && self.want_segments && self.plan.profile == Profile::Paper {
+                let parts = std::mem::take(&mut parts);
+                segments = run_with_progress(pool, progress, &ticker, || segments::join(parts, &ticker))?;
+            }
+            // 4. Write the edge maps.
+            if let Some(ImageMut::U8(edges)) = edges {
+                for (index, map) in maps.iter().enumerate() {
+                    let target = edges.index_axis_mut(Axis(0), first + index);
+                    pool.install(|| match map {
+                        Some(map) => write(target, |y, row| map.write_row(y, row)),
+                        None => write(target, |y, row| batch[index].reference.write_row(y, row)),
+                    });
+                }
+            }
+        }
+        let segments = self.want_segments.then_some(segments);
+        let mut report = Report::new(&self.context.cpu_for_report());
+        report.slices_done = depth as u64;
+        report.seconds_compute = started.elapsed().as_secs_f64();
+        Ok((report, segments))
+    }
+
+    /// Processes one slice.
+    fn slice<P: WorkingPixel>(
+        &self,
+        source: &impl Source<P>,
+        slice: usize,
+        scratch: &mut Scratch<'_, P::Gradient>,
+        ticker: &Ticker,
+    ) -> Result<SliceResult> {
+        let (plan, number) = (self.plan, slice as u32);
+        match (plan.profile, plan.variant) {
+            (Profile::Paper, Variant::Scalar) => {
+                let drawing = scalar::draw(&working_image(source, ticker)?, plan, ticker, |_| ())?;
+                let mut part = Part::new(number);
+                if self.want_segments {
+                    for chain in scalar::chains(&scalar::thinned(&drawing.edges, ticker)?, ticker)? {
+                        if chain.points.len() >= plan.min_length {
+                            part.push(&chain.points, chain.closed, drawing.mean_gradient(&chain.points, plan.unit))?;
+                        }
+                    }
+                }
+                let map = EdgeMap::from_fn(drawing.edges.width, drawing.edges.height, |x, y| drawing.edges.at(x, y))?;
+                Ok(SliceResult { map: Some(map), parts: vec![part], ..SliceResult::default() })
+            }
+            (Profile::Paper, Variant::Default) => {
+                let map = paper::draw(source, plan, &mut scratch.paper, ticker)?;
+                let mut parts = Vec::new();
+                if self.want_segments {
+                    let gradients = paper::gradients(source, plan, &map, ticker)?;
+                    let ranks = Ranks::new(&map)?;
+                    let at = |p: segments::Point| gradients[ranks.at(map.bit_index(p.x as usize, p.y as usize))].into();
+                    parts = segments::extract(&map, number, plan.min_length, plan.unit, &at, ticker)?;
+                }
+                Ok(SliceResult { map: Some(map), parts, ..SliceResult::default() })
+            }
+            (Profile::Reference, _) => {
+                let mut segments = Segments::default();
+                reference::draw(source, plan, number, &mut scratch.reference, ticker, &mut segments)?;
+                Ok(SliceResult { segments, ..SliceResult::default() })
+            }
+        }
+    }
+}
+
+/// Writes the rows of a slice of the caller's memory, of any layout, on all threads of the current pool.
+fn write<T: Copy + Send + Sync + bytemuck::Zeroable>(
+    mut target: ArrayViewMut2<'_, T>,
+    row: impl Fn(usize, &mut [T]) + Sync,
+) {
+    let width = target.ncols();
+    target.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER).into_par_iter().enumerate().for_each(|(block, mut rows)| {
+        let mut packed = Vec::new();
+        for (y, mut to) in (block * ROWS_PER_WORKER..).zip(rows.rows_mut()) {
+            match to.as_slice_mut() {
+                Some(to) => row(y, to),
+                None => {
+                    packed.resize(width, T::zeroed());
+                    row(y, &mut packed);
+                    to.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
+                }
+            }
+        }
+    });
+}

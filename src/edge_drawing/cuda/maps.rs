@@ -1,0 +1,177 @@
+//! The intermediate maps on CUDA. They are for inspection, so slices are processed one after the other.
+
+use super::super::prepare::Plan;
+use super::super::{Maps, Params};
+use super::launch::{self, Job, Launcher, MapKernel, MapTargets, SliceLayout};
+use super::transfer::{self, Upload};
+use crate::device::Context;
+use crate::device::cuda::{Buffer, Cuda, Stream};
+use crate::error::Result;
+use crate::image::{Image, ImageMut};
+use crate::progress::{Progress, Ticker};
+use crate::report::Report;
+use ndarray::s;
+use std::sync::Arc;
+
+/// The alignment in bytes of the rows of a map in a device buffer.
+const ROW_BYTES: usize = 16;
+
+/// One map, and the memory to which the kernels write it.
+struct MapOutput<'m, 'i> {
+    map: &'m mut ImageMut<'i>,
+    /// The device buffer of a map that is copied to the host.
+    buffer: Option<Buffer>,
+    pitch: usize,
+}
+
+impl<'m, 'i> MapOutput<'m, 'i> {
+    fn new(cuda: &Cuda, map: &'m mut Option<ImageMut<'i>>) -> Result<Option<Self>> {
+        let Some(map) = map.as_mut() else { return Ok(None) };
+        if let ImageMut::Device(pixels) = map {
+            let pitch = pixels.strides[0];
+            return Ok(Some(Self { map, buffer: None, pitch }));
+        }
+        let [width, height, _] = map.shape();
+        let pitch = (width * map.pixel_type().bytes()).next_multiple_of(ROW_BYTES);
+        let buffer = Some(cuda.memory().device(pitch * height)?);
+        Ok(Some(Self { map, buffer, pitch }))
+    }
+
+    /// Returns address and pitch of slice `slice`, for the kernels.
+    fn of_slice(target: &Option<Self>, slice: usize) -> [u64; 2] {
+        let Some(target) = target else { return [0, 0] };
+        let address = match (&target.buffer, &*target.map) {
+            (Some(buffer), _) => buffer.address(),
+            (None, ImageMut::Device(pixels)) => pixels.address + (slice * pixels.strides[1]) as u64,
+            (None, _) => unreachable!("maps in host memory have a buffer"),
+        };
+        [address, target.pitch as u64]
+    }
+
+    /// Copies slice `slice` to the caller's host memory.
+    fn deliver(target: &mut Option<Self>, context: &Context, cuda: &Cuda, stream: &Stream, slice: usize) -> Result<()> {
+        let Some(Self { map, buffer: Some(buffer), pitch }) = target else { return Ok(()) };
+        let (memory, pool) = (cuda.memory(), context.pool());
+        match map {
+            ImageMut::U8(view) => {
+                transfer::download(memory, pool, stream, buffer, *pitch, view.slice_mut(s![slice, .., ..]))
+            }
+            ImageMut::U16(view) => {
+                transfer::download(memory, pool, stream, buffer, *pitch, view.slice_mut(s![slice, .., ..]))
+            }
+            ImageMut::F32(view) => {
+                transfer::download(memory, pool, stream, buffer, *pitch, view.slice_mut(s![slice, .., ..]))
+            }
+            ImageMut::Device(_) => Ok(()),
+        }
+    }
+}
+
+/// Implements [`super::super::maps`].
+pub(in super::super) fn maps(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    params: &Params,
+    input: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    maps: &mut Maps<'_>,
+) -> Result<Report> {
+    let ticker = Ticker::new("edge drawing: maps");
+    ticker.report(progress)?;
+    let plan = super::resolve(context, cuda, params, input, &maps.named())?;
+    let [width, height, count] = input.shape();
+    let layout = SliceLayout::new(input.pixel_type(), width, height);
+    let launcher = Launcher::new(cuda, &plan, layout)?;
+    let memory = cuda.memory();
+    let times = [cuda.event()?, cuda.event()?, cuda.event()?, cuda.event()?];
+    let uploaded = !matches!(input, Image::Device(_));
+    let staged = transfer::input_needs_staging(input);
+    let free = [cuda.event()?, cuda.event()?];
+    let mut upload = Upload::new(memory, free, staged, layout.raw_pitch(), height)?;
+    let raw = if uploaded { Some(memory.device(layout.raw_bytes())?) } else { None };
+    let map = memory.device(layout.map_bytes())?;
+    let mut smoothed = MapOutput::new(cuda, &mut maps.smoothed)?;
+    let mut gradient = MapOutput::new(cuda, &mut maps.gradient)?;
+    let mut direction = MapOutput::new(cuda, &mut maps.direction)?;
+    let mut anchors = MapOutput::new(cuda, &mut maps.anchors)?;
+    let direct = [&smoothed, &gradient, &direction, &anchors]
+        .iter()
+        .any(|target| target.as_ref().is_some_and(|target| target.buffer.is_none()));
+    // The stream is declared after the memory, so that it is dropped, and waited for, first.
+    let stream = cuda.stream()?;
+
+    let mut report = Report::new(context.device());
+    for slice in 0..count {
+        ticker.section(slice, count);
+        ticker.report(progress)?;
+        let mut job = launcher.job(&plan).anchors_only();
+        job.map = map.address();
+        stream.record(&times[0])?;
+        match (input, &raw) {
+            (Image::Device(own), _) => {
+                job.pixels = own.address + (slice * own.strides[1]) as u64;
+                job.row_stride = own.strides[0] as u64;
+            }
+            (_, Some(raw)) => {
+                upload.queue(context.pool(), &stream, input, slice, raw, layout.raw_pitch())?;
+                job.pixels = raw.address();
+                job.row_stride = layout.raw_pitch() as u64;
+            }
+            (_, None) => unreachable!("host pixels have a buffer to go to"),
+        }
+        stream.record(&times[1])?;
+        let targets = MapTargets {
+            smoothed: MapOutput::of_slice(&smoothed, slice),
+            gradient: MapOutput::of_slice(&gradient, slice),
+            direction: MapOutput::of_slice(&direction, slice),
+            anchors: MapOutput::of_slice(&anchors, slice),
+            ..MapTargets::new(&plan)
+        };
+        compute(cuda, &stream, &layout, &launcher, &plan, &job, targets)?;
+        stream.record(&times[2])?;
+        stream.synchronize()?;
+        if count == 1 && !direct {
+            // This is the last call of the progress callback before anything is written to the caller's host memory.
+            ticker.report(progress)?;
+        }
+        for target in [&mut smoothed, &mut gradient, &mut direction, &mut anchors] {
+            MapOutput::deliver(target, context, cuda, &stream, slice)?;
+        }
+        stream.record(&times[3])?;
+        stream.synchronize()?;
+        report.seconds_upload += times[0].seconds_to(&times[1])?;
+        report.seconds_compute += times[1].seconds_to(&times[2])?;
+        report.seconds_download += times[2].seconds_to(&times[3])?;
+        report.slices_done = slice as u64 + 1;
+    }
+    report.peak_device_bytes = memory.peak();
+    Ok(report)
+}
+
+/// Queues the kernels of one slice.
+fn compute(
+    cuda: &Cuda,
+    stream: &Stream,
+    layout: &SliceLayout,
+    launcher: &Launcher,
+    plan: &Plan,
+    job: &Job,
+    targets: MapTargets,
+) -> Result<()> {
+    let write = |kernel, targets: &MapTargets| launch::write_maps(cuda, stream, layout, kernel, job, targets);
+    if targets.smoothed[0] != 0 {
+        write(MapKernel::Smooth, &targets)?;
+    }
+    if targets.gradient[0] != 0 {
+        // The gradient is that before thresholding, so the working map is computed twice where directions or anchors are
+        // wanted too.
+        launcher.tile(stream, &job.keeping_all())?;
+        write(MapKernel::Maps, &MapTargets { gradient: targets.gradient, ..MapTargets::new(plan) })?;
+    }
+    if targets.direction[0] != 0 || targets.anchors[0] != 0 {
+        launcher.tile(stream, job)?;
+        let rest = MapTargets { direction: targets.direction, anchors: targets.anchors, ..MapTargets::new(plan) };
+        write(MapKernel::Maps, &rest)?;
+    }
+    Ok(())
+}

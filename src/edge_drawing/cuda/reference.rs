@@ -1,0 +1,116 @@
+//! The reference profile: anchors and gradients from the device, linking on the host, several slices side by side.
+
+use super::super::Segments;
+use super::super::reference::{self, Scratch, Word};
+use super::{Call, Slot, transfer};
+use crate::device::cuda::Side;
+use crate::error::Result;
+use crate::image::{ImageMut, PixelType, zeroed};
+use crate::progress;
+use ndarray::{ArrayViewMut2, s};
+use rayon::prelude::*;
+
+/// The host memory for linking one slice.
+struct Workspace<'a, W> {
+    scratch: Scratch<'a, W>,
+    segments: Segments,
+    edges: Vec<u8>,
+}
+
+impl Call<'_, '_, '_, '_> {
+    pub(super) fn run_linked(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
+        if self.layout.pixel_type == PixelType::U8 { self.linked::<u16>(edges) } else { self.linked::<u32>(edges) }
+    }
+
+    fn linked<W: Word + bytemuck::Pod>(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
+        let pixels = self.layout.width * self.layout.height;
+        // This is declared before the slots, whose streams copy to it and are waited for when they are dropped.
+        let mut workspaces = Vec::new();
+        let mut slots = self.slots(self.context.pool().current_num_threads())?;
+        for _ in &slots {
+            let edges = zeroed(if edges.is_some() { pixels } else { 0 })?;
+            workspaces.push(Workspace::<W> {
+                scratch: Scratch::new(self.context.buffer_pool()),
+                segments: Segments::default(),
+                edges,
+            });
+        }
+        let mut all = Segments::default();
+        for first in (0..self.count).step_by(slots.len()) {
+            let batch = slots.len().min(self.count - first);
+            for (index, slot) in slots[..batch].iter_mut().enumerate() {
+                self.begin_linked(slot, first + index)?;
+            }
+            for (index, (slot, workspace)) in slots.iter_mut().zip(&mut workspaces[..batch]).enumerate() {
+                self.fetch(slot, workspace, first + index)?;
+            }
+            self.link(&mut workspaces[..batch], first)?;
+            for (index, workspace) in workspaces[..batch].iter_mut().enumerate() {
+                if let Some(edges) = edges.as_mut() {
+                    self.deliver(&slots[index], &workspace.edges, edges, first + index)?;
+                }
+                all.append(std::mem::take(&mut workspace.segments))?;
+                self.report.slices_done = (first + index) as u64 + 1;
+            }
+        }
+        self.linked = all;
+        Ok(())
+    }
+
+    /// Queues the upload of a slice and the computation of its working map.
+    fn begin_linked(&mut self, slot: &mut Slot, slice: usize) -> Result<()> {
+        self.queue_upload(slot, slice)?;
+        self.launcher.draw(&slot.stream, &slot.job)?;
+        slot.stream.record(&slot.times[2])
+    }
+
+    /// Downloads the working map, rows packed.
+    fn fetch<W: Word + bytemuck::Pod>(
+        &mut self,
+        slot: &mut Slot,
+        workspace: &mut Workspace<'_, W>,
+        slice: usize,
+    ) -> Result<()> {
+        self.wait(slot, slice)?;
+        let layout = &self.layout;
+        let words = workspace.scratch.words(layout.width * layout.height)?;
+        let plane = ArrayViewMut2::from_shape((layout.height, layout.width), words)
+            .unwrap_or_else(|_| unreachable!("as many words as pixels"));
+        let pitch = layout.map_pitch() * size_of::<W>();
+        transfer::download(self.cuda.memory(), self.context.pool(), &slot.stream, &slot.map, pitch, plane)?;
+        slot.stream.record(&slot.times[3])?;
+        slot.times[3].synchronize()?;
+        self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
+        self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
+        self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+        Ok(())
+    }
+
+    /// Links slices side by side. The number of the first one is `first`.
+    fn link<W: Word>(&mut self, workspaces: &mut [Workspace<'_, W>], first: usize) -> Result<()> {
+        let (plan, ticker, width) = (self.plan, &self.ticker, self.layout.width);
+        progress::run(self.context.pool(), self.progress, ticker, || {
+            workspaces.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(index, workspace)| {
+                let Workspace { scratch, segments, edges } = workspace;
+                let edges = if edges.is_empty() { None } else { Some(&mut edges[..]) };
+                reference::link(plan, width, (first + index) as u32, scratch, ticker, segments, edges)
+            })
+        })
+    }
+
+    /// Copies one slice's edge map to the caller.
+    fn deliver(&self, slot: &Slot, packed: &[u8], edges: &mut ImageMut<'_>, slice: usize) -> Result<()> {
+        let [width, height] = [self.layout.width, self.layout.height];
+        match edges {
+            ImageMut::U8(view) => transfer::unpack(self.context.pool(), packed, view.slice_mut(s![slice, .., ..])),
+            ImageMut::Device(pixels) => {
+                let pitch = if height > 1 { pixels.strides[0] } else { width };
+                let address = pixels.address + (slice * pixels.strides[1]) as u64;
+                let to = Side::Device { address, bytes: (height - 1) * pitch + width };
+                transfer::upload(self.cuda.memory(), self.context.pool(), &slot.stream, packed, width, to, pitch)?;
+            }
+            ImageMut::U16(_) | ImageMut::F32(_) => unreachable!("the type of the edge map was checked"),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,511 @@
+//! Steps 1 and 2 of a slice, fast: smoothing, gradient and direction.
+//!
+//! The rows of an image are divided into bands, one task each. A task carries a few rows at a time through both steps while
+//! they are in cache, and passes each finished row of gradients, with those above and below it, to a [`Sink`]; only the
+//! results that the sink keeps are written to memory. Both profiles, and the maps, are sinks.
+//!
+//! Every pixel is computed by integer operations that cannot overflow, so the result does not depend on the bands, on
+//! the number of threads or on the vector unit.
+
+use super::Operator;
+use super::prepare::Quantise;
+use crate::error::Result;
+use crate::image::zeroed;
+use crate::progress::Ticker;
+use ndarray::ArrayView2;
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The number of pixels added at either end of a row in cache: the reach of the 5 × 5 Gaussian.
+const PAD: usize = 2;
+/// The number of rows that the Gaussian spans.
+const TAPS: usize = 2 * PAD + 1;
+
+/// The border method of the gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Border {
+    /// Profile `paper`: the smoothed image is mirrored at the centre of its border pixels.
+    Mirror,
+    /// Profile `reference`: the outermost pixels have a gradient of T − 1, and direction as if mirrored.
+    BelowThreshold,
+}
+
+/// The method of computing a gradient.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Method {
+    pub(super) operator: Operator,
+    pub(super) border: Border,
+    /// The gradient threshold T ≥ 1.
+    pub(super) threshold: u32,
+    /// If true, gradients below T become 0.
+    pub(super) clear_below: bool,
+}
+
+/// The pixels of a slice, of any layout and type, as rows of the working image's type.
+pub(super) trait Source<P>: Sync {
+    /// Returns width and height.
+    fn size(&self) -> [usize; 2];
+    /// Copies row `y`.
+    fn read(&self, y: usize, into: &mut [P]);
+}
+
+/// Integer pixels are used as they are.
+impl<P: Pixel> Source<P> for ArrayView2<'_, P> {
+    fn size(&self) -> [usize; 2] {
+        [self.ncols(), self.nrows()]
+    }
+
+    fn read(&self, y: usize, into: &mut [P]) {
+        let row = self.row(y);
+        match row.as_slice() {
+            Some(row) => into.copy_from_slice(row),
+            None => into.iter_mut().zip(row).for_each(|(to, from)| *to = *from),
+        }
+    }
+}
+
+/// Float pixels, quantised to 16 bits.
+pub(super) struct Quantised<'a> {
+    pub(super) pixels: ArrayView2<'a, f32>,
+    pub(super) quantise: Quantise,
+}
+
+impl Source<u16> for Quantised<'_> {
+    fn size(&self) -> [usize; 2] {
+        [self.pixels.ncols(), self.pixels.nrows()]
+    }
+
+    #[inline(always)]
+    fn read(&self, y: usize, into: &mut [u16]) {
+        let row = self.pixels.row(y);
+        match row.as_slice() {
+            Some(row) => into.iter_mut().zip(row).for_each(|(to, from)| *to = self.quantise.value(*from)),
+            None => into.iter_mut().zip(row).for_each(|(to, from)| *to = self.quantise.value(*from)),
+        }
+    }
+}
+
+/// A pixel type of the working image, with the types of its sums.
+pub(super) trait Pixel: Copy + Default + Send + Sync + bytemuck::Zeroable + Into<u32> + 'static {
+    /// The type of the sums of the vertical taps.
+    type Column: Copy + Send + Sync + bytemuck::Zeroable;
+    /// The type of |gx| + |gy|: at most 8160 for u8 and 2097120 for u16 (Scharr).
+    type Gradient: Copy + Default + Ord + Send + Sync + bytemuck::Zeroable + Into<u32> + std::fmt::Debug + 'static;
+
+    /// Returns T as a gradient; one above all gradients stays above.
+    fn threshold(threshold: u32) -> Self::Gradient;
+    /// Smooths along y (step 1).
+    fn columns(rows: [&[Self]; TAPS], sums: &mut [Self::Column]);
+    /// Smooths along x, with the one rounding (step 1).
+    fn smooth(columns: &[Self::Column], smoothed: &mut [Self]);
+    /// Computes gradients, 0 where below `floor`, and 1 where the edge is vertical (step 2). The rows above, here and below
+    /// have a pixel more at either end.
+    fn gradient<const SIDE: u8, const CENTRE: u8>(
+        smoothed: [&[Self]; 3],
+        floor: Self::Gradient,
+        gradient: &mut [Self::Gradient],
+        vertical: &mut [u8],
+    );
+}
+
+macro_rules! gradient {
+    ($signed:ty, $gradient:ty) => {
+        #[inline(always)]
+        fn gradient<const SIDE: u8, const CENTRE: u8>(
+            [above, here, below]: [&[Self]; 3],
+            floor: Self::Gradient,
+            gradient: &mut [Self::Gradient],
+            vertical: &mut [u8],
+        ) {
+            let width = gradient.len();
+            let [side, centre] = [<$signed>::from(SIDE), <$signed>::from(CENTRE)];
+            let [a0, a1, a2] = [&above[..width], &above[1..][..width], &above[2..][..width]];
+            let [b0, b2] = [&here[..width], &here[2..][..width]];
+            let [c0, c1, c2] = [&below[..width], &below[1..][..width], &below[2..][..width]];
+            let vertical = &mut vertical[..width];
+            for x in 0..width {
+                let minus = |p: Self, q: Self| (p as $signed).wrapping_sub(q as $signed);
+                let weigh = |p: $signed, q: $signed, r: $signed| {
+                    (p.wrapping_add(r)).wrapping_mul(side).wrapping_add(q.wrapping_mul(centre))
+                };
+                let gx = weigh(minus(a2[x], a0[x]), minus(b2[x], b0[x]), minus(c2[x], c0[x])).wrapping_abs();
+                let gy = weigh(minus(c0[x], a0[x]), minus(c1[x], a1[x]), minus(c2[x], a2[x])).wrapping_abs();
+                let sum = gx.wrapping_add(gy) as $gradient;
+                gradient[x] = if sum >= floor { sum } else { 0 };
+                vertical[x] = u8::from(gx >= gy);
+            }
+        }
+    };
+}
+
+impl Pixel for u8 {
+    type Column = u16;
+    type Gradient = u16;
+
+    fn threshold(threshold: u32) -> u16 {
+        threshold.min(u16::MAX.into()) as u16
+    }
+
+    #[inline(always)]
+    fn columns([a, b, c, d, e]: [&[u8]; TAPS], sums: &mut [u16]) {
+        let n = sums.len();
+        let [a, b, c, d, e] = [&a[..n], &b[..n], &c[..n], &d[..n], &e[..n]];
+        for x in 0..n {
+            let [a, b, c, d, e] = [a[x], b[x], c[x], d[x], e[x]].map(u16::from);
+            // At most 255 · 256.
+            sums[x] = taps16(a.wrapping_add(e), b.wrapping_add(d), c);
+        }
+    }
+
+    #[inline(always)]
+    fn smooth(columns: &[u16], smoothed: &mut [u8]) {
+        let n = smoothed.len();
+        let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|k| &columns[k..][..n]);
+        for x in 0..n {
+            // The high and the low bytes are summed separately, so that all fits 16 bits: with H and L their sums,
+            // (256 H + L + 2^15) >> 16 = (H + (L >> 8) + 2^7) >> 8, and H + (L >> 8) is at most 255 · 256.
+            let high = |v: u16| v >> 8;
+            let low = |v: u16| v & 0xff;
+            let part =
+                |of: fn(u16) -> u16| taps16(of(a[x]).wrapping_add(of(e[x])), of(b[x]).wrapping_add(of(d[x])), of(c[x]));
+            smoothed[x] = (part(high).wrapping_add(part(low) >> 8).wrapping_add(0x80) >> 8) as u8;
+        }
+    }
+
+    gradient!(i16, u16);
+}
+
+impl Pixel for u16 {
+    type Column = u32;
+    type Gradient = u32;
+
+    fn threshold(threshold: u32) -> u32 {
+        threshold
+    }
+
+    #[inline(always)]
+    fn columns([a, b, c, d, e]: [&[u16]; TAPS], sums: &mut [u32]) {
+        let n = sums.len();
+        let [a, b, c, d, e] = [&a[..n], &b[..n], &c[..n], &d[..n], &e[..n]];
+        for x in 0..n {
+            let [a, b, c, d, e] = [a[x], b[x], c[x], d[x], e[x]].map(u32::from);
+            sums[x] = taps32(a.wrapping_add(e), b.wrapping_add(d), c);
+        }
+    }
+
+    #[inline(always)]
+    fn smooth(columns: &[u32], smoothed: &mut [u16]) {
+        let n = smoothed.len();
+        let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|k| &columns[k..][..n]);
+        for x in 0..n {
+            // At most 65535 · 65536 + 2^15, which is below 2^32.
+            let sum = taps32(a[x].wrapping_add(e[x]), b[x].wrapping_add(d[x]), c[x]);
+            smoothed[x] = (sum.wrapping_add(0x8000) >> 16) as u16;
+        }
+    }
+
+    gradient!(i32, u32);
+}
+
+/// Returns the sum of five taps of a Gaussian of σ = 1, 14, 62, 104, 62, 14 of 256. `outer` and `inner` are the sums of each
+/// pair.
+#[inline(always)]
+fn taps16(outer: u16, inner: u16, centre: u16) -> u16 {
+    outer.wrapping_mul(14).wrapping_add(inner.wrapping_mul(62)).wrapping_add(centre.wrapping_mul(104))
+}
+
+/// Does the same as [`taps16`] in 32 bits.
+#[inline(always)]
+fn taps32(outer: u32, inner: u32, centre: u32) -> u32 {
+    outer.wrapping_mul(14).wrapping_add(inner.wrapping_mul(62)).wrapping_add(centre.wrapping_mul(104))
+}
+
+/// Returns the index inside `0..size` that `index` is mirrored to (reflect-101: −1 gives 1; the border itself is not
+/// repeated).
+pub(super) fn mirror(index: isize, size: usize) -> usize {
+    let last = size as isize - 1;
+    if last == 0 {
+        return 0;
+    }
+    let folded = index.rem_euclid(2 * last);
+    folded.min(2 * last - folded) as usize
+}
+
+/// A finished row of step 2, as a sink gets it.
+pub(super) struct Rows<'a, P: Pixel> {
+    /// The index of the row in the image.
+    pub(super) y: usize,
+    /// The smoothed pixels of row y.
+    pub(super) smoothed: &'a [P],
+    /// The gradients of the rows above, here and below, with a pixel more at either end: the gradient at column x is at
+    /// x + 1. Outside the image it is 0.
+    pub(super) gradient: [&'a [P::Gradient]; 3],
+    /// The edge directions: 1 where the edge is vertical (|gx| ≥ |gy|), else 0.
+    pub(super) vertical: &'a [u8],
+}
+
+/// Takes the rows of one band, top to bottom. Mark the method `#[inline(always)]`: it is compiled for the vector unit.
+pub(super) trait Sink<P: Pixel>: Send {
+    /// Takes the next row.
+    fn row(&mut self, rows: &Rows<'_, P>);
+}
+
+/// Runs steps 1 and 2 over bands of rows, each with its sink, on the current thread pool.
+pub(super) fn compute<P: Pixel, K: Sink<P>>(
+    source: &impl Source<P>,
+    method: &Method,
+    bands: Vec<(Range<usize>, K)>,
+    ticker: &Ticker,
+) -> Result<Vec<K>> {
+    let arch = Arch::new();
+    bands
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|(range, sink)| {
+            arch.dispatch(Band { source, method, range, sink, ticker, pixel: std::marker::PhantomData })
+        })
+        .collect()
+}
+
+/// One band of rows.
+struct Band<'a, P, S, K> {
+    source: &'a S,
+    method: &'a Method,
+    range: Range<usize>,
+    sink: K,
+    ticker: &'a Ticker,
+    pixel: std::marker::PhantomData<P>,
+}
+
+impl<P: Pixel, S: Source<P>, K: Sink<P>> WithSimd for Band<'_, P, S, K> {
+    type Output = Result<K>;
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, _: V) -> Result<K> {
+        self.run()
+    }
+}
+
+/// `N` rows of the same length, of which row y is in slot y mod N.
+struct Ring<T, const N: usize> {
+    rows: [Vec<T>; N],
+}
+
+impl<T: bytemuck::Zeroable, const N: usize> Ring<T, N> {
+    fn new(length: usize) -> Result<Self> {
+        let mut rows = [const { Vec::new() }; N];
+        for row in &mut rows {
+            *row = zeroed(length)?;
+        }
+        Ok(Self { rows })
+    }
+}
+
+impl<T, const N: usize> Ring<T, N> {
+    #[inline(always)]
+    fn at(&self, y: usize) -> &[T] {
+        &self.rows[y % N]
+    }
+
+    #[inline(always)]
+    fn at_mut(&mut self, y: usize) -> &mut [T] {
+        &mut self.rows[y % N]
+    }
+}
+
+impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
+    #[inline(always)]
+    fn run(mut self) -> Result<K> {
+        let [width, height] = self.source.size();
+        let threshold = P::threshold(self.method.threshold);
+        let floor = if self.method.clear_below { threshold } else { P::Gradient::default() };
+        let mut pixels = Ring::<P, TAPS>::new(width + 2 * PAD)?;
+        let mut columns: Vec<P::Column> = zeroed(width + 2 * PAD)?;
+        let mut smoothed = Ring::<P, 3>::new(width + 2)?;
+        let mut gradient = Ring::<P::Gradient, 3>::new(width + 2)?;
+        let mut vertical = Ring::<u8, 2>::new(width)?;
+        let outside: Vec<P::Gradient> = zeroed(width + 2)?;
+        let border = P::threshold(Into::<u32>::into(threshold).saturating_sub(1));
+        let row_of = |row: isize| row.clamp(0, height as isize) as usize;
+        // The rows that each step has to compute: each step needs one row more on either side than the next one.
+        let Range { start, end } = self.range.clone();
+        let gradients = row_of(start as isize - 1)..row_of(end as isize + 1);
+        let smooths = row_of(gradients.start as isize - 1)..row_of(gradients.end as isize + 1);
+        // The next row to be read, to get its gradients, and to be passed to the sink.
+        let mut read = smooths.start as isize - PAD as isize;
+        let mut computed = gradients.start;
+        let mut passed = start;
+        for y in smooths.clone() {
+            self.ticker.check()?;
+            // 1. Read the rows that the Gaussian of this row needs, mirrored at the border.
+            while read <= (y + PAD) as isize {
+                let from = mirror(read, height);
+                let row = pixels.at_mut((read + TAPS as isize) as usize);
+                self.source.read(from, &mut row[PAD..PAD + width]);
+                for k in 1..=PAD {
+                    row[PAD - k] = row[PAD + mirror(-(k as isize), width)];
+                    row[PAD + width - 1 + k] = row[PAD + mirror((width - 1 + k) as isize, width)];
+                }
+                read += 1;
+            }
+            // 2. Smooth the row.
+            P::columns([0, 1, 2, 3, 4].map(|k| pixels.at(y + k + TAPS - PAD)), &mut columns);
+            let row = smoothed.at_mut(y);
+            P::smooth(&columns, &mut row[1..=width]);
+            row[0] = row[1 + mirror(-1, width)];
+            row[width + 1] = row[1 + mirror(width as isize, width)];
+            // 3. Compute the gradients of a row when the smoothed row below it is there, or is the mirror of the one above.
+            while computed < gradients.end && (computed < y || y + 1 == height) {
+                let rows = [mirror(computed as isize - 1, height), computed, mirror(computed as isize + 1, height)];
+                let out = &mut gradient.at_mut(computed)[1..=width];
+                let (rows, directions) = (rows.map(|y| smoothed.at(y)), vertical.at_mut(computed));
+                match self.method.operator {
+                    Operator::Sobel => P::gradient::<1, 2>(rows, floor, out, directions),
+                    Operator::Prewitt => P::gradient::<1, 1>(rows, floor, out, directions),
+                    Operator::Scharr => P::gradient::<3, 10>(rows, floor, out, directions),
+                }
+                if self.method.border == Border::BelowThreshold {
+                    let border = if self.method.clear_below { P::Gradient::default() } else { border };
+                    if computed == 0 || computed + 1 == height {
+                        out.fill(border);
+                    }
+                    out[0] = border;
+                    out[width - 1] = border;
+                }
+                computed += 1;
+                // 4. Pass the rows to the sink whose neighbours are computed.
+                while passed < end && (passed + 1 < computed || computed == height) {
+                    let row = |y: isize| match usize::try_from(y) {
+                        Ok(y) if y < height => gradient.at(y),
+                        _ => &outside,
+                    };
+                    let here = passed as isize;
+                    self.sink.row(&Rows {
+                        y: passed,
+                        smoothed: &smoothed.at(passed)[1..=width],
+                        gradient: [row(here - 1), row(here), row(here + 1)],
+                        vertical: vertical.at(passed),
+                    });
+                    passed += 1;
+                    self.ticker.add(width as u64);
+                }
+            }
+        }
+        Ok(self.sink)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edge_drawing::scalar::{self, Grid};
+    use proptest::prelude::*;
+
+    /// A sink that keeps all that it gets.
+    struct Keep<'a> {
+        smoothed: &'a mut [u32],
+        gradient: &'a mut [u32],
+        vertical: &'a mut [u8],
+        width: usize,
+    }
+
+    impl<P: Pixel> Sink<P> for Keep<'_> {
+        #[inline(always)]
+        fn row(&mut self, rows: &Rows<'_, P>) {
+            let width = self.width;
+            let next = |array: &mut &mut [u32], row: &[u32]| {
+                let (now, later) = std::mem::take(array).split_at_mut(width);
+                now.copy_from_slice(row);
+                *array = later;
+            };
+            next(&mut self.smoothed, &rows.smoothed.iter().map(|p| (*p).into()).collect::<Vec<_>>());
+            let row: Vec<u32> = rows.gradient[1].iter().map(|g| (*g).into()).collect();
+            assert_eq!([row[0], row[width + 1]], [0, 0]);
+            next(&mut self.gradient, &row[1..=width]);
+            let (now, later) = std::mem::take(&mut self.vertical).split_at_mut(width);
+            now.copy_from_slice(rows.vertical);
+            self.vertical = later;
+        }
+    }
+
+    fn ticker() -> Ticker {
+        Ticker::new("test")
+    }
+
+    fn check<P: Pixel>(pixels: &[P], width: usize, method: Method, rows_per_band: usize) {
+        let height = pixels.len() / width;
+        let view = ArrayView2::from_shape((height, width), pixels).unwrap();
+        let count = pixels.len();
+        let (mut smoothed, mut gradient, mut vertical) = (vec![0; count], vec![0; count], vec![0; count]);
+        let bands = smoothed
+            .chunks_mut(width * rows_per_band)
+            .zip(gradient.chunks_mut(width * rows_per_band))
+            .zip(vertical.chunks_mut(width * rows_per_band))
+            .enumerate()
+            .map(|(band, ((smoothed, gradient), vertical))| {
+                let start = band * rows_per_band;
+                (start..height.min(start + rows_per_band), Keep { smoothed, gradient, vertical, width })
+            })
+            .collect();
+        compute(&view, &method, bands, &ticker()).unwrap();
+        let image = Grid { width, height, values: pixels.iter().map(|p| (*p).into()).collect() };
+        let expected = scalar::smooth(&image, &ticker()).unwrap();
+        assert_eq!(smoothed, expected.values, "smoothed, {width} x {height}");
+        let (magnitude, direction) =
+            scalar::gradient(&expected, method.operator, method.border, method.threshold, &ticker()).unwrap();
+        let clear = |g: &u32| if method.clear_below && *g < method.threshold { 0 } else { *g };
+        assert_eq!(gradient, magnitude.values.iter().map(clear).collect::<Vec<_>>(), "gradient, {width} x {height}");
+        let directions: Vec<u8> =
+            direction.values.iter().map(|d| u8::from(*d == scalar::Direction::Vertical)).collect();
+        assert_eq!(vertical, directions, "direction, {width} x {height}");
+    }
+
+    proptest! {
+        #[test]
+        fn equals_the_plain_loops(
+            (width, height) in prop_oneof![
+                Just((1, 1)), Just((1, 9)), Just((9, 1)), Just((2, 2)), Just((3, 2)), Just((31, 33)), Just((1030, 7)),
+                (1usize..70, 1usize..20)
+            ],
+            seed in any::<u64>(),
+            saturated in any::<bool>(),
+            operator in prop_oneof![Just(Operator::Sobel), Just(Operator::Prewitt), Just(Operator::Scharr)],
+            border in prop_oneof![Just(Border::Mirror), Just(Border::BelowThreshold)],
+            threshold in prop_oneof![Just(1u32), 2u32..500],
+            clear_below in any::<bool>(),
+            rows_per_band in 1usize..40,
+        ) {
+            let mut state = seed | 1;
+            let mut random = || {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                if saturated { u16::MAX * ((state >> 20) & 1) as u16 } else { (state >> 20) as u16 }
+            };
+            let pixels: Vec<u16> = (0..width * height).map(|_| random()).collect();
+            let method = Method { operator, border, threshold, clear_below };
+            check(&pixels, width, method, rows_per_band);
+            check(&pixels.iter().map(|p| *p as u8).collect::<Vec<_>>(), width, method, rows_per_band);
+        }
+    }
+
+    #[test]
+    fn largest_values_do_not_overflow() {
+        for operator in [Operator::Sobel, Operator::Prewitt, Operator::Scharr] {
+            let method = Method { operator, border: Border::Mirror, threshold: 1, clear_below: false };
+            let edge = |max: u32| move |i: usize| if i % 40 < 20 { 0 } else { max };
+            let wide: Vec<u16> = (0..40 * 9).map(edge(65535)).map(|p| p as u16).collect();
+            check(&wide, 40, method, 64);
+            check(&[u16::MAX; 77], 11, method, 64);
+            check(&(0..40 * 9).map(edge(255)).map(|p| p as u8).collect::<Vec<_>>(), 40, method, 64);
+        }
+    }
+
+    #[test]
+    fn mirroring_repeats_for_tiny_sides() {
+        assert_eq!([-2, -1, 0, 1, 2, 3, 4].map(|i| mirror(i, 3)), [2, 1, 0, 1, 2, 1, 0]);
+        assert_eq!([-2, -1, 0, 1, 2, 3].map(|i| mirror(i, 2)), [0, 1, 0, 1, 0, 1]);
+        assert_eq!([-2, 0, 2].map(|i| mirror(i, 1)), [0, 0, 0]);
+    }
+}

@@ -1,0 +1,163 @@
+//! Cycles in 2D. A smoothing is one launch, with the interpolation before it and the residuals after it.
+#![allow(unsafe_code)]
+
+use super::{CycleStart, Equation, ForCorrection, ForSolution, GridKernels, Level, Multigrid};
+use crate::device::cuda::{argument, launch_failed};
+use crate::edge_strength::multigrid::{COARSEST_SMOOTHINGS, MAX_STEPS};
+use crate::error::Result;
+use cudarc::driver::{CudaFunction, LaunchConfig};
+
+/// The block of a 2D smoothing: lanes and warps.
+const BLOCK_2D: (u32, u32, u32) = (32, 16, 1);
+
+/// The pixels that a block writes where a large grid is solved for v.
+const TILE_FINE: [usize; 2] = [112, 112];
+/// The pixels that a block writes where a large grid is solved for a correction.
+const TILE_COARSE: [usize; 2] = [104, 108];
+/// The pixels that a block writes where a small grid is solved for a correction.
+const TILE_SMALL: [usize; 2] = [104, 12];
+/// The pixels that a block writes where a small grid is solved for v.
+const TILE_SMALL_SOLUTION: [usize; 2] = [112, 16];
+
+/// The number of large tiles from which a coarse grid is large: about one for each multiprocessor.
+const LARGE_TILES: usize = 100;
+
+/// `isoline_mg_weights` in the kernels.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Weights([f32; MAX_STEPS]);
+
+// SAFETY: plain floats in the layout of the kernels' struct.
+unsafe impl cudarc::driver::DeviceRepr for Weights {}
+
+impl Multigrid<'_> {
+    /// Queues one V-cycle on `levels`; see [`cycle`](Self::cycle).
+    pub(super) fn cycle_2d(&self, levels: &[Level], start: CycleStart, change: u64) -> Result<()> {
+        let GridKernels::Slice {
+            fine_down,
+            fine_guess,
+            fine_up,
+            fine_alone,
+            small_start,
+            small_guess,
+            small_finish,
+            coarse_down,
+            coarse_up,
+            small_down,
+            small_up,
+            coarsest_zero,
+            coarsest_on,
+        } = &self.kernels.kind
+        else {
+            unreachable!("2D kernels for a 2D field")
+        };
+        let last = levels.len() - 1;
+        if last == 0 {
+            let only = ForSolution(&levels[0]);
+            self.smooth((fine_alone, TILE_FINE), only, None, only.0.values, only.0.smoothed, 0)?;
+            return self.smooth((fine_alone, TILE_FINE), only, None, only.0.smoothed, only.0.values, change);
+        }
+        let large = |level: &Level| tiles(level, TILE_COARSE) >= LARGE_TILES;
+        let (down, up) = match (start, large(&levels[0])) {
+            (CycleStart::Values, true) => ((fine_down, TILE_FINE), (fine_up, TILE_FINE)),
+            (CycleStart::Values, false) => ((small_start, TILE_SMALL_SOLUTION), (small_finish, TILE_SMALL_SOLUTION)),
+            (_, true) => ((fine_guess, TILE_FINE), (fine_up, TILE_FINE)),
+            (_, false) => ((small_guess, TILE_SMALL_SOLUTION), (small_finish, TILE_SMALL_SOLUTION)),
+        };
+        for (index, pair) in levels.windows(2).enumerate() {
+            let [level, coarse] = pair else { unreachable!("windows of two") };
+            if index == 0 {
+                let coarse =
+                    if start == CycleStart::Shape { CoarserGrid::Right(coarse) } else { CoarserGrid::All(coarse) };
+                self.smooth(down, ForSolution(level), Some(coarse), level.values, level.smoothed, 0)?;
+            } else {
+                let kernel = if large(level) { (coarse_down, TILE_COARSE) } else { (small_down, TILE_SMALL) };
+                self.smooth(kernel, ForCorrection(level), Some(CoarserGrid::All(coarse)), 0, level.smoothed, 0)?;
+            }
+        }
+        const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
+        let coarsest = ForCorrection(&levels[last]);
+        self.smooth((coarsest_zero, TILE_SMALL), coarsest, None, 0, coarsest.0.smoothed, 0)?;
+        self.smooth((coarsest_on, TILE_SMALL), coarsest, None, coarsest.0.smoothed, coarsest.0.values, 0)?;
+        for (index, pair) in levels.windows(2).enumerate().rev() {
+            let [level, coarse] = pair else { unreachable!("windows of two") };
+            let coarse = Some(CoarserGrid::All(coarse));
+            if index == 0 {
+                self.smooth(up, ForSolution(level), coarse, level.smoothed, level.values, change)?;
+            } else {
+                let kernel = if large(level) { (coarse_up, TILE_COARSE) } else { (small_up, TILE_SMALL) };
+                self.smooth(kernel, ForCorrection(level), coarse, level.smoothed, level.values, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues one launch of a 2D smoothing kernel, whose blocks write tiles of the size given with it.
+    fn smooth(
+        &self,
+        (kernel, tile): (&CudaFunction, [usize; 2]),
+        equation: impl Equation,
+        coarse: Option<CoarserGrid<'_>>,
+        from: u64,
+        to: u64,
+        change: u64,
+    ) -> Result<()> {
+        let (level, right, steps) = equation.parts();
+        let config =
+            LaunchConfig { grid_dim: (tiles(level, tile) as u32, 1, 1), block_dim: BLOCK_2D, shared_mem_bytes: 0 };
+        let mut weights = Weights([0.0; MAX_STEPS]);
+        weights.0[..steps.len()].copy_from_slice(steps);
+        let (coarse_values, coarse_right, coarse_shape, coarse_pitch) = match coarse {
+            None => (0, 0, [0; 3], 0),
+            Some(CoarserGrid::All(c)) => (c.values, c.right, c.shape, c.pitch),
+            Some(CoarserGrid::Right(c)) => (0, c.right, c.shape, c.pitch),
+        };
+        let [width, height, _] = &level.shape;
+        let [coarse_width, coarse_height, _] = &coarse_shape;
+        let mut arguments = [
+            argument(&from),
+            argument(&to),
+            argument(&right),
+            argument(&level.mask),
+            argument(width),
+            argument(height),
+            argument(&level.pitch),
+            argument(&level.mask_pitch),
+            argument(&level.grid.lambda),
+            argument(&weights),
+            argument(&coarse_values),
+            argument(&coarse_right),
+            argument(coarse_width),
+            argument(coarse_height),
+            argument(&coarse_pitch),
+            argument(&change),
+        ];
+        // SAFETY: the arguments are the kernel's, in its order; fields and masks have their grid's bytes, `from` and
+        // `to` are different buffers, and the pointers that are 0 belong to features that the kernel does not have.
+        // The kernels begin by waiting for the launch ahead.
+        unsafe {
+            if self.early_launches {
+                self.stream.launch_early(kernel, config, &mut arguments)
+            } else {
+                let (grid, block) = (config.grid_dim, config.block_dim);
+                let stream = self.stream.raw().cu_stream();
+                cudarc::driver::result::launch_kernel(kernel.cu_function(), grid, block, 0, stream, &mut arguments)
+            }
+        }
+        .map_err(|e| launch_failed(e, "of a smoothing"))
+    }
+}
+
+/// The next coarser grid as a smoothing kernel uses it.
+#[derive(Clone, Copy)]
+enum CoarserGrid<'a> {
+    /// Its values and its right-hand side.
+    All(&'a Level),
+    /// Only its right-hand side, because its values are not computed yet.
+    Right(&'a Level),
+}
+
+/// Returns the number of tiles that cover a grid.
+fn tiles(level: &Level, tile: [usize; 2]) -> usize {
+    level.grid.shape[0].div_ceil(tile[0]) * level.grid.shape[1].div_ceil(tile[1])
+}

@@ -1,0 +1,322 @@
+//! The converged mode on CUDA: the cycles of `edge_strength::multigrid`, launch by launch
+//! (`kernels/edge_strength_multigrid.cuh`).
+//!
+//! In 2D a smoothing is one launch, together with the interpolation before it and the residuals after it
+//! (`cycle_2d.rs`); in 3D each step is a launch (`cycle_3d.rs`). The host waits for the largest change only if a
+//! further cycle might be the last one needed. `layout.rs` has the layout of the grids in memory.
+#![allow(unsafe_code)]
+
+mod cycle_2d;
+mod cycle_3d;
+mod layout;
+
+use super::super::multigrid::{ConvergenceMonitor, Grid, Solution, SolveOptions, first_guess};
+use super::constants::MODULE;
+use super::field_layout::FieldLayout;
+use crate::device::cuda::{Buffer, Cuda, Event, MAX_GRID_YZ, Pinned, Stream, launch_failed};
+use crate::error::Result;
+use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
+use layout::{GridsLayout, MAX_QUEUED, OFFSET_ALIGNMENT};
+
+/// The flag that coarsening sets if any cell is free.
+const ANY_FREE: u32 = 1;
+/// The flag that coarsening sets if any cell is fixed.
+const ANY_FIXED: u32 = 2;
+
+/// The smallest factor by which a cycle multiplies the error, about. It bounds the number of cycles that may be queued
+/// before the host waits.
+const BEST_FACTOR: f64 = 0.03;
+
+/// The number of pixels above which the host waits for each cycle, so that it acts on a cancellation in time.
+const QUEUE_PIXELS: usize = 1 << 25;
+
+/// The device memory of the finest grid.
+pub(super) struct FieldBuffers<'a> {
+    /// The initial values, then v.
+    pub values: &'a Buffer,
+    /// A buffer of the same size, which the solve may overwrite.
+    pub workspace: &'a Buffer,
+    pub mask: &'a Buffer,
+    pub layout: FieldLayout,
+}
+
+/// Returns the device memory that a solve needs beside [`FieldBuffers`], in bytes.
+pub(super) fn extra_bytes(shape: [usize; 3]) -> u64 {
+    // λ = 0 gives the most grids.
+    GridsLayout::new(shape, 0.0).bytes as u64
+}
+
+/// Solves in place; returns when done. `poll` is called between cycles, with the fraction done.
+pub(super) fn solve(
+    cuda: &Cuda,
+    stream: &Stream,
+    field: &FieldBuffers<'_>,
+    options: &SolveOptions,
+    poll: &mut dyn FnMut(f64) -> Result<()>,
+) -> Result<Solution> {
+    // 1. Make the masks of the coarse grids.
+    let mut solver = Multigrid::new(cuda, stream, field, options)?;
+    let flags = solver.coarsen()?;
+    if flags.iter().all(|flags| flags & ANY_FIXED == 0) {
+        stream.fill(field.values, 0, field.layout.value_bytes(), 0)?;
+        return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
+    }
+    // 2. Drop the grids from the first one without free cells on, which have nothing to correct. The first flags are
+    // those of the second grid.
+    let useful = 1 + flags.iter().take_while(|flags| *flags & ANY_FREE != 0).count();
+    solver.levels.truncate(useful.min(solver.grids));
+
+    // 3. Nested iteration: compute a first guess from coarse to fine.
+    let guess = first_guess(solver.levels.iter().map(|level| &level.grid));
+    if let Some(first) = guess {
+        for index in (1..=first).rev() {
+            let start = if index == first { CycleStart::Shape } else { CycleStart::Guess };
+            solver.cycle(index, start, 0)?;
+        }
+    }
+    // 4. Run cycles until the estimated error is within the tolerance.
+    let mut monitor = ConvergenceMonitor::new();
+    let mut cycles = 0;
+    while cycles < options.max_cycles && monitor.residual > options.tolerance {
+        let queue = match cycles {
+            _ if field.layout.shape.iter().product::<usize>() > QUEUE_PIXELS => 1.0,
+            // The estimate needs two cycles at first, and falls steeply with the third.
+            0 => 2.0,
+            2 => 1.0,
+            _ => ((monitor.residual / options.tolerance).ln() / (1.0 / BEST_FACTOR).ln()).floor(),
+        };
+        let queue = (queue as u64).clamp(1, MAX_QUEUED as u64).min(options.max_cycles - cycles);
+        let start = if cycles == 0 && guess.is_some() { CycleStart::Guess } else { CycleStart::Values };
+        for change in solver.cycles(queue as usize, start)? {
+            monitor.note(f64::from(change));
+        }
+        cycles += queue;
+        poll(monitor.fraction(options))?;
+    }
+    Ok(Solution { cycles, residual: monitor.residual, converged: monitor.residual <= options.tolerance })
+}
+
+/// One grid on the device: addresses and sizes as the kernels take them.
+struct Level {
+    grid: Grid,
+    shape: [i32; 3],
+    pitch: u32,
+    mask_pitch: u32,
+    values: u64,
+    smoothed: u64,
+    /// The right-hand side; address 0, which means zero, on the finest grid.
+    right: u64,
+    other: u64,
+    mask: u64,
+}
+
+/// The kernels of one call.
+struct Kernels {
+    coarsen: CudaFunction,
+    kind: GridKernels,
+}
+
+/// The kernels of a smoothing.
+enum GridKernels {
+    Slice {
+        fine_down: CudaFunction,
+        fine_up: CudaFunction,
+        fine_alone: CudaFunction,
+        coarse_down: CudaFunction,
+        coarse_up: CudaFunction,
+        fine_guess: CudaFunction,
+        small_start: CudaFunction,
+        small_guess: CudaFunction,
+        small_finish: CudaFunction,
+        small_down: CudaFunction,
+        small_up: CudaFunction,
+        coarsest_zero: CudaFunction,
+        coarsest_on: CudaFunction,
+    },
+    Volume {
+        step: CudaFunction,
+        restrict: CudaFunction,
+        correct: CudaFunction,
+    },
+}
+
+/// The values from which a cycle starts on the first of its grids.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CycleStart {
+    /// The values of that grid.
+    Values,
+    /// The values of the next coarser grid, interpolated.
+    Guess,
+    /// The shape: 1 on it, 0 elsewhere.
+    Shape,
+}
+
+/// The grids, kernels and memory of one solve.
+struct Multigrid<'a> {
+    stream: &'a Stream,
+    kernels: Kernels,
+    early_launches: bool,
+    levels: Vec<Level>,
+    grids: usize,
+    buffer: Buffer,
+    flags: usize,
+    changes: usize,
+    /// The page-locked memory to which flags and changes are copied.
+    pinned: Pinned,
+    /// The event after such a copy.
+    arrived: Event,
+}
+
+impl Drop for Multigrid<'_> {
+    fn drop(&mut self) {
+        // The buffer must outlive the work that uses it, also if an error ends the call. A failed stream has no work
+        // left.
+        let _ = self.stream.synchronize();
+    }
+}
+
+impl<'a> Multigrid<'a> {
+    fn new(cuda: &Cuda, stream: &'a Stream, field: &FieldBuffers<'_>, options: &SolveOptions) -> Result<Self> {
+        let layout = GridsLayout::new(field.layout.shape, options.lambda);
+        let buffer = cuda.memory().device(layout.bytes)?;
+        let at = |offset: usize| buffer.address() + offset as u64;
+        let levels = layout
+            .grids_in_buffer
+            .into_iter()
+            .enumerate()
+            .map(|(index, offsets)| {
+                let address = |offset: usize, finest: u64| if index == 0 { finest } else { at(offset) };
+                Level {
+                    shape: offsets.grid.shape.map(|n| n as i32),
+                    pitch: offsets.layout.pitch as u32,
+                    mask_pitch: offsets.layout.mask_pitch as u32,
+                    values: address(offsets.values, field.values.address()),
+                    smoothed: address(offsets.smoothed, field.workspace.address()),
+                    right: address(offsets.right, 0),
+                    other: at(offsets.other),
+                    mask: address(offsets.mask, field.mask.address()),
+                    grid: offsets.grid,
+                }
+            })
+            .collect();
+        let function = |name: &str| cuda.function(MODULE, &format!("isoline_mg_{name}"));
+        let kind = if field.layout.shape[2] > 1 {
+            GridKernels::Volume {
+                step: function("step_3d")?,
+                restrict: function("restrict_3d")?,
+                correct: function("correct_3d")?,
+            }
+        } else {
+            GridKernels::Slice {
+                fine_down: function("fine_down")?,
+                fine_up: function("fine_up")?,
+                fine_alone: function("fine_alone")?,
+                coarse_down: function("coarse_down")?,
+                coarse_up: function("coarse_up")?,
+                fine_guess: function("fine_guess")?,
+                small_start: function("small_start")?,
+                small_guess: function("small_guess")?,
+                small_finish: function("small_finish")?,
+                small_down: function("small_down")?,
+                small_up: function("small_up")?,
+                coarsest_zero: function("coarsest_zero")?,
+                coarsest_on: function("coarsest_on")?,
+            }
+        };
+        Ok(Self {
+            stream,
+            early_launches: cuda.early_launches(),
+            kernels: Kernels { coarsen: function("coarsen")?, kind },
+            levels,
+            grids: layout.grids,
+            buffer,
+            flags: layout.flags,
+            changes: layout.changes,
+            pinned: cuda.memory().pinned(OFFSET_ALIGNMENT)?,
+            arrived: cuda.event()?,
+        })
+    }
+
+    /// Computes the masks of the coarse grids; returns the flags of each, from the second grid on.
+    fn coarsen(&mut self) -> Result<Vec<u32>> {
+        const THREADS: usize = 128;
+        let words = self.levels.len();
+        self.stream.fill(&self.buffer, self.flags, words * size_of::<u32>(), 0)?;
+        for (index, pair) in self.levels.windows(2).enumerate() {
+            let [fine, coarse] = pair else { unreachable!("windows of two") };
+            let flags = self.buffer.address() + (self.flags + (index + 1) * size_of::<u32>()) as u64;
+            let config = LaunchConfig {
+                grid_dim: (
+                    coarse.grid.shape[0].div_ceil(THREADS * u32::BITS as usize) as u32,
+                    (coarse.grid.shape[1] * coarse.grid.shape[2]).min(MAX_GRID_YZ) as u32,
+                    1,
+                ),
+                block_dim: (THREADS as u32, 1, 1),
+                shared_mem_bytes: 0,
+            };
+            let [width, height, depth] = &fine.shape;
+            let [coarse_width, coarse_height, coarse_depth] = &coarse.shape;
+            let mut launch = self.stream.raw().launch_builder(&self.kernels.coarsen);
+            launch.arg(&fine.mask).arg(&fine.mask_pitch).arg(width).arg(height).arg(depth);
+            launch.arg(&coarse.mask).arg(&coarse.mask_pitch).arg(coarse_width).arg(coarse_height).arg(coarse_depth);
+            launch.arg(&flags);
+            // SAFETY: the arguments are the kernel's, in its order; masks and flags have the layout's bytes.
+            unsafe { launch.launch(config) }.map_err(|e| launch_failed(e, "coarsen"))?;
+        }
+        Ok(self.fetch(self.flags, words)?.split_off(1))
+    }
+
+    /// Waits for the queued work and returns words of the buffer.
+    fn fetch(&self, offset: usize, words: usize) -> Result<Vec<u32>> {
+        let bytes = words * size_of::<u32>();
+        self.stream.copy(self.buffer.side(offset), self.pinned.side(), bytes, 1, [bytes; 2])?;
+        self.stream.record(&self.arrived)?;
+        self.arrived.synchronize()?;
+        Ok(self.pinned.as_slice()[..bytes].chunks_exact(4).map(bytemuck::pod_read_unaligned).collect())
+    }
+
+    /// Queues `count` cycles, the first of them from `start`, waits for them and returns the largest change of each.
+    fn cycles(&self, count: usize, start: CycleStart) -> Result<Vec<f32>> {
+        self.stream.fill(&self.buffer, self.changes, count * size_of::<u32>(), 0)?;
+        for index in 0..count {
+            let change = self.buffer.address() + (self.changes + index * size_of::<u32>()) as u64;
+            self.cycle(0, if index == 0 { start } else { CycleStart::Values }, change)?;
+        }
+        Ok(self.fetch(self.changes, count)?.into_iter().map(f32::from_bits).collect())
+    }
+
+    /// Queues one V-cycle from grid `first` down. On the finest grid the values are clamped to 0..1, and their largest
+    /// change is written to the address `change`; on other grids `change` is 0.
+    fn cycle(&self, first: usize, start: CycleStart, change: u64) -> Result<()> {
+        match &self.kernels.kind {
+            GridKernels::Slice { .. } => self.cycle_2d(&self.levels[first..], start, change),
+            GridKernels::Volume { .. } => self.cycle_3d(&self.levels[first..], start, change),
+        }
+    }
+}
+
+/// The equation that a grid solves, which determines its right-hand side and its steps.
+trait Equation: Copy {
+    /// Returns the grid, the address of its right-hand side (0: zero) and the step widths of its smoother.
+    fn parts(&self) -> (&Level, u64, &[f32]);
+}
+
+/// The equation for v.
+#[derive(Clone, Copy)]
+struct ForSolution<'a>(&'a Level);
+
+/// The equation for the correction of the next finer grid.
+#[derive(Clone, Copy)]
+struct ForCorrection<'a>(&'a Level);
+
+impl Equation for ForSolution<'_> {
+    fn parts(&self) -> (&Level, u64, &[f32]) {
+        (self.0, 0, &self.0.grid.solution_weights)
+    }
+}
+
+impl Equation for ForCorrection<'_> {
+    fn parts(&self) -> (&Level, u64, &[f32]) {
+        (self.0, self.0.right, &self.0.grid.correction_weights)
+    }
+}

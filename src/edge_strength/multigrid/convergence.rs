@@ -1,0 +1,54 @@
+//! The stopping criterion: the error of a solve, estimated from the changes that its cycles make.
+
+use super::SolveOptions;
+
+/// Estimates the largest error from the change of each cycle: if changes δ shrink by a factor q, the changes of all
+/// later cycles add up to δ·q/(1 − q). The largest of the last two factors and [`MIN_FACTOR`] is used as q.
+pub(in crate::edge_strength) struct ConvergenceMonitor {
+    cycles: u64,
+    /// The change of the last cycle.
+    change: f64,
+    /// The last factor by which the changes shrank.
+    factor: f64,
+    /// The factor q of the estimate.
+    worst: f64,
+    /// The estimated largest error.
+    pub(in crate::edge_strength) residual: f64,
+}
+
+/// The factor that is used as long as there are no two changes to compare.
+const FIRST_FACTOR: f64 = 0.9;
+
+/// The bounds of the factor. The first cycles can converge faster than the later ones, which reduce the slowest errors.
+const MIN_FACTOR: f64 = 0.2;
+const MAX_FACTOR: f64 = 0.999;
+
+/// The change below which rounding may dominate; such changes do not update the factor.
+const ROUNDING: f64 = 2e-5;
+
+impl ConvergenceMonitor {
+    /// Makes a monitor before the first cycle.
+    pub(in crate::edge_strength) fn new() -> Self {
+        Self { cycles: 0, change: 0.0, factor: 0.0, worst: FIRST_FACTOR, residual: f64::INFINITY }
+    }
+
+    /// Updates the estimate with the largest change of any pixel in one whole cycle.
+    pub(in crate::edge_strength) fn note(&mut self, change: f64) {
+        self.cycles += 1;
+        // The change of the first cycle depends mostly on the initial values.
+        if self.cycles <= 2 {
+            self.worst = FIRST_FACTOR;
+        } else if self.change > ROUNDING {
+            let factor = change / self.change;
+            self.worst = factor.max(self.factor).clamp(MIN_FACTOR, MAX_FACTOR);
+            self.factor = factor;
+        }
+        self.change = change;
+        self.residual = change * self.worst / (1.0 - self.worst);
+    }
+
+    /// Returns the progress of the solve, measured by the logarithm of the error, in 0..=1.
+    pub(in crate::edge_strength) fn fraction(&self, options: &SolveOptions) -> f64 {
+        (self.residual.min(1.0).ln() / options.tolerance.ln()).clamp(0.0, 1.0)
+    }
+}

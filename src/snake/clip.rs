@@ -1,0 +1,102 @@
+//! Polygons clipped to the image, pixel by pixel. Sums over polygons that reach beyond the image are computed from them.
+
+use super::polygon::{Bounds, Node};
+
+/// Returns a polygon within `bounds` whose sum is that over the pixels of `nodes` there; empty when there is none. An edge
+/// that leaves the bounds becomes stairs along the pixels that it separates, so the result may touch itself: it is for sums
+/// only.
+pub(super) fn clip(nodes: &[Node], bounds: &Bounds) -> Vec<Node> {
+    let mut kept = Vec::new();
+    for (a, b) in nodes.iter().zip(nodes.iter().cycle().skip(1)) {
+        if bounds.contain(*a) && bounds.contain(*b) {
+            kept.extend([*a, *b]);
+            continue;
+        }
+        // The connection from one part to the next runs along a row's border, which adds nothing to a sum.
+        let mut stairs = stairs(*a, *b, bounds);
+        if a.y > b.y {
+            stairs.reverse();
+        }
+        kept.extend(stairs);
+    }
+    kept.dedup();
+    if kept.len() < 3 { Vec::new() } else { kept }
+}
+
+/// Returns the rows of an edge within `bounds`, from above, as the corners of runs of rows with the same pixels left of it.
+fn stairs(a: Node, b: Node, bounds: &Bounds) -> Vec<Node> {
+    let (upper, lower) = if a.y <= b.y { (a, b) } else { (b, a) };
+    let (dx, dy) = (i64::from(lower.x) - i64::from(upper.x), i64::from(lower.y) - i64::from(upper.y));
+    let mut corners: Vec<Node> = Vec::new();
+    for y in upper.y.max(bounds.y0)..lower.y.min(bounds.y1) {
+        // The formula of `Rows`: ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉.
+        let k = i64::from(y) - i64::from(upper.y);
+        let right = i64::from(upper.x) - ((dy - (2 * k + 1) * dx).div_euclid(2 * dy));
+        let x = right.clamp(i64::from(bounds.x0), i64::from(bounds.x1)) as i32;
+        match corners.last_mut() {
+            Some(last) if last.x == x => last.y = y + 1,
+            _ => corners.extend([Node::new(x, y), Node::new(x, y + 1)]),
+        }
+    }
+    corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sums::{Sum, Sums};
+    use super::*;
+
+    #[test]
+    fn sum_over_a_clipped_polygon_equals_the_sum_over_its_pixels_in_the_image() {
+        const W: i32 = 23;
+        const H: i32 = 19;
+        const MARGIN: i32 = 40;
+        // The image in the middle of a canvas that is large enough for every polygon.
+        let (width, height) = ((W + 2 * MARGIN) as usize, (H + 2 * MARGIN) as usize);
+        let pixel = |x: i32, y: i32| ((x * 31 + y * 17) % 251) as u8;
+        let inside = |x: i32, y: i32| (0..W).contains(&x) && (0..H).contains(&y);
+        let mut canvas = vec![0u8; width * height];
+        let mut ones = canvas.clone();
+        for (index, (value, one)) in canvas.iter_mut().zip(&mut ones).enumerate() {
+            let (x, y) = ((index % width) as i32 - MARGIN, (index / width) as i32 - MARGIN);
+            (*value, *one) = if inside(x, y) { (pixel(x, y), 1) } else { (0, 0) };
+        }
+        let image: Vec<u8> = (0..W * H).map(|index| pixel(index % W, index / W)).collect();
+        let image = Sums::new(image, W as usize, H as usize).unwrap();
+        let [canvas, ones] = [canvas, ones].map(|pixels| Sums::new(pixels, width, height).unwrap());
+        let bounds = Bounds { x0: 0, y0: 0, x1: W, y1: H };
+        let mut seed = 1u32;
+        let mut random = |bound: i32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((seed >> 8) % bound as u32) as i32
+        };
+        let mut parts = 0;
+        for _ in 0..4000 {
+            // These may cross themselves: sums are signed.
+            let nodes: Vec<Node> = (0..3 + random(6))
+                .map(|_| Node::new(random(W + 2 * MARGIN) - MARGIN, random(H + 2 * MARGIN) - MARGIN))
+                .collect();
+            let shifted: Vec<Node> = nodes.iter().map(|node| Node::new(node.x + MARGIN, node.y + MARGIN)).collect();
+            let clipped = clip(&nodes, &bounds);
+            assert!(clipped.iter().all(|node| bounds.contain(*node)), "{nodes:?} {clipped:?}");
+            let found = image.polygon(&clipped);
+            let wanted = canvas.polygon(&shifted);
+            assert_eq!((found.z, found.zz), (wanted.z, wanted.zz), "{nodes:?} {clipped:?}");
+            assert_eq!(found.pixels, ones.polygon(&shifted).z, "{nodes:?} {clipped:?}");
+            parts += i64::from(found != Sum::default());
+        }
+        assert!(parts > 2000, "{parts}");
+    }
+
+    #[test]
+    fn polygons_far_away_and_outside_are_clipped() {
+        let bounds = Bounds { x0: 0, y0: 0, x1: 50, y1: 40 };
+        let far = super::super::MAX_COORDINATE;
+        let all =
+            clip(&[Node::new(-far, -far), Node::new(far, -far), Node::new(far, far), Node::new(-far, far)], &bounds);
+        let corners = [Node::new(50, 0), Node::new(50, 40), Node::new(0, 40), Node::new(0, 0)];
+        assert_eq!(all, corners);
+        let above = [Node::new(0, -30), Node::new(40, -30), Node::new(20, -1)];
+        assert!(clip(&above, &bounds).is_empty());
+    }
+}

@@ -1,0 +1,144 @@
+//! The CPU backend: target by target, on all cores.
+
+use super::image::Levels;
+use super::polygon::{Bounds, normalise};
+use super::search::Target;
+use super::sums::Rows;
+use super::{Background, Node, Params, Polygons, Status, Sum};
+use crate::device::Context;
+use crate::error::{Error, Result};
+use crate::image::{ImageMut, reserved};
+use crate::progress::{self, Progress, Ticker};
+use crate::report::Report;
+use ndarray::{ArrayViewMut3, Axis, s};
+use rayon::prelude::*;
+
+/// Measures the targets at their starts.
+pub(super) fn start(context: &Context, levels: &Levels, params: &Params, starts: Vec<Target>) -> Vec<Target> {
+    context.pool().install(|| {
+        starts
+            .into_par_iter()
+            .map(|start| match start.status {
+                Status::Running => levels.target(&params.plan(&start.bounds), start.nodes, start.bounds),
+                _ => start,
+            })
+            .collect()
+    })
+}
+
+/// Makes targets of the polygons, without measuring them.
+pub(super) fn starts(context: &Context, params: &Params, initial: &Polygons, image: &Bounds) -> Result<Vec<Target>> {
+    for (index, polygon) in initial.iter().enumerate() {
+        if polygon.len() > params.max_nodes as usize {
+            return Err(Error::argument(format!(
+                "polygon {index} has {} nodes, but max_nodes is {}; raise it or leave out nodes",
+                polygon.len(),
+                params.max_nodes
+            )));
+        }
+    }
+    // Running out of memory must be an error, but the lists of nodes, allocated one by one, would abort the program. So as
+    // much memory is reserved once, and freed.
+    let bytes =
+        initial.len() * (size_of::<Target>() + 64) + initial.nodes().len() * 2 * (size_of::<Node>() + size_of::<Sum>());
+    drop(std::hint::black_box(reserved::<u8>(bytes)?));
+    let polygons: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
+    context.pool().install(|| {
+        polygons
+            .par_iter()
+            .map(|(index, polygon)| {
+                Ok(match normalise(polygon, image, *index)? {
+                    Some(nodes) => {
+                        let bounds = bounds_of(&nodes, params, image);
+                        Target::unmeasured(nodes, bounds, params.largest_step as i32)
+                    }
+                    None => Target::outside(polygon.to_vec(), *image),
+                })
+            })
+            .collect()
+    })
+}
+
+/// Returns the bounds of a target's nodes: the window, or the image.
+fn bounds_of(nodes: &[Node], params: &Params, image: &Bounds) -> Bounds {
+    let Background::Window { margin } = params.background else { return *image };
+    let extent = |of: fn(&Node) -> i32| {
+        let values = nodes.iter().map(of);
+        (values.clone().min().unwrap_or(0), values.max().unwrap_or(0))
+    };
+    let ((x0, x1), (y0, y1)) = (extent(|node| node.x), extent(|node| node.y));
+    let longer = f64::from((x1 - x0).max(y1 - y0));
+    let margin = (margin * longer).ceil().clamp(16.0, f64::from(i32::MAX / 4)) as i32;
+    Bounds {
+        x0: (x0 - margin).max(image.x0),
+        y0: (y0 - margin).max(image.y0),
+        x1: (x1 + margin).min(image.x1),
+        y1: (y1 + margin).min(image.y1),
+    }
+}
+
+/// Makes up to `iterations` steps of every running target.
+pub(super) fn step(
+    context: &Context,
+    levels: &Levels,
+    params: &Params,
+    targets: &mut [Target],
+    iterations: u64,
+    progress: &mut Option<&mut Progress<'_>>,
+) -> Result<Report> {
+    let mut report = Report::new(&context.cpu_for_report());
+    let started = std::time::Instant::now();
+    let ticker = Ticker::new("moving the polygons");
+    ticker.expect(targets.len() as u64);
+    progress::run(context.pool(), progress, &ticker, || {
+        targets.par_iter_mut().try_for_each(|target| {
+            let plan = params.plan(&target.bounds);
+            for _ in 0..iterations {
+                ticker.check()?;
+                if target.status != Status::Running {
+                    break;
+                }
+                levels.step(&plan, target, &ticker)?;
+            }
+            ticker.add(1);
+            Ok(())
+        })
+    })?;
+    report.seconds_compute = started.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Draws every target with its value over a background of 0. Where targets overlap, the first one is drawn.
+pub(super) fn draw(targets: &[Target], output: ImageMut<'_>, value: impl Fn(usize) -> u32) -> Result<()> {
+    match output {
+        ImageMut::U8(view) => draw_into(targets, view, |index| value(index) as u8),
+        ImageMut::U16(view) => draw_into(targets, view, |index| value(index) as u16),
+        ImageMut::F32(view) => draw_into(targets, view, |index| value(index) as f32),
+        ImageMut::Device(_) => {
+            return Err(Error::unsupported("targets are drawn into host memory only; give host memory"));
+        }
+    }
+    Ok(())
+}
+
+fn draw_into<P: Copy + Default>(targets: &[Target], mut view: ArrayViewMut3<'_, P>, value: impl Fn(usize) -> P) {
+    view.fill(P::default());
+    let mut slice = view.index_axis_mut(Axis(0), 0);
+    // The first targets are drawn last, over the others.
+    for (index, target) in targets.iter().enumerate().rev() {
+        if target.status == Status::LeftImage {
+            continue;
+        }
+        let mut ends: Vec<(i64, i64)> = Vec::new();
+        for (a, b) in target.nodes.iter().zip(target.nodes.iter().cycle().skip(1)) {
+            let (upper, lower) = if a.y <= b.y { (*a, *b) } else { (*b, *a) };
+            ends.extend(Rows::new(upper, lower).map(|(x, y)| (y, x)));
+        }
+        // Sorted by row and column, the crossings of a row alternate between entering and leaving the polygon.
+        ends.sort_unstable();
+        for pair in ends.chunks_exact(2) {
+            let (row, begin, end) = (pair[0].0 as usize, pair[0].1 as usize, pair[1].1 as usize);
+            slice.slice_mut(s![row, begin..end]).fill(value(index));
+        }
+    }
+}
