@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
         switch (option) {
         case 'd': device = argv[++at]; break;
         case 'R': params.profile = ISOLINE_EDGE_DRAWING_REFERENCE; break;
-        case 'o': params.edge_operator = operator_named(argv[++at]); break;
+        case 'o': params.gradient_operator = operator_named(argv[++at]); break;
         case 't': params.gradient_threshold = atof(argv[++at]); break;
         case 'a': params.anchor_threshold = atof(argv[++at]); break;
         case 's': params.scan_interval = (uint32_t)strtoul(argv[++at], NULL, 10); break;

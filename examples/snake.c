@@ -75,8 +75,8 @@ static int run(const char *device, const isoline_snake_params *params, const iso
 /* The number of a model's name, or one that the library refuses. */
 static uint32_t noise_named(const char *name) {
     static const char *const names[] = {"gaussian", "poisson", "gamma", "rayleigh", "bernoulli"};
-    uint32_t number = ISOLINE_NOISE_GAUSSIAN;
-    while (number <= ISOLINE_NOISE_BERNOULLI && strcmp(names[number], name) != 0) {
+    uint32_t number = ISOLINE_SNAKE_NOISE_GAUSSIAN;
+    while (number <= ISOLINE_SNAKE_NOISE_BERNOULLI && strcmp(names[number], name) != 0) {
         number++;
     }
     return number;

@@ -12,6 +12,9 @@
 //   caller as long as what this library does not know is zero. Only isoline_point, isoline_node, isoline_sphere,
 //   isoline_box, isoline_iteration_statistics, isoline_target_statistics and isoline_region_sum, which come in arrays,
 //   are as plain as they look, for good.
+// Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the params
+//   structs: name, title, help, type, range, default and place. A value out of its range is refused by name, used or not.
+//   A double that the operation is to compute itself is ISOLINE_AUTOMATIC, an integer 0, where the field allows it.
 // Outputs come last and are written only on success. One exception, by design: a stack that is computed slice by
 //   slice streams its slices, so on a failure or a cancel every slice of an output image is either whole or untouched.
 // Objects. What a call hands out (isoline_context, isoline_segments, isoline_level_set, isoline_snake) belongs to the
@@ -41,6 +44,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+// In a double of a params struct: the operation computes the value itself. Only a parameter whose description has
+// `automatic` takes it. In an integer of a params struct, 0 stands for the same.
+#define ISOLINE_AUTOMATIC -1.7976931348623157e308
 
 // What a call came to. The numbers are frozen; a retired one stays reserved.
 enum isoline_status
@@ -175,7 +182,7 @@ enum isoline_edge_strength_mode
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     // After a fixed number of iterations of eq. 3.
-    ISOLINE_EDGE_STRENGTH_ITERATE = 0,
+    ISOLINE_EDGE_STRENGTH_ITERATIONS = 0,
     // At the steady state that the iterations approach, by multigrid, to a tolerance.
     ISOLINE_EDGE_STRENGTH_CONVERGED = 1,
 };
@@ -207,47 +214,47 @@ typedef uint32_t isoline_foreground;
 #endif // __cplusplus
 
 // What the pixels outside the shape start from.
-enum isoline_start
+enum isoline_edge_strength_start
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     // 0.
-    ISOLINE_START_MASK = 0,
+    ISOLINE_EDGE_STRENGTH_START_MASK = 0,
     // The input scaled to 0..1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW.
-    ISOLINE_START_INPUT = 1,
+    ISOLINE_EDGE_STRENGTH_START_IMAGE = 1,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
-typedef enum isoline_start isoline_start;
+typedef enum isoline_edge_strength_start isoline_edge_strength_start;
 #else
-typedef uint32_t isoline_start;
+typedef uint32_t isoline_edge_strength_start;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
 // Which implementation iterates; converged has one only. All give the same pixels (scalar: within 1e-6 up to 200
 // iterations); they differ in speed.
-enum isoline_variant
+enum isoline_edge_strength_variant
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     // The fastest of the device.
-    ISOLINE_VARIANT_DEFAULT = 0,
+    ISOLINE_EDGE_STRENGTH_DEFAULT = 0,
     // Several iterations per pass over memory. CPU and CUDA.
-    ISOLINE_VARIANT_FUSED = 1,
+    ISOLINE_EDGE_STRENGTH_FUSED = 1,
     // The paper's first design, a tile in shared memory. CUDA only.
-    ISOLINE_VARIANT_SHARED = 2,
+    ISOLINE_EDGE_STRENGTH_SHARED = 2,
     // The paper's second design, reads through the texture unit. CUDA only.
-    ISOLINE_VARIANT_TEXTURE = 3,
+    ISOLINE_EDGE_STRENGTH_TEXTURE = 3,
     // A plain loop on one thread, the reference. CPU only.
-    ISOLINE_VARIANT_SCALAR = 4,
+    ISOLINE_EDGE_STRENGTH_SCALAR = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
-typedef enum isoline_variant isoline_variant;
+typedef enum isoline_edge_strength_variant isoline_edge_strength_variant;
 #else
-typedef uint32_t isoline_variant;
+typedef uint32_t isoline_edge_strength_variant;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -372,28 +379,28 @@ typedef uint32_t isoline_level_set_variant;
 #endif // __cplusplus
 
 // How the pixels of a region scatter round its mean: what a difference between two regions is.
-enum isoline_noise
+enum isoline_snake_noise
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     // Each region has its own mean and variance. Camera images at good light, and the choice when in doubt; regions may
     // differ in texture alone.
-    ISOLINE_NOISE_GAUSSIAN = 0,
+    ISOLINE_SNAKE_NOISE_GAUSSIAN = 0,
     // Counted photons: low light, where the variance follows the mean.
-    ISOLINE_NOISE_POISSON = 1,
+    ISOLINE_SNAKE_NOISE_POISSON = 1,
     // Speckle of intensities, `looks` of them averaged: radar, ultrasound, laser light.
-    ISOLINE_NOISE_GAMMA = 2,
+    ISOLINE_SNAKE_NOISE_GAMMA = 2,
     // Speckle of amplitudes: ultrasound, magnitude images.
-    ISOLINE_NOISE_RAYLEIGH = 3,
+    ISOLINE_SNAKE_NOISE_RAYLEIGH = 3,
     // Pixels are above 0 or not: binary images.
-    ISOLINE_NOISE_BERNOULLI = 4,
+    ISOLINE_SNAKE_NOISE_BERNOULLI = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
-typedef enum isoline_noise isoline_noise;
+typedef enum isoline_snake_noise isoline_snake_noise;
 #else
-typedef uint32_t isoline_noise;
+typedef uint32_t isoline_snake_noise;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -457,6 +464,69 @@ enum isoline_target_status
 typedef enum isoline_target_status isoline_target_status;
 #else
 typedef uint32_t isoline_target_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The type of a parameter's values.
+enum isoline_parameter_type
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // A finite number.
+    ISOLINE_PARAMETER_FLOAT = 0,
+    // A whole number of at least 0.
+    ISOLINE_PARAMETER_INTEGER = 1,
+    // 0 or 1.
+    ISOLINE_PARAMETER_FLAG = 2,
+    // The value of one of the parameter's choices.
+    ISOLINE_PARAMETER_CHOICE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_parameter_type isoline_parameter_type;
+#else
+typedef uint32_t isoline_parameter_type;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How often a parameter is changed.
+enum isoline_parameter_level
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Most images need it.
+    ISOLINE_PARAMETER_BASIC = 0,
+    // It seldom needs another value than the default.
+    ISOLINE_PARAMETER_ADVANCED = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_parameter_level isoline_parameter_level;
+#else
+typedef uint32_t isoline_parameter_level;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How a parameter is stored in a params struct.
+enum isoline_storage
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // A uint32_t.
+    ISOLINE_STORAGE_U32 = 0,
+    // A uint64_t.
+    ISOLINE_STORAGE_U64 = 1,
+    // A double.
+    ISOLINE_STORAGE_F64 = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_storage isoline_storage;
+#else
+typedef uint32_t isoline_storage;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -603,7 +673,7 @@ typedef struct {
     // An isoline_edge_drawing_profile. Default: ISOLINE_EDGE_DRAWING_PAPER.
     uint32_t profile;
     // An isoline_gradient_operator. Default: ISOLINE_GRADIENT_SOBEL.
-    uint32_t edge_operator;
+    uint32_t gradient_operator;
     // Anchors are looked for on every row and every column whose number is a multiple of this, at least 1. Default 1:
     // everywhere. A larger one finds fewer anchors and loses short edges.
     uint32_t scan_interval;
@@ -618,18 +688,18 @@ typedef struct {
     // Must be 0.
     uint32_t reserved;
     // Pixels with a smaller gradient, |gx| + |gy| of the smoothed image, are never edges; in the image's own units, and
-    // one step of the integer gradient at least (1 for u8 and u16). Less than 0 (default: -1): automatic, 20 for 8-bit
+    // one step of the integer gradient at least (1 for u8 and u16). ISOLINE_AUTOMATIC (default): automatic, 20 for 8-bit
     // images, else 20/255 of the range from the smallest to the largest finite pixel of the whole input. A larger one
     // gives fewer edges.
     double gradient_threshold;
     // How far an anchor's gradient must stand above those of its two neighbours across the edge; at least 0, in the
     // image's own units. Default 0. A larger one gives fewer anchors, so that only marked edges are drawn.
     double anchor_threshold;
-    // f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
-    // range_max = 0 (default): automatic, the smallest and largest finite pixel of the whole input. Must be 0 for 8- and
-    // 16-bit images, which are used as they are.
+    // f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. This and
+    // range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel of the whole input. Must be
+    // automatic for 8- and 16-bit images, which are used as they are.
     double range_min;
-    // f32 images: the pixel value of step 65535; pixels above count as it.
+    // f32 images: the pixel value of step 65535; pixels above count as it. ISOLINE_AUTOMATIC (default): automatic.
     double range_max;
 } isoline_edge_drawing_params;
 
@@ -639,13 +709,13 @@ typedef struct {
     uint32_t struct_size;
     // 2 (default): every slice by itself, four neighbours. 3: the stack is one volume, six neighbours.
     uint32_t dimensions;
-    // An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATE.
+    // An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATIONS.
     uint32_t mode;
     // An isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
     uint32_t foreground;
-    // An isoline_start. Default: ISOLINE_START_MASK.
+    // An isoline_edge_strength_start. Default: ISOLINE_EDGE_STRENGTH_START_MASK.
     uint32_t start;
-    // An isoline_variant. Default: ISOLINE_VARIANT_DEFAULT.
+    // An isoline_edge_strength_variant. Default: ISOLINE_EDGE_STRENGTH_DEFAULT.
     uint32_t variant;
     // Iterations of eq. 3, 0 to 10,000,000. Default 50. More carry the field further from the shape, about the square
     // root of their number in pixels. After every 16th iteration of a call, values below 2⁻⁸⁰ (8e-25) are set to 0.
@@ -657,15 +727,15 @@ typedef struct {
     // ρ in pixels, at least 1e-18 (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
     // exp(-distance/ρ): a larger ρ reaches further and smooths more.
     double rho;
-    // Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, min(0.2, 0.9 of the
-    // limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
+    // Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. ISOLINE_AUTOMATIC (default): automatic,
+    // min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
     double time_step;
     // In the image's own units. Default 0. With the default foreground every pixel above it is shape.
     double threshold;
-    // ISOLINE_START_INPUT: the pixel value that starts at 0. start_min = start_max = 0 (default): automatic, 0 and 255
-    // for 8-bit images, else the smallest and largest finite pixel of the whole image.
+    // ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0. This and start_max ISOLINE_AUTOMATIC (default): automatic,
+    // 0 and 255 for 8-bit images, else the smallest and largest finite pixel of the whole image.
     double start_min;
-    // ISOLINE_START_INPUT: the pixel value that starts at 1.
+    // ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
     double start_max;
     // Converged mode: where to stop, in (0, 1). Default 1e-5. What it bounds is said in docs/edge_strength_converged.md;
     // a smaller one costs more cycles.
@@ -684,25 +754,24 @@ typedef struct {
     // φ is made a distance again every so many iterations. Default 10; 0: never, which is faster and lets φ grow steep
     // or flat where the front moves unevenly.
     uint32_t reinitialise_every;
-    // Iterations that the stop rule looks at together. 0 (default): as many as a front at the speed α ε + (1 - α)/h
+    // Iterations that the stop rule looks at together. 0 (default): automatic, as many as a front at the speed α ε + (1 - α)/h
     // needs for one voxel, 80 to 1000, rounded up to a multiple of `reinitialise_every`. A larger one waits longer before it
     // says that the front stands still.
     uint32_t check_interval;
     // Must be 0.
     uint32_t reserved;
-    // T, the middle of the intensities that the surface grows into, in the image's own units; finite. Default 0; used
+    // T, the middle of the intensities that the surface grows into, in the image's own units; within ±1e30. Default 0; used
     // only when `epsilon` is given.
     double target;
     // ε, in the image's own units: the surface grows where the intensity lies within T ± ε and shrinks elsewhere.
-    // Less than 0 (default: -1): automatic, T and ε are the mean and twice the standard deviation of the pixels inside
-    // the initial mask; where these are all equal, ε is 1/1000 of the image's range. Else more than 0. A larger one takes
-    // in more.
+    // More than 0, at most 1e30. ISOLINE_AUTOMATIC (default): automatic, T and ε are the mean and twice the standard deviation of the pixels inside
+    // the initial mask; where these are all equal, ε is 1/1000 of the image's range. A larger one takes in more.
     double epsilon;
-    // α, 0 to 1: the weight of the image against that of curvature, which is 1 - α. Less than 0 (default: -1):
-    // automatic, 1 / (1 + ε h). A larger one follows the image more closely, a smaller one gives a smoother surface.
+    // α, 0 to 1: the weight of the image against that of curvature, which is 1 - α. ISOLINE_AUTOMATIC
+    // (default): automatic, 1 / (1 + ε h). A larger one follows the image more closely, a smaller one gives a smoother surface.
     double alpha;
-    // Δt, more than 0 and at most the stable limit, which the state tells and the error names. 0 (default): automatic,
-    // `cfl` times the limit. Larger steps need fewer iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
+    // Δt, more than 0 and at most the stable limit, which the state tells and the error names. ISOLINE_AUTOMATIC
+    // (default): automatic, `cfl` times the limit. Larger steps need fewer iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
     // The limit is 1 / (α D sqrt(S) + (1 - α) S), where S is the sum of 1/h² over the axes and D is the bound of
     // |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. Beyond that
     // no curvature can outweigh the image, so a larger D would not change where the surface
@@ -789,6 +858,76 @@ typedef struct {
     double max[3];
 } isoline_box;
 
+// An operation. Strings are UTF-8, belong to the library and stay as long as it is loaded.
+typedef struct {
+    // Set by isoline_operation_init.
+    uint32_t struct_size;
+    // The number of its parameters.
+    uint32_t parameter_count;
+    // The size of its params struct in this library, in bytes: at most what isoline_<name>_params_init takes.
+    uint64_t params_size;
+    // The name in code, such as "edge_strength": isoline_<name>_params is its struct.
+    const char *name;
+    // The name for people.
+    const char *title;
+    // One line: its result.
+    const char *help;
+} isoline_operation;
+
+// A parameter of an operation. Strings are UTF-8, belong to the library and stay as long as it is loaded.
+typedef struct {
+    // Set by isoline_parameter_init.
+    uint32_t struct_size;
+    // An isoline_parameter_type.
+    uint32_t type;
+    // An isoline_parameter_level.
+    uint32_t level;
+    // An isoline_storage: how the params struct holds it.
+    uint32_t storage;
+    // Where the params struct holds it, in bytes from the start.
+    uint64_t offset;
+    // The name: that of the struct's field, the macro key and the keyword argument.
+    const char *name;
+    // The label in a dialog.
+    const char *title;
+    // One line: its meaning, and the effect of a larger value.
+    const char *help;
+    // The unit, as a label beside a field; "" where there is none.
+    const char *unit;
+    // NULL where the parameter cannot be automatic; else one line: what is computed then.
+    const char *automatic;
+    // The value that stands for "automatic", ISOLINE_AUTOMATIC or 0; 0 where the parameter cannot be automatic.
+    double automatic_value;
+    // The default; it may be the value that stands for "automatic".
+    double default_value;
+    // The smallest value; -INFINITY where there is no bound.
+    double minimum;
+    // The largest value; INFINITY where there is no bound.
+    double maximum;
+    // 1 when `minimum` itself is outside the range, else 0.
+    uint32_t minimum_excluded;
+    // 1 when `maximum` itself is outside the range, else 0.
+    uint32_t maximum_excluded;
+    // 1 when only powers of two are in the range, else 0.
+    uint32_t power_of_two;
+    // The number of its choices; 0 for other types.
+    uint32_t choice_count;
+} isoline_parameter;
+
+// One value of a parameter that is a choice. Strings are UTF-8, belong to the library and stay as long as it is loaded.
+typedef struct {
+    // Set by isoline_choice_init.
+    uint32_t struct_size;
+    // Its number in the params struct.
+    uint32_t value;
+    // The word in macros and keyword arguments.
+    const char *name;
+    // The name for people.
+    const char *title;
+    // One line: when to choose it.
+    const char *help;
+} isoline_choice;
+
 // A polygon's node, on a corner of pixels: (0, 0) is the upper left corner of the image, (width, height) the lower right
 // one, and (x, y) the one that the pixels (x - 1, y - 1) and (x, y) share. Frozen: it never grows.
 typedef struct {
@@ -858,7 +997,7 @@ typedef struct {
 typedef struct {
     // Set by isoline_snake_params_init.
     uint32_t struct_size;
-    // An isoline_noise. Default: ISOLINE_NOISE_GAUSSIAN.
+    // An isoline_snake_noise. Default: ISOLINE_SNAKE_NOISE_GAUSSIAN.
     uint32_t noise;
     // An isoline_snake_schedule. Default: ISOLINE_SNAKE_PARALLEL.
     uint32_t schedule;
@@ -871,7 +1010,7 @@ typedef struct {
     uint32_t max_nodes;
     // The most steps of a target, at least 1. Default 10000.
     uint64_t max_iterations;
-    // ISOLINE_NOISE_GAMMA only: L, how many looks were averaged, 1 to 1e6. Default 1, raw speckle. It weighs the image
+    // ISOLINE_SNAKE_NOISE_GAMMA only: L, how many looks were averaged, 1 to 1e6. Default 1, raw speckle. It weighs the image
     // against `node_cost`.
     double looks;
     // ISOLINE_SNAKE_BACKGROUND_WINDOW only: the window is the start's bounding box, widened on each side by this times
@@ -884,12 +1023,12 @@ typedef struct {
     // Default 0.5; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes; with 0, which is
     // faster, none is taken out.
     double node_cost;
-    // f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
-    // range_max = 0 (default): automatic, the smallest and largest finite pixel, or, for ISOLINE_NOISE_POISSON, _GAMMA and
-    // _RAYLEIGH, which count from 0, 0 and the largest; an image in CUDA memory is copied to the host for that. Must be 0
-    // for 8- and 16-bit images, which are used as they are.
+    // f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. This and
+    // range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel, or, for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and
+    // _RAYLEIGH, which count from 0, 0 and the largest; an image in CUDA memory is copied to the host for that. Must be
+    // automatic for 8- and 16-bit images, which are used as they are.
     double range_min;
-    // f32 images: the pixel value of step 65535; pixels above count as it.
+    // f32 images: the pixel value of step 65535; pixels above count as it. ISOLINE_AUTOMATIC (default): automatic.
     double range_max;
 } isoline_snake_params;
 
@@ -925,7 +1064,7 @@ typedef struct {
     // Pixels in it.
     uint64_t pixels;
     // The sum of their levels: the pixel values of 8- and 16-bit images, the steps from 0 to 65535 of f32 images, and 1 for
-    // every pixel above 0 with ISOLINE_NOISE_BERNOULLI.
+    // every pixel above 0 with ISOLINE_SNAKE_NOISE_BERNOULLI.
     uint64_t sum;
     // The sum of the squares of their levels.
     uint64_t sum_of_squares;
@@ -1166,7 +1305,7 @@ isoline_status isoline_level_set_new(isoline_context *context,
 // callback of the level set's context. After ISOLINE_DEVICE_FAILED free it. Any thread; calls on one level set take
 // turns, as do those on its context.
 isoline_status isoline_level_set_step(isoline_level_set *level_set,
-                                      size_t iterations,
+                                      uint64_t iterations,
                                       const isoline_progress *progress,
                                       isoline_report *report);
 
@@ -1302,6 +1441,59 @@ isoline_status isoline_mask_fill_polygon(const isoline_image *mask,
                                          uint64_t slice_count,
                                          uint8_t value);
 
+// Returns the number of operations. Any thread.
+size_t isoline_operation_count(void);
+
+// Fills `operation` with zeros. `struct_size`: sizeof(isoline_operation). Call it before isoline_operation_info.
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_operation_init(isoline_operation *operation,
+                                      size_t struct_size);
+
+// Describes an operation.
+//
+// `index`: less than isoline_operation_count(). An operation keeps its index in all versions of the library.
+// `out`: not NULL; after isoline_operation_init.
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. Any thread.
+isoline_status isoline_operation_info(size_t index, isoline_operation *out);
+
+// Fills `parameter` with zeros. `struct_size`: sizeof(isoline_parameter). Call it before isoline_parameter_info.
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_parameter_init(isoline_parameter *parameter,
+                                      size_t struct_size);
+
+// Describes a parameter of an operation.
+//
+// `operation`: less than isoline_operation_count().
+// `index`: less than the operation's parameter_count.
+// `out`: not NULL; after isoline_parameter_init.
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. Any thread.
+isoline_status isoline_parameter_info(size_t operation, size_t index, isoline_parameter *out);
+
+// Fills `choice` with zeros. `struct_size`: sizeof(isoline_choice). Call it before isoline_choice_info.
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+isoline_status isoline_choice_init(isoline_choice *choice, size_t struct_size);
+
+// Describes a choice of a parameter.
+//
+// `operation`: less than isoline_operation_count().
+// `parameter`: less than the operation's parameter_count.
+// `index`: less than the parameter's choice_count.
+// `out`: not NULL; after isoline_choice_init.
+// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. Any thread.
+isoline_status isoline_choice_info(size_t operation, size_t parameter, size_t index, isoline_choice *out);
+
+// Says whether a value is in a parameter's range. Calls of the operation make the same check, and those that depend on
+// the image or on other parameters.
+//
+// `operation`: less than isoline_operation_count().
+// `parameter`: less than the operation's parameter_count.
+// `value`: of any type of parameter.
+// Errors: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the parameter, the range and the
+// value. Any thread.
+isoline_status isoline_parameter_check(size_t operation,
+                                       size_t parameter,
+                                       double value);
+
 // Fills `polygons` with none. `struct_size`: sizeof(isoline_polygons).
 // Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 isoline_status isoline_polygons_init(isoline_polygons *polygons, size_t struct_size);
@@ -1407,8 +1599,8 @@ isoline_status isoline_snake_new(isoline_context *context,
 //
 // `snake`: not NULL. Polygons that it has lent out end, unless the call fails.
 // `initial`, `params`: as for isoline_snake_new; NULL stands for the defaults, not for those of before. The noise must not
-// change from or to ISOLINE_NOISE_BERNOULLI, nor the range change: the image is kept as these made it; with an automatic
-// range of f32 the noise must not change from or to ISOLINE_NOISE_GAUSSIAN either.
+// change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, nor the range change: the image is kept as these made it; with an automatic
+// range of f32 the noise must not change from or to ISOLINE_SNAKE_NOISE_GAUSSIAN either.
 // Errors and threads: as for isoline_snake_new. On an error the snake is as it was.
 isoline_status isoline_snake_restart(isoline_snake *snake,
                                      const isoline_polygons *initial,

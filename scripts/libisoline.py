@@ -11,25 +11,20 @@
     snake.step()
     outlines, labels, told = snake.polygons(), snake.labels(), snake.statistics()
 
+Keyword arguments are the operation's parameters, as the library describes them: choices by name, None for automatic.
 Arrays are packed, indexed [z, y, x] or [y, x]; spacing is that of x, y, z.
 """
 import contextlib
 import ctypes
 import pathlib
-from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_size_t, c_uint32, c_uint64,
-                    c_void_p)
+from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_size_t, c_uint8, c_uint32,
+                    c_uint64, c_void_p)
 
 import numpy
 
 TYPES = {"uint8": 0, "uint16": 1, "float32": 2}
-PROFILES = {"paper": 0, "reference": 1}
-OPERATORS = {"sobel": 0, "prewitt": 1, "scharr": 2}
-FOREGROUNDS = {"above": 0, "below": 1}
-REGIONS = {"signed": 0, "outside": 1, "inside": 2}
-NOISES = {"gaussian": 0, "poisson": 1, "gamma": 2, "rayleigh": 3, "bernoulli": 4}
-SCHEDULES = {"parallel": 0, "sequential": 1}
-BACKGROUNDS = {"image": 0, "window": 1}
-LEVEL_SET_VARIANTS = {"default": 0, "band": 1, "dense": 2, "scalar": 3}
+# The types of parameters in params structs, in the order of isoline_storage.
+STORAGES = (c_uint32, c_uint64, c_double)
 
 
 class Image(Structure):
@@ -38,24 +33,22 @@ class Image(Structure):
                 ("slice_stride", c_uint64), ("spacing", c_double * 3), ("data", c_void_p)]
 
 
-class Params(Structure):
-    _fields_ = [("struct_size", c_uint32), ("profile", c_uint32), ("edge_operator", c_uint32),
-                ("scan_interval", c_uint32), ("min_length", c_uint32), ("follow_turns", c_uint32),
-                ("variant", c_uint32), ("reserved", c_uint32), ("gradient_threshold", c_double),
-                ("anchor_threshold", c_double), ("range_min", c_double), ("range_max", c_double)]
+class OperationInfo(Structure):
+    _fields_ = [("struct_size", c_uint32), ("parameter_count", c_uint32), ("params_size", c_uint64), ("name", c_char_p),
+                ("title", c_char_p), ("help", c_char_p)]
 
 
-class DistanceParams(Structure):
-    _fields_ = [("struct_size", c_uint32), ("dimensions", c_uint32), ("foreground", c_uint32), ("region", c_uint32),
-                ("threshold", c_double)]
+class ParameterInfo(Structure):
+    _fields_ = [("struct_size", c_uint32), ("type", c_uint32), ("level", c_uint32), ("storage", c_uint32),
+                ("offset", c_uint64), ("name", c_char_p), ("title", c_char_p), ("help", c_char_p), ("unit", c_char_p),
+                ("automatic", c_char_p), ("automatic_value", c_double), ("default_value", c_double),
+                ("minimum", c_double), ("maximum", c_double), ("minimum_excluded", c_uint32),
+                ("maximum_excluded", c_uint32), ("power_of_two", c_uint32), ("choice_count", c_uint32)]
 
 
-class LevelSetParams(Structure):
-    _fields_ = [("struct_size", c_uint32), ("dimensions", c_uint32), ("variant", c_uint32),
-                ("reinitialise_every", c_uint32), ("check_interval", c_uint32), ("reserved", c_uint32),
-                ("target", c_double), ("epsilon", c_double), ("alpha", c_double), ("time_step", c_double),
-                ("cfl", c_double), ("change_tolerance", c_double), ("rms_tolerance", c_double),
-                ("iterations", c_uint64)]
+class ChoiceInfo(Structure):
+    _fields_ = [("struct_size", c_uint32), ("value", c_uint32), ("name", c_char_p), ("title", c_char_p),
+                ("help", c_char_p)]
 
 
 class LevelSetState(Structure):
@@ -76,13 +69,6 @@ class Report(Structure):
 # What isoline_level_set_statistics writes.
 STATISTICS = numpy.dtype([("iteration", "u8"), ("inside", "u8"), ("changed", "u8"), ("near_front", "u8"),
                           ("rms", "f8")])
-
-
-class SnakeParams(Structure):
-    _fields_ = [("struct_size", c_uint32), ("noise", c_uint32), ("schedule", c_uint32), ("background", c_uint32),
-                ("largest_step", c_uint32), ("max_nodes", c_uint32), ("max_iterations", c_uint64), ("looks", c_double),
-                ("margin", c_double), ("node_spacing", c_double), ("node_cost", c_double), ("range_min", c_double),
-                ("range_max", c_double)]
 
 
 class PolygonArrays(Structure):
@@ -133,10 +119,26 @@ class Library:
         self.library.isoline_snake_free.argtypes = [c_void_p]
         self.library.isoline_snake_count.argtypes = [c_void_p]
         self.library.isoline_snake_count.restype = c_size_t
+        count = self.library.isoline_operation_count
+        count.restype = c_size_t
+        self.operations = {operation.name: operation for operation in (Operation(self, i) for i in range(count()))}
 
     def call(self, name, *arguments):
         if getattr(self.library, f"isoline_{name}")(*arguments) != 0:
             raise RuntimeError(self.library.isoline_last_error().decode())
+
+    def told(self, struct, noun, *indices):
+        value = self.made(struct, noun)
+        self.call(f"{noun}_info", *(c_size_t(index) for index in indices), byref(value))
+        return value
+
+    def params(self, operation, **values):
+        """The params struct of an operation; keywords are its parameters, choices by name, None for automatic."""
+        operation = self.operations[operation]
+        params = self.made(operation.struct, f"{operation.name}_params")
+        for name, value in values.items():
+            setattr(params, name, operation.encoded(name, value))
+        return params
 
     def made(self, struct, name):
         value = struct()
@@ -147,12 +149,41 @@ class Library:
         return Context(self, device)
 
 
-def assigned(params, values):
-    for name, value in values.items():
-        if name not in dict(params._fields_):
-            raise TypeError(f"no parameter '{name}'")
-        setattr(params, name, value)
-    return params
+class Operation:
+    """An operation as the library describes it: `info`, and by name its `parameters` and their `choices` (numbers)."""
+
+    def __init__(self, library, index):
+        self.info = library.told(OperationInfo, "operation", index)
+        self.name = self.info.name.decode()
+        self.parameters, self.choices = {}, {}
+        for place in range(self.info.parameter_count):
+            parameter = library.told(ParameterInfo, "parameter", index, place)
+            told = [library.told(ChoiceInfo, "choice", index, place, choice) for choice in range(parameter.choice_count)]
+            name = parameter.name.decode()
+            self.parameters[name] = parameter
+            self.choices[name] = {choice.name.decode(): choice.value for choice in told}
+        fields, end = [("struct_size", c_uint32)], 4
+        for name, parameter in sorted(self.parameters.items(), key=lambda item: item[1].offset):
+            if parameter.offset > end:
+                fields.append((f"reserved_{end}", c_uint8 * (parameter.offset - end)))
+            fields.append((name, STORAGES[parameter.storage]))
+            end = parameter.offset + ctypes.sizeof(STORAGES[parameter.storage])
+        self.struct = type(f"{self.name}_params", (Structure,), {"_fields_": fields})
+
+    def encoded(self, name, value):
+        """A value as the params struct holds it: a choice by its word, None for automatic."""
+        if name not in self.parameters:
+            raise TypeError(f"{self.name} has no parameter '{name}'; it has {', '.join(self.parameters)}")
+        if value is None and self.parameters[name].automatic is None:
+            raise ValueError(f"{name} of {self.name} cannot be automatic")
+        if isinstance(value, str) and value not in self.choices[name]:
+            raise ValueError(f"{name} of {self.name} must be one of {', '.join(self.choices[name])}, but it is '{value}'")
+        if value is None:
+            value = self.parameters[name].automatic_value
+        elif isinstance(value, str):
+            value = self.choices[name][value]
+        kind = STORAGES[self.parameters[name].storage]
+        return kind(value if kind is c_double else int(value))
 
 
 class Context:
@@ -172,10 +203,9 @@ class Context:
         image.data = array.ctypes.data
         return image
 
-    def params(self, profile="paper", operator="sobel", **others):
-        params = self.library.made(Params, "edge_drawing_params")
-        params.profile, params.edge_operator = PROFILES[profile], OPERATORS[operator]
-        return assigned(params, others)
+    def params(self, **parameters):
+        """The parameters of edge drawing."""
+        return self.library.params("edge_drawing", **parameters)
 
     @contextlib.contextmanager
     def drawn(self, image, edges, params):
@@ -232,13 +262,12 @@ class Context:
         self.distance_caller(mask, output, **parameters)()
         return output
 
-    def distance_caller(self, mask, output, spacing=(1, 1, 1), foreground="above", region="signed", report=None, **others):
+    def distance_caller(self, mask, output, spacing=(1, 1, 1), report=None, **parameters):
         """A function that makes one call on packed arrays; everything that Python costs is done before. `spacing`: of
-        x, y, z; `report`: a Report of the library's to fill; others: fields of the parameters."""
-        params = self.library.made(DistanceParams, "distance_params")
-        params.foreground, params.region = FOREGROUNDS[foreground], REGIONS[region]
+        x, y, z; `report`: a Report of the library's to fill."""
+        params = self.library.params("distance", **parameters)
         described = self.describe(mask, spacing), self.describe(output)
-        arguments = (self.handle, byref(described[0]), byref(assigned(params, others)), None, byref(described[1]),
+        arguments = (self.handle, byref(described[0]), byref(params), None, byref(described[1]),
                      report and byref(report))
 
         def run():
@@ -258,17 +287,19 @@ class Context:
 
 
 class LevelSet:
-    """An evolving surface; the fields of LevelSetParams are its parameters, `variant` by name."""
+    """An evolving surface."""
 
-    def __init__(self, context, image, start, spacing=(1, 1, 1), variant="default", **others):
+    # A stopping criterion that is never met.
+    NEVER_STOPS = {"change_tolerance": 0, "rms_tolerance": 0}
+
+    def __init__(self, context, image, start, spacing=(1, 1, 1), **parameters):
         self.context, self.library, self.handle = context, context.library, c_void_p()
         image, start = numpy.ascontiguousarray(image), numpy.ascontiguousarray(start)
         self.shape = image.shape
-        params = self.library.made(LevelSetParams, "level_set_params")
-        params.variant = LEVEL_SET_VARIANTS[variant]
+        params = self.library.params("level_set", **parameters)
         described = context.describe(image, spacing), context.describe(start)
         self.library.call("level_set_new", context.handle, byref(described[0]), byref(described[1]),
-                          byref(assigned(params, others)), byref(self.handle))
+                          byref(params), byref(self.handle))
 
     def __del__(self):
         self.library.library.isoline_level_set_free(self.handle)
@@ -276,7 +307,7 @@ class LevelSet:
     def step(self, iterations):
         """Evolves; returns the Report."""
         report = self.library.made(Report, "report")
-        self.library.call("level_set_step", self.handle, c_size_t(iterations), None, byref(report))
+        self.library.call("level_set_step", self.handle, c_uint64(iterations), None, byref(report))
         return report
 
     def read(self, what, kind):
@@ -311,15 +342,13 @@ class LevelSet:
 
 
 class Snake:
-    """Region snakes; the fields of SnakeParams are its parameters, `noise`, `schedule` and `background` by name."""
+    """Region snakes."""
 
-    def __init__(self, context, image, starts=None, noise="gaussian", schedule="parallel", background="image", **others):
+    def __init__(self, context, image, starts=None, **parameters):
         self.context, self.library, self.handle = context, context.library, c_void_p()
         image = numpy.ascontiguousarray(image)
         self.shape = image.shape
-        params = self.library.made(SnakeParams, "snake_params")
-        params.noise, params.schedule = NOISES[noise], SCHEDULES[schedule]
-        params.background = BACKGROUNDS[background]
+        params = self.library.params("snake", **parameters)
         initial = None
         if starts is not None:
             nodes = numpy.array([node for polygon in starts for node in polygon], numpy.int32).reshape(-1, 2)
@@ -328,7 +357,7 @@ class Snake:
             initial.count, initial.node_count = len(starts), len(nodes)
             initial.nodes, initial.offsets = nodes.ctypes.data, offsets.ctypes.data
         self.library.call("snake_new", context.handle, byref(context.describe(image)), initial and byref(initial),
-                          byref(assigned(params, others)), byref(self.handle))
+                          byref(params), byref(self.handle))
 
     def __del__(self):
         self.library.library.isoline_snake_free(self.handle)

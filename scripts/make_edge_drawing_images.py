@@ -166,7 +166,7 @@ def edge_operator(context, out):
     camera = grey("camera")
     row = Row(out, "edge_drawing_operator", 3, MAN)
     for name, threshold, anchor in (("sobel", 36, 8), ("prewitt", 27, 6), ("scharr", 144, 32)):
-        edges, _ = context.edge_drawing(camera, operator=name, gradient_threshold=threshold, anchor_threshold=anchor)
+        edges, _ = context.edge_drawing(camera, gradient_operator=name, gradient_threshold=threshold, anchor_threshold=anchor)
         row.edges(f"{name}, thresholds {threshold} and {anchor}", edges)
     row.save()
 

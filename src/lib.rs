@@ -32,6 +32,7 @@ mod image;
 pub mod level_set;
 mod levels;
 pub mod mask;
+pub mod parameter;
 mod progress;
 mod report;
 pub mod snake;

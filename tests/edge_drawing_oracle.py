@@ -160,7 +160,7 @@ class Image(ctypes.Structure):
 
 
 class Params(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint32) for name in ("struct_size", "profile", "edge_operator", "scan_interval",
+    _fields_ = [(name, ctypes.c_uint32) for name in ("struct_size", "profile", "gradient_operator", "scan_interval",
                                                      "min_length", "follow_turns", "variant", "reserved")]
     _fields_ += [(name, ctypes.c_double) for name in ("gradient_threshold", "anchor_threshold", "range_min", "range_max")]
 
@@ -210,7 +210,7 @@ class Isoline:
         operator, threshold, anchor, interval, length = configuration
         params = self.new(Params, "edge_drawing_params")
         params.profile = self.REFERENCE
-        params.edge_operator = ISOLINE_OPERATORS[operator]
+        params.gradient_operator = ISOLINE_OPERATORS[operator]
         params.gradient_threshold, params.anchor_threshold = threshold, anchor
         params.scan_interval, params.min_length = interval, length
         return params

@@ -2,42 +2,10 @@
 
 use super::null;
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Foreground};
-
-/// Refuses the first of some named fields that is not a finite number.
-pub(super) fn finite(fields: &[(&str, f64)]) -> Result<()> {
-    match fields.iter().find(|(_, value)| !value.is_finite()) {
-        None => Ok(()),
-        Some((name, value)) => Err(Error::argument(format!("{name} must be a finite number, but it is {value}"))),
-    }
-}
 
 /// Refuses a field kept for later versions that is not 0.
 pub(super) fn reserved(value: u32) -> Result<()> {
     if value == 0 { Ok(()) } else { Err(Error::argument(format!("params->reserved must be 0, but it is {value}"))) }
-}
-
-/// The error of an enum field with an unknown number.
-pub(super) fn unknown(field: &str, choices: &str, value: u32) -> Error {
-    Error::argument(format!("{field} must be {choices}, but it is {value}"))
-}
-
-/// The `dimensions` of an operation that can take a stack as slices or as a volume.
-pub(super) fn dimensions(value: u32) -> Result<Dimensions> {
-    match value {
-        2 => Ok(Dimensions::Slices),
-        3 => Ok(Dimensions::Volume),
-        other => Err(unknown("dimensions", "2 or 3", other)),
-    }
-}
-
-/// An isoline_foreground.
-pub(super) fn foreground(value: u32) -> Result<Foreground> {
-    match value {
-        0 => Ok(Foreground::Above),
-        1 => Ok(Foreground::Below),
-        other => Err(unknown("foreground", "ISOLINE_FOREGROUND_ABOVE or _BELOW", other)),
-    }
 }
 
 /// Refuses an array that is NULL, unless it is to have no elements, and one that no memory has room for.

@@ -1,14 +1,16 @@
 //! The distance.
 
 use super::context::{context, isoline_context};
+use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
-use super::sized::{self, Sized32};
-use super::{check, guard, isoline_foreground, isoline_status};
-use crate::distance::{self, Params, Region};
+use super::sized;
+use super::{guard, isoline_status};
+use crate::distance::{self, Params, parameters};
 use crate::error::Result;
 use crate::image::PixelType;
+use crate::parameter::{DIMENSIONS, FOREGROUNDS};
 use crate::progress::Progress;
 
 /// Where distances are wanted.
@@ -40,38 +42,17 @@ pub struct isoline_distance_params {
     pub threshold: f64,
 }
 
-// SAFETY: repr(C), struct_size first; integers and a float.
-unsafe impl Sized32 for isoline_distance_params {
-    const NAME: &'static str = "isoline_distance_params";
-    const FIRST_SIZE: usize = 24;
-    fn defaults() -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            dimensions: 3,
-            foreground: isoline_foreground::ISOLINE_FOREGROUND_ABOVE as u32,
-            region: isoline_distance_region::ISOLINE_DISTANCE_SIGNED as u32,
-            threshold: 0.0,
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_distance_params>() == <isoline_distance_params as Sized32>::FIRST_SIZE);
+params_of!(isoline_distance_params, 24, parameters::OPERATION, 0, dimensions, foreground, region, threshold);
 
 impl isoline_distance_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
-        check::finite(&[("threshold", self.threshold)])?;
+        check_ranges(self)?;
         Ok(Params {
-            dimensions: check::dimensions(self.dimensions)?,
+            dimensions: parameters::DIMENSIONS.chosen(self.dimensions, &DIMENSIONS)?,
             spacing,
-            foreground: check::foreground(self.foreground)?,
+            foreground: parameters::FOREGROUND.chosen(self.foreground, &FOREGROUNDS)?,
             threshold: self.threshold,
-            region: match self.region {
-                0 => Region::Signed,
-                1 => Region::Outside,
-                2 => Region::Inside,
-                other => {
-                    return Err(check::unknown("region", "ISOLINE_DISTANCE_SIGNED, _OUTSIDE or _INSIDE", other));
-                }
-            },
+            region: parameters::REGION.chosen(self.region, &parameters::REGIONS)?,
         })
     }
 }

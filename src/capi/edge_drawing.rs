@@ -1,15 +1,17 @@
 //! Edge drawing.
 
 use super::context::{context, isoline_context};
+use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
 use super::segments::isoline_segments;
-use super::sized::{self, Sized32};
+use super::sized;
 use super::{check, guard, isoline_status};
-use crate::edge_drawing::{self, Maps, Operator, Params, Profile, Segments, Variant};
+use crate::edge_drawing::{self, Maps, Params, Segments, parameters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::PixelType;
+use crate::parameter::ends;
 use crate::progress::Progress;
 
 /// Which edge drawing.
@@ -55,7 +57,7 @@ pub struct isoline_edge_drawing_params {
     /// An isoline_edge_drawing_profile. Default: ISOLINE_EDGE_DRAWING_PAPER.
     pub profile: u32,
     /// An isoline_gradient_operator. Default: ISOLINE_GRADIENT_SOBEL.
-    pub edge_operator: u32,
+    pub gradient_operator: u32,
     /// Anchors are looked for on every row and every column whose number is a multiple of this, at least 1. Default 1:
     /// everywhere. A larger one finds fewer anchors and loses short edges.
     pub scan_interval: u32,
@@ -70,43 +72,37 @@ pub struct isoline_edge_drawing_params {
     /// Must be 0.
     pub reserved: u32,
     /// Pixels with a smaller gradient, |gx| + |gy| of the smoothed image, are never edges; in the image's own units, and
-    /// one step of the integer gradient at least (1 for u8 and u16). Less than 0 (default: -1): automatic, 20 for 8-bit
+    /// one step of the integer gradient at least (1 for u8 and u16). ISOLINE_AUTOMATIC (default): automatic, 20 for 8-bit
     /// images, else 20/255 of the range from the smallest to the largest finite pixel of the whole input. A larger one
     /// gives fewer edges.
     pub gradient_threshold: f64,
     /// How far an anchor's gradient must stand above those of its two neighbours across the edge; at least 0, in the
     /// image's own units. Default 0. A larger one gives fewer anchors, so that only marked edges are drawn.
     pub anchor_threshold: f64,
-    /// f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
-    /// range_max = 0 (default): automatic, the smallest and largest finite pixel of the whole input. Must be 0 for 8- and
-    /// 16-bit images, which are used as they are.
+    /// f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. This and
+    /// range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel of the whole input. Must be
+    /// automatic for 8- and 16-bit images, which are used as they are.
     pub range_min: f64,
-    /// f32 images: the pixel value of step 65535; pixels above count as it.
+    /// f32 images: the pixel value of step 65535; pixels above count as it. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,
 }
 
-// SAFETY: repr(C), struct_size first; integers and floats.
-unsafe impl Sized32 for isoline_edge_drawing_params {
-    const NAME: &'static str = "isoline_edge_drawing_params";
-    const FIRST_SIZE: usize = 64;
-    fn defaults() -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            profile: isoline_edge_drawing_profile::ISOLINE_EDGE_DRAWING_PAPER as u32,
-            edge_operator: isoline_gradient_operator::ISOLINE_GRADIENT_SOBEL as u32,
-            scan_interval: 1,
-            min_length: 10,
-            follow_turns: 0,
-            variant: isoline_edge_drawing_variant::ISOLINE_EDGE_DRAWING_DEFAULT as u32,
-            reserved: 0,
-            gradient_threshold: -1.0,
-            anchor_threshold: 0.0,
-            range_min: 0.0,
-            range_max: 0.0,
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_edge_drawing_params>() == <isoline_edge_drawing_params as Sized32>::FIRST_SIZE);
+params_of!(
+    isoline_edge_drawing_params,
+    64,
+    parameters::OPERATION,
+    1,
+    profile,
+    gradient_operator,
+    scan_interval,
+    min_length,
+    follow_turns,
+    variant,
+    gradient_threshold,
+    anchor_threshold,
+    range_min,
+    range_max,
+);
 
 impl isoline_edge_drawing_params {
     /// # Safety
@@ -117,44 +113,18 @@ impl isoline_edge_drawing_params {
     }
 
     fn translate(&self) -> Result<Params> {
-        // All of them, used or not by this image: a NaN is a mistake of the caller's in any case.
-        check::finite(&[
-            ("gradient_threshold", self.gradient_threshold),
-            ("anchor_threshold", self.anchor_threshold),
-            ("range_min", self.range_min),
-            ("range_max", self.range_max),
-        ])?;
+        check_ranges(self)?;
         check::reserved(self.reserved)?;
-        let automatic_range = self.range_min == 0.0 && self.range_max == 0.0;
         Ok(Params {
-            profile: match self.profile {
-                0 => Profile::Paper,
-                1 => Profile::Reference,
-                other => return Err(check::unknown("profile", "ISOLINE_EDGE_DRAWING_PAPER or _REFERENCE", other)),
-            },
-            operator: match self.edge_operator {
-                0 => Operator::Sobel,
-                1 => Operator::Prewitt,
-                2 => Operator::Scharr,
-                other => {
-                    return Err(check::unknown("edge_operator", "ISOLINE_GRADIENT_SOBEL, _PREWITT or _SCHARR", other));
-                }
-            },
-            follow_turns: match self.follow_turns {
-                0 => false,
-                1 => true,
-                other => return Err(check::unknown("follow_turns", "0 or 1", other)),
-            },
-            variant: match self.variant {
-                0 => Variant::Default,
-                1 => Variant::Scalar,
-                other => return Err(check::unknown("variant", "ISOLINE_EDGE_DRAWING_DEFAULT or _SCALAR", other)),
-            },
+            profile: parameters::PROFILE.chosen(self.profile, &parameters::PROFILES)?,
+            operator: parameters::GRADIENT_OPERATOR.chosen(self.gradient_operator, &parameters::OPERATORS)?,
+            follow_turns: self.follow_turns == 1,
+            variant: parameters::VARIANT.chosen(self.variant, &parameters::VARIANTS)?,
             scan_interval: self.scan_interval,
             min_length: self.min_length,
-            gradient_threshold: (self.gradient_threshold >= 0.0).then_some(self.gradient_threshold),
+            gradient_threshold: parameters::GRADIENT_THRESHOLD.unless_automatic(self.gradient_threshold),
             anchor_threshold: self.anchor_threshold,
-            range: (!automatic_range).then_some([self.range_min, self.range_max]),
+            range: ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, [self.range_min, self.range_max])?,
         })
     }
 }

@@ -1,14 +1,16 @@
 //! Edge strength.
 
 use super::context::{context, isoline_context};
+use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
-use super::sized::{self, Sized32};
-use super::{check, guard, isoline_status};
-use crate::edge_strength::{self, Mode, Params, Start, Variant};
+use super::sized;
+use super::{guard, isoline_status};
+use crate::edge_strength::{self, Mode, Params, Start, parameters};
 use crate::error::Result;
 use crate::image::PixelType;
+use crate::parameter::{DIMENSIONS, FOREGROUNDS, ends};
 use crate::progress::Progress;
 
 /// When the edge strength stops.
@@ -16,7 +18,7 @@ use crate::progress::Progress;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_edge_strength_mode {
     /// After a fixed number of iterations of eq. 3.
-    ISOLINE_EDGE_STRENGTH_ITERATE = 0,
+    ISOLINE_EDGE_STRENGTH_ITERATIONS = 0,
     /// At the steady state that the iterations approach, by multigrid, to a tolerance.
     ISOLINE_EDGE_STRENGTH_CONVERGED = 1,
 }
@@ -34,28 +36,28 @@ pub enum isoline_foreground {
 /// What the pixels outside the shape start from.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum isoline_start {
+pub enum isoline_edge_strength_start {
     /// 0.
-    ISOLINE_START_MASK = 0,
+    ISOLINE_EDGE_STRENGTH_START_MASK = 0,
     /// The input scaled to 0..1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW.
-    ISOLINE_START_INPUT = 1,
+    ISOLINE_EDGE_STRENGTH_START_IMAGE = 1,
 }
 
 /// Which implementation iterates; converged has one only. All give the same pixels (scalar: within 1e-6 up to 200
 /// iterations); they differ in speed.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum isoline_variant {
+pub enum isoline_edge_strength_variant {
     /// The fastest of the device.
-    ISOLINE_VARIANT_DEFAULT = 0,
+    ISOLINE_EDGE_STRENGTH_DEFAULT = 0,
     /// Several iterations per pass over memory. CPU and CUDA.
-    ISOLINE_VARIANT_FUSED = 1,
+    ISOLINE_EDGE_STRENGTH_FUSED = 1,
     /// The paper's first design, a tile in shared memory. CUDA only.
-    ISOLINE_VARIANT_SHARED = 2,
+    ISOLINE_EDGE_STRENGTH_SHARED = 2,
     /// The paper's second design, reads through the texture unit. CUDA only.
-    ISOLINE_VARIANT_TEXTURE = 3,
+    ISOLINE_EDGE_STRENGTH_TEXTURE = 3,
     /// A plain loop on one thread, the reference. CPU only.
-    ISOLINE_VARIANT_SCALAR = 4,
+    ISOLINE_EDGE_STRENGTH_SCALAR = 4,
 }
 
 /// The parameters of isoline_edge_strength. Fill with isoline_edge_strength_params_init, then change what you need.
@@ -66,13 +68,13 @@ pub struct isoline_edge_strength_params {
     pub struct_size: u32,
     /// 2 (default): every slice by itself, four neighbours. 3: the stack is one volume, six neighbours.
     pub dimensions: u32,
-    /// An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATE.
+    /// An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATIONS.
     pub mode: u32,
     /// An isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
     pub foreground: u32,
-    /// An isoline_start. Default: ISOLINE_START_MASK.
+    /// An isoline_edge_strength_start. Default: ISOLINE_EDGE_STRENGTH_START_MASK.
     pub start: u32,
-    /// An isoline_variant. Default: ISOLINE_VARIANT_DEFAULT.
+    /// An isoline_edge_strength_variant. Default: ISOLINE_EDGE_STRENGTH_DEFAULT.
     pub variant: u32,
     /// Iterations of eq. 3, 0 to 10,000,000. Default 50. More carry the field further from the shape, about the square
     /// root of their number in pixels. After every 16th iteration of a call, values below 2⁻⁸⁰ (8e-25) are set to 0.
@@ -84,81 +86,56 @@ pub struct isoline_edge_strength_params {
     /// ρ in pixels, at least 1e-18 (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
     /// exp(-distance/ρ): a larger ρ reaches further and smooths more.
     pub rho: f64,
-    /// Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. 0 (default): automatic, min(0.2, 0.9 of the
-    /// limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
+    /// Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. ISOLINE_AUTOMATIC (default): automatic,
+    /// min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
     pub time_step: f64,
     /// In the image's own units. Default 0. With the default foreground every pixel above it is shape.
     pub threshold: f64,
-    /// ISOLINE_START_INPUT: the pixel value that starts at 0. start_min = start_max = 0 (default): automatic, 0 and 255
-    /// for 8-bit images, else the smallest and largest finite pixel of the whole image.
+    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0. This and start_max ISOLINE_AUTOMATIC (default): automatic,
+    /// 0 and 255 for 8-bit images, else the smallest and largest finite pixel of the whole image.
     pub start_min: f64,
-    /// ISOLINE_START_INPUT: the pixel value that starts at 1.
+    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
     pub start_max: f64,
     /// Converged mode: where to stop, in (0, 1). Default 1e-5. What it bounds is said in docs/edge_strength_converged.md;
     /// a smaller one costs more cycles.
     pub tolerance: f64,
 }
 
-// SAFETY: repr(C), struct_size first; integers and floats.
-unsafe impl Sized32 for isoline_edge_strength_params {
-    const NAME: &'static str = "isoline_edge_strength_params";
-    const FIRST_SIZE: usize = 88;
-    fn defaults() -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            dimensions: 2,
-            mode: isoline_edge_strength_mode::ISOLINE_EDGE_STRENGTH_ITERATE as u32,
-            foreground: isoline_foreground::ISOLINE_FOREGROUND_ABOVE as u32,
-            start: isoline_start::ISOLINE_START_MASK as u32,
-            variant: isoline_variant::ISOLINE_VARIANT_DEFAULT as u32,
-            iterations: 50,
-            max_cycles: edge_strength::DEFAULT_MAX_CYCLES,
-            rho: 64.0,
-            time_step: 0.0,
-            threshold: 0.0,
-            start_min: 0.0,
-            start_max: 0.0,
-            tolerance: edge_strength::DEFAULT_TOLERANCE,
-        }
-    }
-}
-const _: () =
-    assert!(size_of::<isoline_edge_strength_params>() == <isoline_edge_strength_params as Sized32>::FIRST_SIZE);
+params_of!(
+    isoline_edge_strength_params,
+    88,
+    parameters::OPERATION,
+    0,
+    dimensions,
+    mode,
+    foreground,
+    start,
+    variant,
+    iterations,
+    max_cycles,
+    rho,
+    time_step,
+    threshold,
+    start_min,
+    start_max,
+    tolerance,
+);
 
 impl isoline_edge_strength_params {
     fn translate(&self) -> Result<Params> {
-        // All of them, used or not in this mode: a NaN is a mistake of the caller's in any case.
-        check::finite(&[
-            ("rho", self.rho),
-            ("time_step", self.time_step),
-            ("threshold", self.threshold),
-            ("start_min", self.start_min),
-            ("start_max", self.start_max),
-            ("tolerance", self.tolerance),
-        ])?;
+        check_ranges(self)?;
+        let modes = [
+            Mode::Iterate { iterations: self.iterations },
+            Mode::Converged { tolerance: self.tolerance, max_cycles: self.max_cycles },
+        ];
+        let range = ends(&parameters::START_MIN, &parameters::START_MAX, [self.start_min, self.start_max])?;
         Ok(Params {
-            dimensions: check::dimensions(self.dimensions)?,
-            mode: match self.mode {
-                0 => Mode::Iterate { iterations: self.iterations },
-                1 => Mode::Converged { tolerance: self.tolerance, max_cycles: self.max_cycles },
-                other => return Err(check::unknown("mode", "ISOLINE_EDGE_STRENGTH_ITERATE or _CONVERGED", other)),
-            },
-            foreground: check::foreground(self.foreground)?,
-            start: match self.start {
-                0 => Start::Mask,
-                1 if self.start_min == 0.0 && self.start_max == 0.0 => Start::Input(None),
-                1 => Start::Input(Some([self.start_min, self.start_max])),
-                other => return Err(check::unknown("start", "ISOLINE_START_MASK or _INPUT", other)),
-            },
-            variant: match self.variant {
-                0 => Variant::Default,
-                1 => Variant::Fused,
-                2 => Variant::Shared,
-                3 => Variant::Texture,
-                4 => Variant::Scalar,
-                other => return Err(check::unknown("variant", "an isoline_variant (0 to 4)", other)),
-            },
-            time_step: if self.time_step == 0.0 { None } else { Some(self.time_step) },
+            dimensions: parameters::DIMENSIONS.chosen(self.dimensions, &DIMENSIONS)?,
+            mode: parameters::MODE.chosen(self.mode, &modes)?,
+            foreground: parameters::FOREGROUND.chosen(self.foreground, &FOREGROUNDS)?,
+            start: parameters::START.chosen(self.start, &[Start::Mask, Start::Input(range)])?,
+            variant: parameters::VARIANT.chosen(self.variant, &parameters::VARIANTS)?,
+            time_step: parameters::TIME_STEP.unless_automatic(self.time_step),
             rho: self.rho,
             threshold: self.threshold,
         })

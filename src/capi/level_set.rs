@@ -1,6 +1,7 @@
 //! Level sets: a solver that keeps state.
 
 use super::context::{context, isoline_context};
+use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
 use super::log::complain;
 use super::progress::{closure, isoline_progress};
@@ -10,7 +11,8 @@ use super::{check, guard, guard_or, isoline_status, null};
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::PixelType;
-use crate::level_set::{self, LevelSet, Params, State, Statistics, TargetRange, Variant};
+use crate::level_set::{self, LevelSet, Params, State, Statistics, TargetRange, parameters};
+use crate::parameter::{DIMENSIONS, Parameter};
 use crate::progress::Progress;
 use std::sync::{Mutex, MutexGuard};
 
@@ -42,25 +44,24 @@ pub struct isoline_level_set_params {
     /// φ is made a distance again every so many iterations. Default 10; 0: never, which is faster and lets φ grow steep
     /// or flat where the front moves unevenly.
     pub reinitialise_every: u32,
-    /// Iterations that the stop rule looks at together. 0 (default): as many as a front at the speed α ε + (1 - α)/h
+    /// Iterations that the stop rule looks at together. 0 (default): automatic, as many as a front at the speed α ε + (1 - α)/h
     /// needs for one voxel, 80 to 1000, rounded up to a multiple of `reinitialise_every`. A larger one waits longer before it
     /// says that the front stands still.
     pub check_interval: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// T, the middle of the intensities that the surface grows into, in the image's own units; finite. Default 0; used
+    /// T, the middle of the intensities that the surface grows into, in the image's own units; within ±1e30. Default 0; used
     /// only when `epsilon` is given.
     pub target: f64,
     /// ε, in the image's own units: the surface grows where the intensity lies within T ± ε and shrinks elsewhere.
-    /// Less than 0 (default: -1): automatic, T and ε are the mean and twice the standard deviation of the pixels inside
-    /// the initial mask; where these are all equal, ε is 1/1000 of the image's range. Else more than 0. A larger one takes
-    /// in more.
+    /// More than 0, at most 1e30. ISOLINE_AUTOMATIC (default): automatic, T and ε are the mean and twice the standard deviation of the pixels inside
+    /// the initial mask; where these are all equal, ε is 1/1000 of the image's range. A larger one takes in more.
     pub epsilon: f64,
-    /// α, 0 to 1: the weight of the image against that of curvature, which is 1 - α. Less than 0 (default: -1):
-    /// automatic, 1 / (1 + ε h). A larger one follows the image more closely, a smaller one gives a smoother surface.
+    /// α, 0 to 1: the weight of the image against that of curvature, which is 1 - α. ISOLINE_AUTOMATIC
+    /// (default): automatic, 1 / (1 + ε h). A larger one follows the image more closely, a smaller one gives a smoother surface.
     pub alpha: f64,
-    /// Δt, more than 0 and at most the stable limit, which the state tells and the error names. 0 (default): automatic,
-    /// `cfl` times the limit. Larger steps need fewer iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
+    /// Δt, more than 0 and at most the stable limit, which the state tells and the error names. ISOLINE_AUTOMATIC
+    /// (default): automatic, `cfl` times the limit. Larger steps need fewer iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
     /// The limit is 1 / (α D sqrt(S) + (1 - α) S), where S is the sum of 1/h² over the axes and D is the bound of
     /// |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. Beyond that
     /// no curvature can outweigh the image, so a larger D would not change where the surface
@@ -83,69 +84,43 @@ pub struct isoline_level_set_params {
     pub iterations: u64,
 }
 
-// SAFETY: repr(C), struct_size first; integers and floats.
-unsafe impl Sized32 for isoline_level_set_params {
-    const NAME: &'static str = "isoline_level_set_params";
-    const FIRST_SIZE: usize = 88;
-    fn defaults() -> Self {
-        let defaults = Params::default();
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            dimensions: 3,
-            variant: isoline_level_set_variant::ISOLINE_LEVEL_SET_DEFAULT as u32,
-            reinitialise_every: defaults.reinitialise_every,
-            check_interval: 0,
-            reserved: 0,
-            target: 0.0,
-            epsilon: -1.0,
-            alpha: -1.0,
-            time_step: 0.0,
-            cfl: defaults.cfl,
-            change_tolerance: defaults.change_tolerance,
-            rms_tolerance: defaults.rms_tolerance,
-            iterations: 10000,
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_level_set_params>() == <isoline_level_set_params as Sized32>::FIRST_SIZE);
+params_of!(
+    isoline_level_set_params,
+    88,
+    parameters::OPERATION,
+    1,
+    dimensions,
+    variant,
+    reinitialise_every,
+    check_interval,
+    target,
+    epsilon,
+    alpha,
+    time_step,
+    cfl,
+    change_tolerance,
+    rms_tolerance,
+    iterations,
+);
 
 impl isoline_level_set_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
-        // All of them, used or not: a NaN is a mistake of the caller's in any case.
-        check::finite(&[
-            ("target", self.target),
-            ("epsilon", self.epsilon),
-            ("alpha", self.alpha),
-            ("time_step", self.time_step),
-            ("cfl", self.cfl),
-            ("change_tolerance", self.change_tolerance),
-            ("rms_tolerance", self.rms_tolerance),
-        ])?;
+        check_ranges(self)?;
         check::reserved(self.reserved)?;
+        let given = |parameter: &Parameter, value| parameter.unless_automatic(value);
         Ok(Params {
-            dimensions: check::dimensions(self.dimensions)?,
+            dimensions: parameters::DIMENSIONS.chosen(self.dimensions, &DIMENSIONS)?,
             spacing,
-            range: (self.epsilon >= 0.0).then_some(TargetRange { target: self.target, epsilon: self.epsilon }),
-            alpha: (self.alpha >= 0.0).then_some(self.alpha),
-            time_step: (self.time_step != 0.0).then_some(self.time_step),
+            range: given(&parameters::EPSILON, self.epsilon)
+                .map(|epsilon| TargetRange { target: self.target, epsilon }),
+            alpha: given(&parameters::ALPHA, self.alpha),
+            time_step: given(&parameters::TIME_STEP, self.time_step),
             cfl: self.cfl,
             reinitialise_every: self.reinitialise_every,
-            check_interval: (self.check_interval != 0).then_some(self.check_interval),
+            check_interval: given(&parameters::CHECK_INTERVAL, self.check_interval.into()).map(|_| self.check_interval),
             change_tolerance: self.change_tolerance,
             rms_tolerance: self.rms_tolerance,
-            variant: match self.variant {
-                0 => Variant::Default,
-                1 => Variant::Band,
-                2 => Variant::Dense,
-                3 => Variant::Scalar,
-                other => {
-                    return Err(check::unknown(
-                        "variant",
-                        "ISOLINE_LEVEL_SET_DEFAULT, _BAND, _DENSE or _SCALAR",
-                        other,
-                    ));
-                }
-            },
+            variant: parameters::VARIANT.chosen(self.variant, &parameters::VARIANTS)?,
         })
     }
 }
@@ -372,7 +347,7 @@ pub unsafe extern "C" fn isoline_level_set_new(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_step(
     level_set: *mut isoline_level_set,
-    iterations: usize,
+    iterations: u64,
     progress: *const isoline_progress,
     report: *mut isoline_report,
 ) -> isoline_status {
@@ -386,7 +361,7 @@ pub unsafe extern "C" fn isoline_level_set_step(
                 sized::read(report.cast_const(), "report")?;
             }
             let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
-            let done = surface.step(iterations as u64, progress)?;
+            let done = surface.step(iterations, progress)?;
             if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
         }
     })

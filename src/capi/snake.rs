@@ -1,36 +1,38 @@
 //! Region snakes: parameters, and a solver that keeps state. What is read of it is in `snake_results.rs`.
 
 use super::context::{context, isoline_context};
+use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
 use super::log::complain;
 use super::polygons::isoline_polygons;
 use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
-use super::sized::{self, Sized32};
+use super::sized;
 use super::snake_results::labels_of;
-use super::{check, guard, guard_or, isoline_status, null};
+use super::{guard, guard_or, isoline_status, null};
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
+use crate::parameter::ends;
 use crate::progress::Progress;
-use crate::snake::{Background, DEFAULT_MARGIN, Noise, Params, Polygons, Schedule, Snake};
+use crate::snake::{Background, Params, Polygons, Snake, parameters};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// How the pixels of a region scatter round its mean: what a difference between two regions is.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum isoline_noise {
+pub enum isoline_snake_noise {
     /// Each region has its own mean and variance. Camera images at good light, and the choice when in doubt; regions may
     /// differ in texture alone.
-    ISOLINE_NOISE_GAUSSIAN = 0,
+    ISOLINE_SNAKE_NOISE_GAUSSIAN = 0,
     /// Counted photons: low light, where the variance follows the mean.
-    ISOLINE_NOISE_POISSON = 1,
+    ISOLINE_SNAKE_NOISE_POISSON = 1,
     /// Speckle of intensities, `looks` of them averaged: radar, ultrasound, laser light.
-    ISOLINE_NOISE_GAMMA = 2,
+    ISOLINE_SNAKE_NOISE_GAMMA = 2,
     /// Speckle of amplitudes: ultrasound, magnitude images.
-    ISOLINE_NOISE_RAYLEIGH = 3,
+    ISOLINE_SNAKE_NOISE_RAYLEIGH = 3,
     /// Pixels are above 0 or not: binary images.
-    ISOLINE_NOISE_BERNOULLI = 4,
+    ISOLINE_SNAKE_NOISE_BERNOULLI = 4,
 }
 
 /// In which order a snake tries places.
@@ -59,7 +61,7 @@ pub enum isoline_snake_background {
 pub struct isoline_snake_params {
     /// Set by isoline_snake_params_init.
     pub struct_size: u32,
-    /// An isoline_noise. Default: ISOLINE_NOISE_GAUSSIAN.
+    /// An isoline_snake_noise. Default: ISOLINE_SNAKE_NOISE_GAUSSIAN.
     pub noise: u32,
     /// An isoline_snake_schedule. Default: ISOLINE_SNAKE_PARALLEL.
     pub schedule: u32,
@@ -72,7 +74,7 @@ pub struct isoline_snake_params {
     pub max_nodes: u32,
     /// The most steps of a target, at least 1. Default 10000.
     pub max_iterations: u64,
-    /// ISOLINE_NOISE_GAMMA only: L, how many looks were averaged, 1 to 1e6. Default 1, raw speckle. It weighs the image
+    /// ISOLINE_SNAKE_NOISE_GAMMA only: L, how many looks were averaged, 1 to 1e6. Default 1, raw speckle. It weighs the image
     /// against `node_cost`.
     pub looks: f64,
     /// ISOLINE_SNAKE_BACKGROUND_WINDOW only: the window is the start's bounding box, widened on each side by this times
@@ -85,39 +87,33 @@ pub struct isoline_snake_params {
     /// Default 0.5; 1 is what it takes to write the node down. With a larger one polygons have fewer nodes; with 0, which is
     /// faster, none is taken out.
     pub node_cost: f64,
-    /// f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. range_min =
-    /// range_max = 0 (default): automatic, the smallest and largest finite pixel, or, for ISOLINE_NOISE_POISSON, _GAMMA and
-    /// _RAYLEIGH, which count from 0, 0 and the largest; an image in CUDA memory is copied to the host for that. Must be 0
-    /// for 8- and 16-bit images, which are used as they are.
+    /// f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. This and
+    /// range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel, or, for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and
+    /// _RAYLEIGH, which count from 0, 0 and the largest; an image in CUDA memory is copied to the host for that. Must be
+    /// automatic for 8- and 16-bit images, which are used as they are.
     pub range_min: f64,
-    /// f32 images: the pixel value of step 65535; pixels above count as it.
+    /// f32 images: the pixel value of step 65535; pixels above count as it. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,
 }
 
-// SAFETY: repr(C), struct_size first; integers and floats.
-unsafe impl Sized32 for isoline_snake_params {
-    const NAME: &'static str = "isoline_snake_params";
-    const FIRST_SIZE: usize = 80;
-    fn defaults() -> Self {
-        let defaults = Params::default();
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            noise: isoline_noise::ISOLINE_NOISE_GAUSSIAN as u32,
-            schedule: isoline_snake_schedule::ISOLINE_SNAKE_PARALLEL as u32,
-            background: isoline_snake_background::ISOLINE_SNAKE_BACKGROUND_IMAGE as u32,
-            largest_step: defaults.largest_step,
-            max_nodes: defaults.max_nodes,
-            max_iterations: defaults.max_iterations,
-            looks: 1.0,
-            margin: DEFAULT_MARGIN,
-            node_spacing: defaults.node_spacing,
-            node_cost: defaults.node_cost,
-            range_min: 0.0,
-            range_max: 0.0,
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_snake_params>() == <isoline_snake_params as Sized32>::FIRST_SIZE);
+params_of!(
+    isoline_snake_params,
+    80,
+    parameters::OPERATION,
+    0,
+    noise,
+    schedule,
+    background,
+    largest_step,
+    max_nodes,
+    max_iterations,
+    looks,
+    margin,
+    node_spacing,
+    node_cost,
+    range_min,
+    range_max,
+);
 
 impl isoline_snake_params {
     /// # Safety
@@ -128,49 +124,18 @@ impl isoline_snake_params {
     }
 
     fn translate(&self) -> Result<Params> {
-        // All of them, used or not: a NaN is a mistake of the caller's in any case.
-        check::finite(&[
-            ("looks", self.looks),
-            ("margin", self.margin),
-            ("node_spacing", self.node_spacing),
-            ("node_cost", self.node_cost),
-            ("range_min", self.range_min),
-            ("range_max", self.range_max),
-        ])?;
-        let automatic_range = self.range_min == 0.0 && self.range_max == 0.0;
+        check_ranges(self)?;
+        let backgrounds = [Background::Image, Background::Window { margin: self.margin }];
         Ok(Params {
-            noise: match self.noise {
-                0 => Noise::Gaussian,
-                1 => Noise::Poisson,
-                2 => Noise::Gamma { looks: self.looks },
-                3 => Noise::Rayleigh,
-                4 => Noise::Bernoulli,
-                other => {
-                    let choices = "ISOLINE_NOISE_GAUSSIAN, _POISSON, _GAMMA, _RAYLEIGH or _BERNOULLI";
-                    return Err(check::unknown("noise", choices, other));
-                }
-            },
-            schedule: match self.schedule {
-                0 => Schedule::Parallel,
-                1 => Schedule::Sequential,
-                other => {
-                    return Err(check::unknown("schedule", "ISOLINE_SNAKE_PARALLEL or _SEQUENTIAL", other));
-                }
-            },
-            background: match self.background {
-                0 => Background::Image,
-                1 => Background::Window { margin: self.margin },
-                other => {
-                    let choices = "ISOLINE_SNAKE_BACKGROUND_IMAGE or _WINDOW";
-                    return Err(check::unknown("background", choices, other));
-                }
-            },
+            noise: parameters::NOISE.chosen(self.noise, &parameters::noises(self.looks))?,
+            schedule: parameters::SCHEDULE.chosen(self.schedule, &parameters::SCHEDULES)?,
+            background: parameters::BACKGROUND.chosen(self.background, &backgrounds)?,
             largest_step: self.largest_step,
             node_spacing: self.node_spacing,
             max_nodes: self.max_nodes,
             max_iterations: self.max_iterations,
             node_cost: self.node_cost,
-            range: (!automatic_range).then_some([self.range_min, self.range_max]),
+            range: ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, [self.range_min, self.range_max])?,
         })
     }
 }
@@ -302,8 +267,8 @@ pub unsafe extern "C" fn isoline_snake_new(
 ///
 /// `snake`: not NULL. Polygons that it has lent out end, unless the call fails.
 /// `initial`, `params`: as for isoline_snake_new; NULL stands for the defaults, not for those of before. The noise must not
-/// change from or to ISOLINE_NOISE_BERNOULLI, nor the range change: the image is kept as these made it; with an automatic
-/// range of f32 the noise must not change from or to ISOLINE_NOISE_GAUSSIAN either.
+/// change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, nor the range change: the image is kept as these made it; with an automatic
+/// range of f32 the noise must not change from or to ISOLINE_SNAKE_NOISE_GAUSSIAN either.
 /// Errors and threads: as for isoline_snake_new. On an error the snake is as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_restart(

@@ -92,7 +92,7 @@ pub struct isoline_region_sum {
     /// Pixels in it.
     pub pixels: u64,
     /// The sum of their levels: the pixel values of 8- and 16-bit images, the steps from 0 to 65535 of f32 images, and 1 for
-    /// every pixel above 0 with ISOLINE_NOISE_BERNOULLI.
+    /// every pixel above 0 with ISOLINE_SNAKE_NOISE_BERNOULLI.
     pub sum: u64,
     /// The sum of the squares of their levels.
     pub sum_of_squares: u64,

@@ -20,10 +20,12 @@
 
 pub(crate) mod cpu;
 pub(crate) mod cuda;
+pub(crate) mod parameters;
 
 use crate::device::Context;
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Foreground, Image, ImageMut, PixelType, check_shapes, check_type, host_only};
+use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
 use std::ops::RangeInclusive;
@@ -64,18 +66,18 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            dimensions: Dimensions::Volume,
+            dimensions: parameters::DIMENSIONS.default_of(&parameter::DIMENSIONS),
             spacing: [1.0; 3],
-            foreground: Foreground::Above,
-            threshold: 0.0,
-            region: Region::Signed,
+            foreground: parameters::FOREGROUND.default_of(&parameter::FOREGROUNDS),
+            threshold: parameters::THRESHOLD.default,
+            region: parameters::REGION.default_of(&parameters::REGIONS),
         }
     }
 }
 
 impl Params {
     fn check(&self) -> Result<()> {
-        finite("threshold", self.threshold)?;
+        parameters::THRESHOLD.check(self.threshold)?;
         let used = &self.spacing[..if self.dimensions == Dimensions::Volume { 3 } else { 2 }];
         for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(used) {
             let name = format!("spacing along {axis}");

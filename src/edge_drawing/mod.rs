@@ -26,6 +26,7 @@ mod edge_map;
 mod front;
 mod on_cpu;
 mod paper;
+pub(crate) mod parameters;
 mod prepare;
 mod reference;
 mod scalar;
@@ -106,15 +107,15 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            profile: Profile::Paper,
-            operator: Operator::Sobel,
+            profile: parameters::PROFILE.default_of(&parameters::PROFILES),
+            operator: parameters::GRADIENT_OPERATOR.default_of(&parameters::OPERATORS),
             gradient_threshold: None,
-            anchor_threshold: 0.0,
-            scan_interval: 1,
-            min_length: prepare::DEFAULT_MIN_LENGTH,
-            follow_turns: false,
+            anchor_threshold: parameters::ANCHOR_THRESHOLD.default,
+            scan_interval: parameters::SCAN_INTERVAL.default as u32,
+            min_length: parameters::MIN_LENGTH.default as u32,
+            follow_turns: parameters::FOLLOW_TURNS.default != 0.0,
             range: None,
-            variant: Variant::Default,
+            variant: parameters::VARIANT.default_of(&parameters::VARIANTS),
         }
     }
 }

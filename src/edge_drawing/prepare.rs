@@ -1,16 +1,14 @@
 //! From the parameters to integers: checks, the scaling of float images, thresholds in the working image's units.
 
-use super::{Operator, Params, Profile, Variant};
+use super::{Operator, Params, Profile, Variant, parameters};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
 use crate::levels::LARGEST;
 pub(super) use crate::levels::Quantise;
+use crate::parameter::check_ends;
 
 /// The default gradient threshold of 8-bit images, and per 255 of the range of others.
 pub(super) const DEFAULT_THRESHOLD: f64 = 20.0;
-
-/// The default of [`Params::min_length`].
-pub const DEFAULT_MIN_LENGTH: u32 = 10;
 
 /// The parameters, checked and resolved for one image.
 #[derive(Clone, Debug)]
@@ -33,39 +31,16 @@ pub(super) struct Plan {
     pub(super) origin: f64,
 }
 
-fn finite(name: &str, value: f64) -> Result<f64> {
-    if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(Error::argument(format!("{name} must be a finite number, but it is {value}")))
-    }
-}
-
-fn at_least_0(name: &str, value: f64) -> Result<()> {
-    if finite(name, value)? < 0.0 {
-        return Err(Error::argument(format!(
-            "{name} must be at least 0 (in the image's own units), but it is {value}"
-        )));
-    }
-    Ok(())
-}
-
 impl Params {
     /// Refuses what is wrong whatever the pixels are.
     pub(super) fn check(&self, pixel_type: PixelType) -> Result<()> {
         if let Some(threshold) = self.gradient_threshold {
-            at_least_0("gradient_threshold", threshold)?;
+            parameters::GRADIENT_THRESHOLD.check_given(threshold)?;
         }
-        at_least_0("anchor_threshold", self.anchor_threshold)?;
-        if self.scan_interval == 0 {
-            return Err(Error::argument("scan_interval must be at least 1 (pixels), but it is 0"));
-        }
-        if let Some([low, high]) = self.range {
-            finite("range_min", low)?;
-            finite("range_max", high)?;
-            if low >= high {
-                return Err(Error::argument(format!("range_min ({low}) must be less than range_max ({high})")));
-            }
+        parameters::ANCHOR_THRESHOLD.check(self.anchor_threshold)?;
+        parameters::SCAN_INTERVAL.check(f64::from(self.scan_interval))?;
+        if let Some(range) = self.range {
+            check_ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, range)?;
             if pixel_type != PixelType::F32 {
                 return Err(Error::argument(format!(
                     "range_min and range_max scale f32 images only, but the input is {}; leave them out",

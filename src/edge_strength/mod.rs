@@ -23,13 +23,15 @@ mod cuda;
 mod multigrid;
 mod multigrid_cuda;
 mod on_cpu;
+pub(crate) mod parameters;
 mod prepare;
 mod scalar;
 
 use crate::device::Context;
-use crate::error::{Error, Result, finite};
+use crate::error::{Error, Result};
 pub use crate::image::{Dimensions, Foreground};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, host_only};
+use crate::parameter::{self, check_ends};
 use crate::progress::Progress;
 use crate::report::Report;
 use std::time::Instant;
@@ -104,29 +106,29 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            dimensions: Dimensions::Slices,
-            mode: Mode::Iterate { iterations: 50 },
-            rho: 64.0,
+            dimensions: parameters::DIMENSIONS.default_of(&parameter::DIMENSIONS),
+            mode: parameters::MODE.default_of(&[
+                Mode::Iterate { iterations: parameters::ITERATIONS.default as u64 },
+                Mode::Converged { tolerance: DEFAULT_TOLERANCE, max_cycles: DEFAULT_MAX_CYCLES },
+            ]),
+            rho: parameters::RHO.default,
             time_step: None,
-            foreground: Foreground::Above,
-            threshold: 0.0,
-            start: Start::Mask,
-            variant: Variant::Default,
+            foreground: parameters::FOREGROUND.default_of(&parameter::FOREGROUNDS),
+            threshold: parameters::THRESHOLD.default,
+            start: parameters::START.default_of(&[Start::Mask, Start::Input(None)]),
+            variant: parameters::VARIANT.default_of(&parameters::VARIANTS),
         }
     }
 }
 
 /// The default of [`Mode::Converged`]'s tolerance.
-pub const DEFAULT_TOLERANCE: f64 = 1e-5;
+pub const DEFAULT_TOLERANCE: f64 = parameters::TOLERANCE.default;
 
 /// The default of [`Mode::Converged`]'s cycle limit.
-pub const DEFAULT_MAX_CYCLES: u64 = 100;
+pub const DEFAULT_MAX_CYCLES: u64 = parameters::MAX_CYCLES.default as u64;
 
 /// The most iterations that a call takes; more than any image can use (and the weights of all are kept).
-pub const MAX_ITERATIONS: u64 = 10_000_000;
-
-/// The smallest ρ that is accepted, in pixels: a 32-bit number holds 1/ρ² and what is computed with it.
-const LEAST_RHO: f64 = 1e-18;
+pub const MAX_ITERATIONS: u64 = parameters::ITERATIONS.maximum as u64;
 
 /// After every so many iterations, values below [`LEAST`] are set to 0.
 ///
@@ -177,11 +179,8 @@ impl Plan {
 
 impl Params {
     fn plan(&self) -> Result<Plan> {
-        let rho = finite("rho", self.rho)?;
-        if rho < LEAST_RHO {
-            let is = if rho > 0.0 { format!("{rho:e}") } else { rho.to_string() };
-            return Err(Error::argument(format!("rho must be at least {LEAST_RHO:e} (pixels), but it is {is}")));
-        }
+        let rho = self.rho;
+        parameters::RHO.check(rho)?;
         // Of a very large ρ it is 0, which changes nothing: 4 + λ is 4 long before.
         let lambda = (rho * rho).recip();
         let dimensions = match self.dimensions {
@@ -193,44 +192,28 @@ impl Params {
         let time_step = match self.time_step {
             None => (if dimensions == 2 { 0.2f64 } else { 0.15 }).min(0.9 * limit),
             Some(step) => {
-                let step = finite("time_step", step)?;
-                if step <= 0.0 || step > limit {
+                parameters::TIME_STEP.check_given(step)?;
+                if step > limit {
                     return Err(Error::argument(format!(
-                        "time_step must be greater than 0 and at most 1/({neighbours} + 1/rho²) = {limit:.6} for rho = \
-                         {rho} in {dimensions}D, but it is {step}; lower it, or leave it 0 for the automatic one"
+                        "time_step must be at most 1/({neighbours} + 1/rho²) = {limit:.6} for rho = {rho} in {dimensions}D, \
+                         but it is {step}; lower it, or leave it automatic"
                     )));
                 }
                 step
             }
         };
-        finite("threshold", self.threshold)?;
-        if let Start::Input(Some([low, high])) = self.start {
-            finite("start_min", low)?;
-            finite("start_max", high)?;
-            if low >= high {
-                return Err(Error::argument(format!("start_min ({low}) must be less than start_max ({high})")));
-            }
+        parameters::THRESHOLD.check(self.threshold)?;
+        if let Start::Input(Some(range)) = self.start {
+            check_ends(&parameters::START_MIN, &parameters::START_MAX, range)?;
         }
         let centre_weights = match self.mode {
             Mode::Iterate { iterations } => {
-                if iterations > MAX_ITERATIONS {
-                    return Err(Error::argument(format!(
-                        "iterations must be at most {MAX_ITERATIONS}, but it is {iterations}; the converged mode gives \
-                         the end of the iteration directly"
-                    )));
-                }
+                parameters::ITERATIONS.check(iterations as f64)?;
                 centre_weights(neighbours + lambda, iterations as usize)?
             }
             Mode::Converged { tolerance, max_cycles } => {
-                finite("tolerance", tolerance)?;
-                if tolerance <= 0.0 || tolerance >= 1.0 {
-                    return Err(Error::argument(format!(
-                        "tolerance must be between 0 and 1, exclusive, but it is {tolerance}"
-                    )));
-                }
-                if max_cycles == 0 {
-                    return Err(Error::argument("max_cycles must be at least 1, but it is 0"));
-                }
+                parameters::TOLERANCE.check(tolerance)?;
+                parameters::MAX_CYCLES.check(max_cycles as f64)?;
                 Vec::new()
             }
         };

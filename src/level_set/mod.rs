@@ -13,12 +13,14 @@
 mod course;
 mod cuda;
 mod on_cpu;
+pub(crate) mod parameters;
 mod plan;
 mod scalar;
 
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
 use course::Course;
@@ -88,18 +90,25 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            dimensions: Dimensions::Volume,
+            dimensions: parameters::DIMENSIONS.default_of(&parameter::DIMENSIONS),
             spacing: [1.0; 3],
             range: None,
             alpha: None,
             time_step: None,
-            cfl: 0.7,
-            reinitialise_every: 10,
+            cfl: parameters::CFL.default,
+            reinitialise_every: parameters::REINITIALISE_EVERY.default as u32,
             check_interval: None,
-            change_tolerance: 2e-3,
-            rms_tolerance: 8.0,
-            variant: Variant::Default,
+            change_tolerance: parameters::CHANGE_TOLERANCE.default,
+            rms_tolerance: parameters::RMS_TOLERANCE.default,
+            variant: parameters::VARIANT.default_of(&parameters::VARIANTS),
         }
+    }
+}
+
+impl Params {
+    /// Returns the same parameters with a stopping criterion that is never met: exactly so many iterations are done.
+    pub fn without_stopping(self) -> Self {
+        Self { change_tolerance: 0.0, rms_tolerance: 0.0, ..self }
     }
 }
 

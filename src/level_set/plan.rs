@@ -1,5 +1,6 @@
 //! The parameters of a level set, checked and resolved: what every device computes with.
 
+use super::parameters::{self, LARGEST_PIXEL};
 use super::scalar::ROOT_UNIT;
 use super::{Params, TargetRange, Variant};
 use crate::error::{Error, Result, finite};
@@ -20,8 +21,6 @@ const WAKING_CHANGE: f64 = 1e-5;
 const LARGEST_PHI: f64 = 65536.0;
 /// Iterations of one reinitialisation. Each carries the distance half a voxel further from the front.
 pub(super) const REINITIALISING_STEPS: u32 = 6;
-/// Of f32 images; beyond it differences could overflow.
-const LARGEST_PIXEL: f64 = 1e30;
 /// The bounds of α·Δt, unless it is 0: it is multiplied by differences of pixels, which may be large, so it must keep
 /// its digits in f32, and so must the quarter of it that CUDA computes with. (What else Δt is a factor of may become
 /// subnormal: that is far below a digit of φ.)
@@ -120,39 +119,19 @@ impl Params {
             )));
         }
         if let Some(TargetRange { target, epsilon }) = self.range {
-            if finite("target", target)?.abs() > LARGEST_PIXEL {
-                return Err(Error::argument(format!("target must be within ±{LARGEST_PIXEL:e}, but it is {target}")));
-            }
-            let epsilon = finite("epsilon", epsilon)?;
-            if epsilon <= 0.0 || epsilon > LARGEST_PIXEL {
-                return Err(Error::argument(format!(
-                    "epsilon must be greater than 0 and at most {LARGEST_PIXEL:e} (the image's units), but it is {epsilon}"
-                )));
-            }
+            parameters::TARGET.check(target)?;
+            parameters::EPSILON.check_given(epsilon)?;
         }
-        if let Some(alpha) = self.alpha
-            && !(0.0..=1.0).contains(&finite("alpha", alpha)?)
-        {
-            return Err(Error::argument(format!("alpha must be from 0 to 1, but it is {alpha}")));
+        if let Some(alpha) = self.alpha {
+            parameters::ALPHA.check_given(alpha)?;
         }
-        if let Some(step) = self.time_step
-            && finite("time_step", step)? <= 0.0
-        {
-            return Err(Error::argument(format!("time_step must be greater than 0, but it is {step}")));
+        if let Some(step) = self.time_step {
+            parameters::TIME_STEP.check_given(step)?;
         }
-        let cfl = finite("cfl", self.cfl)?;
-        if cfl <= 0.0 || cfl > 1.0 {
-            return Err(Error::argument(format!("cfl must be greater than 0 and at most 1, but it is {cfl}")));
-        }
-        for (name, tolerance) in [("change_tolerance", self.change_tolerance), ("rms_tolerance", self.rms_tolerance)] {
-            if finite(name, tolerance)? < 0.0 {
-                return Err(Error::argument(format!("{name} must be at least 0, but it is {tolerance}")));
-            }
-        }
-        if self.check_interval == Some(0) {
-            return Err(Error::argument("check_interval must be at least 1, but it is 0"));
-        }
-        Ok(())
+        parameters::CFL.check(self.cfl)?;
+        parameters::CHANGE_TOLERANCE.check(self.change_tolerance)?;
+        parameters::RMS_TOLERANCE.check(self.rms_tolerance)?;
+        self.check_interval.map_or(Ok(()), |interval| parameters::CHECK_INTERVAL.check_given(f64::from(interval)))
     }
 
     /// The spacings that count: those of slices are along x and y.
@@ -187,7 +166,7 @@ impl Params {
             Some(step) => {
                 return Err(Error::argument(format!(
                     "time_step must be at most {limit:e}, the stable limit for this image and these parameters, but it \
-                     is {step}; lower it, or leave it 0 for the automatic one"
+                     is {step}; lower it, or leave it automatic"
                 )));
             }
         };

@@ -36,6 +36,7 @@ mod cuda;
 mod cut;
 mod image;
 mod on_cpu;
+pub(crate) mod parameters;
 mod place;
 mod polygon;
 mod search;
@@ -46,8 +47,9 @@ pub use polygon::{MAX_COORDINATE, Node, Polygons};
 pub use sums::Sum;
 
 use crate::device::Context;
-use crate::error::{Error, Result, finite};
+use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::parameter::check_ends;
 use crate::progress::Progress;
 use crate::report::Report;
 use image::Meaning;
@@ -124,64 +126,38 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            noise: Noise::Gaussian,
-            schedule: Schedule::Parallel,
-            background: Background::Image,
-            largest_step: 32,
-            node_spacing: 16.0,
-            max_nodes: 1024,
-            max_iterations: 10_000,
-            node_cost: 0.5,
+            noise: parameters::NOISE.default_of(&parameters::noises(parameters::LOOKS.default)),
+            schedule: parameters::SCHEDULE.default_of(&parameters::SCHEDULES),
+            background: parameters::BACKGROUND
+                .default_of(&[Background::Image, Background::Window { margin: DEFAULT_MARGIN }]),
+            largest_step: parameters::LARGEST_STEP.default as u32,
+            node_spacing: parameters::NODE_SPACING.default,
+            max_nodes: parameters::MAX_NODES.default as u32,
+            max_iterations: parameters::MAX_ITERATIONS.default as u64,
+            node_cost: parameters::NODE_COST.default,
             range: None,
         }
     }
 }
 
 /// The default of [`Background::Window`]'s margin.
-pub const DEFAULT_MARGIN: f64 = 0.5;
+pub const DEFAULT_MARGIN: f64 = parameters::MARGIN.default;
 
 impl Params {
     fn check(&self, pixel_type: PixelType) -> Result<()> {
-        if let Noise::Gamma { looks } = self.noise
-            && !(1.0..=1e6).contains(&finite("looks", looks)?)
-        {
-            return Err(Error::argument(format!("looks must be from 1 to 1e6, but it is {looks}")));
+        if let Noise::Gamma { looks } = self.noise {
+            parameters::LOOKS.check(looks)?;
         }
-        if let Background::Window { margin } = self.background
-            && finite("margin", margin)? <= 0.0
-        {
-            return Err(Error::argument(format!("margin must be greater than 0, but it is {margin}")));
+        if let Background::Window { margin } = self.background {
+            parameters::MARGIN.check(margin)?;
         }
-        if !self.largest_step.is_power_of_two() || self.largest_step > 4096 {
-            return Err(Error::argument(format!(
-                "largest_step must be a power of two from 1 to 4096 (pixels), but it is {}",
-                self.largest_step
-            )));
-        }
-        if finite("node_spacing", self.node_spacing)? < 2.0 {
-            return Err(Error::argument(format!(
-                "node_spacing must be at least 2 (pixels), but it is {}",
-                self.node_spacing
-            )));
-        }
-        if !(3..=MAX_NODES).contains(&self.max_nodes) {
-            return Err(Error::argument(format!(
-                "max_nodes must be from 3 to {MAX_NODES}, but it is {}",
-                self.max_nodes
-            )));
-        }
-        if self.max_iterations == 0 {
-            return Err(Error::argument("max_iterations must be at least 1, but it is 0"));
-        }
-        if !(0.0..=1e6).contains(&finite("node_cost", self.node_cost)?) {
-            return Err(Error::argument(format!("node_cost must be from 0 to 1e6, but it is {}", self.node_cost)));
-        }
-        if let Some([low, high]) = self.range {
-            finite("range_min", low)?;
-            finite("range_max", high)?;
-            if low >= high {
-                return Err(Error::argument(format!("range_min ({low}) must be less than range_max ({high})")));
-            }
+        parameters::LARGEST_STEP.check(f64::from(self.largest_step))?;
+        parameters::NODE_SPACING.check(self.node_spacing)?;
+        parameters::MAX_NODES.check(f64::from(self.max_nodes))?;
+        parameters::MAX_ITERATIONS.check(self.max_iterations as f64)?;
+        parameters::NODE_COST.check(self.node_cost)?;
+        if let Some(range) = self.range {
+            check_ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, range)?;
             if pixel_type != PixelType::F32 {
                 return Err(Error::argument(format!(
                     "range_min and range_max scale f32 images only, but the input is {}; leave them out",

@@ -14,7 +14,7 @@
 // Layouts must not depend on the language: an enum takes 32 bits in a struct, in a call and in C++ by itself.
 static_assert(sizeof(isoline_status) == sizeof(uint32_t), "statuses are 32-bit");
 static_assert(std::is_same<std::underlying_type<isoline_status>::type, uint32_t>::value, "statuses are unsigned");
-static_assert(std::is_same<std::underlying_type<isoline_variant>::type, uint32_t>::value, "variants are unsigned");
+static_assert(std::is_same<std::underlying_type<isoline_edge_strength_variant>::type, uint32_t>::value, "variants are unsigned");
 static_assert(std::is_standard_layout<isoline_image>::value && std::is_trivial<isoline_image>::value, "a C struct");
 static_assert(std::is_standard_layout<isoline_report>::value && std::is_trivial<isoline_report>::value, "a C struct");
 static_assert(offsetof(isoline_image, struct_size) == 0 && offsetof(isoline_report, struct_size) == 0, "size first");

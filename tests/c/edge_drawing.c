@@ -76,7 +76,7 @@ static void matches_the_definition(isoline_context *context, uint32_t type, size
     check_that(wrong_smoothed + wrong_gradient + wrong_direction + wrong_anchors + wrong_edges == 0, __FILE__, __LINE__,
                "type %u, %zux%zu, operator %u, threshold %u, anchor %u, scan %u, turns %u, variant %u: wrong are %zu "
                "smoothed, %zu gradients, %zu directions, %zu anchors, %zu edges",
-               type, width, height, params.edge_operator, threshold, anchor, params.scan_interval, params.follow_turns,
+               type, width, height, params.gradient_operator, threshold, anchor, params.scan_interval, params.follow_turns,
                params.variant, wrong_smoothed, wrong_gradient, wrong_direction, wrong_anchors, wrong_edges);
     if (segments != NULL) {
         check_segments(segments, map, width, height, 1, 1);
@@ -120,7 +120,7 @@ static void every_parameter_does_what_the_header_says(const char *device) {
             for (uint32_t turns = 0; turns < 2; turns++) {
                 for (uint32_t scan = 1; scan <= 4; scan++) {
                     isoline_edge_drawing_params params = edge_defaults();
-                    params.edge_operator = weights;
+                    params.gradient_operator = weights;
                     params.follow_turns = turns;
                     params.scan_interval = scan;
                     params.variant = !cuda && scan == 4 ? ISOLINE_EDGE_DRAWING_SCALAR : ISOLINE_EDGE_DRAWING_DEFAULT;
@@ -324,7 +324,7 @@ static void the_reference_profile_draws_its_segments(const char *device) {
     for (uint32_t weights = ISOLINE_GRADIENT_SOBEL; weights <= ISOLINE_GRADIENT_SCHARR; weights++) {
         isoline_edge_drawing_params params = edge_defaults();
         params.profile = ISOLINE_EDGE_DRAWING_REFERENCE;
-        params.edge_operator = weights;
+        params.gradient_operator = weights;
         isoline_segments *segments = segments_of(context, pixels, W, H, 1, &params, map);
         check_segments(segments, map, W, H, 1, 0);
         isoline_segment_arrays all = all_of(segments);

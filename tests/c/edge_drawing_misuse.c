@@ -81,6 +81,7 @@ static void numbers_out_of_range_are_refused_by_name(const char *device) {
     for (uint32_t profile = 0; profile < 2; profile++) {
         good_job.params.profile = profile;
         SPOILT(params->scan_interval = 0, ISOLINE_INVALID_ARGUMENT, "scan_interval");
+        SPOILT(params->gradient_threshold = -1, ISOLINE_INVALID_ARGUMENT, "gradient_threshold");
         SPOILT(params->anchor_threshold = -1, ISOLINE_INVALID_ARGUMENT, "anchor_threshold");
         SPOILT(params->anchor_threshold = -1e-300, ISOLINE_INVALID_ARGUMENT, "anchor_threshold");
         /* A range scales floats only. */
@@ -100,7 +101,7 @@ static void unknown_choices_are_refused_by_name(const char *device) {
     const uint32_t far[] = {0, 1, 250, UINT32_MAX - 10};
     for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
         SPOILT(params->profile = ISOLINE_EDGE_DRAWING_REFERENCE + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "profile");
-        SPOILT(params->edge_operator = ISOLINE_GRADIENT_SCHARR + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "edge_operator");
+        SPOILT(params->gradient_operator = ISOLINE_GRADIENT_SCHARR + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "gradient_operator");
         SPOILT(params->variant = ISOLINE_EDGE_DRAWING_SCALAR + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "variant");
         SPOILT(params->follow_turns = 2 + far[i], ISOLINE_INVALID_ARGUMENT, "follow_turns");
     }

@@ -92,7 +92,7 @@ static void every_parameter_does_what_the_header_says(const char *device) {
     /* The limit itself is allowed. */
     params.time_step = 1 / (4 + 1 / (params.rho * params.rho));
     matches_the_definition(device, width, height, 1, &params);
-    params.time_step = 0;
+    params.time_step = ISOLINE_AUTOMATIC;
     params.threshold = 90;
     matches_the_definition(device, width, height, 1, &params);
     params.threshold = 254.5;
@@ -109,7 +109,7 @@ static void every_parameter_does_what_the_header_says(const char *device) {
     matches_the_definition(device, 30, 20, 9, &params);
     params.time_step = 1 / (6 + 1 / (params.rho * params.rho));
     matches_the_definition(device, 30, 20, 9, &params);
-    params.time_step = 0;
+    params.time_step = ISOLINE_AUTOMATIC;
     matches_the_definition(device, 30, 20, 1, &params);
     matches_the_definition(device, 1, 1, 40, &params);
 }
@@ -178,7 +178,7 @@ static void a_start_from_the_input_scales_it(const char *device) {
                 high = fmax(high, values[i]);
             }
             params.iterations = 12;
-            params.start = ISOLINE_START_INPUT;
+            params.start = ISOLINE_EDGE_STRENGTH_START_IMAGE;
             params.foreground = below ? ISOLINE_FOREGROUND_BELOW : ISOLINE_FOREGROUND_ABOVE;
             params.threshold = below ? low + 0.05 * (high - low) : low + 0.9 * (high - low);
             if (given) {
@@ -229,7 +229,7 @@ static void strange_pixels_are_background_or_shape_as_documented(const char *dev
     CHECK(memcmp(strength, below, sizeof below) == 0);
     /* The automatic range is that of the finite pixels, -3..5, and nothing that comes out is NaN. */
     params.foreground = ISOLINE_FOREGROUND_ABOVE;
-    params.start = ISOLINE_START_INPUT;
+    params.start = ISOLINE_EDGE_STRENGTH_START_IMAGE;
     params.threshold = 100;
     const float scaled_pixels[N] = {0, 1, 1, 0, 0, 0.5f, 0.375f, 0, 0};
     GOOD(isoline_edge_strength(context, &input, &params, NULL, &output, NULL));
@@ -249,13 +249,13 @@ static void every_variant_gives_the_same_pixels(const char *device) {
     uint8_t *pixels = drawing(width, height, 1, 8);
     isoline_edge_strength_params params = for_drawing(200);
     float *usual = strength_of(context, pixels, width, height, 1, &params);
-    for (uint32_t variant = ISOLINE_VARIANT_FUSED; variant <= ISOLINE_VARIANT_SCALAR; variant++) {
+    for (uint32_t variant = ISOLINE_EDGE_STRENGTH_FUSED; variant <= ISOLINE_EDGE_STRENGTH_SCALAR; variant++) {
         float *strength = unwritten(width * height);
         isoline_image input = describe(ISOLINE_U8, width, height, 1, pixels);
         isoline_image output = describe(ISOLINE_F32, width, height, 1, strength);
         params.variant = variant;
-        int only_cuda = variant == ISOLINE_VARIANT_SHARED || variant == ISOLINE_VARIANT_TEXTURE;
-        int only_cpu = variant == ISOLINE_VARIANT_SCALAR;
+        int only_cuda = variant == ISOLINE_EDGE_STRENGTH_SHARED || variant == ISOLINE_EDGE_STRENGTH_TEXTURE;
+        int only_cpu = variant == ISOLINE_EDGE_STRENGTH_SCALAR;
         if (cuda ? only_cpu : only_cuda) {
             REFUSED(isoline_edge_strength(context, &input, &params, NULL, &output, NULL), ISOLINE_UNSUPPORTED,
                     only_cuda ? "CUDA" : "CPU");
@@ -557,9 +557,9 @@ static void numbers_out_of_range_are_refused_by_name(const char *device) {
     SPOILT(params->time_step = 1e300, ISOLINE_INVALID_ARGUMENT, "time_step");
     SPOILT(params->iterations = 10000001, ISOLINE_INVALID_ARGUMENT, "iterations");
     SPOILT(params->iterations = UINT64_MAX, ISOLINE_INVALID_ARGUMENT, "iterations");
-    SPOILT((params->start = ISOLINE_START_INPUT, params->start_min = 10, params->start_max = 5),
+    SPOILT((params->start = ISOLINE_EDGE_STRENGTH_START_IMAGE, params->start_min = 10, params->start_max = 5),
            ISOLINE_INVALID_ARGUMENT, "start_m");
-    SPOILT((params->start = ISOLINE_START_INPUT, params->start_min = 7, params->start_max = 7),
+    SPOILT((params->start = ISOLINE_EDGE_STRENGTH_START_IMAGE, params->start_min = 7, params->start_max = 7),
            ISOLINE_INVALID_ARGUMENT, "start_m");
     good_job.params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
     SPOILT(params->tolerance = 0, ISOLINE_INVALID_ARGUMENT, "tolerance");
@@ -597,8 +597,8 @@ static void unknown_choices_are_refused_by_name(const char *device) {
     for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
         SPOILT(params->mode = ISOLINE_EDGE_STRENGTH_CONVERGED + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "mode");
         SPOILT(params->foreground = ISOLINE_FOREGROUND_BELOW + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "foreground");
-        SPOILT(params->start = ISOLINE_START_INPUT + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "start");
-        SPOILT(params->variant = ISOLINE_VARIANT_SCALAR + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "variant");
+        SPOILT(params->start = ISOLINE_EDGE_STRENGTH_START_IMAGE + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "start");
+        SPOILT(params->variant = ISOLINE_EDGE_STRENGTH_SCALAR + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "variant");
     }
     end(&good_job);
 }
@@ -744,7 +744,7 @@ static void want_of_memory_is_a_status(const char *device) {
             params.dimensions = i == 0 ? 2 : 3;
             params.mode = option & 1;
             params.start = option >> 1 & 1;
-            params.variant = option & 4 ? ISOLINE_VARIANT_SCALAR : ISOLINE_VARIANT_DEFAULT;
+            params.variant = option & 4 ? ISOLINE_EDGE_STRENGTH_SCALAR : ISOLINE_EDGE_STRENGTH_DEFAULT;
             isoline_report report = new_report(), before = report;
             REFUSED(isoline_edge_strength(context, &input, &params, &progress, &output, &report),
                     ISOLINE_OUT_OF_MEMORY, "memory");
@@ -779,9 +779,9 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
     isoline_edge_strength_params params = for_drawing(1);
     GOOD(isoline_edge_strength(context, &small_input, &params, NULL, &small_output, NULL));
     const isoline_progress progress = that_goes_on();
-    const uint32_t ways[][2] = {{ISOLINE_EDGE_STRENGTH_ITERATE, ISOLINE_VARIANT_DEFAULT},
-                                {ISOLINE_EDGE_STRENGTH_ITERATE, ISOLINE_VARIANT_SCALAR},
-                                {ISOLINE_EDGE_STRENGTH_CONVERGED, ISOLINE_VARIANT_DEFAULT}};
+    const uint32_t ways[][2] = {{ISOLINE_EDGE_STRENGTH_ITERATIONS, ISOLINE_EDGE_STRENGTH_DEFAULT},
+                                {ISOLINE_EDGE_STRENGTH_ITERATIONS, ISOLINE_EDGE_STRENGTH_SCALAR},
+                                {ISOLINE_EDGE_STRENGTH_CONVERGED, ISOLINE_EDGE_STRENGTH_DEFAULT}};
     for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
         int refused = 0, done = 0;
         for (size_t mebibytes = 8; mebibytes <= 1024 && !done; mebibytes += 16) {

@@ -109,7 +109,7 @@ static inline definition define(const uint32_t *pixels, size_t width, size_t hei
                                 uint32_t anchor_threshold, const isoline_edge_drawing_params *params) {
     static const uint32_t taps[5] = {14, 62, 104, 62, 14};
     static const int operators[3][3] = {{1, 2, 1}, {1, 1, 1}, {3, 10, 3}};
-    const int *weights = operators[params->edge_operator];
+    const int *weights = operators[params->gradient_operator];
     const size_t count = width * height;
     definition d = {width, height, NULL, NULL, NULL, NULL, NULL, threshold};
     d.smoothed = (uint32_t *)allocate(count * sizeof(uint32_t));

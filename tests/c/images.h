@@ -141,7 +141,7 @@ static inline void exact_iterations(double *v, const uint8_t *shape, size_t widt
     const double lambda = 1 / (params->rho * params->rho);
     const double limit = 1 / (2 * axes + lambda);
     const double automatic = fmin(axes == 2 ? 0.2 : 0.15, 0.9 * limit);
-    const double step = params->time_step == 0 ? automatic : params->time_step;
+    const double step = params->time_step == ISOLINE_AUTOMATIC ? automatic : params->time_step;
     const size_t count = width * height * depth;
     double *next = (double *)allocate(count * sizeof(double));
     for (uint64_t iteration = 0; iteration < params->iterations; iteration++) {

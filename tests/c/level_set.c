@@ -37,7 +37,7 @@ static void a_ball_is_found_from_a_seed_in_it(const char *device) {
 
 static void the_state_tells_every_parameter(const char *device) {
     surface_job work = new_surface_job(device);
-    work.params.alpha = -1;
+    work.params.alpha = ISOLINE_AUTOMATIC;
     isoline_level_set *surface = surface_of(&work);
     isoline_level_set_state state = state_of(surface);
     const double alpha = 1 / (1 + work.params.epsilon);
@@ -65,7 +65,7 @@ static void the_state_tells_every_parameter(const char *device) {
     work.params.alpha = 0.25;
     work.params.time_step = 1e-3;
     work.params.check_interval = 33;
-    work.params.epsilon = -1;
+    work.params.epsilon = ISOLINE_AUTOMATIC;
     for (size_t i = 0; i < COUNT; i++) {
         work.pixels[i] = (uint8_t)(work.start[i] != 0 ? BRIGHT + (i % 2 ? 4 : -4) : DARK);
     }
@@ -194,7 +194,7 @@ static void a_saved_phi_goes_on_elsewhere(const char *device) {
     surface_job work = new_surface_job(device);
     work.params.variant = ISOLINE_LEVEL_SET_DENSE;
     work.params.reinitialise_every = 0;
-    work.params.change_tolerance = work.params.rms_tolerance = 0;
+    never_stop(&work.params);
     float *wanted = phi_after(&work, 20), *saved = phi_after(&work, 8);
     isoline_image image = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, saved);
     isoline_level_set *other = surface_of(&work);
@@ -217,7 +217,7 @@ static void a_saved_phi_goes_on_elsewhere(const char *device) {
 static void statistics_tell_of_each_iteration(const char *device) {
     enum { ROOM = 40, DONE = 25 };
     surface_job work = new_surface_job(device);
-    work.params.change_tolerance = work.params.rms_tolerance = 0;
+    never_stop(&work.params);
     isoline_level_set *surface = surface_of(&work);
     isoline_iteration_statistics all[ROOM], part[ROOM], before[ROOM];
     size_t written = 99;
@@ -296,7 +296,7 @@ static void slices_are_each_by_themselves(const char *device) {
     surface_job work = new_surface_job(device);
     const size_t area = WIDTH * HEIGHT;
     work.params.dimensions = 2;
-    work.params.change_tolerance = work.params.rms_tolerance = 0;
+    never_stop(&work.params);
     float *stack = phi_after(&work, 12);
     for (size_t z = DEPTH / 2 - 1; z < DEPTH / 2 + 1; z++) {
         float *alone = unwritten(area);
@@ -336,7 +336,7 @@ static void a_mask_of_one_class_never_moves(const char *device) {
     /* Without pixels there is nothing to measure the range from. */
     isoline_level_set *none = NULL;
     memset(work.start, 0, COUNT);
-    work.params.epsilon = -1;
+    work.params.epsilon = ISOLINE_AUTOMATIC;
     REFUSED(isoline_level_set_new(work.context, &work.input, &work.initial, &work.params, &none),
             ISOLINE_INVALID_ARGUMENT, "mask");
     CHECK(none == NULL);

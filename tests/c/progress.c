@@ -293,7 +293,7 @@ static void a_cancel_in_the_middle_comes_back_in_time(const char *device) {
 
 static void a_cancel_of_the_scalar_variant_comes_back_in_time(const char *device) {
     job work = long_job(device);
-    work.params.variant = ISOLINE_VARIANT_SCALAR;
+    work.params.variant = ISOLINE_EDGE_STRENGTH_SCALAR;
     comes_back_in_time(device, &work);
     end(&work);
 }
@@ -308,7 +308,7 @@ static void a_cancel_of_a_volume_comes_back_in_time(const char *device) {
 
 static void a_cancel_of_a_grey_start_comes_back_in_time(const char *device) {
     job work = long_job(device);
-    work.params.start = ISOLINE_START_INPUT;
+    work.params.start = ISOLINE_EDGE_STRENGTH_START_IMAGE;
     comes_back_in_time(device, &work);
     end(&work);
 }

@@ -247,7 +247,7 @@ check "C17 accepts it alone" header_compiles c c17 "$cc"
 check "C23 accepts it alone" header_compiles c c2x "$cc"
 check "C++17 accepts it alone" header_compiles c++ c++17 "$cxx"
 check "C++20 accepts it alone" header_compiles c++ c++20 "$cxx"
-for name in distance level_set level_set_misuse mask snake snake_misuse; do
+for name in distance level_set level_set_misuse mask operation snake snake_misuse; do
     check "$name.c is a C++ program, too" test_compiles_as_cpp "$name"
 done
 check "only isoline_* is exported" only_isoline_is_exported "$library/libisoline.so"

@@ -258,7 +258,7 @@ static void flat_images_have_no_edges(const char *device) {
                 }
                 for (int automatic = 0; automatic < 2; automatic++) {
                     size_t edges[2], segments[2];
-                    census(context, type, sizes[i][0], sizes[i][1], memory, automatic ? -1 : 0, edges, segments);
+                    census(context, type, sizes[i][0], sizes[i][1], memory, automatic ? ISOLINE_AUTOMATIC : 0, edges, segments);
                     CHECK(edges[0] == 0 && edges[1] == 0);
                 }
             }
@@ -298,7 +298,7 @@ static void the_steepest_edges_of_16_bits_do_not_overflow(const char *device) {
     }
     for (uint32_t weights = ISOLINE_GRADIENT_SOBEL; weights <= ISOLINE_GRADIENT_SCHARR; weights++) {
         isoline_edge_drawing_params params = edge_defaults();
-        params.edge_operator = weights;
+        params.gradient_operator = weights;
         params.gradient_threshold = 60000;
         definition wanted = define(integers, SIDE, SIDE, 60000, 0, &params);
         uint8_t *map = not_written(SIDE * SIDE);

@@ -130,8 +130,8 @@ static void sums_are_exact(const char *device) {
         void *const data[] = {bytes, work.pixels, real};
         work.input.type = type;
         work.input.data = data[type];
-        work.params.range_min = type == ISOLINE_F32 ? -3 : 0;
-        work.params.range_max = type == ISOLINE_F32 ? 65535.0 / 4 - 3 : 0;
+        work.params.range_min = type == ISOLINE_F32 ? -3 : ISOLINE_AUTOMATIC;
+        work.params.range_max = type == ISOLINE_F32 ? 65535.0 / 4 - 3 : ISOLINE_AUTOMATIC;
         isoline_snake *snake = snake_of(&work);
         uint32_t seed = 5 + type;
         size_t simple = 0, wrong = 0;
@@ -375,7 +375,7 @@ static void every_pixel_type_gives_the_same(const char *device) {
         isoline_snake_free(by_floats);
     }
     /* The automatic range has finer steps; NaN and infinity are no obstacle. */
-    work.params.range_min = work.params.range_max = 0;
+    work.params.range_min = work.params.range_max = ISOLINE_AUTOMATIC;
     real[0] = NAN;
     real[1] = INFINITY;
     real[2] = -INFINITY;
@@ -391,7 +391,7 @@ static void every_pixel_type_gives_the_same(const char *device) {
         work.pixels[i] = bytes[i] > 0 ? 40000 : 0;
         real[i] = bytes[i] > 0 ? 1e-30f : -1.0f;
     }
-    work.params.noise = ISOLINE_NOISE_BERNOULLI;
+    work.params.noise = ISOLINE_SNAKE_NOISE_BERNOULLI;
     isoline_snake *binary[3];
     void *const data[] = {bytes, work.pixels, real};
     for (uint32_t type = ISOLINE_U8; type <= ISOLINE_F32; type++) {
@@ -416,7 +416,7 @@ static void a_restart_is_a_new_snake_without_its_image(const char *device) {
     const isoline_polygons squares_in_cells = work.initial;
     isoline_snake *fresh[3];
     for (int i = 0; i < 3; i++) {
-        work.params.noise = i == 1 ? ISOLINE_NOISE_POISSON : ISOLINE_NOISE_GAUSSIAN;
+        work.params.noise = i == 1 ? ISOLINE_SNAKE_NOISE_POISSON : ISOLINE_SNAKE_NOISE_GAUSSIAN;
         work.params.node_cost = i == 1 ? 0.5 : 0;
         work.initial.count = i == 2 ? 1 : CELLS;
         work.initial.node_count = work.initial.offsets[work.initial.count];
@@ -428,7 +428,7 @@ static void a_restart_is_a_new_snake_without_its_image(const char *device) {
     /* What it needs of the image it has. */
     memset(work.pixels, 0, COUNT * sizeof(uint16_t));
     for (int i = 0; i < 3; i++) {
-        work.params.noise = i == 1 ? ISOLINE_NOISE_POISSON : ISOLINE_NOISE_GAUSSIAN;
+        work.params.noise = i == 1 ? ISOLINE_SNAKE_NOISE_POISSON : ISOLINE_SNAKE_NOISE_GAUSSIAN;
         work.params.node_cost = i == 1 ? 0.5 : 0;
         work.initial.count = i == 2 ? 1 : CELLS;
         work.initial.node_count = work.initial.offsets[work.initial.count];
@@ -457,7 +457,7 @@ static void a_restart_is_a_new_snake_without_its_image(const char *device) {
     /* A restart that is refused changes nothing. */
     const isoline_polygons whole = lent_by(snake);
     isoline_snake_params binary = snake_defaults();
-    binary.noise = ISOLINE_NOISE_BERNOULLI;
+    binary.noise = ISOLINE_SNAKE_NOISE_BERNOULLI;
     REFUSED(isoline_snake_restart(snake, &work.initial, &binary), ISOLINE_INVALID_ARGUMENT, "bernoulli");
     work.room->nodes[1] = work.room->nodes[2];
     work.room->nodes[2] = corner(work.room->nodes[0].x + 10, work.room->nodes[0].y);
@@ -564,7 +564,7 @@ static void nothing_of_the_callers_is_needed_afterwards(const char *device) {
 
 static void cuda_and_cpu_agree(const char *device) {
     snake_job here = new_snake_job("cpu"), there = new_snake_job(device);
-    for (uint32_t noise = ISOLINE_NOISE_GAUSSIAN; noise <= ISOLINE_NOISE_RAYLEIGH; noise++) {
+    for (uint32_t noise = ISOLINE_SNAKE_NOISE_GAUSSIAN; noise <= ISOLINE_SNAKE_NOISE_RAYLEIGH; noise++) {
         here.params.noise = there.params.noise = noise;
         isoline_snake *a = snake_of(&here), *b = snake_of(&there);
         GOOD(isoline_snake_step(a, TO_THE_END, NULL, NULL));

@@ -92,13 +92,13 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
         SPOILT(work.params.node_cost = none[i], ISOLINE_INVALID_ARGUMENT, "node_cost");
         SPOILT(work.params.range_min = none[i], ISOLINE_INVALID_ARGUMENT, "range_min");
         SPOILT(work.params.range_max = none[i], ISOLINE_INVALID_ARGUMENT, "range_max");
-        SPOILT(work.params.noise = ISOLINE_NOISE_BERNOULLI + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "noise");
+        SPOILT(work.params.noise = ISOLINE_SNAKE_NOISE_BERNOULLI + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "noise");
         SPOILT(work.params.schedule = ISOLINE_SNAKE_SEQUENTIAL + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "schedule");
         SPOILT(work.params.background = ISOLINE_SNAKE_BACKGROUND_WINDOW + 1 + far[i], ISOLINE_INVALID_ARGUMENT,
                "background");
     }
-    SPOILT(work.params.noise = ISOLINE_NOISE_GAMMA; work.params.looks = 0.9, ISOLINE_INVALID_ARGUMENT, "looks");
-    SPOILT(work.params.noise = ISOLINE_NOISE_GAMMA; work.params.looks = 1e7, ISOLINE_INVALID_ARGUMENT, "looks");
+    SPOILT(work.params.noise = ISOLINE_SNAKE_NOISE_GAMMA; work.params.looks = 0.9, ISOLINE_INVALID_ARGUMENT, "looks");
+    SPOILT(work.params.noise = ISOLINE_SNAKE_NOISE_GAMMA; work.params.looks = 1e7, ISOLINE_INVALID_ARGUMENT, "looks");
     SPOILT(work.params.margin = 0, ISOLINE_INVALID_ARGUMENT, "margin");
     SPOILT(work.params.largest_step = 0, ISOLINE_INVALID_ARGUMENT, "largest_step");
     SPOILT(work.params.largest_step = 24, ISOLINE_INVALID_ARGUMENT, "largest_step");
@@ -109,13 +109,14 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     SPOILT(work.params.max_nodes = 2, ISOLINE_INVALID_ARGUMENT, "max_nodes");
     SPOILT(work.params.max_nodes = 65537, ISOLINE_INVALID_ARGUMENT, "max_nodes");
     SPOILT(work.params.max_iterations = 0, ISOLINE_INVALID_ARGUMENT, "max_iterations");
-    SPOILT(work.params.range_max = 1000, ISOLINE_INVALID_ARGUMENT, "f32");
+    SPOILT(work.params.range_max = 1000, ISOLINE_INVALID_ARGUMENT, "range_min");
+    SPOILT(work.params.range_min = 0; work.params.range_max = 1000, ISOLINE_INVALID_ARGUMENT, "f32");
     float *real = (float *)allocate(COUNT * sizeof(float));
     memset(real, 0, COUNT * sizeof(float));
     good_job.input = describe(ISOLINE_F32, WIDTH, HEIGHT, 1, real);
     SPOILT(work.params.range_min = 5; work.params.range_max = 5, ISOLINE_INVALID_ARGUMENT, "range_min");
-    /* The ends of what is allowed, on a flat image; another model's parameter does not matter. */
-    good_job.params.noise = ISOLINE_NOISE_GAMMA;
+    /* The ends of what is allowed, on a flat image. */
+    good_job.params.noise = ISOLINE_SNAKE_NOISE_GAMMA;
     good_job.params.looks = good_job.params.node_cost = 1e6;
     good_job.params.margin = good_job.params.node_spacing = 1e300;
     good_job.params.largest_step = 4096;
@@ -126,8 +127,7 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     CHECK_NUMBER(good_job.report.converged, 1);
     isoline_snake_free(snake);
     good_job.params = for_cells();
-    good_job.params.looks = -1;
-    isoline_snake_free(snake_of(&good_job));
+    SPOILT(work.params.looks = -1, ISOLINE_INVALID_ARGUMENT, "looks");
     free(real);
     end_snake_job(&good_job);
 }
@@ -388,12 +388,12 @@ static void more_labels_than_16_bits_can_count_are_refused(const char *device) {
 static void what_the_image_is_kept_as_cannot_change(const char *device) {
     snake_job work = new_snake_job(device);
     for (int binary = 0; binary < 2; binary++) {
-        work.params.noise = binary ? ISOLINE_NOISE_BERNOULLI : ISOLINE_NOISE_RAYLEIGH;
+        work.params.noise = binary ? ISOLINE_SNAKE_NOISE_BERNOULLI : ISOLINE_SNAKE_NOISE_RAYLEIGH;
         isoline_snake *snake = snake_of(&work);
         GOOD(isoline_snake_step(snake, 2, NULL, NULL));
         const isoline_polygons lent = lent_by(snake);
         isoline_snake_params other = work.params;
-        other.noise = binary ? ISOLINE_NOISE_GAUSSIAN : ISOLINE_NOISE_BERNOULLI;
+        other.noise = binary ? ISOLINE_SNAKE_NOISE_GAUSSIAN : ISOLINE_SNAKE_NOISE_BERNOULLI;
         REFUSED(isoline_snake_restart(snake, NULL, &other), ISOLINE_INVALID_ARGUMENT, "make a new snake");
         other = work.params;
         other.range_max = 5;
@@ -407,13 +407,13 @@ static void what_the_image_is_kept_as_cannot_change(const char *device) {
     }
     float *real = unwritten(COUNT);
     work.input = describe(ISOLINE_F32, WIDTH, HEIGHT, 1, real);
-    work.params.noise = ISOLINE_NOISE_GAUSSIAN;
+    work.params.noise = ISOLINE_SNAKE_NOISE_GAUSSIAN;
     isoline_snake *snake = snake_of(&work);
     work.params.range_max = 5;
     REFUSED(isoline_snake_restart(snake, NULL, &work.params), ISOLINE_INVALID_ARGUMENT, "range");
     /* The automatic range of a model that counts from 0 is another one. */
-    work.params.range_max = 0;
-    work.params.noise = ISOLINE_NOISE_POISSON;
+    work.params.range_max = ISOLINE_AUTOMATIC;
+    work.params.noise = ISOLINE_SNAKE_NOISE_POISSON;
     REFUSED(isoline_snake_restart(snake, NULL, &work.params), ISOLINE_INVALID_ARGUMENT, "gaussian");
     isoline_snake_free(snake);
     free(real);
@@ -688,7 +688,7 @@ static void snakes_of_one_and_of_two_contexts_work_at_once(const char *device) {
         snake_job works[2] = {new_snake_job(device), new_snake_job(device)};
         isoline_context *own = works[1].context;
         copied wanted[2];
-        works[1].params.noise = ISOLINE_NOISE_POISSON;
+        works[1].params.noise = ISOLINE_SNAKE_NOISE_POISSON;
         works[1].context = works[contexts - 1].context;
         worker workers[2];
         for (int i = 0; i < 2; i++) {

@@ -1,0 +1,157 @@
+//! The params structs of the C API as their operation's table describes them: defaults, checks, and where each parameter
+//! lies.
+
+use super::sized::Sized32;
+use crate::error::Result;
+use crate::parameter::{Kind, Operation, Parameter, same};
+use std::mem::MaybeUninit;
+
+/// How a parameter is stored in a params struct.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_storage {
+    /// A uint32_t.
+    ISOLINE_STORAGE_U32 = 0,
+    /// A uint64_t.
+    ISOLINE_STORAGE_U64 = 1,
+    /// A double.
+    ISOLINE_STORAGE_F64 = 2,
+}
+
+use isoline_storage::{ISOLINE_STORAGE_F64, ISOLINE_STORAGE_U32, ISOLINE_STORAGE_U64};
+
+impl isoline_storage {
+    const fn bytes(self) -> usize {
+        if matches!(self, ISOLINE_STORAGE_U32) { 4 } else { 8 }
+    }
+}
+
+/// A type that parameters are stored as.
+pub(super) trait Stored {
+    const STORAGE: isoline_storage;
+}
+
+impl Stored for u32 {
+    const STORAGE: isoline_storage = ISOLINE_STORAGE_U32;
+}
+
+impl Stored for u64 {
+    const STORAGE: isoline_storage = ISOLINE_STORAGE_U64;
+}
+
+impl Stored for f64 {
+    const STORAGE: isoline_storage = ISOLINE_STORAGE_F64;
+}
+
+/// A field of a params struct that holds a parameter.
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) offset: usize,
+    pub(super) storage: isoline_storage,
+}
+
+impl Field {
+    /// The field that `get` gives, which gives it its type.
+    pub(super) const fn new<S, T: Stored>(name: &'static str, offset: usize, _get: fn(&S) -> &T) -> Self {
+        Self { name, offset, storage: T::STORAGE }
+    }
+}
+
+/// A params struct that a table describes.
+///
+/// # Safety
+/// `FIELDS` are fields of the struct, of the types that they say, and zeros are valid in all its bytes.
+pub(super) unsafe trait Described: Sized32 {
+    const OPERATION: &'static Operation;
+    /// A field for each of the operation's parameters, in their order.
+    const FIELDS: &'static [Field];
+}
+
+/// Refuses, at compile time, fields that are not those of the table, in names or types, and bytes of the struct that
+/// are neither its size, nor a parameter, nor one of `reserved` words.
+pub(super) const fn check<T: Described>(reserved: usize) {
+    let parameters = T::OPERATION.parameters;
+    assert!(T::FIELDS.len() == parameters.len(), "the struct has another number of parameters than the table");
+    let mut bytes = (1 + reserved) * size_of::<u32>();
+    let mut at = 0;
+    while at < parameters.len() {
+        let (field, parameter) = (&T::FIELDS[at], &parameters[at]);
+        assert!(same(field.name.as_bytes(), parameter.name.to_bytes()), "the table has another name for a field");
+        let fits = match parameter.kind {
+            Kind::Float => matches!(field.storage, ISOLINE_STORAGE_F64),
+            Kind::Integer => {
+                let most = if matches!(field.storage, ISOLINE_STORAGE_U32) { u32::MAX as f64 } else { u64::MAX as f64 };
+                !matches!(field.storage, ISOLINE_STORAGE_F64) && parameter.maximum <= most
+            }
+            Kind::Flag | Kind::Choice => matches!(field.storage, ISOLINE_STORAGE_U32),
+        };
+        assert!(fits, "the table has another type for a field");
+        bytes += field.storage.bytes();
+        at += 1;
+    }
+    assert!(bytes == size_of::<T>(), "the struct has a field that is no parameter");
+}
+
+/// The struct with every parameter at its default.
+pub(super) fn defaults<T: Described>() -> T {
+    let mut params = MaybeUninit::<T>::zeroed();
+    let start = params.as_mut_ptr().cast::<u8>();
+    // SAFETY: struct_size comes first (Sized32); the fields lie within the struct (Described), whose zeros are valid.
+    unsafe {
+        start.cast::<u32>().write_unaligned(size_of::<T>() as u32);
+        for (field, parameter) in T::FIELDS.iter().zip(T::OPERATION.parameters) {
+            let place = start.add(field.offset);
+            match field.storage {
+                ISOLINE_STORAGE_U32 => place.cast::<u32>().write_unaligned(parameter.default as u32),
+                ISOLINE_STORAGE_U64 => place.cast::<u64>().write_unaligned(parameter.default as u64),
+                ISOLINE_STORAGE_F64 => place.cast::<f64>().write_unaligned(parameter.default),
+            }
+        }
+        params.assume_init()
+    }
+}
+
+/// Refuses a struct with a parameter out of its range, used or not: that is a mistake of the caller's in any case.
+pub(super) fn check_ranges<T: Described>(params: &T) -> Result<()> {
+    let start = std::ptr::from_ref(params).cast::<u8>();
+    T::FIELDS.iter().zip(T::OPERATION.parameters).try_for_each(|(field, parameter): (&Field, &Parameter)| {
+        // SAFETY: the field lies within the struct and has this type (Described).
+        parameter.check(unsafe {
+            let place = start.add(field.offset);
+            match field.storage {
+                ISOLINE_STORAGE_U32 => f64::from(place.cast::<u32>().read_unaligned()),
+                ISOLINE_STORAGE_U64 => place.cast::<u64>().read_unaligned() as f64,
+                ISOLINE_STORAGE_F64 => place.cast::<f64>().read_unaligned(),
+            }
+        })
+    })
+}
+
+/// Makes a struct the params struct of an operation: `params_of!(STRUCT, FIRST_SIZE, OPERATION, RESERVED, FIELDS...)`.
+/// FIRST_SIZE is the size of the first release's struct, RESERVED the number of its words that are kept for later.
+macro_rules! params_of {
+    ($params:ident, $first_size:literal, $operation:path, $reserved:literal, $($field:ident),+ $(,)?) => {
+        // SAFETY: repr(C), struct_size first; integers and floats.
+        unsafe impl $crate::capi::sized::Sized32 for $params {
+            const NAME: &'static str = stringify!($params);
+            const FIRST_SIZE: usize = $first_size;
+            fn defaults() -> Self {
+                $crate::capi::fields::defaults()
+            }
+        }
+
+        // SAFETY: each field by its own offset and type; integers and floats may be zero.
+        unsafe impl $crate::capi::fields::Described for $params {
+            const OPERATION: &'static $crate::parameter::Operation = &$operation;
+            const FIELDS: &'static [$crate::capi::fields::Field] = &[$($crate::capi::fields::Field::new(
+                stringify!($field),
+                std::mem::offset_of!($params, $field),
+                |params: &$params| &params.$field,
+            )),+];
+        }
+
+        const _: () = assert!(size_of::<$params>() == $first_size);
+        const _: () = $crate::capi::fields::check::<$params>($reserved);
+    };
+}
+pub(super) use params_of;

@@ -1,0 +1,367 @@
+//! The operations and their parameters, as data: what dialogs, macros and other languages are made from.
+
+use super::fields::{Described, Field};
+use super::sized::{self, Sized32};
+use super::{
+    guard, guard_or, isoline_distance_params, isoline_edge_drawing_params, isoline_edge_strength_params,
+    isoline_level_set_params, isoline_snake_params, isoline_status,
+};
+use crate::error::{Error, Result};
+use crate::parameter::{self, Kind, Level, OPERATIONS, Operation, Parameter};
+use std::ffi::{CStr, c_char};
+use std::ptr::null;
+
+/// In a double of a params struct: the operation computes the value itself. Only a parameter whose description has
+/// `automatic` takes it. In an integer of a params struct, 0 stands for the same.
+pub const ISOLINE_AUTOMATIC: f64 = -1.7976931348623157e308;
+const _: () = assert!(ISOLINE_AUTOMATIC == parameter::AUTOMATIC);
+
+/// The type of a parameter's values.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_parameter_type {
+    /// A finite number.
+    ISOLINE_PARAMETER_FLOAT = 0,
+    /// A whole number of at least 0.
+    ISOLINE_PARAMETER_INTEGER = 1,
+    /// 0 or 1.
+    ISOLINE_PARAMETER_FLAG = 2,
+    /// The value of one of the parameter's choices.
+    ISOLINE_PARAMETER_CHOICE = 3,
+}
+
+/// How often a parameter is changed.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_parameter_level {
+    /// Most images need it.
+    ISOLINE_PARAMETER_BASIC = 0,
+    /// It seldom needs another value than the default.
+    ISOLINE_PARAMETER_ADVANCED = 1,
+}
+
+/// An operation. Strings are UTF-8, belong to the library and stay as long as it is loaded.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_operation {
+    /// Set by isoline_operation_init.
+    pub struct_size: u32,
+    /// The number of its parameters.
+    pub parameter_count: u32,
+    /// The size of its params struct in this library, in bytes: at most what isoline_<name>_params_init takes.
+    pub params_size: u64,
+    /// The name in code, such as "edge_strength": isoline_<name>_params is its struct.
+    pub name: *const c_char,
+    /// The name for people.
+    pub title: *const c_char,
+    /// One line: its result.
+    pub help: *const c_char,
+}
+
+/// A parameter of an operation. Strings are UTF-8, belong to the library and stay as long as it is loaded.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_parameter {
+    /// Set by isoline_parameter_init.
+    pub struct_size: u32,
+    /// An isoline_parameter_type.
+    pub r#type: u32,
+    /// An isoline_parameter_level.
+    pub level: u32,
+    /// An isoline_storage: how the params struct holds it.
+    pub storage: u32,
+    /// Where the params struct holds it, in bytes from the start.
+    pub offset: u64,
+    /// The name: that of the struct's field, the macro key and the keyword argument.
+    pub name: *const c_char,
+    /// The label in a dialog.
+    pub title: *const c_char,
+    /// One line: its meaning, and the effect of a larger value.
+    pub help: *const c_char,
+    /// The unit, as a label beside a field; "" where there is none.
+    pub unit: *const c_char,
+    /// NULL where the parameter cannot be automatic; else one line: what is computed then.
+    pub automatic: *const c_char,
+    /// The value that stands for "automatic", ISOLINE_AUTOMATIC or 0; 0 where the parameter cannot be automatic.
+    pub automatic_value: f64,
+    /// The default; it may be the value that stands for "automatic".
+    pub default_value: f64,
+    /// The smallest value; -INFINITY where there is no bound.
+    pub minimum: f64,
+    /// The largest value; INFINITY where there is no bound.
+    pub maximum: f64,
+    /// 1 when `minimum` itself is outside the range, else 0.
+    pub minimum_excluded: u32,
+    /// 1 when `maximum` itself is outside the range, else 0.
+    pub maximum_excluded: u32,
+    /// 1 when only powers of two are in the range, else 0.
+    pub power_of_two: u32,
+    /// The number of its choices; 0 for other types.
+    pub choice_count: u32,
+}
+
+/// One value of a parameter that is a choice. Strings are UTF-8, belong to the library and stay as long as it is loaded.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_choice {
+    /// Set by isoline_choice_init.
+    pub struct_size: u32,
+    /// Its number in the params struct.
+    pub value: u32,
+    /// The word in macros and keyword arguments.
+    pub name: *const c_char,
+    /// The name for people.
+    pub title: *const c_char,
+    /// One line: when to choose it.
+    pub help: *const c_char,
+}
+
+/// A description, which is all zeros before it is filled.
+macro_rules! description {
+    ($name:ident, $size:literal) => {
+        // SAFETY: repr(C), struct_size first; integers, floats and pointers.
+        unsafe impl Sized32 for $name {
+            const NAME: &'static str = stringify!($name);
+            const FIRST_SIZE: usize = $size;
+            fn defaults() -> Self {
+                // SAFETY: integers, floats and raw pointers may be zero.
+                Self { struct_size: $size, ..unsafe { std::mem::zeroed() } }
+            }
+        }
+        const _: () = assert!(size_of::<$name>() == $size);
+    };
+}
+description!(isoline_operation, 40);
+description!(isoline_parameter, 112);
+description!(isoline_choice, 32);
+
+/// An operation, with the layout of its params struct.
+struct Entry {
+    operation: &'static Operation,
+    fields: &'static [Field],
+    params_size: usize,
+}
+
+impl Entry {
+    const fn of<T: Described>() -> Self {
+        Self { operation: T::OPERATION, fields: T::FIELDS, params_size: size_of::<T>() }
+    }
+}
+
+/// In the order of [`OPERATIONS`].
+static ENTRIES: [Entry; OPERATIONS.len()] = [
+    Entry::of::<isoline_edge_strength_params>(),
+    Entry::of::<isoline_edge_drawing_params>(),
+    Entry::of::<isoline_level_set_params>(),
+    Entry::of::<isoline_snake_params>(),
+    Entry::of::<isoline_distance_params>(),
+];
+
+/// The element of a table that a caller asks for.
+fn entry<'a, T>(table: &'a [T], index: usize, what: &str) -> Result<&'a T> {
+    table.get(index).ok_or_else(|| {
+        Error::argument(format!("{what} must be less than {}, the number of them, but it is {index}", table.len()))
+    })
+}
+
+/// The parameter that a caller asks for, with its field.
+fn parameter_of(operation: usize, index: usize) -> Result<(&'static Parameter, &'static Field)> {
+    let of = entry(&ENTRIES, operation, "operation")?;
+    Ok((entry(of.operation.parameters, index, "index")?, &of.fields[index]))
+}
+
+fn pointer(text: &CStr) -> *const c_char {
+    text.as_ptr()
+}
+
+/// Returns the number of operations. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoline_operation_count() -> usize {
+    guard_or(0, || OPERATIONS.len())
+}
+
+/// Fills `operation` with zeros. `struct_size`: sizeof(isoline_operation). Call it before isoline_operation_info.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_operation_init(
+    operation: *mut isoline_operation,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller vouches.
+    guard(|| unsafe { sized::init(operation, struct_size, "operation") })
+}
+
+/// Describes an operation.
+///
+/// `index`: less than isoline_operation_count(). An operation keeps its index in all versions of the library.
+/// `out`: not NULL; after isoline_operation_init.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_operation_info(index: usize, out: *mut isoline_operation) -> isoline_status {
+    guard(|| {
+        let Entry { operation, params_size, .. } = entry(&ENTRIES, index, "index")?;
+        let info = isoline_operation {
+            parameter_count: operation.parameters.len() as u32,
+            params_size: *params_size as u64,
+            name: pointer(operation.name),
+            title: pointer(operation.title),
+            help: pointer(operation.help),
+            ..Sized32::defaults()
+        };
+        // SAFETY: as the caller vouches.
+        unsafe { sized::write(out, &info, "out") }
+    })
+}
+
+/// Fills `parameter` with zeros. `struct_size`: sizeof(isoline_parameter). Call it before isoline_parameter_info.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_parameter_init(
+    parameter: *mut isoline_parameter,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller vouches.
+    guard(|| unsafe { sized::init(parameter, struct_size, "parameter") })
+}
+
+/// Describes a parameter of an operation.
+///
+/// `operation`: less than isoline_operation_count().
+/// `index`: less than the operation's parameter_count.
+/// `out`: not NULL; after isoline_parameter_init.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_parameter_info(
+    operation: usize,
+    index: usize,
+    out: *mut isoline_parameter,
+) -> isoline_status {
+    guard(|| {
+        let (parameter, field) = parameter_of(operation, index)?;
+        let info = isoline_parameter {
+            r#type: match parameter.kind {
+                Kind::Float => isoline_parameter_type::ISOLINE_PARAMETER_FLOAT,
+                Kind::Integer => isoline_parameter_type::ISOLINE_PARAMETER_INTEGER,
+                Kind::Flag => isoline_parameter_type::ISOLINE_PARAMETER_FLAG,
+                Kind::Choice => isoline_parameter_type::ISOLINE_PARAMETER_CHOICE,
+            } as u32,
+            level: match parameter.level {
+                Level::Basic => isoline_parameter_level::ISOLINE_PARAMETER_BASIC,
+                Level::Advanced => isoline_parameter_level::ISOLINE_PARAMETER_ADVANCED,
+            } as u32,
+            storage: field.storage as u32,
+            offset: field.offset as u64,
+            name: pointer(parameter.name),
+            title: pointer(parameter.title),
+            help: pointer(parameter.help),
+            unit: pointer(parameter.unit),
+            automatic: parameter.automatic.map_or(null(), pointer),
+            automatic_value: if parameter.automatic.is_some() { parameter.automatic_value() } else { 0.0 },
+            default_value: parameter.default,
+            minimum: parameter.minimum,
+            maximum: parameter.maximum,
+            minimum_excluded: parameter.minimum_excluded.into(),
+            maximum_excluded: parameter.maximum_excluded.into(),
+            power_of_two: parameter.power_of_two.into(),
+            choice_count: parameter.choices.len() as u32,
+            ..Sized32::defaults()
+        };
+        // SAFETY: as the caller vouches.
+        unsafe { sized::write(out, &info, "out") }
+    })
+}
+
+/// Fills `choice` with zeros. `struct_size`: sizeof(isoline_choice). Call it before isoline_choice_info.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_choice_init(choice: *mut isoline_choice, struct_size: usize) -> isoline_status {
+    // SAFETY: as the caller vouches.
+    guard(|| unsafe { sized::init(choice, struct_size, "choice") })
+}
+
+/// Describes a choice of a parameter.
+///
+/// `operation`: less than isoline_operation_count().
+/// `parameter`: less than the operation's parameter_count.
+/// `index`: less than the parameter's choice_count.
+/// `out`: not NULL; after isoline_choice_init.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_choice_info(
+    operation: usize,
+    parameter: usize,
+    index: usize,
+    out: *mut isoline_choice,
+) -> isoline_status {
+    guard(|| {
+        let choice = entry(parameter_of(operation, parameter)?.0.choices, index, "index")?;
+        let info = isoline_choice {
+            value: choice.value,
+            name: pointer(choice.name),
+            title: pointer(choice.title),
+            help: pointer(choice.help),
+            ..Sized32::defaults()
+        };
+        // SAFETY: as the caller vouches.
+        unsafe { sized::write(out, &info, "out") }
+    })
+}
+
+/// Says whether a value is in a parameter's range. Calls of the operation make the same check, and those that depend on
+/// the image or on other parameters.
+///
+/// `operation`: less than isoline_operation_count().
+/// `parameter`: less than the operation's parameter_count.
+/// `value`: of any type of parameter.
+/// Errors: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the parameter, the range and the
+/// value. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn isoline_parameter_check(operation: usize, parameter: usize, value: f64) -> isoline_status {
+    guard(|| parameter_of(operation, parameter)?.0.check(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The comments of the fields of every params struct in the header.
+    fn header_comment(operation: &str, parameter: &str) -> String {
+        let header = include_str!("../../include/isoline.h");
+        let end = header.find(&format!("}} isoline_{operation}_params;")).expect("the struct");
+        let fields = &header[header[..end].rfind("typedef struct").expect("its start")..end];
+        let field = fields.find(&format!(" {parameter};")).expect("the field");
+        let lines: Vec<&str> = fields[..field].lines().rev().skip(1).take_while(|line| line.contains("//")).collect();
+        lines.iter().rev().map(|line| line.trim().trim_start_matches("// ")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn entries_are_the_operations() {
+        for (entry, operation) in ENTRIES.iter().zip(OPERATIONS) {
+            assert_eq!(entry.operation.name, operation.name);
+        }
+    }
+
+    #[test]
+    fn the_header_names_the_defaults_of_the_table() {
+        for operation in OPERATIONS {
+            for parameter in operation.parameters {
+                let [operation, name] = [operation.name, parameter.name].map(|text| text.to_str().unwrap());
+                let comment = header_comment(operation, name);
+                let default = parameter.default;
+                let told = match parameter.kind {
+                    _ if parameter.is_automatic(default) => comment.contains("(default): automatic"),
+                    Kind::Choice if name == "dimensions" => comment.contains(&format!("{default} (default)")),
+                    Kind::Choice => comment.contains("Default: ISOLINE_"),
+                    Kind::Flag => comment.contains(&format!("{default} (default)")),
+                    _ => ["Default "].iter().any(|word| {
+                        let after = comment.split(word).nth(1).unwrap_or_default();
+                        let number: String =
+                            after.chars().take_while(|c| c.is_ascii_digit() || ".e-".contains(*c)).collect();
+                        number.trim_end_matches('.').parse() == Ok(default)
+                    }),
+                };
+                assert!(told, "{operation}.{name}: the default is {default}, but the header says: {comment}");
+            }
+        }
+    }
+}

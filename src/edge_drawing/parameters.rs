@@ -1,0 +1,131 @@
+//! The table of edge drawing's parameters.
+
+use super::{Operator, Profile, Variant};
+use crate::parameter::{Choice, Operation, Parameter};
+
+pub(crate) const PROFILE: Parameter = Parameter::choice(
+    c"profile",
+    c"Profile",
+    0,
+    &[
+        Choice::new(0, c"paper", c"Paper", c"The paper's edge tracing, the same on every device."),
+        Choice::new(1, c"reference", c"Reference", c"The edges of OpenCV's EdgeDrawing, pixel by pixel."),
+    ],
+    c"The algorithm that connects pixels to edges.",
+);
+
+/// The meanings of [`PROFILE`]'s choices.
+pub(crate) const PROFILES: [Profile; 2] = [Profile::Paper, Profile::Reference];
+
+pub(crate) const GRADIENT_OPERATOR: Parameter = Parameter::choice(
+    c"gradient_operator",
+    c"Gradient operator",
+    0,
+    &[
+        Choice::new(0, c"sobel", c"Sobel", c"Weights 1 2 1."),
+        Choice::new(1, c"prewitt", c"Prewitt", c"Weights 1 1 1: smaller gradients, so the same threshold means more."),
+        Choice::new(2, c"scharr", c"Scharr", c"Weights 3 10 3: larger gradients, the same in every direction."),
+    ],
+    c"The weights with which the gradient is measured.",
+);
+
+/// The meanings of [`GRADIENT_OPERATOR`]'s choices.
+pub(crate) const OPERATORS: [Operator; 3] = [Operator::Sobel, Operator::Prewitt, Operator::Scharr];
+
+pub(crate) const SCAN_INTERVAL: Parameter = Parameter::integer(
+    c"scan_interval",
+    c"Scan interval",
+    1,
+    c"Edges are begun on every row and column of this distance. A larger one is faster and misses short edges.",
+)
+.at_least(1.0)
+.unit(c"pixels")
+.advanced();
+
+pub(crate) const MIN_LENGTH: Parameter = Parameter::integer(
+    c"min_length",
+    c"Min length",
+    10,
+    c"Edges of fewer pixels are dropped. A larger one leaves fewer, longer edges; 0 and 1 keep all.",
+)
+.unit(c"pixels");
+
+pub(crate) const FOLLOW_TURNS: Parameter = Parameter::flag(
+    c"follow_turns",
+    c"Follow turns",
+    false,
+    c"Used by the profile paper: edges go on round corners. It closes gaps, and makes meshes of textures.",
+)
+.advanced();
+
+pub(crate) const VARIANT: Parameter = Parameter::choice(
+    c"variant",
+    c"Variant",
+    0,
+    &[
+        Choice::new(0, c"default", c"Default", c"The fastest of the device."),
+        Choice::new(1, c"scalar", c"Scalar", c"Plain loops on one thread, the reference. CPU and profile paper only."),
+    ],
+    c"The implementation. All give the same edges; they differ in speed.",
+)
+.advanced();
+
+/// The meanings of [`VARIANT`]'s choices.
+pub(crate) const VARIANTS: [Variant; 2] = [Variant::Default, Variant::Scalar];
+
+pub(crate) const GRADIENT_THRESHOLD: Parameter = Parameter::float(
+    c"gradient_threshold",
+    c"Gradient threshold",
+    0.0,
+    c"Pixels of a smaller gradient, |gx| + |gy| of the smoothed image, are never edges. A larger one gives fewer, stronger edges.",
+)
+.at_least(0.0)
+.unit(c"pixel values")
+.automatic(c"20 for 8-bit images, else 20/255 of the range from the smallest to the largest pixel of the whole image.");
+
+pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(
+    c"anchor_threshold",
+    c"Anchor threshold",
+    0.0,
+    c"How far a pixel's gradient must exceed its neighbours' for an edge to begin there. A larger one drops weak and blurred edges.",
+)
+.at_least(0.0)
+.unit(c"pixel values");
+
+pub(crate) const RANGE_MIN: Parameter = Parameter::float(
+    c"range_min",
+    c"Range min",
+    0.0,
+    c"Used by 32-bit images, which are computed in 65536 steps: the value of the first step. Smaller pixels count as it.",
+)
+.unit(c"pixel values")
+.automatic(c"The smallest finite pixel of the whole image.")
+.advanced();
+
+pub(crate) const RANGE_MAX: Parameter = Parameter::float(
+    c"range_max",
+    c"Range max",
+    0.0,
+    c"Used by 32-bit images, which are computed in 65536 steps: the value of the last step. Larger pixels count as it.",
+)
+.unit(c"pixel values")
+.automatic(c"The largest finite pixel of the whole image.")
+.advanced();
+
+pub(crate) const OPERATION: Operation = Operation {
+    name: c"edge_drawing",
+    title: c"Edge Drawing",
+    help: c"Thin, connected edges, as a map and as ordered chains of pixels.",
+    parameters: &[
+        PROFILE,
+        GRADIENT_OPERATOR,
+        SCAN_INTERVAL,
+        MIN_LENGTH,
+        FOLLOW_TURNS,
+        VARIANT,
+        GRADIENT_THRESHOLD,
+        ANCHOR_THRESHOLD,
+        RANGE_MIN,
+        RANGE_MAX,
+    ],
+};

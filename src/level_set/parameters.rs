@@ -1,0 +1,151 @@
+//! The table of the level set's parameters.
+
+use super::Variant;
+use crate::parameter::{Choice, DIMENSIONS_CHOICES, Operation, Parameter};
+
+/// The bound of pixels; beyond it differences of f32 could overflow.
+pub(super) const LARGEST_PIXEL: f64 = 1e30;
+
+pub(crate) const DIMENSIONS: Parameter = Parameter::choice(
+    c"dimensions",
+    c"Dimensions",
+    3,
+    &DIMENSIONS_CHOICES,
+    c"Whether each slice of a stack is segmented by itself, or the stack as one volume.",
+);
+
+pub(crate) const VARIANT: Parameter = Parameter::choice(
+    c"variant",
+    c"Variant",
+    0,
+    &[
+        Choice::new(0, c"default", c"Default", c"The narrow band."),
+        Choice::new(1, c"band", c"Narrow band", c"Only tiles that the front can reach are updated. CPU and CUDA."),
+        Choice::new(2, c"dense", c"Dense", c"Every voxel is updated in every iteration. CPU and CUDA."),
+        Choice::new(3, c"scalar", c"Scalar", c"A plain loop on one thread, the reference. CPU only."),
+    ],
+    c"The implementation. They differ in speed, and a little in the result.",
+)
+.advanced();
+
+/// The meanings of [`VARIANT`]'s choices.
+pub(crate) const VARIANTS: [Variant; 4] = [Variant::Default, Variant::Band, Variant::Dense, Variant::Scalar];
+
+pub(crate) const REINITIALISE_EVERY: Parameter = Parameter::integer(
+    c"reinitialise_every",
+    c"Reinitialise every",
+    10,
+    c"Iterations after which φ is made a distance again. A larger one is faster and less accurate; 0 is never.",
+)
+.unit(c"iterations")
+.advanced();
+
+pub(crate) const CHECK_INTERVAL: Parameter = Parameter::integer(
+    c"check_interval",
+    c"Check interval",
+    0,
+    c"Iterations that the stopping criterion looks at together. A larger one waits longer before it says that the front is at rest.",
+)
+.at_least(1.0)
+.unit(c"iterations")
+.automatic(c"As many as the front can need for one voxel, 80 to 1000.")
+.advanced();
+
+pub(crate) const TARGET: Parameter = Parameter::float(
+    c"target",
+    c"Target",
+    0.0,
+    c"The middle of the intensities of the object. Used where epsilon is given; otherwise it is measured, too.",
+)
+.at_least(-LARGEST_PIXEL)
+.at_most(LARGEST_PIXEL)
+.unit(c"pixel values");
+
+pub(crate) const EPSILON: Parameter = Parameter::float(
+    c"epsilon",
+    c"Epsilon",
+    0.0,
+    c"The front grows where the intensity is within target ± epsilon, and shrinks elsewhere. A larger one takes in more.",
+)
+.above(0.0)
+.at_most(LARGEST_PIXEL)
+.unit(c"pixel values")
+.automatic(c"Target and epsilon are the mean and twice the standard deviation of the pixels inside the initial mask.");
+
+pub(crate) const ALPHA: Parameter = Parameter::float(
+    c"alpha",
+    c"Alpha",
+    0.0,
+    c"The weight of the image against that of curvature. A larger one follows the image more closely, a smaller one is smoother.",
+)
+.at_least(0.0)
+.at_most(1.0)
+.automatic(c"1 / (1 + epsilon h), where h is the smallest spacing.");
+
+pub(crate) const TIME_STEP: Parameter = Parameter::float(
+    c"time_step",
+    c"Time step",
+    0.0,
+    c"The time that an iteration advances, at most the stable limit. A larger one needs fewer iterations.",
+)
+.above(0.0)
+.automatic(c"The share cfl of the stable limit.")
+.advanced();
+
+pub(crate) const CFL: Parameter = Parameter::float(
+    c"cfl",
+    c"CFL",
+    0.7,
+    c"The share of the stable limit that the automatic time step takes. A larger one needs fewer iterations.",
+)
+.above(0.0)
+.at_most(1.0)
+.advanced();
+
+pub(crate) const CHANGE_TOLERANCE: Parameter = Parameter::float(
+    c"change_tolerance",
+    c"Change tolerance",
+    2e-3,
+    c"Stopping criterion: how far the front may move between two check intervals, on average. A larger one stops earlier.",
+)
+.at_least(0.0)
+.unit(c"voxels")
+.advanced();
+
+pub(crate) const RMS_TOLERANCE: Parameter = Parameter::float(
+    c"rms_tolerance",
+    c"RMS tolerance",
+    8.0,
+    c"Stopping criterion: the change of φ near the front in an iteration, root mean square. A larger one stops earlier.",
+)
+.at_least(0.0)
+.unit(c"voxels")
+.advanced();
+
+pub(crate) const ITERATIONS: Parameter = Parameter::integer(
+    c"iterations",
+    c"Iterations",
+    10_000,
+    c"The most iterations. More let the front go further, if it is not at rest before.",
+)
+.at_most(u64::MAX as f64);
+
+pub(crate) const OPERATION: Operation = Operation {
+    name: c"level_set",
+    title: c"Level Set",
+    help: c"Objects of a range of intensities, with a smooth outline, grown or shrunk from a start.",
+    parameters: &[
+        DIMENSIONS,
+        VARIANT,
+        REINITIALISE_EVERY,
+        CHECK_INTERVAL,
+        TARGET,
+        EPSILON,
+        ALPHA,
+        TIME_STEP,
+        CFL,
+        CHANGE_TOLERANCE,
+        RMS_TOLERANCE,
+        ITERATIONS,
+    ],
+};

@@ -1,0 +1,177 @@
+//! The table of the region snake's parameters.
+
+use super::{MAX_NODES as MOST_NODES, Noise, Schedule};
+use crate::parameter::{Choice, Operation, Parameter};
+
+pub(crate) const NOISE: Parameter = Parameter::choice(
+    c"noise",
+    c"Noise",
+    0,
+    &[
+        Choice::new(
+            0,
+            c"gaussian",
+            c"Gaussian",
+            c"Camera images at good light, and the choice when in doubt. Regions may differ in brightness or in texture alone.",
+        ),
+        Choice::new(
+            1,
+            c"poisson",
+            c"Poisson",
+            c"Single photons are counted, in low light; what is brighter is noisier. Subtract the camera's offset first.",
+        ),
+        Choice::new(
+            2,
+            c"gamma",
+            c"Gamma",
+            c"Grainy images of speckle (ultrasound, OCT, radar, laser light), intensities; Looks: how many were averaged.",
+        ),
+        Choice::new(
+            3,
+            c"rayleigh",
+            c"Rayleigh",
+            c"Speckle as amplitudes (ultrasound B-mode before log compression), and magnitudes of MRI where there is no signal.",
+        ),
+        Choice::new(4, c"bernoulli", c"Bernoulli", c"Binary images and masks; pixels are above 0 or not."),
+    ],
+    c"How the pixels of a region scatter round its mean.",
+);
+
+/// The meanings of [`NOISE`]'s choices.
+pub(crate) fn noises(looks: f64) -> [Noise; 5] {
+    [Noise::Gaussian, Noise::Poisson, Noise::Gamma { looks }, Noise::Rayleigh, Noise::Bernoulli]
+}
+
+pub(crate) const SCHEDULE: Parameter = Parameter::choice(
+    c"schedule",
+    c"Schedule",
+    0,
+    &[
+        Choice::new(0, c"parallel", c"Parallel", c"All even nodes at once, then all odd ones. CPU and CUDA."),
+        Choice::new(1, c"sequential", c"Sequential", c"Node after node, each moved at once. CPU only."),
+    ],
+    c"The order in which nodes are moved.",
+)
+.advanced();
+
+/// The meanings of [`SCHEDULE`]'s choices.
+pub(crate) const SCHEDULES: [Schedule; 2] = [Schedule::Parallel, Schedule::Sequential];
+
+pub(crate) const BACKGROUND: Parameter = Parameter::choice(
+    c"background",
+    c"Background",
+    0,
+    &[
+        Choice::new(0, c"image", c"Image", c"All of the image outside the target. For one target."),
+        Choice::new(
+            1,
+            c"window",
+            c"Window",
+            c"A window round the start, so that neighbours do not matter. For many targets.",
+        ),
+    ],
+    c"The pixels that a target is compared with.",
+);
+
+pub(crate) const LARGEST_STEP: Parameter = Parameter::integer(
+    c"largest_step",
+    c"Largest step",
+    32,
+    c"How far nodes are moved at the start. A larger one comes over a larger distance past noise, a smaller one keeps to what is near.",
+)
+.at_least(1.0)
+.at_most(4096.0)
+.power_of_two()
+.unit(c"pixels");
+
+pub(crate) const MAX_NODES: Parameter =
+    Parameter::integer(c"max_nodes", c"Max nodes", 1024, c"The most nodes of a target. More allow longer outlines.")
+        .at_least(3.0)
+        .at_most(MOST_NODES as f64)
+        .advanced();
+
+pub(crate) const MAX_ITERATIONS: Parameter = Parameter::integer(
+    c"max_iterations",
+    c"Max iterations",
+    10_000,
+    c"The most steps of a target. More let it go further, if it has not ended before.",
+)
+.at_least(1.0)
+.at_most(u64::MAX as f64)
+.advanced();
+
+pub(crate) const LOOKS: Parameter = Parameter::float(
+    c"looks",
+    c"Looks",
+    1.0,
+    c"Used by gamma noise: how many intensities were averaged; 1 is raw speckle. A larger one trusts the image more.",
+)
+.at_least(1.0)
+.at_most(1e6);
+
+pub(crate) const MARGIN: Parameter = Parameter::float(
+    c"margin",
+    c"Margin",
+    0.5,
+    c"Used by background window: its width round the start, in longer sides of the start. A larger one sees more background, and more neighbours.",
+)
+.above(0.0)
+.unit(c"sides");
+
+pub(crate) const NODE_SPACING: Parameter = Parameter::float(
+    c"node_spacing",
+    c"Node spacing",
+    16.0,
+    c"Edges longer than this get another node. A larger one follows less detail, and less noise.",
+)
+.at_least(2.0)
+.unit(c"pixels");
+
+pub(crate) const NODE_COST: Parameter = Parameter::float(
+    c"node_cost",
+    c"Node cost",
+    0.5,
+    c"What a node must be worth, in logarithms of the number of pixels. A larger one gives fewer nodes; with 0, which is faster, none is taken out.",
+)
+.at_least(0.0)
+.at_most(1e6);
+
+pub(crate) const RANGE_MIN: Parameter = Parameter::float(
+    c"range_min",
+    c"Range min",
+    0.0,
+    c"Used by 32-bit images, which are computed in 65536 steps: the value of the first step. Smaller pixels count as it.",
+)
+.unit(c"pixel values")
+.automatic(c"The smallest finite pixel; 0 for Poisson, gamma and Rayleigh noise.")
+.advanced();
+
+pub(crate) const RANGE_MAX: Parameter = Parameter::float(
+    c"range_max",
+    c"Range max",
+    0.0,
+    c"Used by 32-bit images, which are computed in 65536 steps: the value of the last step. Larger pixels count as it.",
+)
+.unit(c"pixel values")
+.automatic(c"The largest finite pixel.")
+.advanced();
+
+pub(crate) const OPERATION: Operation = Operation {
+    name: c"snake",
+    title: c"Region Snake",
+    help: c"Polygons that separate objects from a noisy background, one or thousands.",
+    parameters: &[
+        NOISE,
+        SCHEDULE,
+        BACKGROUND,
+        LARGEST_STEP,
+        MAX_NODES,
+        MAX_ITERATIONS,
+        LOOKS,
+        MARGIN,
+        NODE_SPACING,
+        NODE_COST,
+        RANGE_MIN,
+        RANGE_MAX,
+    ],
+};
