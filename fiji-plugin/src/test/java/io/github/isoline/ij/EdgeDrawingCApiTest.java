@@ -74,9 +74,9 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
         params.setDouble(40, anchor);
         String options =
                 "device=cpu profile="
-                        + EdgeDrawingSettings.PROFILES[profile]
-                        + " operator="
-                        + EdgeDrawingSettings.OPERATORS[operator]
+                        + CApi.words("edge_drawing", "profile")[profile]
+                        + " gradient_operator="
+                        + CApi.words("edge_drawing", "gradient_operator")[operator]
                         + (gradient < 0 ? "" : " gradient_threshold=" + gradient)
                         + " anchor_threshold="
                         + anchor
