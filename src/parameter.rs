@@ -50,7 +50,7 @@ pub enum Kind {
     Choice,
 }
 
-/// How often a parameter is changed.
+/// The need to change a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Most images need it.
@@ -111,7 +111,7 @@ pub struct Parameter {
     pub unit: &'static CStr,
     /// The type.
     pub kind: Kind,
-    /// How often it is changed.
+    /// The need to change it.
     pub level: Level,
     /// The smallest value; −∞ where there is no bound.
     pub minimum: f64,
@@ -125,12 +125,12 @@ pub struct Parameter {
     pub power_of_two: bool,
     /// The default.
     pub default: f64,
-    /// What the operation computes where the value is [`automatic_value`](Self::automatic_value); `None` for a parameter
-    /// that cannot be automatic.
+    /// The value that the operation computes where the parameter is [`automatic_value`](Self::automatic_value); `None`
+    /// for a parameter that cannot be automatic.
     pub automatic: Option<&'static CStr>,
     /// The values of a choice; empty for other types.
     pub choices: &'static [Choice],
-    /// What to do about a value outside the range, at the end of the error.
+    /// The advice at the end of the error about a value outside the range.
     advice: &'static str,
 }
 

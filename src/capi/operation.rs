@@ -30,7 +30,7 @@ pub enum isoline_parameter_type {
     ISOLINE_PARAMETER_CHOICE = 3,
 }
 
-/// How often a parameter is changed.
+/// The need to change a parameter.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_parameter_level {
@@ -70,7 +70,7 @@ pub struct isoline_parameter {
     pub level: u32,
     /// An isoline_storage: how the params struct holds it.
     pub storage: u32,
-    /// Where the params struct holds it, in bytes from the start.
+    /// Its place in the params struct, in bytes from the start.
     pub offset: u64,
     /// The name: that of the struct's field, the macro key and the keyword argument.
     pub name: *const c_char,
