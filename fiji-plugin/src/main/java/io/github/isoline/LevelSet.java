@@ -64,6 +64,11 @@ public final class LevelSet implements AutoCloseable {
         return surface;
     }
 
+    /** Sets a stopping criterion that is never met: exactly so many iterations are done. */
+    public static Params neverStop(Params params) throws IsolineException {
+        return params.set("change_tolerance", 0).set("rms_tolerance", 0);
+    }
+
     /**
      * Evolves by up to so many iterations, fewer where it {@link #converged}.
      *

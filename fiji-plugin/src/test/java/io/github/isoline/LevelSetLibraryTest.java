@@ -34,7 +34,7 @@ class LevelSetLibraryTest implements OperationContract {
 
     /** Parameters with which it never stops by itself. */
     private static Params restless() throws IsolineException {
-        return params().set("change_tolerance", 0).set("rms_tolerance", 0);
+        return LevelSet.neverStop(params());
     }
 
     @Test

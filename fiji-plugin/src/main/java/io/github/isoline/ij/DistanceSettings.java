@@ -4,7 +4,7 @@ import io.github.isoline.Distance;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
 
-/** What the signed distance command asks. */
+/** The settings of the signed distance command. */
 final class DistanceSettings extends Settings {
     static final String INSIDE = "inside";
     static final String THRESHOLD = "threshold";
@@ -42,7 +42,7 @@ final class DistanceSettings extends Settings {
         declareOthers("dimensions", "foreground");
     }
 
-    /** What a macro asks for. */
+    /** Reads the options of a macro. */
     static DistanceSettings fromMacro(String options) throws BadInput, IsolineException {
         DistanceSettings settings = new DistanceSettings();
         settings.readMacro(options);
@@ -68,7 +68,7 @@ final class DistanceSettings extends Settings {
         return super.toParams().set("dimensions", isVolume() ? "volume" : "slices");
     }
 
-    /** What is computed, in the words of a title. */
+    /** The result, in the words of a title. */
     String quantity() {
         return is(REGION, SIGNED)
                 ? "Signed distance"

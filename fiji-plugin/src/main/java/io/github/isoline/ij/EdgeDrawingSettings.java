@@ -3,7 +3,7 @@ package io.github.isoline.ij;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
 
-/** What the edge drawing command asks. */
+/** The settings of the edge drawing command. */
 final class EdgeDrawingSettings extends Settings {
     static final String PROFILE = "profile";
     static final String GRADIENT_THRESHOLD = "gradient_threshold";
@@ -56,7 +56,7 @@ final class EdgeDrawingSettings extends Settings {
         declareOthers("variant");
     }
 
-    /** What a macro asks for. */
+    /** Reads the options of a macro. */
     static EdgeDrawingSettings fromMacro(String options) throws BadInput, IsolineException {
         EdgeDrawingSettings settings = new EdgeDrawingSettings();
         settings.readMacro(options);

@@ -5,7 +5,7 @@ import io.github.isoline.EdgeStrength;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
 
-/** What the edge strength command asks. */
+/** The settings of the edge strength command. */
 final class EdgeStrengthSettings extends Settings {
     static final String RHO = "rho";
     static final String MODE = "mode";
@@ -40,7 +40,7 @@ final class EdgeStrengthSettings extends Settings {
         declareOthers("dimensions", "start_min", "start_max");
     }
 
-    /** What a macro asks for. */
+    /** Reads the options of a macro. */
     static EdgeStrengthSettings fromMacro(String options) throws BadInput, IsolineException {
         EdgeStrengthSettings settings = new EdgeStrengthSettings();
         settings.readMacro(options);

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 
-/** What the level set command asks. */
+/** The settings of the level set command. */
 final class LevelSetSettings extends Settings {
     static final String START = "start";
     static final String ROI_SLICES = "roi_slices";
@@ -99,7 +99,7 @@ final class LevelSetSettings extends Settings {
         declareOthers("dimensions");
     }
 
-    /** What a macro asks for. */
+    /** Reads the options of a macro. */
     static LevelSetSettings fromMacro(String options) throws BadInput, IsolineException {
         LevelSetSettings settings = new LevelSetSettings();
         settings.readMacro(options);
@@ -170,8 +170,7 @@ final class LevelSetSettings extends Settings {
     Params toParams() throws IsolineException {
         Params params = super.toParams().set("dimensions", isVolume() ? "volume" : "slices");
         if (!isConverged()) {
-            // Never stops by itself.
-            params.set("change_tolerance", 0).set("rms_tolerance", 0);
+            LevelSet.neverStop(params);
         }
         return params.setAutomatic(EPSILON);
     }

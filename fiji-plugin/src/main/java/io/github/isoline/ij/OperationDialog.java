@@ -120,13 +120,13 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     abstract LivePreview<S> newPreview();
 
-    /** What is wrong with the settings that the preview shows; null if nothing is. */
+    /** The complaint about the settings that the preview shows; null if there is none. */
     abstract String previewComplaint();
 
     /** Looks at the values of the fields before they are taken. */
     void changed(S asked) {}
 
-    /** Asks what a second dialog asks; false if that was cancelled. */
+    /** Shows a second dialog, if one is wanted; false if it was cancelled. */
     boolean askMore() {
         return true;
     }

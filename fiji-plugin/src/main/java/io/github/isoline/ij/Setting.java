@@ -12,7 +12,7 @@ import java.util.function.Predicate;
  * only the plugin has. Values are a String, a Double or a Boolean.
  */
 final class Setting {
-    /** What the values are, and the field that shows them. */
+    /** The type of the values, and of the field that shows them. */
     enum Type {
         /** Any text. */
         TEXT,
@@ -42,7 +42,7 @@ final class Setting {
     /** True if a value counts for one kind of pixels only. */
     boolean perBitDepth;
 
-    /** What a dialog shows before anything is remembered. */
+    /** The value that a dialog shows before anything is remembered. */
     Object first;
 
     /** True if the macro that repeats a run names it only where it is not the default. */

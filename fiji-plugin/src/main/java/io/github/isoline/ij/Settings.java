@@ -20,7 +20,7 @@ abstract class Settings implements Cloneable {
     static final String DEVICE = "device";
     static final String STACK = "stack";
 
-    /** What finds itself. */
+    /** Stands for a value that is found from the image. */
     static final String AUTO = "auto";
 
     final Operation operation;
@@ -44,7 +44,7 @@ abstract class Settings implements Cloneable {
         }
     }
 
-    /** Adds what all commands on hyperstacks ask. */
+    /** Adds the settings that all commands on hyperstacks have. */
     final void declareAxes() {
         AxisChoice.KEYS.forEach(key -> declare(Setting.toggle(key)));
     }
@@ -155,7 +155,7 @@ abstract class Settings implements Cloneable {
         values.put(key, setting(key).initial);
     }
 
-    /** What a key was called in earlier macros. */
+    /** Earlier names of keys, which macros may still have. */
     Map<String, String> oldKeys() {
         return Collections.emptyMap();
     }
@@ -208,12 +208,12 @@ abstract class Settings implements Cloneable {
         return text(DEVICE);
     }
 
-    /** Which channels and frames. */
+    /** The channels and frames that are taken. */
     final AxisChoice axes() {
         return AxisChoice.of(this);
     }
 
-    /** What is looked at, now. */
+    /** The planes of an image that these settings take, now. */
     HyperStackSelection planes(ImagePlus image) {
         boolean current = has(STACK) && is(STACK, "current");
         return current ? axes().ofCurrentSlice(image) : axes().of(image);
@@ -242,7 +242,7 @@ abstract class Settings implements Cloneable {
         return otherComplaint();
     }
 
-    /** What is wrong with these settings; null if nothing is. */
+    /** The first complaint about some of the settings; null if they are in order. */
     final String complaintOf(String... keys) {
         for (String key : keys) {
             Setting setting = setting(key);
@@ -254,10 +254,10 @@ abstract class Settings implements Cloneable {
         return null;
     }
 
-    /** What is wrong besides single values; null if nothing is. */
+    /** The complaint that is about more than single values; null if there is none. */
     abstract String otherComplaint();
 
-    /** What is wrong with the range of 32-bit images; null if nothing is. */
+    /** The complaint about the range of 32-bit images; null if there is none. */
     final String rangeComplaint() {
         if (isAutomatic("range_min") && isAutomatic("range_max")) {
             return null;
@@ -274,7 +274,7 @@ abstract class Settings implements Cloneable {
                         + ".";
     }
 
-    /** What is wrong if none of these switches is on, and no file given; null if nothing is. */
+    /** The complaint that none of these switches is on, and no file given; null if one is. */
     final String outputComplaint(String file, String... outputs) {
         for (String output : outputs) {
             if (is(output)) {

@@ -8,7 +8,7 @@ import io.github.isoline.Snake;
 import java.util.Arrays;
 import java.util.List;
 
-/** What the region snake command asks. */
+/** The settings of the region snake command. */
 final class SnakeSettings extends Settings {
     static final String START = "start";
     static final String START_IMAGE = "start_image";
@@ -34,7 +34,7 @@ final class SnakeSettings extends Settings {
     static final String LABELS = "labels";
     static final String RECTANGLE = "rectangle";
 
-    /** What the second dialog asks. */
+    /** The settings that the second dialog shows. */
     static final List<String> SEARCH =
             Arrays.asList(
                     LARGEST_STEP,
@@ -87,7 +87,7 @@ final class SnakeSettings extends Settings {
         declareOthers();
     }
 
-    /** What a macro asks for. */
+    /** Reads the options of a macro. */
     static SnakeSettings fromMacro(String options) throws BadInput, IsolineException {
         SnakeSettings settings = new SnakeSettings();
         settings.readMacro(options);
@@ -180,7 +180,7 @@ final class SnakeSettings extends Settings {
         return super.toParams().set(BACKGROUND, isWindow() ? "window" : "image");
     }
 
-    /** What the second dialog asks and is not as it is by default; "" if all is. */
+    /** The settings of the second dialog that are not at their defaults; "" if all are. */
     String unusual() {
         StringBuilder text = new StringBuilder();
         for (String key : SEARCH) {

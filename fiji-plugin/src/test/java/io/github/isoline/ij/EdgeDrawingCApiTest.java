@@ -70,7 +70,10 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
         params.setInt(12, scan);
         params.setInt(16, minLength);
         params.setInt(20, turns);
-        params.setDouble(32, gradient);
+        if (gradient >= 0) {
+            // Else it is automatic, as the init function left it.
+            params.setDouble(32, gradient);
+        }
         params.setDouble(40, anchor);
         String options =
                 "device=cpu profile="
