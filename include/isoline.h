@@ -864,9 +864,9 @@ typedef struct {
     uint32_t struct_size;
     // The number of its parameters.
     uint32_t parameter_count;
-    // The size of its params struct in this library, in bytes: at most what isoline_<name>_params_init takes.
+    // The size of its params struct in this library, in bytes: at most what its params_init takes.
     uint64_t params_size;
-    // The name in code, such as "edge_strength": isoline_<name>_params is its struct.
+    // The name in code, such as "edge_strength", of which isoline_edge_strength_params is the struct.
     const char *name;
     // The name for people.
     const char *title;

@@ -2,6 +2,9 @@
 //!
 //! An operation's table stands in its `parameters.rs`. The defaults, the checks of ranges, the C API's structs and its
 //! introspection are made from it, and, through that, the dialogs, macro keys and keyword arguments of other programs.
+//!
+//! A new parameter is an entry of the table, a field of the operation's `Params`, and a field of its struct in `capi`, which
+//! `params_of!` names; the compiler says where they do not agree.
 
 use crate::error::{Error, Result};
 use crate::image::{Dimensions, Foreground};

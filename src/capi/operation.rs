@@ -48,9 +48,9 @@ pub struct isoline_operation {
     pub struct_size: u32,
     /// The number of its parameters.
     pub parameter_count: u32,
-    /// The size of its params struct in this library, in bytes: at most what isoline_<name>_params_init takes.
+    /// The size of its params struct in this library, in bytes: at most what its params_init takes.
     pub params_size: u64,
-    /// The name in code, such as "edge_strength": isoline_<name>_params is its struct.
+    /// The name in code, such as "edge_strength", of which isoline_edge_strength_params is the struct.
     pub name: *const c_char,
     /// The name for people.
     pub title: *const c_char,

@@ -37,7 +37,7 @@ final class EdgeStrengthSettings extends Settings {
                 Setting.choice(STACK, "slices", "volume").label("Stack as"));
         declareAxes();
         declare(TIME_STEP);
-        declareOthers("dimensions", "start_min", "start_max");
+        declareOthers("dimensions", "variant", "start_min", "start_max");
     }
 
     /** Reads the options of a macro. */

@@ -96,7 +96,7 @@ final class LevelSetSettings extends Settings {
                 Setting.toggle(RESULTS_TABLE),
                 // A ZIP file for the outlines; macros only.
                 Setting.text(ROI_FILE, "").forgotten());
-        declareOthers("dimensions");
+        declareOthers("dimensions", "variant");
     }
 
     /** Reads the options of a macro. */
