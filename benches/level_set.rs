@@ -115,10 +115,8 @@ fn milliseconds(context: &Context, case: &Case, variant: Variant, iterations: u6
         range: Some(RANGE),
         time_step: Some(time_step(case)),
         reinitialise_every: 50,
-        change_tolerance: 0.0,
-        rms_tolerance: 0.0,
         variant,
-        ..Params::default()
+        ..Params::default().without_stopping()
     };
     let mut best = f64::INFINITY;
     for _ in 0..repeats {

@@ -34,7 +34,7 @@ edgeStrength("brain-volume", "brain.tif", "The same stack as one volume",
 edgeDrawing("edges-camera", "camera.png", "Photograph: edges of the paper's profile",
     "profile=paper", "profile paper, everything at its default");
 edgeDrawing("edges-coins", "coins.png", "Greek coins: edges of the reference profile",
-    "profile=reference gradient_threshold=36 operator=prewitt min_length=25",
+    "profile=reference gradient_threshold=36 gradient_operator=prewitt min_length=25",
     "profile reference, Prewitt, gradient threshold 36, segments of 25 pixels and more");
 edgeDrawing("edges-cell", "cell.png", "Microscopy: a living cell, edges followed round their turns",
     "profile=paper gradient_threshold=40 anchor_threshold=6 min_length=12 follow_turns",

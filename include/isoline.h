@@ -490,7 +490,7 @@ typedef uint32_t isoline_parameter_type;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// How often a parameter is changed.
+// The need to change a parameter.
 enum isoline_parameter_level
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -509,7 +509,7 @@ typedef uint32_t isoline_parameter_level;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// How a parameter is stored in a params struct.
+// The C type of a parameter in a params struct.
 enum isoline_storage
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -864,9 +864,9 @@ typedef struct {
     uint32_t struct_size;
     // The number of its parameters.
     uint32_t parameter_count;
-    // The size of its params struct in this library, in bytes: at most what isoline_<name>_params_init takes.
+    // The size of its params struct in this library, in bytes: at most what its params_init takes.
     uint64_t params_size;
-    // The name in code, such as "edge_strength": isoline_<name>_params is its struct.
+    // The name in code, such as "edge_strength", of which isoline_edge_strength_params is the struct.
     const char *name;
     // The name for people.
     const char *title;
@@ -884,7 +884,7 @@ typedef struct {
     uint32_t level;
     // An isoline_storage: how the params struct holds it.
     uint32_t storage;
-    // Where the params struct holds it, in bytes from the start.
+    // Its place in the params struct, in bytes from the start.
     uint64_t offset;
     // The name: that of the struct's field, the macro key and the keyword argument.
     const char *name;

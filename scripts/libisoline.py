@@ -163,18 +163,20 @@ class Library:
 
 
 class Operation:
-    """An operation as the library describes it: `info`, and by name its `parameters` and their `choices` (numbers)."""
+    """An operation as the library describes it: `info`, and by name its `parameters`, their `choices` (numbers)
+    and `helps`."""
 
     def __init__(self, library, index):
         self.info = library.told(OperationInfo, "operation", index)
         self.name = self.info.name.decode()
-        self.parameters, self.choices = {}, {}
+        self.parameters, self.choices, self.helps = {}, {}, {}
         for place in range(self.info.parameter_count):
             parameter = library.told(ParameterInfo, "parameter", index, place)
             told = [library.told(ChoiceInfo, "choice", index, place, choice) for choice in range(parameter.choice_count)]
             name = parameter.name.decode()
             self.parameters[name] = parameter
             self.choices[name] = {choice.name.decode(): choice.value for choice in told}
+            self.helps[name] = {choice.name.decode(): choice.help.decode() for choice in told}
         fields, end = [("struct_size", c_uint32)], 4
         for name, parameter in sorted(self.parameters.items(), key=lambda item: item[1].offset):
             if parameter.offset > end:
@@ -301,6 +303,9 @@ class Context:
 
 class LevelSet:
     """An evolving surface."""
+
+    # A stopping criterion that is never met.
+    NEVER_STOPS = {"change_tolerance": 0, "rms_tolerance": 0}
 
     def __init__(self, context, image, start, spacing=(1, 1, 1), **parameters):
         self.context, self.library, self.handle = context, context.library, c_void_p()

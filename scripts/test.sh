@@ -36,6 +36,7 @@ step rust env "${debug_kernels[@]}" cargo test --locked
 step header scripts/header.sh --check
 step build cargo build --release --locked
 step c tests/c/run.sh "$target/release"
+step parameters .tools/venv/bin/python scripts/parameter_tables.py "$target/release" --check
 for program in tests/*_oracle.py; do
     step "$(basename "$program" .py)" .tools/venv/bin/python "$program" "$target/release"
 done

@@ -2,6 +2,9 @@
 //!
 //! An operation's table stands in its `parameters.rs`. The defaults, the checks of ranges, the C API's structs and its
 //! introspection are made from it, and, through that, the dialogs, macro keys and keyword arguments of other programs.
+//!
+//! A new parameter is an entry of the table, a field of the operation's `Params`, and a field of its struct in `capi`, which
+//! `params_of!` names; the compiler says where they do not agree.
 
 use crate::error::{Error, Result};
 use crate::image::{Dimensions, Foreground};
@@ -50,7 +53,7 @@ pub enum Kind {
     Choice,
 }
 
-/// How often a parameter is changed.
+/// The need to change a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Most images need it.
@@ -111,7 +114,7 @@ pub struct Parameter {
     pub unit: &'static CStr,
     /// The type.
     pub kind: Kind,
-    /// How often it is changed.
+    /// The need to change it.
     pub level: Level,
     /// The smallest value; −∞ where there is no bound.
     pub minimum: f64,
@@ -125,12 +128,12 @@ pub struct Parameter {
     pub power_of_two: bool,
     /// The default.
     pub default: f64,
-    /// What the operation computes where the value is [`automatic_value`](Self::automatic_value); `None` for a parameter
-    /// that cannot be automatic.
+    /// The value that the operation computes where the parameter is [`automatic_value`](Self::automatic_value); `None`
+    /// for a parameter that cannot be automatic.
     pub automatic: Option<&'static CStr>,
     /// The values of a choice; empty for other types.
     pub choices: &'static [Choice],
-    /// What to do about a value outside the range, at the end of the error.
+    /// The advice at the end of the error about a value outside the range.
     advice: &'static str,
 }
 
@@ -299,7 +302,9 @@ impl Parameter {
             }
             Kind::Float | Kind::Integer => (),
         }
-        let bounded = [self.minimum.is_finite(), self.maximum < u32::MAX.into()];
+        // The largest number that an integer's field holds is no bound that anybody means.
+        let most = if self.kind == Kind::Float { f64::INFINITY } else { u32::MAX.into() };
+        let bounded = [self.minimum.is_finite(), self.maximum < most];
         let what = match (self.kind, self.power_of_two) {
             (Kind::Float, _) => "",
             (_, true) => "a power of two ",
@@ -401,6 +406,8 @@ mod tests {
         assert_eq!(refusal(float.at_least(1e-18), 1e-20), "share must be at least 1e-18, but it is 1e-20");
         let share = float.above(0.0).at_most(1.0).unit(c"voxels");
         assert_eq!(refusal(share, 1.5), "share must be greater than 0 and at most 1 (voxels), but it is 1.5");
+        let wide = float.at_least(-1e30).at_most(1e30);
+        assert_eq!(refusal(wide, 2e30), "share must be from -1e30 to 1e30, but it is 2e30");
         let share = float.at_least(0.0).at_most(1.0).automatic(c"The mean.");
         assert_eq!(refusal(share, -1.0), "share must be from 0 to 1, or automatic, but it is -1");
         share.check(AUTOMATIC).unwrap();

@@ -72,9 +72,7 @@ fn params(variant: Variant, dimensions: Dimensions, spacing: [f64; 3]) -> Params
         alpha: Some(0.05),
         reinitialise_every: 3,
         check_interval: Some(4),
-        change_tolerance: 0.0,
-        rms_tolerance: 0.0,
-        ..Params::default()
+        ..Params::default().without_stopping()
     }
 }
 

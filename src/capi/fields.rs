@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::parameter::{Kind, Operation, Parameter, same};
 use std::mem::MaybeUninit;
 
-/// How a parameter is stored in a params struct.
+/// The C type of a parameter in a params struct.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_storage {

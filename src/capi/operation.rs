@@ -30,7 +30,7 @@ pub enum isoline_parameter_type {
     ISOLINE_PARAMETER_CHOICE = 3,
 }
 
-/// How often a parameter is changed.
+/// The need to change a parameter.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_parameter_level {
@@ -48,9 +48,9 @@ pub struct isoline_operation {
     pub struct_size: u32,
     /// The number of its parameters.
     pub parameter_count: u32,
-    /// The size of its params struct in this library, in bytes: at most what isoline_<name>_params_init takes.
+    /// The size of its params struct in this library, in bytes: at most what its params_init takes.
     pub params_size: u64,
-    /// The name in code, such as "edge_strength": isoline_<name>_params is its struct.
+    /// The name in code, such as "edge_strength", of which isoline_edge_strength_params is the struct.
     pub name: *const c_char,
     /// The name for people.
     pub title: *const c_char,
@@ -70,7 +70,7 @@ pub struct isoline_parameter {
     pub level: u32,
     /// An isoline_storage: how the params struct holds it.
     pub storage: u32,
-    /// Where the params struct holds it, in bytes from the start.
+    /// Its place in the params struct, in bytes from the start.
     pub offset: u64,
     /// The name: that of the struct's field, the macro key and the keyword argument.
     pub name: *const c_char,

@@ -8,7 +8,7 @@ pub(crate) const DIMENSIONS: Parameter = Parameter::choice(
     c"Dimensions",
     3,
     &DIMENSIONS_CHOICES,
-    c"Whether distances are measured within each slice of a stack, or in the stack as one volume.",
+    c"Distances are measured within each slice of a stack, or in the stack as one volume.",
 );
 
 pub(crate) const FOREGROUND: Parameter = Parameter::choice(

@@ -87,7 +87,7 @@ pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(
     c"anchor_threshold",
     c"Anchor threshold",
     0.0,
-    c"How far a pixel's gradient must exceed its neighbours' for an edge to begin there. A larger one drops weak and blurred edges.",
+    c"The amount by which a pixel's gradient must exceed its neighbours' for an edge to begin there. A larger one drops weak and blurred edges.",
 )
 .at_least(0.0)
 .unit(c"pixel values");

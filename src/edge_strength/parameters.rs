@@ -8,7 +8,7 @@ pub(crate) const DIMENSIONS: Parameter = Parameter::choice(
     c"Dimensions",
     2,
     &DIMENSIONS_CHOICES,
-    c"Whether each slice of a stack is computed by itself, with four neighbours, or the stack as one volume, with six.",
+    c"Each slice of a stack is computed by itself, with four neighbours, or the stack as one volume, with six.",
 );
 
 pub(crate) const MODE: Parameter = Parameter::choice(
@@ -19,7 +19,7 @@ pub(crate) const MODE: Parameter = Parameter::choice(
         Choice::new(0, c"iterations", c"Iterations", c"A fixed number of iterations, as in the paper."),
         Choice::new(1, c"converged", c"Converged", c"The steady state that the iterations tend to."),
     ],
-    c"When to stop.",
+    c"The rule for the end of the computation.",
 );
 
 pub(crate) const FOREGROUND: Parameter = Parameter::choice(

@@ -105,6 +105,13 @@ impl Default for Params {
     }
 }
 
+impl Params {
+    /// Returns the same parameters with a stopping criterion that is never met: exactly so many iterations are done.
+    pub fn without_stopping(self) -> Self {
+        Self { change_tolerance: 0.0, rms_tolerance: 0.0, ..self }
+    }
+}
+
 /// What one iteration did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {

@@ -34,7 +34,7 @@ pub(crate) const NOISE: Parameter = Parameter::choice(
         ),
         Choice::new(4, c"bernoulli", c"Bernoulli", c"Binary images and masks; pixels are above 0 or not."),
     ],
-    c"How the pixels of a region scatter round its mean.",
+    c"The distribution of the pixels of a region round its mean.",
 );
 
 /// The meanings of [`NOISE`]'s choices.
@@ -77,7 +77,7 @@ pub(crate) const LARGEST_STEP: Parameter = Parameter::integer(
     c"largest_step",
     c"Largest step",
     32,
-    c"How far nodes are moved at the start. A larger one comes over a larger distance past noise, a smaller one keeps to what is near.",
+    c"The distance that nodes are moved at the start. A larger one comes over a larger distance past noise, a smaller one keeps to what is near.",
 )
 .at_least(1.0)
 .at_most(4096.0)
@@ -131,7 +131,7 @@ pub(crate) const NODE_COST: Parameter = Parameter::float(
     c"node_cost",
     c"Node cost",
     0.5,
-    c"What a node must be worth, in logarithms of the number of pixels. A larger one gives fewer nodes; with 0, which is faster, none is taken out.",
+    c"The gain that a node must bring, in logarithms of the number of pixels. A larger one gives fewer nodes; with 0, which is faster, none is taken out.",
 )
 .at_least(0.0)
 .at_most(1e6);

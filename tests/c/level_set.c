@@ -194,7 +194,7 @@ static void a_saved_phi_goes_on_elsewhere(const char *device) {
     surface_job work = new_surface_job(device);
     work.params.variant = ISOLINE_LEVEL_SET_DENSE;
     work.params.reinitialise_every = 0;
-    work.params.change_tolerance = work.params.rms_tolerance = 0;
+    never_stop(&work.params);
     float *wanted = phi_after(&work, 20), *saved = phi_after(&work, 8);
     isoline_image image = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, saved);
     isoline_level_set *other = surface_of(&work);
@@ -217,7 +217,7 @@ static void a_saved_phi_goes_on_elsewhere(const char *device) {
 static void statistics_tell_of_each_iteration(const char *device) {
     enum { ROOM = 40, DONE = 25 };
     surface_job work = new_surface_job(device);
-    work.params.change_tolerance = work.params.rms_tolerance = 0;
+    never_stop(&work.params);
     isoline_level_set *surface = surface_of(&work);
     isoline_iteration_statistics all[ROOM], part[ROOM], before[ROOM];
     size_t written = 99;
@@ -296,7 +296,7 @@ static void slices_are_each_by_themselves(const char *device) {
     surface_job work = new_surface_job(device);
     const size_t area = WIDTH * HEIGHT;
     work.params.dimensions = 2;
-    work.params.change_tolerance = work.params.rms_tolerance = 0;
+    never_stop(&work.params);
     float *stack = phi_after(&work, 12);
     for (size_t z = DEPTH / 2 - 1; z < DEPTH / 2 + 1; z++) {
         float *alone = unwritten(area);

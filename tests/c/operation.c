@@ -214,6 +214,7 @@ static size_t values_outside(const isoline_parameter *parameter, double outside[
         outside[count++] = (double)NAN;
         outside[count++] = (double)INFINITY;
         outside[count++] = -(double)INFINITY;
+        outside[count++] = -(double)NAN;
         if (isfinite(parameter->minimum)) {
             outside[count++] = parameter->minimum_excluded ? parameter->minimum
                                                            : nextafter(parameter->minimum, -(double)INFINITY);
@@ -268,7 +269,7 @@ static void values_out_of_range_are_refused_by_name(const char *device) {
                 REFUSED(OPERATIONS[i].run(context, &input, &output, &params), ISOLINE_INVALID_ARGUMENT, parameter.name);
                 CHECK(strncmp(isoline_last_error(), parameter.name, strlen(parameter.name)) == 0);
             }
-            /* What no field could hold. */
+            /* Values that no field could hold. */
             if (parameter.type != ISOLINE_PARAMETER_FLOAT) {
                 REFUSED(isoline_parameter_check(i, j, -1), ISOLINE_INVALID_ARGUMENT, parameter.name);
                 REFUSED(isoline_parameter_check(i, j, 1.5), ISOLINE_INVALID_ARGUMENT, parameter.name);

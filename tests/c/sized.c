@@ -176,70 +176,19 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK(isnan(report.residual));
     CHECK_TEXT(report.device_name, "");
 
-    isoline_edge_strength_params params;
-    GOOD(isoline_edge_strength_params_init(&params, sizeof params));
-    CHECK_NUMBER(params.dimensions, 2);
-    CHECK_NUMBER(params.mode, ISOLINE_EDGE_STRENGTH_ITERATIONS);
-    CHECK_NUMBER(params.foreground, ISOLINE_FOREGROUND_ABOVE);
-    CHECK_NUMBER(params.start, ISOLINE_EDGE_STRENGTH_START_MASK);
-    CHECK_NUMBER(params.variant, ISOLINE_EDGE_STRENGTH_DEFAULT);
-    CHECK_NUMBER(params.iterations, 50);
-    CHECK_NUMBER(params.max_cycles, 100);
-    CHECK_NUMBER(params.rho, 64);
-    CHECK_NUMBER(params.time_step, ISOLINE_AUTOMATIC);
-    CHECK_NUMBER(params.threshold, 0);
-    CHECK(params.start_min == ISOLINE_AUTOMATIC && params.start_max == ISOLINE_AUTOMATIC);
-    CHECK_NUMBER(params.tolerance, 1e-5);
-
+    /* The params structs: operation.c walks their parameters. */
     isoline_edge_drawing_params drawing;
     GOOD(isoline_edge_drawing_params_init(&drawing, sizeof drawing));
-    CHECK_NUMBER(drawing.profile, ISOLINE_EDGE_DRAWING_PAPER);
-    CHECK_NUMBER(drawing.gradient_operator, ISOLINE_GRADIENT_SOBEL);
-    CHECK_NUMBER(drawing.scan_interval, 1);
-    CHECK_NUMBER(drawing.min_length, 10);
-    CHECK_NUMBER(drawing.follow_turns, 0);
-    CHECK_NUMBER(drawing.variant, ISOLINE_EDGE_DRAWING_DEFAULT);
     CHECK_NUMBER(drawing.reserved, 0);
-    CHECK_NUMBER(drawing.gradient_threshold, ISOLINE_AUTOMATIC);
-    CHECK_NUMBER(drawing.anchor_threshold, 0);
-    CHECK(drawing.range_min == ISOLINE_AUTOMATIC && drawing.range_max == ISOLINE_AUTOMATIC);
+    isoline_level_set_params surface;
+    GOOD(isoline_level_set_params_init(&surface, sizeof surface));
+    CHECK_NUMBER(surface.reserved, 0);
 
     isoline_segment_arrays arrays;
     GOOD(isoline_segment_arrays_init(&arrays, sizeof arrays));
     CHECK(arrays.reserved == 0 && arrays.count == 0 && arrays.point_count == 0);
     CHECK(arrays.points == NULL && arrays.offsets == NULL && arrays.flags == NULL);
     CHECK(arrays.slices == NULL && arrays.mean_gradients == NULL);
-
-    isoline_distance_params distance;
-    GOOD(isoline_distance_params_init(&distance, sizeof distance));
-    CHECK_NUMBER(distance.dimensions, 3);
-    CHECK_NUMBER(distance.foreground, ISOLINE_FOREGROUND_ABOVE);
-    CHECK_NUMBER(distance.region, ISOLINE_DISTANCE_SIGNED);
-    CHECK_NUMBER(distance.threshold, 0);
-
-    isoline_level_set_params surface;
-    GOOD(isoline_level_set_params_init(&surface, sizeof surface));
-    CHECK_NUMBER(surface.dimensions, 3);
-    CHECK_NUMBER(surface.variant, ISOLINE_LEVEL_SET_DEFAULT);
-    CHECK_NUMBER(surface.reinitialise_every, 10);
-    CHECK(surface.check_interval == 0 && surface.reserved == 0);
-    CHECK(surface.target == 0 && surface.epsilon == ISOLINE_AUTOMATIC);
-    CHECK(surface.alpha == ISOLINE_AUTOMATIC && surface.time_step == ISOLINE_AUTOMATIC);
-    CHECK_NUMBER(surface.cfl, 0.7);
-    CHECK_NUMBER(surface.change_tolerance, 2e-3);
-    CHECK_NUMBER(surface.rms_tolerance, 8);
-    CHECK_NUMBER(surface.iterations, 10000);
-
-    isoline_snake_params snake;
-    GOOD(isoline_snake_params_init(&snake, sizeof snake));
-    CHECK_NUMBER(snake.noise, ISOLINE_SNAKE_NOISE_GAUSSIAN);
-    CHECK_NUMBER(snake.schedule, ISOLINE_SNAKE_PARALLEL);
-    CHECK_NUMBER(snake.background, ISOLINE_SNAKE_BACKGROUND_IMAGE);
-    CHECK_NUMBER(snake.largest_step, 32);
-    CHECK_NUMBER(snake.max_nodes, 1024);
-    CHECK_NUMBER(snake.max_iterations, 10000);
-    CHECK(snake.looks == 1 && snake.margin == 0.5 && snake.node_spacing == 16 && snake.node_cost == 0.5);
-    CHECK(snake.range_min == ISOLINE_AUTOMATIC && snake.range_max == ISOLINE_AUTOMATIC);
 
     isoline_polygons polygons;
     GOOD(isoline_polygons_init(&polygons, sizeof polygons));

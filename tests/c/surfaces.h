@@ -26,6 +26,11 @@ static inline isoline_level_set_params for_the_ball(void) {
     return params;
 }
 
+/* A stopping criterion that is never met. */
+static inline void never_stop(isoline_level_set_params *params) {
+    params->change_tolerance = params->rms_tolerance = 0;
+}
+
 /* `value` in a ball, `ground` elsewhere; packed. */
 static inline uint8_t *ball_of(const isoline_sphere *ball, uint8_t value, uint8_t ground) {
     uint8_t *pixels = (uint8_t *)allocate(COUNT);

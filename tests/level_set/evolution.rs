@@ -102,7 +102,7 @@ fn a_front_that_has_converged_stays() {
             assert!(report.converged, "{name} {alpha:?}: {report:?}");
             let at_rest = mask_of(&surface, dim);
             assert!(dice(&at_rest, &mask) < 0.5, "{name} {alpha:?}: it moved");
-            let never = Params { change_tolerance: 0.0, rms_tolerance: 0.0, ..params };
+            let never = params.without_stopping();
             let mut surface = start(context, image.view(), &mask, &never);
             surface.step(4 * report.iterations, None).unwrap();
             let found = dice(&mask_of(&surface, dim), &at_rest);

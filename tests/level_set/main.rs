@@ -34,7 +34,7 @@ fn phi_of(surface: &LevelSet, dim: (usize, usize, usize)) -> Array3<f32> {
 
 /// Never stops before its iterations are done.
 fn unstopped() -> Params {
-    Params { change_tolerance: 0.0, rms_tolerance: 0.0, ..Params::default() }
+    Params::default().without_stopping()
 }
 
 /// The mask of the voxels whose centre lies within a ball; radius in the unit of the spacing.

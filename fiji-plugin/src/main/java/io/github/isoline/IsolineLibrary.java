@@ -40,35 +40,44 @@ final class IsolineLibrary {
 
     static native int isoline_report_init(ReportStruct out, long structSize);
 
-    static native int isoline_edge_strength_params_init(
-            EdgeStrengthParamsStruct out, long structSize);
+    static native long isoline_operation_count();
+
+    static native int isoline_operation_init(Operation.Struct out, long structSize);
+
+    static native int isoline_operation_info(long index, Operation.Struct out);
+
+    static native int isoline_parameter_init(Parameter.Struct out, long structSize);
+
+    static native int isoline_parameter_info(long operation, long index, Parameter.Struct out);
+
+    static native int isoline_choice_init(Parameter.ChoiceStruct out, long structSize);
+
+    static native int isoline_choice_info(
+            long operation, long parameter, long index, Parameter.ChoiceStruct out);
+
+    static native int isoline_parameter_check(long operation, long parameter, double value);
 
     static native int isoline_edge_strength(
             Pointer context,
             ImageStruct input,
-            EdgeStrengthParamsStruct params,
+            Pointer params,
             ProgressStruct progress,
             ImageStruct output,
             ReportStruct report);
 
-    static native int isoline_edge_drawing_params_init(
-            EdgeDrawingParamsStruct out, long structSize);
-
     static native int isoline_edge_drawing(
             Pointer context,
             ImageStruct input,
-            EdgeDrawingParamsStruct params,
+            Pointer params,
             ProgressStruct progress,
             ImageStruct edges,
             PointerByReference segments,
             ReportStruct report);
 
-    static native int isoline_distance_params_init(DistanceParamsStruct out, long structSize);
-
     static native int isoline_distance(
             Pointer context,
             ImageStruct mask,
-            DistanceParamsStruct params,
+            Pointer params,
             ProgressStruct progress,
             ImageStruct output,
             ReportStruct report);
@@ -79,15 +88,13 @@ final class IsolineLibrary {
 
     static native void isoline_segments_free(Pointer segments);
 
-    static native int isoline_level_set_params_init(LevelSetParamsStruct out, long structSize);
-
     static native int isoline_level_set_state_init(LevelSetStateStruct out, long structSize);
 
     static native int isoline_level_set_new(
             Pointer context,
             ImageStruct input,
             ImageStruct initialMask,
-            LevelSetParamsStruct params,
+            Pointer params,
             PointerByReference out);
 
     static native int isoline_level_set_step(
@@ -103,13 +110,11 @@ final class IsolineLibrary {
 
     static native int isoline_polygons_init(PolygonsStruct out, long structSize);
 
-    static native int isoline_snake_params_init(SnakeParamsStruct out, long structSize);
-
     static native int isoline_snake_new(
             Pointer context,
             ImageStruct input,
             PolygonsStruct initial,
-            SnakeParamsStruct params,
+            Pointer params,
             PointerByReference out);
 
     static native int isoline_snake_step(

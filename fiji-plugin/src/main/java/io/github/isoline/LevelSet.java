@@ -11,6 +11,9 @@ import com.sun.jna.ptr.PointerByReference;
  * a time.
  */
 public final class LevelSet implements AutoCloseable {
+    /** The name of the operation. */
+    public static final String NAME = "level_set";
+
     private static final double NANOS = 1e-9;
 
     private final int depth;
@@ -31,14 +34,15 @@ public final class LevelSet implements AutoCloseable {
      * @param input pixels of any type, with their spacing
      * @param mask type U8 and the same size; pixels above 0 are inside
      * @param depth how many slices, from the first on
+     * @param params those of {@link #NAME}
      * @throws IsolineException with the library's own words
      */
     public static LevelSet start(
-            Context context, PixelBuffer input, PixelBuffer mask, int depth, LevelSetParams params)
+            Context context, PixelBuffer input, PixelBuffer mask, int depth, Params params)
             throws IsolineException {
         ImageStruct in = input.describe(depth);
         ImageStruct initial = mask.describe(depth);
-        LevelSetParamsStruct struct = params.struct();
+        Pointer struct = params.struct(NAME);
         LevelSet surface = new LevelSet(depth);
         PointerByReference out = new PointerByReference();
         long began = System.nanoTime();
@@ -58,6 +62,11 @@ public final class LevelSet implements AutoCloseable {
             throw e;
         }
         return surface;
+    }
+
+    /** Sets a stopping criterion that is never met: exactly so many iterations are done. */
+    public static Params neverStop(Params params) throws IsolineException {
+        return params.set("change_tolerance", 0).set("rms_tolerance", 0);
     }
 
     /**

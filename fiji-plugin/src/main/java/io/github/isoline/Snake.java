@@ -12,6 +12,9 @@ import com.sun.jna.ptr.PointerByReference;
  * <p>It copies the image and keeps the polygons. One thread at a time.
  */
 public final class Snake implements AutoCloseable {
+    /** The name of the operation. */
+    public static final String NAME = "snake";
+
     private static final double NANOS = 1e-9;
 
     private final ReportStruct last = new ReportStruct();
@@ -28,14 +31,14 @@ public final class Snake implements AutoCloseable {
      * @param input pixels of any type; the first slice is taken
      * @param initial a target for each; null for a rectangle that leaves a quarter of each side of
      *     the image free around it
+     * @param params those of {@link #NAME}
      * @throws IsolineException with the library's own words, also if a polygon crosses itself
      */
-    public static Snake start(
-            Context context, PixelBuffer input, Polygons initial, SnakeParams params)
+    public static Snake start(Context context, PixelBuffer input, Polygons initial, Params params)
             throws IsolineException {
         ImageStruct in = input.describe(1);
         PolygonsStruct polygons = initial == null ? null : initial.struct();
-        SnakeParamsStruct struct = params.struct();
+        Pointer struct = params.struct(NAME);
         Snake snake = new Snake();
         PointerByReference out = new PointerByReference();
         long began = System.nanoTime();

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.jna.Structure;
 import org.junit.jupiter.api.Test;
 
 /** The distance through the Java layer, without ImageJ. */
@@ -12,40 +11,29 @@ class DistanceLibraryTest implements OperationContract {
     private static final int SIDE = 64;
 
     @Override
-    public Structure blank() {
-        return new DistanceParamsStruct();
-    }
-
-    @Override
-    public int init(Structure params, long size) {
-        return IsolineLibrary.isoline_distance_params_init((DistanceParamsStruct) params, size);
-    }
-
-    @Override
-    public Structure defaults() throws IsolineException {
-        return new Distance().params();
+    public String name() {
+        return Distance.NAME;
     }
 
     @Override
     public void play(Progress progress) throws IsolineException {
-        run(new Distance(), progress == null ? 1 : 500, progress);
+        run(new Params(Distance.NAME), progress == null ? 1 : 500, progress);
     }
 
     @Test
     void spacingIsThePixelsSize() throws IsolineException {
-        Distance operation = new Distance();
-        float[] signed = run(operation, 3, null);
+        Params params = new Params(Distance.NAME);
+        float[] signed = run(params, 3, null);
         // Inside from column 20 on, in every slice; columns are half a unit wide.
         assertEquals(0.25f, signed[19]);
         assertEquals(-0.25f, signed[20]);
         assertEquals(9.75f, signed[0]);
-        operation.region = Distance.REGION_INSIDE;
-        assertEquals(0.25f, run(operation, 3, null)[20]);
-        operation.region = Distance.REGION_OUTSIDE;
-        operation.foreground = Distance.FOREGROUND_BELOW;
-        assertEquals(0.25f, run(operation, 3, null)[20]);
-        operation.threshold = 7;
-        assertEquals(0f, run(operation, 3, null)[20], "all is inside, nothing outside");
+        params.set("region", "inside");
+        assertEquals(0.25f, run(params, 3, null)[20]);
+        params.set("region", "outside").set("foreground", "below");
+        assertEquals(0.25f, run(params, 3, null)[20]);
+        params.set("threshold", 7);
+        assertEquals(0f, run(params, 3, null)[20], "all is inside, nothing outside");
     }
 
     @Test
@@ -57,13 +45,20 @@ class DistanceLibraryTest implements OperationContract {
             IsolineException e =
                     assertThrows(
                             IsolineException.class,
-                            () -> new Distance().run(context, mask, output, 1, null));
+                            () ->
+                                    Distance.run(
+                                            context,
+                                            new Params(Distance.NAME),
+                                            mask,
+                                            output,
+                                            1,
+                                            null));
             assertTrue(e.getMessage().contains("spacing"), e.getMessage());
         }
     }
 
     /** The first slice's distances. */
-    private static float[] run(Distance operation, int slices, Progress progress)
+    private static float[] run(Params params, int slices, Progress progress)
             throws IsolineException {
         byte[] pixels = new byte[SIDE * SIDE];
         for (int i = 0; i < pixels.length; i++) {
@@ -76,7 +71,7 @@ class DistanceLibraryTest implements OperationContract {
                 mask.write(z, pixels);
             }
             mask.setSpacing(0.5, 2, 3);
-            operation.run(context, mask, output, slices, progress);
+            Distance.run(context, params, mask, output, slices, progress);
             float[] distances = new float[pixels.length];
             output.read(0, distances);
             return distances;

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.jna.Structure;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -23,19 +22,8 @@ class EdgeDrawingLibraryTest implements OperationContract {
     }
 
     @Override
-    public Structure blank() {
-        return new EdgeDrawingParamsStruct();
-    }
-
-    @Override
-    public int init(Structure params, long size) {
-        return IsolineLibrary.isoline_edge_drawing_params_init(
-                (EdgeDrawingParamsStruct) params, size);
-    }
-
-    @Override
-    public Structure defaults() throws IsolineException {
-        return new EdgeDrawing().params();
+    public String name() {
+        return EdgeDrawing.NAME;
     }
 
     @Override
@@ -74,16 +62,16 @@ class EdgeDrawingLibraryTest implements OperationContract {
                 PixelBuffer input = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, 1);
                 PixelBuffer edges = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1)) {
             input.write(0, ramp);
-            EdgeDrawing operation = new EdgeDrawing();
+            Params params = new Params(EdgeDrawing.NAME);
             byte[] automatic = new byte[SIDE * SIDE];
-            assertNull(operation.run(context, input, edges, false, 1, null).segments());
+            assertNull(EdgeDrawing.run(context, params, input, edges, false, 1, null).segments());
             edges.read(0, automatic);
-            operation.gradientThreshold =
-                    EdgeDrawing.automaticThreshold(PixelBuffer.Type.F32, min, max);
-            operation.rangeMin = min;
-            operation.rangeMax = max;
+            params.set(
+                    "gradient_threshold",
+                    EdgeDrawing.automaticThreshold(PixelBuffer.Type.F32, min, max));
+            params.set("range_min", min).set("range_max", max);
             byte[] explicit = new byte[SIDE * SIDE];
-            operation.run(context, input, edges, false, 1, null);
+            EdgeDrawing.run(context, params, input, edges, false, 1, null);
             edges.read(0, explicit);
             assertArrayEquals(automatic, explicit);
         }
@@ -121,16 +109,13 @@ class EdgeDrawingLibraryTest implements OperationContract {
     }
 
     @Test
-    void numbersThatCWouldTurnAroundAreRefused() {
-        EdgeDrawing operation = new EdgeDrawing();
-        operation.scanInterval = -1;
+    void numbersThatCWouldTurnAroundAreRefused() throws IsolineException {
+        Params params = new Params(EdgeDrawing.NAME);
         assertTrue(
-                assertThrows(IsolineException.class, operation::params)
+                assertThrows(IsolineException.class, () -> params.set("scan_interval", -1))
                         .getMessage()
-                        .contains("scan interval"));
-        operation.scanInterval = 1;
-        operation.minLength = 1L << 32;
-        assertThrows(IsolineException.class, operation::params);
+                        .contains("scan_interval"));
+        assertThrows(IsolineException.class, () -> params.set("min_length", 1L << 32));
     }
 
     /** Black above and white below a row of grey, in every slice. */
@@ -146,7 +131,8 @@ class EdgeDrawingLibraryTest implements OperationContract {
             for (int z = 0; z < slices; z++) {
                 input.write(z, pixels);
             }
-            return new EdgeDrawing().run(context, input, null, segments, slices, progress);
+            Params params = new Params(EdgeDrawing.NAME);
+            return EdgeDrawing.run(context, params, input, null, segments, slices, progress);
         }
     }
 }

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.jna.Structure;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -21,18 +20,8 @@ class LevelSetLibraryTest implements OperationContract {
     }
 
     @Override
-    public Structure blank() {
-        return new LevelSetParamsStruct();
-    }
-
-    @Override
-    public int init(Structure params, long size) {
-        return IsolineLibrary.isoline_level_set_params_init((LevelSetParamsStruct) params, size);
-    }
-
-    @Override
-    public Structure defaults() throws IsolineException {
-        return new LevelSetParams().struct();
+    public String name() {
+        return LevelSet.NAME;
     }
 
     @Override
@@ -44,11 +33,8 @@ class LevelSetLibraryTest implements OperationContract {
     }
 
     /** Parameters with which it never stops by itself. */
-    private static LevelSetParams restless() {
-        LevelSetParams params = params();
-        params.changeTolerance = 0;
-        params.rmsTolerance = 0;
-        return params;
+    private static Params restless() throws IsolineException {
+        return LevelSet.neverStop(params());
     }
 
     @Test
@@ -66,7 +52,7 @@ class LevelSetLibraryTest implements OperationContract {
 
     @Test
     void surfaceGrowsToTheBorderOfABall() throws IsolineException {
-        LevelSetParams params = params();
+        Params params = params();
         try (Scene scene = new Scene();
                 LevelSet surface = scene.start(params)) {
             assertEquals(0, surface.iterations());
@@ -101,7 +87,7 @@ class LevelSetLibraryTest implements OperationContract {
 
     @Test
     void piecesGiveWhatOneStepGives() throws IsolineException {
-        LevelSetParams params = params();
+        Params params = params();
         try (Scene one = new Scene();
                 Scene many = new Scene();
                 LevelSet whole = one.start(params);
@@ -158,18 +144,19 @@ class LevelSetLibraryTest implements OperationContract {
 
     @Test
     void mistakesAreSaidByTheirNames() throws IsolineException {
-        LevelSetParams params = params();
-        params.reinitialiseEvery = -1;
-        assertTrue(refusal(params).contains("reinitialisations"), refusal(params));
-        params.reinitialiseEvery = 10;
-        params.alpha = 2;
-        assertTrue(refusal(params).contains("alpha"), refusal(params));
-        params.alpha = 0.5;
-        params.timeStep = 1e6;
+        Params params = params();
+        for (Object[] wrong : new Object[][] {{"reinitialise_every", -1.0}, {"alpha", 2.0}}) {
+            String name = (String) wrong[0];
+            String said =
+                    assertThrows(IsolineException.class, () -> params.set(name, (Double) wrong[1]))
+                            .getMessage();
+            assertTrue(said.startsWith(name), said);
+        }
+        params.set("alpha", 0.5).set("time_step", 1e6);
         assertTrue(refusal(params).contains("stable limit"), refusal(params));
     }
 
-    private static String refusal(LevelSetParams params) throws IsolineException {
+    private static String refusal(Params params) throws IsolineException {
         try (Scene scene = new Scene()) {
             return assertThrows(IsolineException.class, () -> scene.start(params).close())
                     .getMessage();
@@ -209,12 +196,9 @@ class LevelSetLibraryTest implements OperationContract {
         }
     }
 
-    private static LevelSetParams params() {
-        LevelSetParams params = new LevelSetParams();
-        params.target = 80;
-        params.epsilon = 20;
-        params.alpha = 0.2;
-        return params;
+    private static Params params() throws IsolineException {
+        Params params = new Params(LevelSet.NAME);
+        return params.set("target", 80).set("epsilon", 20).set("alpha", 0.2);
     }
 
     /** A grey ball in the dark, and a small cube in its middle to start from. */
@@ -243,7 +227,7 @@ class LevelSetLibraryTest implements OperationContract {
             }
         }
 
-        LevelSet start(LevelSetParams params) throws IsolineException {
+        LevelSet start(Params params) throws IsolineException {
             return LevelSet.start(context, image, mask, SIDE, params);
         }
 

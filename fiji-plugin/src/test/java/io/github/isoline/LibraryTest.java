@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.jna.Structure;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
@@ -27,19 +26,8 @@ class LibraryTest implements OperationContract {
     }
 
     @Override
-    public Structure blank() {
-        return new EdgeStrengthParamsStruct();
-    }
-
-    @Override
-    public int init(Structure params, long size) {
-        return IsolineLibrary.isoline_edge_strength_params_init(
-                (EdgeStrengthParamsStruct) params, size);
-    }
-
-    @Override
-    public Structure defaults() throws IsolineException {
-        return new EdgeStrength().params();
+    public String name() {
+        return EdgeStrength.NAME;
     }
 
     @Override
@@ -171,9 +159,8 @@ class LibraryTest implements OperationContract {
             byte[] pixels = new byte[SIDE * SIDE];
             pixels[SIDE] = 1;
             input.write(0, pixels);
-            EdgeStrength operation = new EdgeStrength();
-            operation.iterations = iterations;
-            return operation.run(context, input, output, 1, progress);
+            Params params = new Params(EdgeStrength.NAME).set("iterations", iterations);
+            return EdgeStrength.run(context, params, input, output, 1, progress);
         }
     }
 }

@@ -1,11 +1,18 @@
 package io.github.isoline;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.jna.Structure;
+import com.sun.jna.Function;
+import com.sun.jna.Memory;
+import com.sun.jna.Native;
+import com.sun.jna.NativeLibrary;
+import com.sun.jna.Platform;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -14,14 +21,8 @@ import org.junit.jupiter.api.Test;
  * progress that cancels. A test of an operation implements this.
  */
 interface OperationContract {
-    /** Its parameters before anything has filled them. */
-    Structure blank();
-
-    /** Calls the library's function that fills them. */
-    int init(Structure params, long size);
-
-    /** Its parameters as Java hands them over when nobody has changed any. */
-    Structure defaults() throws IsolineException;
+    /** Its name. */
+    String name();
 
     /**
      * Runs it on the CPU.
@@ -30,23 +31,55 @@ interface OperationContract {
      */
     void play(Progress progress) throws IsolineException;
 
+    /** A params struct of a size after its own init function, or what that refused. */
+    static Memory init(String operation, long size) throws IsolineException {
+        String resource = "/" + Platform.RESOURCE_PREFIX + "/" + System.mapLibraryName("isoline");
+        Memory struct = new Memory(size);
+        try {
+            ClassLoader loader = OperationContract.class.getClassLoader();
+            String path = Native.extractFromResourcePath(resource, loader).getPath();
+            Function init =
+                    NativeLibrary.getInstance(path)
+                            .getFunction("isoline_" + operation + "_params_init");
+            Status.check(init.invokeInt(new Object[] {struct, size}));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return struct;
+    }
+
     @Test
     default void paramsAreAsLargeAsTheLibrarySays() throws IsolineException {
-        NativeLoader.load();
-        Structure params = blank();
-        Status.check(init(params, params.size()));
-        assertEquals(params.size(), params.readField("struct_size"));
+        long size = Operation.of(name()).paramsSize();
+        assertEquals(size, init(name(), size).getInt(0));
         // A struct that is not the first release's is refused, so these sizes are exact.
-        assertThrows(IsolineException.class, () -> Status.check(init(params, params.size() - 8)));
+        assertThrows(IsolineException.class, () -> init(name(), size - 8));
     }
 
     @Test
     default void javaDefaultsAreTheLibrarys() throws IsolineException {
-        NativeLoader.load();
-        Structure library = blank();
-        Status.check(init(library, library.size()));
-        Structure java = defaults();
-        assertTrue(library.dataEquals(java), library + "\n" + java);
+        int size = (int) Operation.of(name()).paramsSize();
+        byte[] library = init(name(), size).getByteArray(0, size);
+        assertArrayEquals(library, new Params(name()).struct(name()).getByteArray(0, size));
+    }
+
+    @Test
+    default void everyParameterIsDescribedAndCanBeSet() throws IsolineException {
+        Params params = new Params(name());
+        for (Parameter parameter : params.operation().parameters()) {
+            String key = parameter.name();
+            assertTrue(key.matches("[a-z_]+") && !parameter.title().isEmpty(), key);
+            assertTrue(parameter.help().endsWith("."), parameter.help());
+            assertEquals(parameter.defaultValue(), params.get(key), key);
+            for (String word : parameter.words()) {
+                params.set(key, word);
+                assertEquals(word, parameter.wordOf(params.get(key)));
+            }
+            IsolineException e =
+                    assertThrows(IsolineException.class, () -> params.set(key, Double.NaN));
+            assertTrue(e.getMessage().startsWith(key + " must be "), e.getMessage());
+        }
+        assertThrows(IllegalArgumentException.class, () -> params.set("rhoo", 1));
     }
 
     @Test

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.jna.Structure;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -21,18 +20,8 @@ class SnakeLibraryTest implements OperationContract {
     }
 
     @Override
-    public Structure blank() {
-        return new SnakeParamsStruct();
-    }
-
-    @Override
-    public int init(Structure params, long size) {
-        return IsolineLibrary.isoline_snake_params_init((SnakeParamsStruct) params, size);
-    }
-
-    @Override
-    public Structure defaults() throws IsolineException {
-        return new SnakeParams().struct();
+    public String name() {
+        return Snake.NAME;
     }
 
     @Override
@@ -44,7 +33,7 @@ class SnakeLibraryTest implements OperationContract {
             starts[i] = square(10 + i % 40, 12 + i % 37, 40);
         }
         try (Scene scene = new Scene();
-                Snake snake = scene.start(Polygons.of(starts), new SnakeParams())) {
+                Snake snake = scene.start(Polygons.of(starts), new Params(Snake.NAME))) {
             snake.step(Long.MAX_VALUE, progress);
         }
     }
@@ -65,7 +54,7 @@ class SnakeLibraryTest implements OperationContract {
     @Test
     void discIsFoundFromARectangle() throws IsolineException {
         try (Scene scene = new Scene();
-                Snake snake = scene.start(null, new SnakeParams());
+                Snake snake = scene.start(null, new Params(Snake.NAME));
                 PixelBuffer labels = new PixelBuffer(PixelBuffer.Type.U16, SIDE, SIDE, 1)) {
             assertEquals(1, snake.count());
             assertFalse(snake.isEnded());
@@ -99,7 +88,7 @@ class SnakeLibraryTest implements OperationContract {
         assertEquals(3, starts.count());
         assertEquals(12, starts.nodeCount());
         try (Scene scene = new Scene();
-                Snake snake = scene.start(starts, new SnakeParams())) {
+                Snake snake = scene.start(starts, new Params(Snake.NAME))) {
             snake.step(Long.MAX_VALUE, null);
             TargetStatistics[] found = snake.statistics();
             assertEquals(TargetStatistics.State.CONVERGED, found[0].state());
@@ -114,7 +103,7 @@ class SnakeLibraryTest implements OperationContract {
     @Test
     void noTargetsAreNoFailure() throws IsolineException {
         try (Scene scene = new Scene();
-                Snake snake = scene.start(Polygons.of(), new SnakeParams())) {
+                Snake snake = scene.start(Polygons.of(), new Params(Snake.NAME))) {
             snake.step(Long.MAX_VALUE, null);
             assertTrue(snake.isEnded());
             assertEquals(0, snake.polygons().count());
@@ -129,8 +118,8 @@ class SnakeLibraryTest implements OperationContract {
             starts[i] = square(10 + i % 40, 12 + i % 37, 40);
         }
         try (Scene scene = new Scene();
-                Snake cut = scene.start(Polygons.of(starts), new SnakeParams());
-                Snake whole = scene.start(Polygons.of(starts), new SnakeParams())) {
+                Snake cut = scene.start(Polygons.of(starts), new Params(Snake.NAME));
+                Snake whole = scene.start(Polygons.of(starts), new Params(Snake.NAME))) {
             whole.step(Long.MAX_VALUE, null);
             IsolineException e =
                     assertThrows(
@@ -148,14 +137,12 @@ class SnakeLibraryTest implements OperationContract {
     @Test
     void badParametersAndPolygonsAreNamed() throws IsolineException {
         try (Scene scene = new Scene()) {
-            SnakeParams params = new SnakeParams();
-            params.largestStep = 3;
-            assertSays("largest_step", () -> scene.start(null, params));
-            params.largestStep = -1;
-            assertSays("largest step must be 0 or more", () -> scene.start(null, params));
+            Params params = new Params(Snake.NAME);
+            assertSays("largest_step", () -> params.set("largest_step", 3));
+            assertSays("largest_step", () -> params.set("largest_step", -1));
             Polygons bow = Polygons.of(new int[] {10, 10, 40, 40, 40, 10, 10, 40});
-            assertSays("polygon 0 crosses itself", () -> scene.start(bow, new SnakeParams()));
-            Snake snake = scene.start(null, new SnakeParams());
+            assertSays("polygon 0 crosses itself", () -> scene.start(bow, new Params(Snake.NAME)));
+            Snake snake = scene.start(null, new Params(Snake.NAME));
             assertSays("iterations must be 0 or more", () -> snake.step(-1, null));
             snake.close();
             snake.close();
@@ -190,7 +177,7 @@ class SnakeLibraryTest implements OperationContract {
             input.write(0, pixels);
         }
 
-        Snake start(Polygons initial, SnakeParams params) throws IsolineException {
+        Snake start(Polygons initial, Params params) throws IsolineException {
             return Snake.start(context, input, initial, params);
         }
 

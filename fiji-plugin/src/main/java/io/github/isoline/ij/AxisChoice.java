@@ -1,7 +1,6 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.Prefs;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -21,25 +20,12 @@ final class AxisChoice {
     /** True for every frame, false for the current one. */
     boolean allFrames;
 
-    /** What a macro asks for. */
-    static AxisChoice fromMacro(MacroOptions macro) {
+    /** What the settings of a command say. */
+    static AxisChoice of(Settings settings) {
         AxisChoice choice = new AxisChoice();
-        choice.allChannels = macro.has(ALL_CHANNELS);
-        choice.allFrames = macro.has(ALL_FRAMES);
+        choice.allChannels = settings.is(ALL_CHANNELS);
+        choice.allFrames = settings.is(ALL_FRAMES);
         return choice;
-    }
-
-    /** What the user chose last, for the dialog of the command with these preferences. */
-    static AxisChoice fromPrefs(String prefix) {
-        AxisChoice choice = new AxisChoice();
-        choice.allChannels = Prefs.get(prefix + ALL_CHANNELS, false);
-        choice.allFrames = Prefs.get(prefix + ALL_FRAMES, false);
-        return choice;
-    }
-
-    void savePrefs(String prefix) {
-        Prefs.set(prefix + ALL_CHANNELS, allChannels);
-        Prefs.set(prefix + ALL_FRAMES, allFrames);
     }
 
     /** The planes of an image that this means now. */

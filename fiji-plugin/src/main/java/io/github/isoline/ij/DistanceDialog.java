@@ -1,121 +1,75 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.Prefs;
-import ij.gui.GenericDialog;
-import ij.gui.NonBlockingGenericDialog;
 import io.github.isoline.IsolineException;
-import java.awt.AWTEvent;
 
 /**
  * The dialog of the signed distance command, with a live preview. It does not block: a selection
- * can be drawn or a threshold set while it is open. The first word of each label is the macro key.
+ * can be drawn or a threshold set while it is open.
  */
-final class DistanceDialog extends OperationDialog {
-    private static final String PREVIEW_PREFS = "isoline.distance.preview";
-    private static final int COLUMNS = 8;
-
-    private DistanceSettings settings;
-    private boolean drawPreview = Prefs.get(PREVIEW_PREFS, true);
-    private DistancePreview preview;
-
-    private DistanceDialog(ImagePlus image, DistanceSettings first) throws IsolineException {
-        super(image, new NonBlockingGenericDialog(DistancePlugin.COMMAND));
-        settings = first;
+final class DistanceDialog extends OperationDialog<DistanceSettings> {
+    private DistanceDialog(ImagePlus image) throws BadInput, IsolineException {
+        super(image, DistancePlugin.COMMAND, first(image));
     }
 
     /** Shows the dialog; null if it was cancelled. */
     static DistanceSettings ask(ImagePlus image) throws BadInput, IsolineException {
-        return alone(image, () -> askOnce(image));
-    }
-
-    private static DistanceSettings askOnce(ImagePlus image) throws BadInput, IsolineException {
-        DistanceDialog asker = new DistanceDialog(image, first(image));
-        asker.build();
-        asker.preview = new DistancePreview(image, asker);
-        try {
-            asker.requestPreview();
-            asker.dialog.showDialog();
-        } finally {
-            asker.preview.close();
-        }
-        if (asker.isCancelled()) {
-            return null;
-        }
-        asker.settings.savePrefs();
-        Prefs.set(PREVIEW_PREFS, asker.drawPreview);
-        asker.settings.options().record(DistancePlugin.COMMAND);
-        return asker.settings;
+        return alone(image, () -> new DistanceDialog(image).ask());
     }
 
     /** What was chosen last, and what of it fits this image. */
-    private static DistanceSettings first(ImagePlus image) throws BadInput {
-        DistanceSettings s = DistanceSettings.fromPrefs();
+    private static DistanceSettings first(ImagePlus image) throws BadInput, IsolineException {
+        DistanceSettings s = new DistanceSettings();
+        s.readPrefs(image.getBitDepth());
         boolean selection = image.getRoi() != null && image.getRoi().isArea();
-        if (DistanceSettings.SELECTION.equals(s.inside) && selection) {
+        if (s.is(DistanceSettings.INSIDE, DistanceSettings.SELECTION) && selection) {
             return s;
         }
+        String inside =
+                s.usesThreshold() ? s.text(DistanceSettings.INSIDE) : DistanceSettings.BRIGHT;
         ShapeThreshold.Offer offer = ShapeThreshold.offer(image);
         if (offer == ShapeThreshold.Offer.MASK && image.getBitDepth() == Byte.SIZE) {
             boolean bright = ShapeThreshold.areThingsBright();
-            s.inside = bright ? DistanceSettings.BRIGHT : DistanceSettings.DARK;
+            inside = bright ? DistanceSettings.BRIGHT : DistanceSettings.DARK;
         } else if (offer == ShapeThreshold.Offer.SHOWN) {
-            s.inside = DistanceSettings.THRESHOLDED;
-        } else if (!s.usesThreshold()) {
-            s.inside = DistanceSettings.BRIGHT;
+            inside = DistanceSettings.THRESHOLDED;
         }
-        s.threshold = ShapeThreshold.proposal(image);
+        s.set(DistanceSettings.INSIDE, inside);
+        s.set(DistanceSettings.THRESHOLD, ShapeThreshold.proposal(image));
         return s;
     }
 
-    private void build() throws IsolineException {
-        DistanceSettings s = settings;
-        addDevices(s.device);
-        dialog.addChoice("Inside is", DistanceSettings.INSIDES, s.inside);
-        dialog.addStringField("Threshold (bright, dark)", s.threshold, COLUMNS);
-        dialog.addChoice("Region", DistanceSettings.REGIONS, s.region);
+    @Override
+    void build() throws IsolineException {
+        addDevices();
+        add(DistanceSettings.INSIDE, DistanceSettings.THRESHOLD, DistanceSettings.REGION);
         if (stack) {
-            dialog.addChoice("Stack as", DistanceSettings.STACKS, s.stack);
+            add(Settings.STACK);
         }
-        addAxes(s.axes);
-        dialog.addCheckbox("Preview", drawPreview);
+        addAxes();
+        addPreview();
         addFooter("Felzenszwalb, Huttenlocher; Meijster et al.", "distance");
     }
 
     @Override
-    public boolean dialogItemChanged(GenericDialog source, AWTEvent event) {
-        DistanceSettings s = new DistanceSettings();
-        s.device = dialog.getNextChoice();
-        s.inside = dialog.getNextChoice();
-        s.threshold = dialog.getNextString();
-        s.region = dialog.getNextChoice();
-        if (stack) {
-            s.stack = dialog.getNextChoice();
-        }
-        s.axes = nextAxes();
-        drawPreview = dialog.getNextBoolean();
-        settings = s;
-        boolean runnable = isRunnable();
-        if (event != null) {
-            requestPreview();
-        }
-        refreshHint();
-        return runnable;
+    LivePreview<DistanceSettings> newPreview() {
+        return new DistancePreview(image, this);
     }
 
     @Override
     void check() throws BadInput {
         refuse(settings.complaint());
         DistanceJob.check(image, settings);
-        if (DistanceSettings.THRESHOLDED.equals(settings.inside)) {
+        if (settings.is(DistanceSettings.INSIDE, DistanceSettings.THRESHOLDED)) {
             InsideTest.byShownThreshold(image);
-        } else if (DistanceSettings.SELECTION.equals(settings.inside)) {
+        } else if (settings.is(DistanceSettings.INSIDE, DistanceSettings.SELECTION)) {
             StartSurface.areaSelection(image, "inside=selection");
         }
     }
 
-    private void requestPreview() {
-        requestPreview(preview, settings, drawPreview, settings.complaint());
+    @Override
+    String previewComplaint() {
+        return settings.complaint();
     }
 
     /** What the settings mean for this image, or what is wrong with them. */
@@ -133,15 +87,18 @@ final class DistanceDialog extends OperationDialog {
     }
 
     private String inside() {
-        switch (settings.inside) {
+        switch (settings.text(DistanceSettings.INSIDE)) {
             case DistanceSettings.SELECTION:
                 return "Inside: the image's selection, the same in every slice.";
             case DistanceSettings.THRESHOLDED:
                 return "Inside: what Image > Adjust > Threshold marks.";
             default:
-                boolean bright = DistanceSettings.BRIGHT.equals(settings.inside);
+                boolean bright = settings.is(DistanceSettings.INSIDE, DistanceSettings.BRIGHT);
                 boolean above = bright != image.isInvertedLut();
-                String than = settings.isAutomatic() ? "the lower of two" : settings.threshold;
+                String than =
+                        settings.isAutomatic()
+                                ? "the lower of two"
+                                : settings.text(DistanceSettings.THRESHOLD);
                 return "Inside: "
                         + (bright ? "bright" : "dark")
                         + " pixels, value "

@@ -4,6 +4,7 @@ import ij.ImagePlus;
 import io.github.isoline.Context;
 import io.github.isoline.Distance;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
@@ -13,7 +14,7 @@ final class DistanceJob extends StackJob {
     private final DistanceSettings settings;
     private VoxelSize size;
     private InsideTest inside;
-    private Distance operation;
+    private Params params;
     private byte[] mask;
     private float[][] result;
 
@@ -29,7 +30,7 @@ final class DistanceJob extends StackJob {
 
     /** With a memory bound of its own, so that tests need no huge images. */
     DistanceJob(ImagePlus image, DistanceSettings settings, long callBytes) {
-        super(settings.planes(image), settings.device, callBytes);
+        super(settings.planes(image), settings.device(), callBytes);
         this.settings = settings;
     }
 
@@ -47,7 +48,7 @@ final class DistanceJob extends StackJob {
         check(image, settings);
         size = new VoxelSize(image, isVolume());
         inside = insideTest();
-        operation = settings.toOperation();
+        params = settings.toParams();
         mask = new byte[image.getWidth() * image.getHeight()];
         insideCounts = new int[planes.size()];
         // All of it now: a lack of memory is better found before the work than after it.
@@ -66,14 +67,15 @@ final class DistanceJob extends StackJob {
      */
     static InsideTest insideTest(ImagePlus image, DistanceSettings settings, TwoValues values)
             throws BadInput {
-        if (DistanceSettings.SELECTION.equals(settings.inside)) {
+        if (settings.is(DistanceSettings.INSIDE, DistanceSettings.SELECTION)) {
             return InsideTest.bySelection(image);
         }
-        if (DistanceSettings.THRESHOLDED.equals(settings.inside)) {
+        if (settings.is(DistanceSettings.INSIDE, DistanceSettings.THRESHOLDED)) {
             return InsideTest.byShownThreshold(image);
         }
-        boolean bright = DistanceSettings.BRIGHT.equals(settings.inside);
-        double threshold = ShapeThreshold.raw(image, settings.threshold, values);
+        boolean bright = settings.is(DistanceSettings.INSIDE, DistanceSettings.BRIGHT);
+        double threshold =
+                ShapeThreshold.raw(image, settings.text(DistanceSettings.THRESHOLD), values);
         return InsideTest.byValue(image, bright, threshold);
     }
 
@@ -105,7 +107,7 @@ final class DistanceJob extends StackJob {
             Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         input.setSpacing(size.x, size.y, size.z);
-        return operation.run(context, input, output, part.length, progress);
+        return Distance.run(context, params, input, output, part.length, progress);
     }
 
     @Override
@@ -128,7 +130,7 @@ final class DistanceJob extends StackJob {
                         result,
                         settings.quantity() + " (" + size.unit + ") of " + image.getTitle(),
                         size.unit,
-                        DistanceColours.of(settings.region, low, high));
+                        DistanceColours.of(settings.text(DistanceSettings.REGION), low, high));
         made.setProperty(
                 "Info",
                 info("Isoline distance: " + settings + "\nIsoline distance unit: " + size.unit));
@@ -138,7 +140,9 @@ final class DistanceJob extends StackJob {
     /** What has no boundary has no distance: says where, and why. */
     @Override
     String warning() {
-        String said = new MissingBoundary(this, insideCounts).sentence(settings.region);
+        String said =
+                new MissingBoundary(this, insideCounts)
+                        .sentence(settings.text(DistanceSettings.REGION));
         if (said == null) {
             return size.warning;
         }

@@ -13,7 +13,7 @@ public final class DistancePlugin extends StackCommand {
     }
 
     @Override
-    StackJob fromMacro(ImagePlus image, String options) throws BadInput {
+    StackJob fromMacro(ImagePlus image, String options) throws BadInput, IsolineException {
         return new DistanceJob(image, DistanceSettings.fromMacro(options));
     }
 

@@ -8,6 +8,7 @@ import ij.process.LUT;
 import io.github.isoline.Context;
 import io.github.isoline.Distance;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Report;
 import java.awt.Color;
@@ -116,14 +117,14 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
         VoxelSize size = new VoxelSize(image, false);
         input.setSpacing(size.x, size.y, size.z);
         input.write(0, mask);
-        Distance operation = settings.toOperation();
-        operation.dimensions = 2;
+        Params params = settings.toParams().set("dimensions", "slices");
         try {
-            context = Contexts.of(settings.device);
-            return operation.run(context, input, output, 1, (fraction, stage) -> !isOutdated());
+            context = Contexts.of(settings.device());
+            return Distance.run(
+                    context, params, input, output, 1, (fraction, stage) -> !isOutdated());
         } catch (IsolineException e) {
             if (e.isDeviceFailure()) {
-                Contexts.discard(settings.device);
+                Contexts.discard(settings.device());
                 context = null;
             }
             throw e;
@@ -137,7 +138,7 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
             low = Math.min(low, distance);
             high = Math.max(high, distance);
         }
-        LUT lut = DistanceColours.of(settings.region, low, high);
+        LUT lut = DistanceColours.of(settings.text(DistanceSettings.REGION), low, high);
         double scale = LAST_COLOUR / (lut.max - lut.min);
         byte[] colours = new byte[distances.length];
         for (int i = 0; i < colours.length; i++) {

@@ -1,123 +1,67 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.Prefs;
-import ij.gui.GenericDialog;
-import ij.gui.NonBlockingGenericDialog;
 import io.github.isoline.IsolineException;
-import java.awt.AWTEvent;
 
 /**
  * The dialog of the edge drawing command, with a live preview. It does not block: slices can be
- * turned over and the image zoomed while it is open. The first word of each label is the macro key.
+ * turned over and the image zoomed while it is open.
  */
-final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPreview.Listener {
-    private static final String PREVIEW_PREFS = "isoline.edge_drawing.preview";
-    private static final int COLUMNS = 8;
-
-    private final boolean float32;
-    private EdgeDrawingSettings settings;
-    private boolean drawPreview = Prefs.get(PREVIEW_PREFS, true);
-    private EdgeDrawingPreview preview;
+final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
+        implements EdgeDrawingPreview.Listener {
     private double usedThreshold = Double.NaN;
 
-    private EdgeDrawingDialog(ImagePlus image, EdgeDrawingSettings remembered)
-            throws IsolineException {
-        super(image, new NonBlockingGenericDialog(EdgeDrawingPlugin.COMMAND));
-        float32 = image.getBitDepth() == Float.SIZE;
-        settings = remembered;
+    private EdgeDrawingDialog(ImagePlus image) throws IsolineException {
+        super(image, EdgeDrawingPlugin.COMMAND, first(image));
     }
 
     /** Shows the dialog; null if it was cancelled. */
     static EdgeDrawingSettings ask(ImagePlus image) throws BadInput, IsolineException {
-        return alone(image, () -> askOnce(image));
+        return alone(image, () -> new EdgeDrawingDialog(image).ask());
     }
 
-    private static EdgeDrawingSettings askOnce(ImagePlus image) throws IsolineException {
-        EdgeDrawingDialog asker =
-                new EdgeDrawingDialog(image, EdgeDrawingSettings.fromPrefs(image.getBitDepth()));
-        asker.build();
-        asker.preview = new EdgeDrawingPreview(image, asker);
-        try {
-            asker.requestPreview();
-            asker.dialog.showDialog();
-        } finally {
-            asker.preview.close();
-        }
-        if (asker.isCancelled()) {
-            return null;
-        }
-        asker.settings.savePrefs(image.getBitDepth());
-        Prefs.set(PREVIEW_PREFS, asker.drawPreview);
-        asker.settings.options().record(EdgeDrawingPlugin.COMMAND);
-        return asker.settings;
+    /** What was chosen last. */
+    private static EdgeDrawingSettings first(ImagePlus image) throws IsolineException {
+        EdgeDrawingSettings s = new EdgeDrawingSettings();
+        s.readPrefs(image.getBitDepth());
+        return s;
     }
 
-    private void build() throws IsolineException {
-        EdgeDrawingSettings s = settings;
-        addDevices(s.device);
-        dialog.addChoice("Profile", EdgeDrawingSettings.PROFILES, s.profile);
-        dialog.addChoice("Operator", EdgeDrawingSettings.OPERATORS, s.operator);
-        dialog.addStringField("Gradient_threshold", s.gradientThreshold, COLUMNS);
-        addNumber("Anchor_threshold", s.anchorThreshold, "pixel values");
-        addNumber("Scan_interval", s.scanInterval, "pixels");
-        addNumber("Min_length", s.minLength, "pixels");
-        dialog.addCheckbox("Follow_turns (profile paper)", s.followTurns);
-        if (float32) {
-            addNumber("Range_min", s.rangeMin, "pixel value");
-            addNumber("Range_max", s.rangeMax, "(both 0 = automatic)");
+    @Override
+    void build() throws IsolineException {
+        addDevices();
+        add(
+                EdgeDrawingSettings.PROFILE,
+                "gradient_operator",
+                EdgeDrawingSettings.GRADIENT_THRESHOLD,
+                "anchor_threshold",
+                "scan_interval",
+                "min_length",
+                "follow_turns");
+        if (image.getBitDepth() == Float.SIZE) {
+            add(EdgeDrawingSettings.RANGE_MIN, EdgeDrawingSettings.RANGE_MAX);
         }
         if (stack) {
-            dialog.addChoice("Stack", EdgeDrawingSettings.STACKS, s.stack);
+            add(Settings.STACK);
         }
-        addAxes(s.axes);
-        dialog.addCheckboxGroup(
+        addAxes();
+        addOutputs(
                 2,
-                2,
-                new String[] {"Edge_map", "ROI_Manager", "Overlay", "Results_table"},
-                new boolean[] {s.edgeMap, s.roiManager, s.overlay, s.resultsTable},
-                new String[] {"Outputs:", ""});
-        dialog.addChoice("ROI_shape", EdgeDrawingSettings.SHAPES, s.roiShape);
-        addNumber("Tolerance", s.tolerance, "pixels (polyline)");
-        addNumber("Most_ROIs", s.mostRois, "(ROI Manager, overlay)");
-        dialog.addCheckbox("Preview", drawPreview);
+                EdgeDrawingSettings.EDGE_MAP,
+                EdgeDrawingSettings.ROI_MANAGER,
+                EdgeDrawingSettings.OVERLAY,
+                EdgeDrawingSettings.RESULTS_TABLE);
+        add(
+                EdgeDrawingSettings.ROI_SHAPE,
+                EdgeDrawingSettings.TOLERANCE,
+                EdgeDrawingSettings.MOST_ROIS);
+        addPreview();
         addFooter("\u00d6zsen, Topal, Ak\u0131nlar", "edge-drawing");
     }
 
     @Override
-    public boolean dialogItemChanged(GenericDialog source, AWTEvent event) {
-        EdgeDrawingSettings s = new EdgeDrawingSettings();
-        s.device = dialog.getNextChoice();
-        s.profile = dialog.getNextChoice();
-        s.operator = dialog.getNextChoice();
-        s.gradientThreshold = dialog.getNextString();
-        s.anchorThreshold = dialog.getNextNumber();
-        s.scanInterval = dialog.getNextNumber();
-        s.minLength = dialog.getNextNumber();
-        s.followTurns = dialog.getNextBoolean();
-        if (float32) {
-            s.rangeMin = dialog.getNextNumber();
-            s.rangeMax = dialog.getNextNumber();
-        }
-        if (stack) {
-            s.stack = dialog.getNextChoice();
-        }
-        s.axes = nextAxes();
-        s.edgeMap = dialog.getNextBoolean();
-        s.roiManager = dialog.getNextBoolean();
-        s.overlay = dialog.getNextBoolean();
-        s.resultsTable = dialog.getNextBoolean();
-        s.roiShape = dialog.getNextChoice();
-        s.tolerance = dialog.getNextNumber();
-        s.mostRois = dialog.getNextNumber();
-        drawPreview = dialog.getNextBoolean();
-        settings = s;
-        boolean runnable = isRunnable();
-        if (event != null) {
-            requestPreview();
-        }
-        refreshHint();
-        return runnable;
+    LivePreview<EdgeDrawingSettings> newPreview() {
+        return new EdgeDrawingPreview(image, this);
     }
 
     @Override
@@ -125,8 +69,9 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
         refuse(settings.complaint());
     }
 
-    private void requestPreview() {
-        requestPreview(preview, settings, drawPreview, settings.computationComplaint());
+    @Override
+    String previewComplaint() {
+        return settings.computationComplaint();
     }
 
     /** What the settings mean for this image, or what is wrong with them. */
@@ -166,7 +111,7 @@ final class EdgeDrawingDialog extends OperationDialog implements EdgeDrawingPrev
     }
 
     private String threshold() {
-        if (!settings.isAutomatic()) {
+        if (!settings.isAutomatic(EdgeDrawingSettings.GRADIENT_THRESHOLD)) {
             return ": in pixel values, as |gx| + |gy| of the smoothed image";
         }
         return " auto: "

@@ -7,6 +7,7 @@ import ij.plugin.frame.RoiManager;
 import io.github.isoline.Context;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
@@ -20,7 +21,7 @@ final class EdgeDrawingJob extends StackJob {
     private final EdgeDrawingSettings settings;
     private final SegmentList segments = new SegmentList();
 
-    private EdgeDrawing operation;
+    private Params params;
     private RoiManager manager;
     private byte[][] edges;
     private List<Roi> rois = Collections.emptyList();
@@ -31,7 +32,7 @@ final class EdgeDrawingJob extends StackJob {
 
     /** With a memory bound of its own, so that tests need no huge images. */
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings, long callBytes) {
-        super(settings.planes(image), settings.device, callBytes);
+        super(settings.planes(image), settings.device(), callBytes);
         this.settings = settings;
     }
 
@@ -55,8 +56,8 @@ final class EdgeDrawingJob extends StackJob {
     void begin() throws BadInput, IsolineException {
         check(image, settings);
         // Before the work: it may be that there is none.
-        manager = settings.roiManager ? RoiOutput.manager() : null;
-        operation = settings.toOperation();
+        manager = settings.is(EdgeDrawingSettings.ROI_MANAGER) ? RoiOutput.manager() : null;
+        params = settings.toParams();
         if (needsRange(image, settings)) {
             GreyRange range = new GreyRange();
             for (int index : planes.indices()) {
@@ -65,9 +66,9 @@ final class EdgeDrawingJob extends StackJob {
                 }
                 range.add(GreyRange.of(pixels(index)));
             }
-            resolve(operation, type(), range);
+            resolve(params, type(), range);
         }
-        if (settings.edgeMap) {
+        if (settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             // All of it now: a lack of memory is better found before the work than after it.
             edges = new byte[planes.size()][image.getWidth() * image.getHeight()];
         }
@@ -79,7 +80,7 @@ final class EdgeDrawingJob extends StackJob {
             case U8:
                 return false;
             case U16:
-                return settings.isAutomatic();
+                return settings.isAutomatic(EdgeDrawingSettings.GRADIENT_THRESHOLD);
             default:
                 return !settings.hasRange();
         }
@@ -89,18 +90,22 @@ final class EdgeDrawingJob extends StackJob {
      * Fixes what the library would take from the pixels of each call: it must not depend on how the
      * stack was cut into calls.
      */
-    static void resolve(EdgeDrawing operation, PixelBuffer.Type type, GreyRange range) {
-        boolean automaticRange = operation.rangeMin == 0 && operation.rangeMax == 0;
-        if (operation.gradientThreshold < 0) {
-            operation.gradientThreshold =
+    static void resolve(Params params, PixelBuffer.Type type, GreyRange range)
+            throws IsolineException {
+        boolean automaticRange = params.isAutomatic(EdgeDrawingSettings.RANGE_MIN);
+        if (params.isAutomatic(EdgeDrawingSettings.GRADIENT_THRESHOLD)) {
+            params.set(
+                    EdgeDrawingSettings.GRADIENT_THRESHOLD,
                     automaticRange
                             ? EdgeDrawing.automaticThreshold(type, 0, range.extent())
                             : EdgeDrawing.automaticThreshold(
-                                    type, operation.rangeMin, operation.rangeMax);
+                                    type,
+                                    params.get(EdgeDrawingSettings.RANGE_MIN),
+                                    params.get(EdgeDrawingSettings.RANGE_MAX)));
         }
         if (type == PixelBuffer.Type.F32 && automaticRange && range.hasExtent()) {
-            operation.rangeMin = range.min;
-            operation.rangeMax = range.max;
+            params.set(EdgeDrawingSettings.RANGE_MIN, range.min);
+            params.set(EdgeDrawingSettings.RANGE_MAX, range.max);
         }
     }
 
@@ -111,7 +116,7 @@ final class EdgeDrawingJob extends StackJob {
 
     @Override
     PixelBuffer.Type outputType() {
-        return settings.edgeMap ? PixelBuffer.Type.U8 : null;
+        return settings.is(EdgeDrawingSettings.EDGE_MAP) ? PixelBuffer.Type.U8 : null;
     }
 
     @Override
@@ -119,8 +124,14 @@ final class EdgeDrawingJob extends StackJob {
             Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         EdgeDrawing.Result result =
-                operation.run(
-                        context, input, output, settings.wantsSegments(), part.length, progress);
+                EdgeDrawing.run(
+                        context,
+                        params,
+                        input,
+                        output,
+                        settings.wantsSegments(),
+                        part.length,
+                        progress);
         if (settings.wantsSegments()) {
             segments.add(result.segments(), part);
         }
@@ -134,10 +145,14 @@ final class EdgeDrawingJob extends StackJob {
 
     @Override
     ImagePlus end(Progress progress) throws BadInput, IsolineException {
-        if (settings.roiManager || settings.overlay) {
-            rois = new SegmentRois(image, settings).longest(segments, (int) settings.mostRois);
+        if (settings.is(EdgeDrawingSettings.ROI_MANAGER)
+                || settings.is(EdgeDrawingSettings.OVERLAY)) {
+            rois =
+                    new SegmentRois(image, settings)
+                            .longest(
+                                    segments, (int) settings.number(EdgeDrawingSettings.MOST_ROIS));
         }
-        if (!settings.edgeMap) {
+        if (!settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             return null;
         }
         String title = "Edges of " + image.getTitle();
@@ -156,26 +171,31 @@ final class EdgeDrawingJob extends StackJob {
 
     @Override
     void deliver() throws BadInput, IsolineException {
-        if (!settings.roiFile.isEmpty()) {
+        if (!settings.text(EdgeDrawingSettings.ROI_FILE).isEmpty()) {
             // First, since it is the one that can fail.
             SegmentRois all = new SegmentRois(image, settings);
-            RoiOutput.save(taker -> all.all(segments, taker), "segments", settings.roiFile);
+            RoiOutput.save(
+                    taker -> all.all(segments, taker),
+                    "segments",
+                    settings.text(EdgeDrawingSettings.ROI_FILE));
         }
-        if (settings.overlay) {
+        if (settings.is(EdgeDrawingSettings.OVERLAY)) {
             RoiOutput.addToOverlay(image, rois, SegmentRois.EDGE_DRAWING);
         }
-        if (settings.roiManager) {
+        if (settings.is(EdgeDrawingSettings.ROI_MANAGER)) {
             RoiOutput.addTo(manager, image, rois);
         }
-        if (settings.resultsTable) {
+        if (settings.is(EdgeDrawingSettings.RESULTS_TABLE)) {
             SegmentTable.append(image, segments);
         }
     }
 
     @Override
     String warning() {
-        boolean limited = settings.roiManager || settings.overlay;
-        if (!limited || segments.count() <= settings.mostRois) {
+        boolean limited =
+                settings.is(EdgeDrawingSettings.ROI_MANAGER)
+                        || settings.is(EdgeDrawingSettings.OVERLAY);
+        if (!limited || segments.count() <= settings.number(EdgeDrawingSettings.MOST_ROIS)) {
             return null;
         }
         return "of "

@@ -13,7 +13,7 @@ public final class EdgeDrawingPlugin extends StackCommand {
     }
 
     @Override
-    StackJob fromMacro(ImagePlus image, String options) throws BadInput {
+    StackJob fromMacro(ImagePlus image, String options) throws BadInput, IsolineException {
         return new EdgeDrawingJob(image, EdgeDrawingSettings.fromMacro(options));
     }
 

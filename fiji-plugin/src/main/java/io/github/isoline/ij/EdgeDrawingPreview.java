@@ -6,6 +6,7 @@ import ij.gui.Roi;
 import io.github.isoline.Context;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Segments;
 import java.awt.EventQueue;
@@ -61,18 +62,18 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     @Override
     String compute(EdgeDrawingSettings settings, boolean draw) throws BadInput, IsolineException {
         int slice = image.getCurrentSlice();
-        EdgeDrawing operation = settings.toOperation();
+        Params params = settings.toParams();
         PixelBuffer.Type type = StackJob.type(image);
         if (EdgeDrawingJob.needsRange(image, settings)) {
             GreyRange range = range(settings.planes(image).indices());
             if (range == null) {
                 return null;
             }
-            EdgeDrawingJob.resolve(operation, type, range);
+            EdgeDrawingJob.resolve(params, type, range);
         } else {
-            EdgeDrawingJob.resolve(operation, type, new GreyRange());
+            EdgeDrawingJob.resolve(params, type, new GreyRange());
         }
-        double threshold = operation.gradientThreshold;
+        double threshold = params.get(EdgeDrawingSettings.GRADIENT_THRESHOLD);
         EventQueue.invokeLater(() -> listener.threshold(threshold));
         if (!draw) {
             hide();
@@ -85,9 +86,12 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
             edges = new PixelBuffer(PixelBuffer.Type.U8, width, height, 1);
         }
         pixels.write(0, StackJob.pixels(image, slice));
-        EdgeDrawing.Result result = draw(operation, settings);
+        EdgeDrawing.Result result = draw(params, settings);
         Segments segments = result.segments();
-        int[] rest = settings.edgeMap ? rest(segments, width, height) : new int[0];
+        int[] rest =
+                settings.is(EdgeDrawingSettings.EDGE_MAP)
+                        ? rest(segments, width, height)
+                        : new int[0];
         BufferedImage picture =
                 PreviewRoi.isDense(segments, rest)
                         ? PreviewRoi.picture(segments, rest, width, height)
@@ -106,20 +110,21 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
                 result.report().device());
     }
 
-    private EdgeDrawing.Result draw(EdgeDrawing operation, EdgeDrawingSettings settings)
+    private EdgeDrawing.Result draw(Params params, EdgeDrawingSettings settings)
             throws IsolineException {
         try {
-            context = Contexts.of(settings.device);
-            return operation.run(
+            context = Contexts.of(settings.device());
+            return EdgeDrawing.run(
                     context,
+                    params,
                     pixels,
-                    settings.edgeMap ? edges : null,
+                    settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null,
                     true,
                     1,
                     (fraction, stage) -> !isOutdated());
         } catch (IsolineException e) {
             if (e.isDeviceFailure()) {
-                Contexts.discard(settings.device);
+                Contexts.discard(settings.device());
                 context = null;
             }
             throw e;

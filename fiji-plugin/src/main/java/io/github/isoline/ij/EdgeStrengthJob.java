@@ -4,6 +4,7 @@ import ij.ImagePlus;
 import io.github.isoline.Context;
 import io.github.isoline.EdgeStrength;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
@@ -11,7 +12,7 @@ import io.github.isoline.Report;
 /** From an ImagePlus to its edge strength. */
 final class EdgeStrengthJob extends StackJob {
     private final EdgeStrengthSettings settings;
-    private EdgeStrength operation;
+    private Params params;
     private float[][] result;
     private boolean converged = true;
     private InsideTest shape;
@@ -26,7 +27,7 @@ final class EdgeStrengthJob extends StackJob {
 
     /** With a memory bound of its own, so that tests need no huge images. */
     EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings, long callBytes) {
-        super(settings.axes.of(image), settings.device, callBytes);
+        super(settings.axes().of(image), settings.device(), callBytes);
         this.settings = settings;
     }
 
@@ -48,14 +49,17 @@ final class EdgeStrengthJob extends StackJob {
         check(image, settings.isVolume());
         TwoValues values = settings.needsValues() ? twoValues() : null;
         shape = settings.insideTest(image, values);
-        operation =
-                settings.toOperation(
+        params =
+                settings.toParams(
                         settings.usesThreshold()
-                                ? ShapeThreshold.raw(image, settings.threshold, values)
+                                ? ShapeThreshold.raw(
+                                        image,
+                                        settings.text(EdgeStrengthSettings.THRESHOLD),
+                                        values)
                                 : 0);
         mask = new byte[image.getWidth() * image.getHeight()];
         shapeCounts = new int[planes.size()];
-        setStartRange(operation);
+        setStartRange(params);
         // All of it now: a lack of memory is better found before the work than after it.
         result = new float[planes.size()][image.getWidth() * image.getHeight()];
     }
@@ -82,7 +86,7 @@ final class EdgeStrengthJob extends StackJob {
     Report call(
             Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
-        Report report = operation.run(context, input, output, part.length, progress);
+        Report report = EdgeStrength.run(context, params, input, output, part.length, progress);
         // The library says "converged" of the converged mode only.
         converged &= !settings.isConverged() || report.converged();
         return report;
@@ -106,7 +110,7 @@ final class EdgeStrengthJob extends StackJob {
         }
         return (blank == null ? "" : blank + " Also: ")
                 + "the tolerance "
-                + settings.tolerance
+                + settings.number(EdgeStrengthSettings.TOLERANCE)
                 + " was not reached after "
                 + report().iterations()
                 + " cycles (residual "
@@ -124,7 +128,7 @@ final class EdgeStrengthJob extends StackJob {
      * would be each call's own, and the result would depend on how the stack was cut into calls.
      * 8-bit images always have 0..255.
      */
-    private void setStartRange(EdgeStrength operation) throws BadInput {
+    private void setStartRange(Params params) throws BadInput, IsolineException {
         if (!settings.usesThreshold()
                 || !settings.startsFromImage()
                 || type() == PixelBuffer.Type.U8) {
@@ -136,8 +140,7 @@ final class EdgeStrengthJob extends StackJob {
         }
         // An image of one value has no range; the library knows what to do with it.
         if (range.hasExtent()) {
-            operation.startMin = range.min;
-            operation.startMax = range.max;
+            params.set("start_min", range.min).set("start_max", range.max);
         }
     }
 

@@ -13,7 +13,7 @@ public final class EdgeStrengthPlugin extends StackCommand {
     }
 
     @Override
-    StackJob fromMacro(ImagePlus image, String options) throws BadInput {
+    StackJob fromMacro(ImagePlus image, String options) throws BadInput, IsolineException {
         return new EdgeStrengthJob(image, EdgeStrengthSettings.fromMacro(options));
     }
 

@@ -15,7 +15,7 @@ final class EdgeStrengthPreview extends ShapePreview<EdgeStrengthSettings> {
     String compute(EdgeStrengthSettings settings, boolean draw) throws BadInput, IsolineException {
         TwoValues found = null;
         if (settings.needsValues()) {
-            found = values(settings.axes.of(image).indices());
+            found = values(settings.axes().of(image).indices());
             if (found == null) {
                 return null;
             }

@@ -1,12 +1,8 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.Prefs;
-import ij.gui.GenericDialog;
-import ij.gui.NonBlockingGenericDialog;
 import ij.util.Tools;
 import io.github.isoline.IsolineException;
-import java.awt.AWTEvent;
 import java.awt.Choice;
 import java.awt.Scrollbar;
 import java.awt.TextField;
@@ -16,29 +12,18 @@ import java.util.Arrays;
 
 /**
  * The dialog of the level set command, with a live preview. It does not block: a selection can be
- * drawn, points added and slices turned over while it is open. The first word of each label is the
- * macro key.
+ * drawn, points added and slices turned over while it is open.
  */
-final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Listener {
-    private static final String PREVIEW_PREFS = "isoline.level_set.preview";
-    private static final int COLUMNS = 8;
-
+final class LevelSetDialog extends OperationDialog<LevelSetSettings>
+        implements LevelSetPreview.Listener {
     /** In pixels. */
     private static final int FIRST_RADIUS = 10;
-
-    /** Stands in the list of masks where no open image fits. */
-    private static final String NO_MASK = "none";
 
     /** How many slices are looked at for the ends of the sliders. */
     private static final int MOST_SAMPLES = 64;
 
     /** Places of the sliders, of the choice of a range among their kind. */
     private static final double SLIDER_STEPS = 500;
-
-    private final String[] masks;
-    private LevelSetSettings settings;
-    private boolean drawPreview = Prefs.get(PREVIEW_PREFS, true);
-    private LevelSetPreview preview;
 
     // The fields of the range, and what was written into them last by the dialog itself.
     private Choice rangeChoice;
@@ -48,87 +33,63 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
     private double writtenTarget = Double.NaN;
     private double writtenEpsilon = Double.NaN;
 
-    private LevelSetDialog(ImagePlus image, LevelSetSettings remembered) throws IsolineException {
-        super(image, new NonBlockingGenericDialog(LevelSetPlugin.COMMAND));
-        String[] titles = MaskChoice.titles(image);
-        masks = titles.length == 0 ? new String[] {NO_MASK} : titles;
-        settings = remembered;
-        // The one that the list begins with.
-        settings.maskImage = titles.length == 0 ? "" : titles[0];
+    private LevelSetDialog(ImagePlus image) throws IsolineException {
+        super(image, LevelSetPlugin.COMMAND, first(image));
     }
 
     /** Shows the dialog; null if it was cancelled. */
     static LevelSetSettings ask(ImagePlus image) throws BadInput, IsolineException {
-        return alone(image, () -> askOnce(image));
+        return alone(image, () -> new LevelSetDialog(image).ask());
     }
 
-    private static LevelSetSettings askOnce(ImagePlus image) throws BadInput, IsolineException {
-        LevelSetSettings first = LevelSetSettings.fromPrefs();
+    /** What was chosen last, where the image has it. */
+    private static LevelSetSettings first(ImagePlus image) throws IsolineException {
+        LevelSetSettings first = new LevelSetSettings();
+        first.readPrefs(image.getBitDepth());
         if (image.getNSlices() == 1 && first.isVolume()) {
-            first.stack = LevelSetSettings.SLICES;
+            first.reset(Settings.STACK);
         }
-        if (first.radius == 0) {
+        if (first.number(LevelSetSettings.RADIUS) == 0) {
             // Nobody has chosen one yet: something that can be seen.
-            first.radius =
-                    Double.parseDouble(number(FIRST_RADIUS * image.getCalibration().pixelWidth));
+            double radius = FIRST_RADIUS * image.getCalibration().pixelWidth;
+            first.set(LevelSetSettings.RADIUS, Double.parseDouble(number(radius)));
         }
-        LevelSetDialog asker = new LevelSetDialog(image, first);
-        asker.build();
-        asker.preview = new LevelSetPreview(image, asker);
-        try {
-            asker.requestPreview();
-            asker.dialog.showDialog();
-        } finally {
-            asker.preview.close();
-        }
-        if (asker.isCancelled()) {
-            return null;
-        }
-        asker.settings.savePrefs();
-        Prefs.set(PREVIEW_PREFS, asker.drawPreview);
-        asker.settings.options().record(LevelSetPlugin.COMMAND);
-        return asker.settings;
+        return first;
     }
 
-    private void build() throws BadInput, IsolineException {
-        LevelSetSettings s = settings;
-        addDevices(s.device);
+    @Override
+    void build() throws BadInput, IsolineException {
+        addDevices();
         if (stack) {
-            dialog.addToSameRow();
-            dialog.addChoice("Stack as", LevelSetSettings.STACKS, s.stack);
+            addBeside(Settings.STACK);
         }
-        addAxes(s.axes);
-        dialog.addChoice("Start from", LevelSetSettings.STARTS, s.start);
+        addAxes();
+        add(LevelSetSettings.START);
         if (stack) {
-            dialog.addToSameRow();
-            dialog.addChoice("ROI_slices", LevelSetSettings.ROI_SLICE_CHOICES, s.roiSlices);
+            addBeside(LevelSetSettings.ROI_SLICES);
         }
-        String unit = VoxelSize.unit(image.getCalibration());
-        addNumber("Radius (spheres)", s.radius, unit);
+        settings.setting(LevelSetSettings.RADIUS).unit(VoxelSize.unit(image.getCalibration()));
+        add(LevelSetSettings.RADIUS);
         dialog.addToSameRow();
-        dialog.addChoice("Mask_image", masks, masks[0]);
-        dialog.addStringField("Box_x", s.boxX, COLUMNS);
-        dialog.addToSameRow();
-        dialog.addStringField("Box_y", s.boxY, COLUMNS);
-        dialog.addToSameRow();
-        dialog.addStringField("Box_z", s.boxZ, COLUMNS);
-        addRange(s);
-        dialog.addStringField("Alpha", s.alpha, COLUMNS);
-        dialog.addToSameRow();
-        dialog.addChoice("Mode", LevelSetSettings.MODES, s.mode);
-        addNumber("Iterations", s.iterations, "at most");
-        dialog.addToSameRow();
-        addNumber("Show_every", s.showEvery, "iterations");
-        addNumber("Reinitialise", s.reinitialise, "iterations");
-        dialog.addToSameRow();
-        addNumber("Time_step", s.timeStep, "(0 = auto)");
-        dialog.addCheckboxGroup(
-                2,
+        addImages(LevelSetSettings.MASK_IMAGE, MaskChoice.titles(image));
+        add(LevelSetSettings.BOX_X);
+        addBeside(LevelSetSettings.BOX_Y);
+        addBeside(LevelSetSettings.BOX_Z);
+        addRange();
+        add(LevelSetSettings.ALPHA);
+        addBeside(LevelSetSettings.MODE);
+        add(LevelSetSettings.ITERATIONS);
+        addBeside(LevelSetSettings.SHOW_EVERY);
+        add(LevelSetSettings.REINITIALISE_EVERY);
+        addBeside(LevelSetSettings.TIME_STEP);
+        addOutputs(
                 3,
-                new String[] {"Mask_stack", "Phi", "Overlay", "ROI_Manager", "Results_table"},
-                new boolean[] {s.maskStack, s.phi, s.overlay, s.roiManager, s.resultsTable},
-                new String[] {"Outputs:", "", ""});
-        dialog.addCheckbox("Preview", drawPreview);
+                LevelSetSettings.MASK_STACK,
+                LevelSetSettings.PHI,
+                LevelSetSettings.OVERLAY,
+                LevelSetSettings.ROI_MANAGER,
+                LevelSetSettings.RESULTS_TABLE);
+        addPreview();
         addFooter("Mostofi 2009", "level-set");
         dialog.addWindowListener(
                 new WindowAdapter() {
@@ -140,20 +101,23 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
                 });
     }
 
-    private void addRange(LevelSetSettings s) throws BadInput {
+    private void addRange() throws BadInput {
         GreyRange extent = extent();
         double step = step(extent.extent());
-        dialog.addChoice("Range", LevelSetSettings.RANGES, s.range);
+        add(LevelSetSettings.RANGE);
         rangeChoice = (Choice) dialog.getChoices().lastElement();
-        dialog.addToSameRow();
-        addNumber("Deviations (range roi)", s.deviations, "sd");
+        addBeside(LevelSetSettings.DEVIATIONS);
         double middle = extent.min + Math.rint(extent.extent() / 2 / step) * step;
         double width = Math.max(step, Math.rint(extent.extent() / 8 / step) * step);
         double widest = Math.max(2 * step, extent.extent() / 2);
-        dialog.addSlider(
-                "Target", extent.min, Math.max(extent.max, extent.min + step), middle, step);
+        addSlider(
+                LevelSetSettings.TARGET,
+                extent.min,
+                Math.max(extent.max, extent.min + step),
+                middle,
+                step);
         targetField = (TextField) dialog.getNumericFields().lastElement();
-        dialog.addSlider("Epsilon", 0, widest, width, step);
+        addSlider(LevelSetSettings.EPSILON, 0, widest, width, step);
         epsilonField = (TextField) dialog.getNumericFields().lastElement();
         sliderStep = step;
         write(middle, width);
@@ -190,54 +154,22 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
     }
 
     @Override
-    public boolean dialogItemChanged(GenericDialog source, AWTEvent event) {
-        LevelSetSettings s = new LevelSetSettings();
-        s.device = dialog.getNextChoice();
-        if (stack) {
-            s.stack = dialog.getNextChoice();
-        }
-        s.axes = nextAxes();
-        s.start = dialog.getNextChoice();
-        if (stack) {
-            s.roiSlices = dialog.getNextChoice();
-        }
-        s.radius = dialog.getNextNumber();
-        String mask = dialog.getNextChoice();
-        s.maskImage = NO_MASK.equals(mask) ? "" : mask;
-        s.boxX = dialog.getNextString();
-        s.boxY = dialog.getNextString();
-        s.boxZ = dialog.getNextString();
-        s.range = dialog.getNextChoice();
-        s.deviations = dialog.getNextNumber();
-        s.target = dialog.getNextNumber();
-        s.epsilon = dialog.getNextNumber();
-        s.alpha = dialog.getNextString();
-        s.mode = dialog.getNextChoice();
-        s.iterations = dialog.getNextNumber();
-        s.showEvery = dialog.getNextNumber();
-        s.reinitialise = dialog.getNextNumber();
-        s.timeStep = dialog.getNextNumber();
-        s.maskStack = dialog.getNextBoolean();
-        s.phi = dialog.getNextBoolean();
-        s.overlay = dialog.getNextBoolean();
-        s.roiManager = dialog.getNextBoolean();
-        s.resultsTable = dialog.getNextBoolean();
-        drawPreview = dialog.getNextBoolean();
-        boolean moved = s.target != writtenTarget || s.epsilon != writtenEpsilon;
-        if (moved && !LevelSetSettings.VALUES.equals(s.range)) {
+    LivePreview<LevelSetSettings> newPreview() {
+        return new LevelSetPreview(image, this);
+    }
+
+    @Override
+    void changed(LevelSetSettings asked) {
+        double target = asked.number(LevelSetSettings.TARGET);
+        double epsilon = asked.number(LevelSetSettings.EPSILON);
+        boolean moved = target != writtenTarget || epsilon != writtenEpsilon;
+        if (moved && !asked.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
             // Who moves a slider wants that value.
-            s.range = LevelSetSettings.VALUES;
-            rangeChoice.select(s.range);
+            asked.set(LevelSetSettings.RANGE, LevelSetSettings.VALUES);
+            rangeChoice.select(LevelSetSettings.VALUES);
         }
-        writtenTarget = s.target;
-        writtenEpsilon = s.epsilon;
-        settings = s;
-        boolean runnable = isRunnable();
-        if (event != null) {
-            requestPreview();
-        }
-        refreshHint();
-        return runnable;
+        writtenTarget = target;
+        writtenEpsilon = epsilon;
     }
 
     @Override
@@ -245,13 +177,14 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         refuse(settings.complaint());
         LevelSetJob.check(image, settings);
         new StartSurface(settings.planes(image), settings).close();
-        if (LevelSetSettings.ROI.equals(settings.range)) {
+        if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
             StartSurface.areaSelection(image, "range=roi");
         }
     }
 
-    private void requestPreview() {
-        requestPreview(preview, settings, drawPreview, settings.previewComplaint());
+    @Override
+    String previewComplaint() {
+        return settings.previewComplaint();
     }
 
     /** What the settings mean for this image, or what is wrong with them. */
@@ -299,7 +232,7 @@ final class LevelSetDialog extends OperationDialog implements LevelSetPreview.Li
         boolean typed =
                 Tools.parseDouble(targetField.getText(), Double.NaN) != writtenTarget
                         || Tools.parseDouble(epsilonField.getText(), Double.NaN) != writtenEpsilon;
-        if (!typed && !LevelSetSettings.VALUES.equals(settings.range)) {
+        if (!typed && !settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
             write(target, epsilon);
         }
     }

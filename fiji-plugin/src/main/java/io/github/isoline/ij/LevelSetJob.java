@@ -8,7 +8,7 @@ import ij.process.LUT;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.LevelSet;
-import io.github.isoline.LevelSetParams;
+import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
@@ -31,7 +31,8 @@ final class LevelSetJob extends StackJob {
     private final StartSurface start;
     private final LevelSetTable table;
     private final List<Roi> rois = new ArrayList<>();
-    private LevelSetParams params;
+    private Params params;
+    private LevelSetRange range;
     private RoiManager manager;
 
     /** Of each plane; only where they are wanted. */
@@ -61,7 +62,7 @@ final class LevelSetJob extends StackJob {
 
     /** With a memory bound of its own, so that tests need no huge images. */
     LevelSetJob(ImagePlus image, LevelSetSettings settings, long callBytes) throws BadInput {
-        super(planes(image, settings), settings.device, callBytes);
+        super(planes(image, settings), settings.device(), callBytes);
         this.settings = settings;
         voxel = new VoxelSize(image, settings.isVolume());
         table = new LevelSetTable(planes, settings.isVolume(), voxel.unit);
@@ -86,20 +87,19 @@ final class LevelSetJob extends StackJob {
     @Override
     void begin() throws BadInput, IsolineException {
         // Before the work: it may be that there is none.
-        manager = settings.roiManager ? RoiOutput.manager() : null;
+        manager = settings.is(LevelSetSettings.ROI_MANAGER) ? RoiOutput.manager() : null;
         params = settings.toParams();
-        LevelSetRange range = LevelSetRange.of(planes, settings, start, IJ::escapePressed);
+        range = LevelSetRange.of(planes, settings, start, IJ::escapePressed);
         if (range == null) {
             throw IsolineException.cancelled();
         }
-        params.target = range.target;
-        params.epsilon = range.epsilon;
+        range.write(params);
         plane = new byte[image.getWidth() * image.getHeight()];
         // All of it now: a lack of memory is better found before the work than after it.
-        if (settings.maskStack) {
+        if (settings.is(LevelSetSettings.MASK_STACK)) {
             masks = new byte[planes.size()][plane.length];
         }
-        if (settings.phi) {
+        if (settings.is(LevelSetSettings.PHI)) {
             phi = new float[planes.size()][plane.length];
         }
     }
@@ -138,10 +138,10 @@ final class LevelSetJob extends StackJob {
             evolve(surface, output, part, progress);
             surface.readMask(output);
             boolean[] fronts = fronts(begun, output, part);
-            if (settings.phi) {
+            if (settings.is(LevelSetSettings.PHI)) {
                 takePhi(surface, part);
             }
-            if (settings.resultsTable) {
+            if (settings.is(LevelSetSettings.RESULTS_TABLE)) {
                 measure(surface, output, part, fronts);
             }
             iterations = Math.max(iterations, surface.iterations());
@@ -184,9 +184,10 @@ final class LevelSetJob extends StackJob {
     /** Until it rests, has done its iterations, or the user presses Escape. */
     private void evolve(LevelSet surface, PixelBuffer buffer, int[] part, Progress progress)
             throws IsolineException {
-        long most = (long) settings.iterations;
-        boolean shown = settings.showEvery > 0 && image.getWindow() != null;
-        long step = shown ? (long) settings.showEvery : most;
+        long most = (long) settings.number(LevelSetSettings.ITERATIONS);
+        boolean shown =
+                settings.number(LevelSetSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
+        long step = shown ? (long) settings.number(LevelSetSettings.SHOW_EVERY) : most;
         try (FrontOverlay front = shown ? new FrontOverlay(planes, part) : null) {
             while (!stopped && surface.iterations() < most && !surface.converged()) {
                 if (front != null) {
@@ -297,9 +298,9 @@ final class LevelSetJob extends StackJob {
                         "Isoline level set: "
                                 + settings
                                 + "\nIsoline range: "
-                                + params.target
+                                + range.target
                                 + " +- "
-                                + params.epsilon
+                                + range.epsilon
                                 + "\nIsoline iterations: "
                                 + iterations
                                 + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : ""));
@@ -346,7 +347,7 @@ final class LevelSetJob extends StackJob {
 
     @Override
     void deliver() throws BadInput, IsolineException {
-        if (!settings.roiFile.isEmpty()) {
+        if (!settings.text(LevelSetSettings.ROI_FILE).isEmpty()) {
             // First, since it is the one that can fail.
             RoiOutput.save(
                     taker -> {
@@ -355,15 +356,15 @@ final class LevelSetJob extends StackJob {
                         }
                     },
                     "outlines",
-                    settings.roiFile);
+                    settings.text(LevelSetSettings.ROI_FILE));
         }
-        if (settings.overlay) {
+        if (settings.is(LevelSetSettings.OVERLAY)) {
             RoiOutput.addToOverlay(image, rois, KIND);
         }
-        if (settings.roiManager) {
+        if (settings.is(LevelSetSettings.ROI_MANAGER)) {
             RoiOutput.addTo(manager, image, rois);
         }
-        if (settings.resultsTable) {
+        if (settings.is(LevelSetSettings.RESULTS_TABLE)) {
             table.append();
         }
         if (phiImage != null) {
@@ -405,9 +406,9 @@ final class LevelSetJob extends StackJob {
         }
         String advice =
                 " (grey values "
-                        + OptionText.text(params.target - rawThreshold(image, 0))
+                        + OptionText.text(range.target - rawThreshold(image, 0))
                         + " \u00b1 "
-                        + OptionText.text(Math.max(0, params.epsilon))
+                        + OptionText.text(range.epsilon)
                         + "). Look at range, target and epsilon.";
         if (vanished > 0) {
             doubts.add(

@@ -20,7 +20,7 @@ public final class LevelSetPlugin extends StackCommand {
     }
 
     @Override
-    StackJob fromMacro(ImagePlus image, String options) throws BadInput {
+    StackJob fromMacro(ImagePlus image, String options) throws BadInput, IsolineException {
         job = new LevelSetJob(image, LevelSetSettings.fromMacro(options));
         return job;
     }

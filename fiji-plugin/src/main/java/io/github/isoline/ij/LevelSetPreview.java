@@ -48,7 +48,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
             problem = e;
         }
         try {
-            boolean needsStart = LevelSetSettings.AUTO.equals(settings.range);
+            boolean needsStart = settings.is(LevelSetSettings.RANGE, Settings.AUTO);
             if (problem != null && needsStart) {
                 throw problem;
             }
@@ -57,7 +57,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
                 return null;
             }
             double shownTarget = range.target - StackJob.rawThreshold(image, 0);
-            double epsilon = Math.max(0, range.epsilon);
+            double epsilon = range.epsilon;
             EventQueue.invokeLater(() -> listener.range(shownTarget, epsilon));
             if (!draw) {
                 hide();

@@ -3,7 +3,7 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import io.github.isoline.IsolineException;
-import io.github.isoline.LevelSetParams;
+import io.github.isoline.Params;
 import java.util.function.BooleanSupplier;
 
 /** The intensities that the surface grows into, T ± ε, as raw pixel values. */
@@ -13,12 +13,19 @@ final class LevelSetRange {
 
     final double target;
 
-    /** {@link LevelSetParams#AUTOMATIC} where all pixels of the sample are equal. */
+    /** 0 where all pixels of the sample are equal: the library finds one. */
     final double epsilon;
 
     private LevelSetRange(double target, double epsilon) {
         this.target = target;
-        this.epsilon = epsilon > 0 ? epsilon : LevelSetParams.AUTOMATIC;
+        this.epsilon = Math.max(0, epsilon);
+    }
+
+    /** Gives the range to the library. */
+    void write(Params params) throws IsolineException {
+        if (epsilon > 0) {
+            params.set(LevelSetSettings.TARGET, target).set(LevelSetSettings.EPSILON, epsilon);
+        }
     }
 
     /**
@@ -34,18 +41,21 @@ final class LevelSetRange {
             BooleanSupplier stop)
             throws BadInput, IsolineException {
         ImagePlus image = planes.image;
-        if (LevelSetSettings.VALUES.equals(settings.range)) {
+        if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
             return new LevelSetRange(
-                    StackJob.rawThreshold(image, settings.target), settings.epsilon);
+                    StackJob.rawThreshold(image, settings.number(LevelSetSettings.TARGET)),
+                    settings.number(LevelSetSettings.EPSILON));
         }
         IntensitySample sample = new IntensitySample();
-        if (LevelSetSettings.ROI.equals(settings.range)) {
+        if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
             Roi roi = StartSurface.areaSelection(image, "range=roi");
             sample.add(StackJob.pixels(image, shown(roi, planes)), StartSurface.pixels(roi, image));
             if (sample.count() == 0) {
                 throw new BadInput("There are no pixels in the selection to sample (range=roi).");
             }
-            return new LevelSetRange(sample.mean(), settings.deviations * sample.deviation());
+            return new LevelSetRange(
+                    sample.mean(),
+                    settings.number(LevelSetSettings.DEVIATIONS) * sample.deviation());
         }
         byte[] region = new byte[image.getWidth() * image.getHeight()];
         for (int index : planes.indices()) {

@@ -34,10 +34,10 @@ final class MaskChoice {
 
     /** The image that the settings name. */
     static ImagePlus find(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
-        boolean current = LevelSetSettings.CURRENT.equals(settings.stack);
+        boolean current = settings.is(Settings.STACK, LevelSetSettings.CURRENT);
         return find(
                 planes.image,
-                settings.maskImage,
+                settings.text(LevelSetSettings.MASK_IMAGE),
                 current,
                 "mask",
                 LevelSetSettings.MASK_IMAGE,

@@ -2,37 +2,49 @@ package io.github.isoline.ij;
 
 import ij.IJ;
 import ij.ImagePlus;
+import ij.Prefs;
 import ij.gui.DialogListener;
 import ij.gui.GenericDialog;
 import ij.gui.MultiLineLabel;
+import ij.gui.NonBlockingGenericDialog;
 import ij.plugin.frame.Recorder;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
 import io.github.isoline.NativeLoader;
+import java.awt.AWTEvent;
 import java.awt.Button;
-import java.awt.Checkbox;
 import java.awt.Component;
-import java.awt.Container;
-import java.awt.Label;
+import java.awt.event.FocusAdapter;
+import java.awt.event.FocusEvent;
 import java.awt.event.WindowAdapter;
 import java.awt.event.WindowEvent;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the dialogs of the operations share: the device, number fields, and a hint that says what
- * the fields mean for this image, or what is wrong with them.
+ * What the dialogs of the operations share: a field for each setting that is shown, the device, a
+ * preview, and a hint that says what the fields mean for this image, or what is wrong with them.
+ *
+ * @param <S> what the dialog asks
  */
-abstract class OperationDialog implements DialogListener, LivePreview.Listener {
+abstract class OperationDialog<S extends Settings> implements DialogListener, LivePreview.Listener {
+    /** Stands in a list of open images where none fits. */
+    private static final String NO_IMAGE = "none";
+
     private static final int COLUMNS = 8;
     private static final int MOST_DECIMALS = 9;
     private static final double SMALL = 0.01;
+    private static final double SMALL_DEFAULT = 1e-3;
 
     /** A macro key, and with "=" a word for it. */
     private static final Pattern KEY =
@@ -50,6 +62,19 @@ abstract class OperationDialog implements DialogListener, LivePreview.Listener {
 
     private final int frames;
     private final List<DeviceInfo> devices;
+    private final String command;
+    private final String previewPrefs;
+
+    /** In the order of the fields: each takes the value of one. */
+    private final List<Consumer<S>> readers = new ArrayList<>();
+
+    /** The labels of the settings that have a field. */
+    private final Map<String, String> labels = new HashMap<>();
+
+    S settings;
+    boolean drawPreview;
+    LivePreview<S> preview;
+
     private final Object hintLock = new Object();
     private MultiLineLabel hint;
 
@@ -61,23 +86,97 @@ abstract class OperationDialog implements DialogListener, LivePreview.Listener {
 
     private String previewStatus = "";
 
-    OperationDialog(ImagePlus image, GenericDialog dialog) throws IsolineException {
+    /**
+     * A dialog that does not block: the image can be worked on while it is open.
+     *
+     * @param command its name, without the dots of the menu
+     * @param first the settings that it begins with
+     */
+    OperationDialog(ImagePlus image, String command, S first) throws IsolineException {
         this.image = image;
-        this.dialog = dialog;
+        this.command = command;
+        dialog = new NonBlockingGenericDialog(command);
+        settings = first;
+        previewPrefs = "isoline." + first.operation.name() + ".preview";
+        drawPreview = Prefs.get(previewPrefs, true);
         stack = image.getStackSize() > 1;
         channels = image.getNChannels();
         frames = image.getNFrames();
         devices = DeviceInfo.list();
+        // An axis that the image has not is off.
+        if (channels == 1) {
+            settings.reset(AxisChoice.ALL_CHANNELS);
+        }
+        if (frames == 1) {
+            settings.reset(AxisChoice.ALL_FRAMES);
+        }
+        if (!stack) {
+            settings.reset(Settings.STACK);
+        }
+    }
+
+    /** Adds the fields. */
+    abstract void build() throws BadInput, IsolineException;
+
+    abstract LivePreview<S> newPreview();
+
+    /** The complaint about the settings that the preview shows; null if there is none. */
+    abstract String previewComplaint();
+
+    /** Looks at the values of the fields before they are taken. */
+    void changed(S asked) {}
+
+    /** Shows a second dialog, if one is wanted; false if it was cancelled. */
+    boolean askMore() {
+        return true;
+    }
+
+    /** Shows the dialog; null if it was cancelled. */
+    final S ask() throws BadInput, IsolineException {
+        build();
+        preview = newPreview();
+        try {
+            requestPreview();
+            dialog.showDialog();
+        } finally {
+            preview.close();
+        }
+        if (isCancelled() || !askMore()) {
+            return null;
+        }
+        settings.savePrefs(image.getBitDepth());
+        Prefs.set(previewPrefs, drawPreview);
+        settings.options().record(command);
+        return settings;
+    }
+
+    @Override
+    public final boolean dialogItemChanged(GenericDialog source, AWTEvent event) {
+        S asked = copy();
+        readers.forEach(reader -> reader.accept(asked));
+        changed(asked);
+        settings = asked;
+        boolean runnable = isRunnable();
+        if (event != null) {
+            requestPreview();
+        }
+        refreshHint();
+        return runnable;
+    }
+
+    @SuppressWarnings("unchecked")
+    private S copy() {
+        return (S) settings.clone();
     }
 
     /** What a dialog finds out. */
     @FunctionalInterface
-    interface Question<S> {
-        S ask() throws BadInput, IsolineException;
+    interface Question<T> {
+        T ask() throws BadInput, IsolineException;
     }
 
     /** Asks while no other dialog with a preview is open for the image. */
-    static <S> S alone(ImagePlus image, Question<S> question) throws BadInput, IsolineException {
+    static <T> T alone(ImagePlus image, Question<T> question) throws BadInput, IsolineException {
         synchronized (ASKED) {
             // Such a dialog does not block: nothing else keeps a person from opening another.
             if (!ASKED.add(image)) {
@@ -146,16 +245,13 @@ abstract class OperationDialog implements DialogListener, LivePreview.Listener {
         refreshHint();
     }
 
-    /**
-     * Asks for a preview, or takes it away.
-     *
-     * @param fault of the settings by themselves; null if there is none
-     */
-    final <S> void requestPreview(LivePreview<S> preview, S settings, boolean draw, String fault) {
+    /** Asks for a preview, or takes it away. */
+    private void requestPreview() {
         refusal = null;
+        String fault = previewComplaint();
         previewStatus = fault == null ? "computing..." : "none";
         if (fault == null) {
-            preview.request(settings, draw);
+            preview.request(settings, drawPreview);
         } else {
             preview.clear();
         }
@@ -196,7 +292,7 @@ abstract class OperationDialog implements DialogListener, LivePreview.Listener {
             boolean chosen = matcher.group(2) != null;
             // A single word may be one of the sentence.
             boolean isKey = first || chosen || matcher.group(1).indexOf('_') > 0;
-            String label = isKey ? label(matcher.group(1)) : null;
+            String label = isKey ? labels.get(matcher.group(1)) : null;
             String words = matcher.group();
             if (label != null) {
                 words = chosen ? label + " \"" + matcher.group(2) + "\"" : label;
@@ -206,74 +302,164 @@ abstract class OperationDialog implements DialogListener, LivePreview.Listener {
         return matcher.appendTail(text).toString();
     }
 
-    /** The label of a key's field, without what explains it; null if the dialog has none. */
-    private String label(String key) {
-        for (Component component : everything(dialog)) {
-            String text =
-                    component instanceof Label
-                            ? ((Label) component).getText()
-                            : component instanceof Checkbox
-                                    ? ((Checkbox) component).getLabel()
-                                    : "";
-            text = text.trim().replaceAll(" \\(.*|:$", "").replace('_', ' ');
-            String start = text.toLowerCase(Locale.ROOT) + " ";
-            if (start.startsWith(key.replace('_', ' ') + " ")) {
-                return text;
-            }
+    /** Adds a field for each of these settings, one below the other. */
+    final void add(String... keys) {
+        readers.addAll(addFields(dialog, Arrays.asList(keys)));
+    }
+
+    /** Adds fields to a dialog; the results take the values of one each, in this order. */
+    final List<Consumer<S>> addFields(GenericDialog to, List<String> keys) {
+        List<Consumer<S>> added = new ArrayList<>();
+        keys.forEach(key -> added.add(addField(to, settings.setting(key))));
+        return added;
+    }
+
+    private Consumer<S> addField(GenericDialog to, Setting setting) {
+        Object value = settings.value(setting.key);
+        switch (setting.type) {
+            case CHOICE:
+                return addChoice(to, setting, setting.words);
+            case SWITCH:
+                return addSwitch(to, setting, "");
+            case NUMBER:
+                to.addNumericField(
+                        label(setting, ""),
+                        (Double) value,
+                        decimals(setting, (Double) value),
+                        COLUMNS,
+                        setting.unit);
+                describe(setting, to.getNumericFields());
+                return asked -> asked.set(setting.key, to.getNextNumber());
+            default:
+                to.addStringField(label(setting, ""), (String) value, COLUMNS);
+                describe(setting, to.getStringFields());
+                return asked -> asked.set(setting.key, to.getNextString());
         }
-        return null;
     }
 
-    private static List<Component> everything(Container root) {
-        List<Component> found = new ArrayList<>();
-        for (Component child : root.getComponents()) {
-            found.add(child);
-            if (child instanceof Container) {
-                found.addAll(everything((Container) child));
-            }
+    /** Adds a field beside the last one. */
+    final void addBeside(String key) {
+        dialog.addToSameRow();
+        add(key);
+    }
+
+    /** Adds a list of open images, the first of which is chosen. */
+    final void addImages(String key, String... titles) {
+        String[] listed = titles.length == 0 ? new String[] {NO_IMAGE} : titles;
+        // The one that the list begins with.
+        settings.set(key, titles.length == 0 ? "" : titles[0]);
+        Setting setting = settings.setting(key);
+        dialog.addChoice(label(setting, ""), listed, listed[0]);
+        readers.add(
+                asked -> {
+                    String title = dialog.getNextChoice();
+                    asked.set(key, NO_IMAGE.equals(title) ? "" : title);
+                });
+    }
+
+    /** Adds a number with a slider. */
+    final void addSlider(String key, double min, double max, double value, double step) {
+        Setting setting = settings.setting(key);
+        dialog.addSlider(label(setting, ""), min, max, value, step);
+        describe(setting, dialog.getNumericFields());
+        readers.add(asked -> asked.set(key, dialog.getNextNumber()));
+    }
+
+    /** Adds switches in rows. */
+    final void addOutputs(int columns, String... keys) {
+        int rows = (keys.length + columns - 1) / columns;
+        String[] shown = new String[keys.length];
+        boolean[] values = new boolean[keys.length];
+        for (int i = 0; i < keys.length; i++) {
+            shown[i] = label(settings.setting(keys[i]), "");
+            values[i] = settings.is(keys[i]);
         }
-        return found;
+        String[] headings = new String[columns];
+        Arrays.fill(headings, "");
+        headings[0] = "Outputs:";
+        dialog.addCheckboxGroup(rows, columns, shown, values, headings);
+        for (String key : keys) {
+            readers.add(asked -> asked.set(key, dialog.getNextBoolean()));
+        }
     }
 
-    final void addDevices(String chosen) {
-        dialog.addChoice("Device", DefaultDevice.choices(devices).toArray(new String[0]), chosen);
+    final void addPreview() {
+        addCheckbox("Preview", drawPreview, on -> drawPreview = on);
     }
 
-    /** A switch for each axis of a hyperstack that the image has. */
-    final void addAxes(AxisChoice choice) {
+    /** Adds a checkbox that is no setting. */
+    final void addCheckbox(String label, boolean on, Consumer<Boolean> taker) {
+        dialog.addCheckbox(label, on);
+        readers.add(asked -> taker.accept(dialog.getNextBoolean()));
+    }
+
+    final void addDevices() {
+        String[] choices = DefaultDevice.choices(devices).toArray(new String[0]);
+        readers.add(addChoice(dialog, settings.setting(Settings.DEVICE), choices));
+    }
+
+    /** Adds a switch for each axis of a hyperstack that the image has. */
+    final void addAxes() {
         if (channels > 1) {
-            dialog.addCheckbox("All_channels (" + channels + ")", choice.allChannels);
+            Setting all = settings.setting(AxisChoice.ALL_CHANNELS);
+            readers.add(addSwitch(dialog, all, " (" + channels + ")"));
         }
         if (frames > 1) {
-            dialog.addCheckbox("All_frames (" + frames + ")", choice.allFrames);
+            Setting all = settings.setting(AxisChoice.ALL_FRAMES);
+            readers.add(addSwitch(dialog, all, " (" + frames + ")"));
         }
     }
 
-    /** What the switches say; an axis that the image has not is off. */
-    final AxisChoice nextAxes() {
-        AxisChoice choice = new AxisChoice();
-        choice.allChannels = channels > 1 && dialog.getNextBoolean();
-        choice.allFrames = frames > 1 && dialog.getNextBoolean();
-        return choice;
+    private Consumer<S> addChoice(GenericDialog to, Setting setting, String... words) {
+        to.addChoice(label(setting, ""), words, settings.text(setting.key));
+        describe(setting, to.getChoices());
+        return asked -> asked.set(setting.key, to.getNextChoice());
+    }
+
+    private Consumer<S> addSwitch(GenericDialog to, Setting setting, String more) {
+        to.addCheckbox(label(setting, more), settings.is(setting.key));
+        describe(setting, to.getCheckboxes());
+        return asked -> asked.set(setting.key, to.getNextBoolean());
     }
 
     /**
-     * A field that shows as many decimals as the value has, so that what is seen is what is used.
+     * As many decimals as the value has, so that what is seen is what is used; scientific notation
+     * where the default is small.
      */
-    final void addNumber(String label, double value, String unit) {
+    private static int decimals(Setting setting, double value) {
+        double usual = Math.abs((Double) setting.initial);
+        if (usual > 0 && usual < SMALL_DEFAULT) {
+            return -2;
+        }
         int decimals = 0;
         while (decimals < MOST_DECIMALS
                 && Double.parseDouble(String.format(Locale.ROOT, "%." + decimals + "f", value))
                         != value) {
             decimals++;
         }
-        dialog.addNumericField(label, value, decimals, COLUMNS, unit);
+        return decimals;
     }
 
-    /** A field for numbers in scientific notation. */
-    final void addSmallNumber(String label, double value, String unit) {
-        // Negative digits: scientific notation where it is needed.
-        dialog.addNumericField(label, value, -2, COLUMNS, unit);
+    /** The label of a field, in which ImageJ shows underscores as spaces. */
+    private String label(Setting setting, String more) {
+        String plain = setting.label.replaceAll(" \\(.*", "");
+        labels.put(setting.key, plain);
+        return plain.replace(' ', '_') + setting.label.substring(plain.length()) + more;
+    }
+
+    /** Says in the status bar what a field is for, when it is entered. */
+    private static void describe(Setting setting, List<?> fields) {
+        if (!setting.help.isEmpty()) {
+            Component field = (Component) fields.get(fields.size() - 1);
+            field.getAccessibleContext().setAccessibleDescription(setting.help);
+            field.addFocusListener(
+                    new FocusAdapter() {
+                        @Override
+                        public void focusGained(FocusEvent event) {
+                            IJ.showStatus(setting.help);
+                        }
+                    });
+        }
     }
 
     /** The hint, the versions and the help: the end of every dialog. */

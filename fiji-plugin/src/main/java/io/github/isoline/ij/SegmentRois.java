@@ -112,7 +112,11 @@ final class SegmentRois {
             return new PointRoi(segments.x(at, 0), segments.y(at, 0));
         }
         boolean polyline = settings.isPolyline();
-        int[] kept = polyline ? Simplifier.keep(segments, at, settings.tolerance) : null;
+        int[] kept =
+                polyline
+                        ? Simplifier.keep(
+                                segments, at, settings.number(EdgeDrawingSettings.TOLERANCE))
+                        : null;
         int count = polyline ? kept.length : all;
         // Two points enclose nothing.
         boolean closed = segments.isClosed(at) && count > 2;

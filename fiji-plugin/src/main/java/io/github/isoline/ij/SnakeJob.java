@@ -7,12 +7,12 @@ import ij.gui.Roi;
 import ij.plugin.frame.RoiManager;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Polygons;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import io.github.isoline.Snake;
-import io.github.isoline.SnakeParams;
 import io.github.isoline.TargetStatistics;
 import java.awt.Rectangle;
 import java.util.ArrayList;
@@ -42,7 +42,7 @@ final class SnakeJob extends StackJob {
     /** The targets that start on each plane, but for those that come along a track. */
     private final Map<Integer, List<SnakeTarget>> starts = new HashMap<>();
 
-    private SnakeParams params;
+    private Params params;
     private RoiManager manager;
     private SnakeLabels labels;
     private int largest;
@@ -65,11 +65,11 @@ final class SnakeJob extends StackJob {
 
     SnakeJob(ImagePlus image, SnakeSettings settings) throws BadInput {
         // One slice at a time: each is a search of its own.
-        super(planes(image, settings), settings.device, 1);
+        super(planes(image, settings), settings.device(), 1);
         this.settings = settings;
         size = new VoxelSize(image, false);
         // A binary image's levels are 0 and 1, whatever its pixels are.
-        boolean binary = SnakeSettings.BERNOULLI.equals(settings.noise);
+        boolean binary = settings.is(SnakeSettings.NOISE, "bernoulli");
         table = new SnakeTable(planes, size, binary ? 0 : rawThreshold(image, 0));
         // Fixed here: somebody may draw another selection while the job waits or runs.
         start = new SnakeStart(planes, settings);
@@ -103,7 +103,7 @@ final class SnakeJob extends StackJob {
     @Override
     void begin() throws BadInput, IsolineException {
         // Before the work: it may be that there is none.
-        manager = settings.roiManager ? RoiOutput.manager() : null;
+        manager = settings.is(SnakeSettings.ROI_MANAGER) ? RoiOutput.manager() : null;
         params = settings.toParams();
         int most = 0;
         for (int index : planes.indices()) {
@@ -127,11 +127,11 @@ final class SnakeJob extends StackJob {
                             + (planes.size() == 1 ? "is" : "are")
                             + " looked at.");
         }
-        if (settings.labelImage) {
+        if (settings.is(SnakeSettings.LABEL_IMAGE)) {
             // All of it now: a lack of memory is better found before the work than after it.
             labels = new SnakeLabels(planes, largest);
         }
-        boolean shown = settings.showEvery > 0 && image.getWindow() != null;
+        boolean shown = settings.number(SnakeSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
         pictures = shown ? new SnakeOverlay(planes) : null;
     }
 
@@ -142,7 +142,7 @@ final class SnakeJob extends StackJob {
 
     @Override
     PixelBuffer.Type outputType() {
-        return settings.labelImage ? SnakeLabels.type(largest) : null;
+        return settings.is(SnakeSettings.LABEL_IMAGE) ? SnakeLabels.type(largest) : null;
     }
 
     @Override
@@ -168,7 +168,7 @@ final class SnakeJob extends StackJob {
         for (int i = 0; i < nodes.length; i++) {
             nodes[i] = targets.get(i).nodes;
         }
-        params.largestStep = settings.largestStep(targets);
+        params.set(SnakeSettings.LARGEST_STEP, settings.largestStep(targets));
         try (Snake snake = Snake.start(context, input, Polygons.of(nodes), params)) {
             search(snake, index, progress);
             Polygons found = snake.polygons();
@@ -183,7 +183,10 @@ final class SnakeJob extends StackJob {
 
     /** Until all have ended, or the user presses Escape. */
     private void search(Snake snake, int index, Progress progress) throws IsolineException {
-        long step = pictures == null ? Long.MAX_VALUE : (long) settings.showEvery;
+        long step =
+                pictures == null
+                        ? Long.MAX_VALUE
+                        : (long) settings.number(SnakeSettings.SHOW_EVERY);
         int all = snake.count();
         double[] ended = {0};
         while (!stopped && !snake.isEnded()) {
@@ -271,7 +274,11 @@ final class SnakeJob extends StackJob {
         // The library's window round a start that was cut to the image.
         start = start.intersection(new Rectangle(image.getWidth(), image.getHeight()));
         int longer = Math.max(start.width, start.height);
-        int room = (int) Math.max(LEAST_ROOM, Math.ceil(settings.margin * longer));
+        int room =
+                (int)
+                        Math.max(
+                                LEAST_ROOM,
+                                Math.ceil(settings.number(SnakeSettings.MARGIN) * longer));
         start.grow(room, room);
         return end.x == start.x && start.x > 0
                 || end.y == start.y && start.y > 0
@@ -283,7 +290,8 @@ final class SnakeJob extends StackJob {
 
     /** For the next slice: without nodes that came close to others on this one. */
     private int[] loosened(int[] nodes) {
-        int[] fewer = NodeThinner.spread(nodes, settings.nodeSpacing * SHORT);
+        int[] fewer =
+                NodeThinner.spread(nodes, settings.number(SnakeSettings.NODE_SPACING) * SHORT);
         return SimplePolygon.isSimple(fewer) ? fewer : nodes;
     }
 
@@ -337,7 +345,7 @@ final class SnakeJob extends StackJob {
 
     @Override
     void deliver() throws BadInput, IsolineException {
-        if (!settings.roiFile.isEmpty()) {
+        if (!settings.text(SnakeSettings.ROI_FILE).isEmpty()) {
             // First, since it is the one that can fail.
             RoiOutput.save(
                     taker -> {
@@ -346,15 +354,15 @@ final class SnakeJob extends StackJob {
                         }
                     },
                     "outlines",
-                    settings.roiFile);
+                    settings.text(SnakeSettings.ROI_FILE));
         }
-        if (settings.overlay) {
+        if (settings.is(SnakeSettings.OVERLAY)) {
             RoiOutput.addToOverlay(image, rois, SnakeStart.KIND);
         }
-        if (settings.roiManager) {
+        if (settings.is(SnakeSettings.ROI_MANAGER)) {
             RoiOutput.addTo(manager, image, rois);
         }
-        if (settings.resultsTable) {
+        if (settings.is(SnakeSettings.RESULTS_TABLE)) {
             table.append();
         }
     }
@@ -405,7 +413,7 @@ final class SnakeJob extends StackJob {
         if (limit > 0) {
             said.add(
                     "still moving after "
-                            + OptionText.text(settings.maxIterations)
+                            + OptionText.text(settings.number(SnakeSettings.MAX_ITERATIONS))
                             + " iterations: "
                             + count(limit, "target")
                             + ". Raise max_iterations.");

@@ -48,7 +48,7 @@ final class SnakePreview extends LivePreview<SnakeSettings> {
                     + (draw ? " (blue)" : "")
                     + ", from "
                     + start.describe()
-                    + (settings.isAutomaticStep()
+                    + (settings.isAutomatic(SnakeSettings.LARGEST_STEP)
                             ? "; largest step auto: " + settings.largestStep(here) + " pixels"
                             : "")
                     + (start.note() == null ? "" : "; " + start.note());

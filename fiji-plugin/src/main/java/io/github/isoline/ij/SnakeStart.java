@@ -60,7 +60,7 @@ final class SnakeStart {
         ImagePlus image = planes.image;
         shown = planes.position(image.getCurrentSlice());
         trackAxis = settings.isTrack() ? trackAxis(image) : -1;
-        switch (settings.start) {
+        switch (settings.text(SnakeSettings.START)) {
             case SnakeSettings.ROI:
                 selection();
                 break;
@@ -71,7 +71,7 @@ final class SnakeStart {
                 labels =
                         MaskChoice.find(
                                 image,
-                                settings.startImage,
+                                settings.text(SnakeSettings.START_IMAGE),
                                 true,
                                 "start image",
                                 SnakeSettings.START_IMAGE,
@@ -125,9 +125,11 @@ final class SnakeStart {
     }
 
     private void managed() throws BadInput {
-        boolean file = !settings.startFile.isEmpty();
-        String source = file ? "the file " + settings.startFile : "the ROI Manager";
-        List<Roi> rois = file ? RoiFile.read(settings.startFile, "areas") : foreign();
+        boolean file = !settings.text(SnakeSettings.START_FILE).isEmpty();
+        String source =
+                file ? "the file " + settings.text(SnakeSettings.START_FILE) : "the ROI Manager";
+        List<Roi> rois =
+                file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas") : foreign();
         if (rois.isEmpty()) {
             throw new BadInput(
                     "start=manager needs areas, but the ROI Manager is empty. Draw them and add each"
@@ -263,7 +265,7 @@ final class SnakeStart {
         if (part.hasHoles()) {
             notes.add("holes in starts were filled, since a target is one polygon");
         }
-        return NodeThinner.thin(part.outline, settings.nodeSpacing);
+        return NodeThinner.thin(part.outline, settings.number(SnakeSettings.NODE_SPACING));
     }
 
     private static int[] moved(int[] nodes, int x, int y) {
@@ -392,11 +394,13 @@ final class SnakeStart {
         if (labels != null) {
             return "\"" + labels.getTitle() + "\"";
         }
-        switch (settings.start) {
+        switch (settings.text(SnakeSettings.START)) {
             case SnakeSettings.ROI:
                 return "the selection";
             case SnakeSettings.MANAGER:
-                return settings.startFile.isEmpty() ? "the ROI Manager" : settings.startFile;
+                return settings.text(SnakeSettings.START_FILE).isEmpty()
+                        ? "the ROI Manager"
+                        : settings.text(SnakeSettings.START_FILE);
             default:
                 return "the rectangle";
         }

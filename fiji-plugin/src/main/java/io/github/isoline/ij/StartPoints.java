@@ -41,9 +41,9 @@ final class StartPoints {
         String source;
         List<Roi> rois;
         Roi selection = planes.image.getRoi();
-        if (!settings.sphereFile.isEmpty()) {
-            source = "the file " + settings.sphereFile;
-            rois = RoiFile.read(settings.sphereFile, "points");
+        if (!settings.text(LevelSetSettings.SPHERE_FILE).isEmpty()) {
+            source = "the file " + settings.text(LevelSetSettings.SPHERE_FILE);
+            rois = RoiFile.read(settings.text(LevelSetSettings.SPHERE_FILE), "points");
         } else if (!RoiFile.managed().isEmpty()) {
             source = "the ROI Manager";
             rois = RoiFile.managed();

@@ -48,7 +48,7 @@ final class StartSurface implements AutoCloseable {
         this.planes = planes;
         this.settings = settings;
         voxel = new VoxelSize(planes.image, settings.isVolume());
-        switch (settings.start) {
+        switch (settings.text(LevelSetSettings.START)) {
             case LevelSetSettings.ROI:
                 selection = areaSelection(planes.image, "start=roi");
                 roiSlice = slice(selection, planes);
@@ -105,8 +105,8 @@ final class StartSurface implements AutoCloseable {
     private int[][] box() throws BadInput {
         ImagePlus image = planes.image;
         int[] sizes = {image.getWidth(), image.getHeight(), image.getNSlices()};
-        String[] sides = {settings.boxX, settings.boxY, settings.boxZ};
         String[] names = {LevelSetSettings.BOX_X, LevelSetSettings.BOX_Y, LevelSetSettings.BOX_Z};
+        String[] sides = Arrays.stream(names).map(settings::text).toArray(String[]::new);
         int[][] automatic = automaticBox(image, settings.isVolume());
         int[][] spans = new int[sizes.length][];
         for (int axis = 0; axis < sizes.length; axis++) {
@@ -165,7 +165,7 @@ final class StartSurface implements AutoCloseable {
             }
             boolean here =
                     !settings.isVolume()
-                            || LevelSetSettings.ALL.equals(settings.roiSlices)
+                            || settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.ALL)
                             || position[1] == roiSlice;
             if (here) {
                 System.arraycopy(roiPixels, 0, pixels, 0, pixels.length);
@@ -187,7 +187,10 @@ final class StartSurface implements AutoCloseable {
         double[] spheres =
                 box == null
                         ? StartPoints.spheres(
-                                points, position, settings.isVolume(), settings.radius)
+                                points,
+                                position,
+                                settings.isVolume(),
+                                settings.number(LevelSetSettings.RADIUS))
                         : new double[0];
         if (!boxed && spheres.length == 0) {
             return;
@@ -210,7 +213,9 @@ final class StartSurface implements AutoCloseable {
     /** A few words for the dialog: what it is. */
     String describe() {
         if (selection != null) {
-            boolean own = settings.isVolume() && LevelSetSettings.OWN.equals(settings.roiSlices);
+            boolean own =
+                    settings.isVolume()
+                            && settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.OWN);
             String every = planes.slices() > 1 ? ", on every slice" : "";
             return "the selection" + (own ? ", on slice " + roiSlice : every);
         }

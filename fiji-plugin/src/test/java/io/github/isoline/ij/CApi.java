@@ -9,6 +9,8 @@ import com.sun.jna.NativeLibrary;
 import com.sun.jna.Platform;
 import com.sun.jna.ptr.PointerByReference;
 import ij.ImagePlus;
+import io.github.isoline.IsolineException;
+import io.github.isoline.Operation;
 import java.io.IOException;
 
 /**
@@ -23,6 +25,15 @@ final class CApi {
     private static final int IMAGE_BYTES = 88;
 
     private CApi() {}
+
+    /** The words of a choice, in the order of their numbers. */
+    static String[] words(String operation, String parameter) {
+        try {
+            return Operation.of(operation).parameter(parameter).words();
+        } catch (IsolineException e) {
+            throw new AssertionError(e);
+        }
+    }
 
     /** An isoline_image of a stack's size, with the header's offsets. */
     static Memory describe(ImagePlus image, int type, Memory data) throws IOException {

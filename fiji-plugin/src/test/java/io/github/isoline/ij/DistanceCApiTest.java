@@ -48,7 +48,7 @@ class DistanceCApiTest extends HeadlessTest {
                         + threshold
                         + (dark == 1 ? " inside=dark" : " inside=bright")
                         + " region="
-                        + DistanceSettings.REGIONS[region]
+                        + CApi.words("distance", "region")[region]
                         + " stack="
                         + stack;
         macro(image, "run(\"Signed Distance...\", \"" + options + "\");");

@@ -257,7 +257,7 @@ class DistanceImagesTest extends HeadlessTest {
                         .contains("1 of 3 slices (the first at "));
 
         ImagePlus empty = new ImagePlus("empty", processor(8));
-        for (String region : DistanceSettings.REGIONS) {
+        for (String region : CApi.words("distance", "region")) {
             Outcome outcome =
                     macro(
                             empty,

@@ -97,22 +97,22 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
     }
 
     @Test
-    void rememberedDialogValuesDoNotChangeMacros() {
+    void rememberedDialogValuesDoNotChangeMacros() throws Exception {
         ImagePlus horse = open("horse.png");
         float[] before = (float[]) run(command(), horse, "").getProcessor().getPixels();
         DistanceSettings other = new DistanceSettings();
-        other.inside = DistanceSettings.DARK;
-        other.region = DistanceSettings.INSIDE_ONLY;
-        other.axes.allFrames = true;
-        other.savePrefs();
-        assertEquals(other.toString(), DistanceSettings.fromPrefs().toString());
+        other.set("inside", "dark").set("region", "inside").set("all_frames", true);
+        other.savePrefs(8);
+        DistanceSettings read = new DistanceSettings();
+        read.readPrefs(8);
+        assertEquals(other.toString(), read.toString());
         float[] after = (float[]) run(command(), horse, "").getProcessor().getPixels();
         assertArrayEquals(before, after);
-        new DistanceSettings().savePrefs();
+        new DistanceSettings().savePrefs(8);
     }
 
     @Test
-    void settingsAreWrittenAsTheMacroThatRepeatsThem() throws BadInput {
+    void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
         for (String options :
                 new String[] {
                     "device=cpu inside=dark threshold=-3.25 region=outside stack=volume"

@@ -70,13 +70,16 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
         params.setInt(12, scan);
         params.setInt(16, minLength);
         params.setInt(20, turns);
-        params.setDouble(32, gradient);
+        if (gradient >= 0) {
+            // Else it is automatic, as the init function left it.
+            params.setDouble(32, gradient);
+        }
         params.setDouble(40, anchor);
         String options =
                 "device=cpu profile="
-                        + EdgeDrawingSettings.PROFILES[profile]
-                        + " operator="
-                        + EdgeDrawingSettings.OPERATORS[operator]
+                        + CApi.words("edge_drawing", "profile")[profile]
+                        + " gradient_operator="
+                        + CApi.words("edge_drawing", "gradient_operator")[operator]
                         + (gradient < 0 ? "" : " gradient_threshold=" + gradient)
                         + " anchor_threshold="
                         + anchor

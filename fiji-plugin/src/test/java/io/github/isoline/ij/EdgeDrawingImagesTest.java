@@ -245,7 +245,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
             }
         }
         for (String shape : new String[] {"freeline", "polyline"}) {
-            for (String profile : EdgeDrawingSettings.PROFILES) {
+            for (String profile : CApi.words("edge_drawing", "profile")) {
                 Roi[] rois = overlay(disc, "roi_shape=" + shape + " profile=" + profile);
                 assertEquals(1, rois.length, profile);
                 int type = shape.equals("freeline") ? Roi.FREEROI : Roi.POLYGON;
@@ -403,7 +403,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         }
         assumeTrue(!gpus.isEmpty(), why);
         ImagePlus brain = open("brain.tif");
-        for (String profile : EdgeDrawingSettings.PROFILES) {
+        for (String profile : CApi.words("edge_drawing", "profile")) {
             String options = "edge_map results_table profile=" + profile;
             macro(brain, call(options + " device=cpu"));
             ImagePlus cpu = current();

@@ -96,32 +96,32 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
     }
 
     @Test
-    void rememberedDialogValuesDoNotChangeMacros() {
+    void rememberedDialogValuesDoNotChangeMacros() throws Exception {
         ImagePlus image = open("coins.png");
         byte[] before = (byte[]) edges(image, "").getProcessor().getPixels();
         EdgeDrawingSettings other = new EdgeDrawingSettings();
-        other.profile = EdgeDrawingSettings.REFERENCE;
-        other.gradientThreshold = "99";
-        other.minLength = 77;
-        other.followTurns = true;
-        other.roiManager = true;
+        other.set("profile", "reference").set("gradient_threshold", "99").set("min_length", 77);
+        other.set("follow_turns", true).set("roi_manager", true).set("edge_map", true);
         other.savePrefs(8);
-        EdgeDrawingSettings remembered = EdgeDrawingSettings.fromPrefs(8);
+        other.set(Settings.DEVICE, DefaultDevice.get());
+        EdgeDrawingSettings remembered = new EdgeDrawingSettings();
+        remembered.readPrefs(8);
         assertEquals(other.toString(), remembered.toString());
         assertArrayEquals(before, (byte[]) edges(image, "").getProcessor().getPixels());
         // A threshold for 8 bits is none for 16.
-        EdgeDrawingSettings deeper = EdgeDrawingSettings.fromPrefs(16);
-        assertEquals("auto", deeper.gradientThreshold);
-        assertEquals(0, deeper.anchorThreshold);
-        assertEquals(other.minLength, deeper.minLength);
+        EdgeDrawingSettings deeper = new EdgeDrawingSettings();
+        deeper.readPrefs(16);
+        assertEquals("auto", deeper.text("gradient_threshold"));
+        assertEquals(0, deeper.number("anchor_threshold"));
+        assertEquals(other.number("min_length"), deeper.number("min_length"));
         new EdgeDrawingSettings().savePrefs(8);
     }
 
     @Test
-    void settingsAreWrittenAsTheMacroThatRepeatsThem() throws BadInput {
+    void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
         EdgeDrawingSettings s =
                 EdgeDrawingSettings.fromMacro(
-                        "profile=reference operator=scharr gradient_threshold=12.5"
+                        "profile=reference gradient_operator=scharr gradient_threshold=12.5"
                                 + " anchor_threshold=0.25 scan_interval=3 min_length=0 follow_turns"
                                 + " range_min=-1 range_max=2.5 stack=current edge_map roi_manager"
                                 + " overlay results_table roi_shape=polyline tolerance=0.75"
@@ -137,16 +137,16 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
             delimiter = '|',
             value = {
                 "min_length=20                   | No output is chosen. Choose at least one of edge_map",
-                "edge_map gradient_threshold=-1  | gradient_threshold must be \"auto\" or a number of 0",
-                "edge_map gradient_threshold=low | gradient_threshold must be \"auto\" or a number of 0",
+                "edge_map gradient_threshold=-1  | gradient_threshold must be at least 0 (pixel values), or automatic, but it is -1",
+                "edge_map gradient_threshold=low | gradient_threshold must be \"auto\" or a number, got \"low\"",
                 "edge_map gradient_threshold=NaN | gradient_threshold must be",
-                "edge_map anchor_threshold=-2    | anchor_threshold must be a number of 0 or more",
-                "edge_map scan_interval=0        | scan_interval must be a whole number of 1 or more",
-                "edge_map scan_interval=1.5      | scan_interval must be a whole number of 1 or more",
-                "edge_map min_length=-1          | min_length must be a whole number of 0 or more",
+                "edge_map anchor_threshold=-2    | anchor_threshold must be at least 0 (pixel values), but it is -2",
+                "edge_map scan_interval=0        | scan_interval must be a whole number of at least 1 (pixels), but it is 0",
+                "edge_map scan_interval=1.5      | scan_interval must be a whole number of at least 1",
+                "edge_map min_length=-1          | min_length must be a whole number of at least 0 (pixels), but it is -1",
                 "edge_map min_length=1e12        | min_length must be a whole number",
                 "edge_map profile=fast           | profile must be one of paper, reference",
-                "edge_map operator=canny         | operator must be one of sobel, prewitt, scharr",
+                "edge_map gradient_operator=canny | gradient_operator must be one of sobel, prewitt, scharr",
                 "edge_map stack=volume           | stack must be one of all, current",
                 "edge_map range_min=2 range_max=1| range_min must be less than range_max",
                 "edge_map range_min=0 range_max=9| are for 32-bit images",

@@ -25,13 +25,13 @@ class GuiTest extends WindowTest {
                     "foreground=above",
                     "threshold=110",
                     "start=mask",
-                    "time_step=0"
+                    "time_step=auto"
                 }) {
             assertTrue(recorded.contains(option), recorded);
         }
         // What was recorded is what a macro understands.
         String options = recorded.split("\"")[3];
-        assertEquals(32, EdgeStrengthSettings.fromMacro(options).rho);
+        assertEquals(32, EdgeStrengthSettings.fromMacro(options).number("rho"));
     }
 
     @Test

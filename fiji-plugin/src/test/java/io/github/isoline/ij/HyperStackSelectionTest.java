@@ -110,12 +110,10 @@ class HyperStackSelectionTest {
     }
 
     @Test
-    void macroOptionsRepeatTheChoice() throws BadInput {
+    void macroOptionsRepeatTheChoice() throws Exception {
         for (int bits = 0; bits < 4; bits++) {
             AxisChoice choice = choice((bits & 1) != 0, (bits & 2) != 0);
-            AxisChoice read =
-                    AxisChoice.fromMacro(
-                            new MacroOptions(choice.toString(), AxisChoice.KEYS, AxisChoice.KEYS));
+            AxisChoice read = DistanceSettings.fromMacro(choice.toString()).axes();
             assertEquals(choice.allChannels, read.allChannels);
             assertEquals(choice.allFrames, read.allFrames);
         }

@@ -30,7 +30,7 @@ class HyperStackWindowTest extends WindowTest {
         // What was recorded is what a macro understands.
         String options = seen.get("Edge Strength Function recorded").split("\"")[3];
         EdgeStrengthSettings settings = EdgeStrengthSettings.fromMacro(options);
-        assertTrue(settings.axes.allFrames && !settings.axes.allChannels);
+        assertTrue(settings.is("all_frames") && !settings.is("all_channels"));
     }
 
     @Test

@@ -58,7 +58,7 @@ class LevelSetCApiTest extends LevelSetTest {
                         + epsilon
                         + " alpha="
                         + alpha
-                        + " reinitialise="
+                        + " reinitialise_every="
                         + reinitialise);
     }
 

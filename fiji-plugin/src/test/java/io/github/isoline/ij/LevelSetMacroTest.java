@@ -84,26 +84,24 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     }
 
     @Test
-    void rememberedDialogValuesDoNotChangeMacros() {
+    void rememberedDialogValuesDoNotChangeMacros() throws Exception {
         ImagePlus image = disc(40, 36, 10);
         byte[] before = (byte[]) mask(image, "start=box").getProcessor().getPixels();
         LevelSetSettings other = new LevelSetSettings();
-        other.start = LevelSetSettings.SPHERES;
-        other.radius = 3;
-        other.alpha = "0.9";
-        other.iterations = 3;
-        other.mode = LevelSetSettings.ITERATE;
-        other.maskStack = true;
-        other.savePrefs();
-        assertEquals(other.toString(), LevelSetSettings.fromPrefs().toString());
+        other.set("start", "spheres").set("radius", 3).set("alpha", "0.9").set("iterations", 3);
+        other.set("mode", "iterations").set("mask_stack", true);
+        other.savePrefs(8);
+        LevelSetSettings read = new LevelSetSettings();
+        read.readPrefs(8);
+        assertEquals(other.toString(), read.toString());
         assertArrayEquals(before, (byte[]) mask(image, "start=box").getProcessor().getPixels());
-        new LevelSetSettings().savePrefs();
+        new LevelSetSettings().savePrefs(8);
     }
 
     @Test
-    void deviationsWereCalledKInEarlierMacros() throws BadInput {
+    void deviationsWereCalledKInEarlierMacros() throws Exception {
         LevelSetSettings s = LevelSetSettings.fromMacro("phi range=roi k=1.25");
-        assertEquals(1.25, s.deviations);
+        assertEquals(1.25, s.number("deviations"));
         assertTrue(s.toString().contains(" deviations=1.25 "), s.toString());
     }
 
@@ -113,10 +111,10 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         "start=spheres radius=2.5 sphere_file=[/a b/c.zip] range=auto overlay all_frames",
         "start=mask mask_image=[my mask] stack=current mode=iterations iterations=7 roi_manager",
         "start=box box_x=1-5 box_y=auto box_z=2-2 range=values target=-3.25 epsilon=0.5 phi",
-        "start=box alpha=0.3 reinitialise=0 time_step=0.01 show_every=0 results_table mask_stack",
+        "start=box alpha=0.3 reinitialise_every=0 time_step=0.01 show_every=0 results_table mask_stack",
         "start=box change_tolerance=0.01 rms_tolerance=0.25 roi_file=[/a b/d.zip] all_channels"
     })
-    void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws BadInput {
+    void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws Exception {
         LevelSetSettings s = LevelSetSettings.fromMacro(options + " device=cpu");
         assertEquals(s.toString(), LevelSetSettings.fromMacro(s.toString()).toString());
         for (String option : options.split(" (?=[a-z])")) {
@@ -140,17 +138,17 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 "mask_stack start=box box_x=9-5   | must be \"auto\" or first-last",
                 "mask_stack start=box box_x=0-40  | box_x must lie within the image, 0-39, got \"0-40\"",
                 "mask_stack start=box box_z=0-1   | box_z must lie within the image, 1-1",
-                "mask_stack start=box target=80   | target and epsilon are used with range=values only",
-                "mask_stack start=box range=values target=80 | epsilon must be a number above 0",
-                "mask_stack start=box range=values epsilon=-1| epsilon must be a number above 0",
+                "mask_stack start=box target=80   | target is used with range=values only, but range is auto",
+                "mask_stack start=box range=values target=80 | epsilon must be greater than 0 and at most 1e30 (pixel values)",
+                "mask_stack start=box range=values epsilon=-1| epsilon must be greater than 0",
                 "mask_stack start=box range=roi deviations=0 | deviations must be a number above 0",
-                "mask_stack start=box alpha=1.5   | alpha must be \"auto\" or a number from 0 to 1, got \"1.5\"",
+                "mask_stack start=box alpha=1.5   | alpha must be from 0 to 1, or automatic, but it is 1.5",
                 "mask_stack start=box alpha=high  | alpha must be \"auto\"",
                 "mask_stack start=box iterations=0| iterations must be a whole number of 1 or more",
                 "mask_stack start=box iterations=2.5 | iterations must be a whole number",
-                "mask_stack start=box reinitialise=-1| reinitialise must be a whole number of 0",
+                "mask_stack start=box reinitialise_every=-1| reinitialise_every must be a whole number of at least 0",
                 "mask_stack start=box show_every=0.5 | show_every must be a whole number of 0",
-                "mask_stack start=box time_step=-1| time_step must be 0",
+                "mask_stack start=box time_step=-1| time_step must be greater than 0, or automatic, but it is -1",
                 "mask_stack start=box time_step=99| time_step must be at most",
                 "mask_stack start=box stack=volume| is a single image. Choose \"slices\"",
                 "mask_stack start=box stack=all   | stack must be one of slices, volume, current",

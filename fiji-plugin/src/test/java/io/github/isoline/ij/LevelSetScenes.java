@@ -444,7 +444,7 @@ final class LevelSetScenes {
             "Alpha",
             "Iterations",
             "Show every",
-            "Reinitialise",
+            "Reinitialise every",
             "Time step"
         };
         int at = java.util.Arrays.asList(order).indexOf(label);

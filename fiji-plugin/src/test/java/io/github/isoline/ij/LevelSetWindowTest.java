@@ -23,7 +23,7 @@ class LevelSetWindowTest extends WindowTest {
         assertTrue(Double.parseDouble(seen.get("other share")) > 0, seen.toString());
         assertEquals("values", seen.get("range"));
         assertEquals(seen.get("target auto"), seen.get("target of the selection"));
-        assertTrue(seen.get("complaint").startsWith("Alpha must be \"auto\" or a number"));
+        assertTrue(seen.get("complaint").startsWith("Alpha must be from 0 to 1"));
         assertEquals("true 1", seen.get("overlay after cancel"));
         assertEquals("1", seen.get("images"));
         assertEquals("false", seen.get("changed"));

@@ -5,10 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
-import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -24,8 +21,10 @@ class RecorderTest {
         List<String> commands = commands();
         assertTrue(commands.size() >= 5, commands.toString());
         for (String command : commands) {
-            List<String> switches = keys(command, "SWITCHES");
-            List<String> all = keys(command, "KEYS");
+            Settings settings =
+                    (Settings) Class.forName(command).getDeclaredConstructor().newInstance();
+            List<String> switches = settings.switches();
+            List<String> all = settings.keys();
             for (String key : all) {
                 boolean isSwitch = switches.contains(key);
                 String sought = isSwitch ? " " + key : key + "=";
@@ -50,19 +49,5 @@ class RecorderTest {
                     .map(line -> line.replaceAll(".*, *(.*)Plugin", "$1Settings"))
                     .collect(Collectors.toList());
         }
-    }
-
-    private static List<String> keys(String settings, String field) throws Exception {
-        List<String> keys = new ArrayList<>();
-        try {
-            Field list = Class.forName(settings).getDeclaredField(field);
-            for (Object key : (List<?>) list.get(null)) {
-                keys.add((String) key);
-            }
-        } catch (NoSuchFieldException e) {
-            assertTrue("SWITCHES".equals(field), settings + " has no " + field);
-            return Collections.unmodifiableList(AxisChoice.KEYS);
-        }
-        return keys;
     }
 }

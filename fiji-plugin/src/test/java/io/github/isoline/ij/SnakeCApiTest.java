@@ -75,12 +75,12 @@ class SnakeCApiTest extends SnakeTest {
         }
         String options =
                 "device=cpu noise="
-                        + SnakeSettings.NOISES[noise]
+                        + CApi.words("snake", "noise")[noise]
                         + (noise == 2 ? " looks=2.5" : "")
                         + " schedule="
-                        + SnakeSettings.SCHEDULES[schedule]
+                        + CApi.words("snake", "schedule")[schedule]
                         + " background="
-                        + SnakeSettings.BACKGROUNDS[background + 1]
+                        + CApi.words("snake", "background")[background]
                         + " margin="
                         + margin
                         + " largest_step="

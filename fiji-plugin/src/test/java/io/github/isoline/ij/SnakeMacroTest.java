@@ -88,25 +88,22 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
     }
 
     @Test
-    void rememberedDialogValuesDoNotChangeMacros() {
+    void rememberedDialogValuesDoNotChangeMacros() throws Exception {
         ImagePlus image = disc(60, 50, 30, 25, 10);
         short[] before = (short[]) labels(image, "start=rectangle").getProcessor().getPixels();
         SnakeSettings other = new SnakeSettings();
-        other.start = SnakeSettings.MANAGER;
-        other.noise = SnakeSettings.GAMMA;
-        other.looks = 3;
-        other.nodeSpacing = 5;
-        other.maxIterations = 2;
-        other.overlay = true;
-        other.savePrefs();
-        other.resultsTable = true;
+        other.set("start", "manager").set("noise", "gamma").set("looks", 3);
+        other.set("node_spacing", 5).set("max_iterations", 2).set("overlay", true);
+        other.savePrefs(8);
+        other.set("results_table", true);
         ResultsTable.getResultsTable().reset();
-        SnakeSettings read = SnakeSettings.fromPrefs();
-        read.resultsTable = true;
+        SnakeSettings read = new SnakeSettings();
+        read.readPrefs(8);
+        read.set("results_table", true);
         assertEquals(other.toString(), read.toString());
         assertArrayEquals(
                 before, (short[]) labels(image, "start=rectangle").getProcessor().getPixels());
-        new SnakeSettings().savePrefs();
+        new SnakeSettings().savePrefs(8);
     }
 
     @ParameterizedTest
@@ -118,7 +115,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         "start=rectangle max_iterations=77 schedule=sequential show_every=0 roi_manager",
         "start=rectangle range_min=-0.5 range_max=2 roi_file=[/a b/d.zip] all_channels"
     })
-    void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws BadInput {
+    void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws Exception {
         SnakeSettings s = SnakeSettings.fromMacro(options + " device=cpu");
         assertEquals(s.toString(), SnakeSettings.fromMacro(s.toString()).toString());
         for (String option : options.split(" (?=[a-z])")) {
@@ -127,14 +124,14 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
     }
 
     @Test
-    void everyNoiseHasAHintOfItsOwn() {
+    void everyNoiseHasAHintOfItsOwn() throws Exception {
         java.util.Set<String> hints = new java.util.HashSet<>();
         SnakeSettings s = new SnakeSettings();
-        for (String noise : SnakeSettings.NOISES) {
-            s.noise = noise;
+        for (String noise : CApi.words("snake", "noise")) {
+            s.set("noise", noise);
             assertTrue(s.noiseHint().startsWith(noise + ": "));
             hints.add(s.noiseHint());
-            assertEquals(noise, s.toParams().noise.name().toLowerCase());
+            assertEquals(s.parameter("noise").valueOf(noise), s.toParams().get("noise"));
         }
         assertEquals(5, hints.size());
     }
@@ -152,19 +149,20 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                 "overlay start=roi start_image=x  | start_image is used with start=labels only, but start is roi",
                 "overlay start=roi start_file=x   | start_file is used with start=manager only",
                 "overlay start=rectangle looks=2  | looks is used with noise=gamma only, but noise is gaussian",
-                "overlay start=rectangle noise=gamma looks=0.5 | looks must be a number from 1 to 1000000",
-                "overlay start=rectangle margin=0 | margin must be a number above 0",
-                "overlay start=rectangle largest_step=12 | largest_step must be \"auto\" or a power of two from 1 to 4096 (pixels), got \"12\"",
-                "overlay start=rectangle largest_step=0 | largest_step must be \"auto\" or a power of two",
-                "overlay start=rectangle largest_step=8192 | largest_step must be \"auto\" or a power of two",
-                "overlay start=rectangle node_spacing=1 | node_spacing must be a number of 2 or more",
-                "overlay start=rectangle node_cost=-1 | node_cost must be a number of 0 or more",
+                "overlay start=rectangle noise=gamma looks=0.5 | looks must be from 1 to 1000000, but it is 0.5",
+                "overlay start=rectangle margin=0 | margin must be greater than 0 (sides), but it is 0",
+                "overlay start=rectangle largest_step=12 | largest_step must be a power of two from 1 to 4096 (pixels), but it is 12",
+                "overlay start=rectangle largest_step=0 | largest_step must be a power of two",
+                "overlay start=rectangle largest_step=8192 | largest_step must be a power of two",
+                "overlay start=rectangle node_spacing=1 | node_spacing must be at least 2 (pixels), but it is 1",
+                "overlay start=rectangle node_cost=-1 | node_cost must be from 0 to 1000000, but it is -1",
                 "overlay start=rectangle max_nodes=2 | max_nodes must be a whole number from 3 to 65536",
                 "overlay start=rectangle max_nodes=70000 | max_nodes must be a whole number from 3 to 65536",
-                "overlay start=rectangle max_iterations=0 | max_iterations must be a whole number of 1 or more",
+                "overlay start=rectangle max_iterations=0 | max_iterations must be a whole number of at least 1, but it is 0",
                 "overlay start=rectangle show_every=0.5 | show_every must be a whole number of 0",
-                "overlay start=rectangle range_min=3 range_max=2 | range_min must be less than range_max (or both 0), got 3 and 2",
-                "overlay start=rectangle range_max=2 | range_min and range_max are for 32-bit images; \"disc\" has 8 bits",
+                "overlay start=rectangle range_min=3 range_max=2 | range_min must be less than range_max (or both \"auto\"), got 3 and 2",
+                "overlay start=rectangle range_min=0 range_max=2 | range_min and range_max are for 32-bit images; \"disc\" has 8 bits",
+                "overlay start=rectangle range_max=2 | range_min and range_max must both be given",
                 "overlay start=rectangle stack=track | has one slice and one frame, so there is nothing to track through",
                 "overlay start=rectangle stack=all | stack must be one of slices, track, current",
                 "overlay start=here               | start must be one of roi, manager, labels, rectangle",

@@ -15,7 +15,7 @@ class SnakeWindowTest extends WindowTest {
         assertEquals("5", seen.get("hints"));
         assertEquals("false", seen.get("ok without selection"));
         assertEquals("null", seen.get("elements without selection"));
-        assertTrue(seen.get("complaint").startsWith("Looks must be a number from 1"));
+        assertTrue(seen.get("complaint").startsWith("Looks must be from 1"));
         assertEquals("true 1", seen.get("overlay after cancel"));
         assertEquals("1", seen.get("images"));
         assertEquals("false", seen.get("changed"));

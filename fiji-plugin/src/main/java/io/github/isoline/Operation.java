@@ -1,0 +1,117 @@
+package io.github.isoline;
+
+import com.sun.jna.Pointer;
+import com.sun.jna.Structure;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** An operation of the library and its parameters, read from the library once. */
+public final class Operation {
+    private static final Map<String, Operation> ALL = new LinkedHashMap<>();
+
+    private final String name;
+    private final String title;
+    private final String help;
+    private final long paramsSize;
+    private final Map<String, Parameter> parameters = new LinkedHashMap<>();
+
+    private Operation(long index) throws IsolineException {
+        Struct struct = new Struct();
+        Status.check(IsolineLibrary.isoline_operation_init(struct, struct.size()));
+        Status.check(IsolineLibrary.isoline_operation_info(index, struct));
+        name = struct.name.getString(0, "UTF-8");
+        title = struct.title.getString(0, "UTF-8");
+        help = struct.help.getString(0, "UTF-8");
+        paramsSize = struct.params_size;
+        for (int i = 0; i < struct.parameter_count; i++) {
+            Parameter parameter = new Parameter(index, i);
+            parameters.put(parameter.name(), parameter);
+        }
+    }
+
+    /**
+     * The operation of a name, such as "level_set".
+     *
+     * @throws IsolineException if the library cannot be loaded
+     */
+    public static synchronized Operation of(String name) throws IsolineException {
+        NativeLoader.load();
+        if (ALL.isEmpty()) {
+            for (long i = 0; i < IsolineLibrary.isoline_operation_count(); i++) {
+                Operation operation = new Operation(i);
+                ALL.put(operation.name, operation);
+            }
+        }
+        Operation operation = ALL.get(name);
+        if (operation == null) {
+            throw new IsolineException(
+                    "The library has no operation \"" + name + "\"; it has " + ALL.keySet() + ".");
+        }
+        return operation;
+    }
+
+    /** The name in code. */
+    public String name() {
+        return name;
+    }
+
+    /** The name for people. */
+    public String title() {
+        return title;
+    }
+
+    /** One line: the result. */
+    public String help() {
+        return help;
+    }
+
+    /** The parameters, in the library's order. */
+    public Collection<Parameter> parameters() {
+        return Collections.unmodifiableCollection(parameters.values());
+    }
+
+    /** True if there is a parameter of that name. */
+    public boolean has(String parameter) {
+        return parameters.containsKey(parameter);
+    }
+
+    /** The parameter of a name. */
+    public Parameter parameter(String parameter) {
+        if (!has(parameter)) {
+            throw new IllegalArgumentException(
+                    name
+                            + " has no parameter \""
+                            + parameter
+                            + "\"; it has "
+                            + parameters.keySet());
+        }
+        return parameters.get(parameter);
+    }
+
+    long paramsSize() {
+        return paramsSize;
+    }
+
+    /**
+     * {@code isoline_operation} of the C API. Public only because JNA fills the fields by
+     * reflection.
+     */
+    @Structure.FieldOrder({
+        "struct_size",
+        "parameter_count",
+        "params_size",
+        "name",
+        "title",
+        "help"
+    })
+    public static final class Struct extends Structure {
+        public int struct_size;
+        public int parameter_count;
+        public long params_size;
+        public Pointer name;
+        public Pointer title;
+        public Pointer help;
+    }
+}

@@ -1,0 +1,239 @@
+package io.github.isoline;
+
+import com.sun.jna.Pointer;
+import com.sun.jna.Structure;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** One parameter of an {@link Operation}, as the library describes it. */
+public final class Parameter {
+    /** The type of the values. */
+    public enum Type {
+        /** A finite number. */
+        FLOAT,
+        /** A whole number of at least 0. */
+        INTEGER,
+        /** 0 or 1. */
+        FLAG,
+        /** One of {@link Parameter#choices()}. */
+        CHOICE
+    }
+
+    /** One value of a parameter that is a choice. */
+    public static final class Choice {
+        private final int value;
+        private final String name;
+        private final String help;
+
+        Choice(ChoiceStruct struct) {
+            value = struct.value;
+            name = struct.name.getString(0, UTF8);
+            help = struct.help.getString(0, UTF8);
+        }
+
+        /** The word in macros. */
+        public String name() {
+            return name;
+        }
+
+        /** One line: when to choose it. */
+        public String help() {
+            return help;
+        }
+    }
+
+    private static final String UTF8 = "UTF-8";
+
+    private final long operation;
+    private final long index;
+    private final Struct struct = new Struct();
+    private final String name;
+    private final List<Choice> choices;
+
+    Parameter(long operation, long index) throws IsolineException {
+        this.operation = operation;
+        this.index = index;
+        Status.check(IsolineLibrary.isoline_parameter_init(struct, struct.size()));
+        Status.check(IsolineLibrary.isoline_parameter_info(operation, index, struct));
+        name = struct.name.getString(0, UTF8);
+        List<Choice> all = new ArrayList<>();
+        for (int i = 0; i < struct.choice_count; i++) {
+            ChoiceStruct choice = new ChoiceStruct();
+            Status.check(IsolineLibrary.isoline_choice_init(choice, choice.size()));
+            Status.check(IsolineLibrary.isoline_choice_info(operation, index, i, choice));
+            all.add(new Choice(choice));
+        }
+        choices = Collections.unmodifiableList(all);
+    }
+
+    /** The macro key. */
+    public String name() {
+        return name;
+    }
+
+    /** The label in a dialog. */
+    public String title() {
+        return struct.title.getString(0, UTF8);
+    }
+
+    /** One line: the meaning, and the effect of a larger value. */
+    public String help() {
+        return struct.help.getString(0, UTF8);
+    }
+
+    /** The unit, as a label beside a field; "" where there is none. */
+    public String unit() {
+        return struct.unit.getString(0, UTF8);
+    }
+
+    /** The type of the values. */
+    public Type type() {
+        return Type.values()[struct.type];
+    }
+
+    /** True if the operation can choose the value itself. */
+    public boolean canBeAutomatic() {
+        return struct.automatic != null;
+    }
+
+    /** The value that stands for "automatic". */
+    public double automaticValue() {
+        return struct.automatic_value;
+    }
+
+    /** The default; it may be {@link #automaticValue()}. */
+    public double defaultValue() {
+        return struct.default_value;
+    }
+
+    /** The values of a choice; empty for other types. */
+    public List<Choice> choices() {
+        return choices;
+    }
+
+    /** The words of the choices, in their order. */
+    public String[] words() {
+        return choices.stream().map(Choice::name).toArray(String[]::new);
+    }
+
+    /** The value that a word stands for. */
+    public double valueOf(String word) throws IsolineException {
+        for (Choice choice : choices) {
+            if (choice.name.equals(word)) {
+                return choice.value;
+            }
+        }
+        throw new IsolineException(
+                name + " must be one of " + String.join(", ", words()) + ", got \"" + word + "\".");
+    }
+
+    /** The word of a value. */
+    public String wordOf(double value) {
+        return choices.stream()
+                .filter(choice -> choice.value == value)
+                .map(Choice::name)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(name + " " + value));
+    }
+
+    /** Refuses a value out of the range, in the library's words. */
+    public void check(double value) throws IsolineException {
+        Status.check(IsolineLibrary.isoline_parameter_check(operation, index, value));
+    }
+
+    /** The library's words about a value out of the range; null for one that is in it. */
+    public String complaint(double value) {
+        try {
+            check(value);
+            return null;
+        } catch (IsolineException e) {
+            return e.getMessage();
+        }
+    }
+
+    /** Writes a value to a params struct. */
+    void write(Pointer params, double value) {
+        switch (struct.storage) {
+            case Struct.U32:
+                params.setInt(struct.offset, (int) (long) value);
+                break;
+            case Struct.U64:
+                params.setLong(struct.offset, (long) value);
+                break;
+            default:
+                params.setDouble(struct.offset, value);
+                break;
+        }
+    }
+
+    /** Reads the value from a params struct. */
+    double read(Pointer params) {
+        switch (struct.storage) {
+            case Struct.U32:
+                return Integer.toUnsignedLong(params.getInt(struct.offset));
+            case Struct.U64:
+                return params.getLong(struct.offset);
+            default:
+                return params.getDouble(struct.offset);
+        }
+    }
+
+    /**
+     * {@code isoline_parameter} of the C API. Public only because JNA fills the fields by
+     * reflection.
+     */
+    @Structure.FieldOrder({
+        "struct_size",
+        "type",
+        "level",
+        "storage",
+        "offset",
+        "name",
+        "title",
+        "help",
+        "unit",
+        "automatic",
+        "automatic_value",
+        "default_value",
+        "minimum",
+        "maximum",
+        "minimum_excluded",
+        "maximum_excluded",
+        "power_of_two",
+        "choice_count"
+    })
+    public static final class Struct extends Structure {
+        static final int U32 = 0;
+        static final int U64 = 1;
+
+        public int struct_size;
+        public int type;
+        public int level;
+        public int storage;
+        public long offset;
+        public Pointer name;
+        public Pointer title;
+        public Pointer help;
+        public Pointer unit;
+        public Pointer automatic;
+        public double automatic_value;
+        public double default_value;
+        public double minimum;
+        public double maximum;
+        public int minimum_excluded;
+        public int maximum_excluded;
+        public int power_of_two;
+        public int choice_count;
+    }
+
+    /** {@code isoline_choice} of the C API. Public for the same reason. */
+    @Structure.FieldOrder({"struct_size", "value", "name", "title", "help"})
+    public static final class ChoiceStruct extends Structure {
+        public int struct_size;
+        public int value;
+        public Pointer name;
+        public Pointer title;
+        public Pointer help;
+    }
+}

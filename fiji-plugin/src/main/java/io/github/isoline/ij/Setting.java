@@ -1,0 +1,329 @@
+package io.github.isoline.ij;
+
+import ij.Prefs;
+import ij.util.Tools;
+import io.github.isoline.Parameter;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.function.Predicate;
+
+/**
+ * One field of a dialog, macro key and remembered preference: a parameter of the library, or what
+ * only the plugin has. Values are a String, a Double or a Boolean.
+ */
+final class Setting {
+    /** The type of the values, and of the field that shows them. */
+    enum Type {
+        /** Any text. */
+        TEXT,
+        /** A number. */
+        NUMBER,
+        /** "auto" or a number, as it was typed. */
+        NUMBER_OR_AUTO,
+        /** One of {@link #words}. */
+        CHOICE,
+        /** On or off; in a macro a key without a value. */
+        SWITCH
+    }
+
+    final String key;
+    final Type type;
+    final Object initial;
+    final String[] words;
+
+    /** Null for what only the plugin has. */
+    final Parameter parameter;
+
+    String label;
+    String unit = "";
+    String help = "";
+    boolean remembered = true;
+
+    /** True if a value counts for one kind of pixels only. */
+    boolean perBitDepth;
+
+    /** The value that a dialog shows before anything is remembered. */
+    Object first;
+
+    /** True if the macro that repeats a run names it only where it is not the default. */
+    private boolean recordedIfChanged;
+
+    private Predicate<Settings> recorded = settings -> true;
+
+    /** A key, and the words of it with which this setting is used; null for always. */
+    private String[] use;
+
+    private double least = Double.NEGATIVE_INFINITY;
+    private boolean leastExcluded;
+    private boolean whole;
+
+    private Setting(String key, Type type, Object initial, Parameter parameter, String... words) {
+        this.key = key;
+        this.type = type;
+        this.initial = initial;
+        this.first = initial;
+        this.parameter = parameter;
+        this.words = words;
+        label = key.substring(0, 1).toUpperCase(Locale.ROOT) + key.substring(1).replace('_', ' ');
+    }
+
+    /** A parameter of the library: type, default, label, unit and help are the library's. */
+    static Setting of(Parameter parameter) {
+        Object initial;
+        Type type;
+        switch (parameter.type()) {
+            case CHOICE:
+                type = Type.CHOICE;
+                initial = parameter.wordOf(parameter.defaultValue());
+                break;
+            case FLAG:
+                type = Type.SWITCH;
+                initial = parameter.defaultValue() != 0;
+                break;
+            default:
+                type = parameter.canBeAutomatic() ? Type.NUMBER_OR_AUTO : Type.NUMBER;
+                initial = parameter.canBeAutomatic() ? Settings.AUTO : parameter.defaultValue();
+                break;
+        }
+        return of(parameter, type, initial, parameter.words());
+    }
+
+    private static Setting of(Parameter parameter, Type type, Object initial, String... words) {
+        Setting made = new Setting(parameter.name(), type, initial, parameter, words);
+        made.label = parameter.title();
+        made.unit = parameter.unit();
+        made.help = parameter.help();
+        return made;
+    }
+
+    /** The parameter with other choices, of which the first is the default: the plugin's own. */
+    static Setting of(Parameter parameter, String... words) {
+        return of(parameter, Type.CHOICE, words[0], words);
+    }
+
+    /** The parameter as a number or "auto" (the default), which the plugin finds. */
+    static Setting orAuto(Parameter parameter) {
+        return of(parameter, Type.NUMBER_OR_AUTO, Settings.AUTO);
+    }
+
+    /** The parameter as a number that has to be given where it is used. */
+    static Setting given(Parameter parameter) {
+        return of(parameter, Type.NUMBER, 0.0);
+    }
+
+    static Setting text(String key, String initial) {
+        return new Setting(key, Type.TEXT, initial, null);
+    }
+
+    static Setting number(String key, double initial) {
+        return new Setting(key, Type.NUMBER, initial, null);
+    }
+
+    /** A choice of which the first word is the default. */
+    static Setting choice(String key, String... words) {
+        return new Setting(key, Type.CHOICE, words[0], null, words);
+    }
+
+    static Setting toggle(String key) {
+        return new Setting(key, Type.SWITCH, false, null);
+    }
+
+    Setting label(String text) {
+        label = text;
+        return this;
+    }
+
+    Setting unit(String text) {
+        unit = text;
+        return this;
+    }
+
+    /** Belongs to one image. */
+    Setting forgotten() {
+        remembered = false;
+        return this;
+    }
+
+    Setting perBitDepth() {
+        perBitDepth = true;
+        return this;
+    }
+
+    Setting first(Object value) {
+        first = value;
+        return this;
+    }
+
+    Setting recordedIfChanged() {
+        recordedIfChanged = true;
+        return this;
+    }
+
+    Setting recordedIf(Predicate<Settings> condition) {
+        recorded = condition;
+        return this;
+    }
+
+    /** It is neither recorded nor complained of with other words of the key. */
+    Setting usedWith(String other, String... of) {
+        use = new String[of.length + 1];
+        use[0] = other;
+        System.arraycopy(of, 0, use, 1, of.length);
+        return this;
+    }
+
+    Setting above(double bound) {
+        leastExcluded = true;
+        return atLeast(bound);
+    }
+
+    Setting atLeast(double bound) {
+        least = bound;
+        return this;
+    }
+
+    /** A whole number, from a bound on. */
+    Setting whole(double bound) {
+        whole = true;
+        return atLeast(bound);
+    }
+
+    boolean isUsed(Settings settings) {
+        return use == null || Arrays.asList(use).indexOf(settings.text(use[0])) > 0;
+    }
+
+    boolean isRecorded(Settings settings) {
+        Object value = settings.value(key);
+        return isUsed(settings)
+                && recorded.test(settings)
+                && !(recordedIfChanged && value.equals(initial))
+                && !"".equals(value);
+    }
+
+    /** The value that a macro gives; the default if it gives none. */
+    Object fromMacro(MacroOptions macro) throws BadInput {
+        switch (type) {
+            case SWITCH:
+                return macro.has(key);
+            case CHOICE:
+                return macro.has(key) ? macro.choice(key, words) : initial;
+            case NUMBER:
+                return macro.number(key, (Double) initial);
+            default:
+                return normal(macro.text(key, (String) initial));
+        }
+    }
+
+    /**
+     * Refuses a key that is there in vain: silently something else than what was written would be
+     * the worst of all.
+     */
+    void checkUse(MacroOptions macro, Settings settings) throws BadInput {
+        if (!macro.has(key) || isUsed(settings)) {
+            return;
+        }
+        String[] of = Arrays.copyOfRange(use, 1, use.length);
+        for (int i = 0; i < of.length; i++) {
+            of[i] = use[0] + "=" + of[i];
+        }
+        throw new BadInput(
+                key
+                        + " is used with "
+                        + String.join(" and ", of)
+                        + " only, but "
+                        + use[0]
+                        + " is "
+                        + settings.text(use[0])
+                        + ". Write "
+                        + of[0]
+                        + ", or leave "
+                        + key
+                        + " out.");
+    }
+
+    private String prefsKey(String prefix, int bitDepth) {
+        return prefix + key + (perBitDepth ? "." + bitDepth : "");
+    }
+
+    Object fromPrefs(String prefix, int bitDepth) {
+        String at = prefsKey(prefix, bitDepth);
+        switch (type) {
+            case SWITCH:
+                return Prefs.get(at, (Boolean) first);
+            case NUMBER:
+                return Prefs.get(at, (Double) first);
+            default:
+                String text = normal(Prefs.get(at, (String) first));
+                boolean known = type != Type.CHOICE || Arrays.asList(words).contains(text);
+                return known ? text : first;
+        }
+    }
+
+    void savePrefs(String prefix, int bitDepth, Object value) {
+        String at = prefsKey(prefix, bitDepth);
+        switch (type) {
+            case SWITCH:
+                Prefs.set(at, (Boolean) value);
+                break;
+            case NUMBER:
+                Prefs.set(at, (Double) value);
+                break;
+            default:
+                Prefs.set(at, (String) value);
+                break;
+        }
+    }
+
+    /**
+     * A text as it is kept: "auto" in one way, which earlier macros wrote as 0 where that is none.
+     */
+    String normal(String text) {
+        if (type != Type.NUMBER_OR_AUTO) {
+            return text;
+        }
+        boolean zero = parameter != null && parameter.canBeAutomatic() && number(text) == 0;
+        boolean auto = Settings.isAuto(text) || zero && parameter.complaint(0) != null;
+        return auto ? Settings.AUTO : text.trim();
+    }
+
+    /** The number that was typed; NaN if it is none. */
+    static double number(String text) {
+        return Tools.parseDouble(text.trim(), Double.NaN);
+    }
+
+    /** Null if a value makes sense by itself, else what is wrong. */
+    String complaint(Object value) {
+        if (type == Type.NUMBER_OR_AUTO) {
+            String text = (String) value;
+            if (Settings.isAuto(text)) {
+                return null;
+            }
+            double number = number(text);
+            return Double.isNaN(number)
+                    ? key + " must be \"auto\" or a number, got \"" + text + "\"."
+                    : complaint(number);
+        }
+        return type == Type.NUMBER ? complaint((double) (Double) value) : null;
+    }
+
+    private String complaint(double value) {
+        String library = parameter == null ? null : parameter.complaint(value);
+        if (library != null) {
+            return library + (library.endsWith(".") ? "" : ".");
+        }
+        boolean low = leastExcluded ? !(value > least) : !(value >= least);
+        if (!low
+                && value != Double.POSITIVE_INFINITY
+                && (!whole || OptionText.isWhole(value, (int) least))) {
+            return null;
+        }
+        return key
+                + " must be a "
+                + (whole ? "whole number of " : "number ")
+                + (leastExcluded ? "above " : whole ? "" : "of ")
+                + OptionText.text(least)
+                + (leastExcluded ? "" : " or more")
+                + (unit.isEmpty() || unit.startsWith("(") ? "" : " (" + unit + ")")
+                + OptionText.got(value);
+    }
+}
