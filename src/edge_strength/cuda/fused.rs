@@ -236,7 +236,7 @@ mod tests {
     /// Those that the kernels give as plain numbers.
     #[test]
     fn constants_are_the_kernels() {
-        assert_eq!(constant(UPDATE, "LEAST"), f64::from(LEAST));
+        assert_eq!(constant(UPDATE, "FLUSH_THRESHOLD"), f64::from(LEAST));
         let same = |source, name, here: usize| assert_eq!(constant(source, name), here as f64, "{name}");
         same(UPDATE, "MAX_STEPS", TILE_MOST_STEPS);
         same(FUSED, "STREAM_STEPS", STREAM_STEPS);
