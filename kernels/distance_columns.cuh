@@ -281,7 +281,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
             __syncthreads();
         }
 
-        // Near a boundary each point searches by itself.
+        // Near a boundary each point searches around itself.
         if (search_around) {
             for (u32 k = r; k <= intervals; k += threads) {
                 Found found{DT_FAR, 0, 2 * octets - 1};

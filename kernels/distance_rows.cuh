@@ -7,10 +7,10 @@
 #include "common.cuh"
 #include "distance_search.cuh"
 
-constexpr u32 DT_ROWS = 8;              // rows of a block: a warp each
-constexpr u32 DT_GROUP = 16;            // words whose pixels are loaded together
-constexpr u32 DT_RUN = 4;               // pixels that a lane writes together
-constexpr u32 DT_CHUNK = WARP * WARP;   // pixels of a row that a warp holds
+constexpr u32 DT_ROWS = 8;                   // rows of a block: a warp each
+constexpr u32 DT_GROUP = 16;                 // words whose pixels are loaded together
+constexpr u32 DT_RUN = 4;                    // pixels that a lane writes together
+constexpr u32 DT_CHUNK = WARP * WARP;        // pixels of a row that a warp holds
 constexpr int DT_NONE_BEFORE = -(1 << 30);   // no boundary before: further than any
 constexpr int DT_NONE_AFTER = 0x7FFFFFFF;    // no boundary after
 static_assert(WARP % DT_GROUP == 0, "");
@@ -22,10 +22,10 @@ struct isoline_dt_rows {
     float *to;
     u64 to_row, to_slice;
     u32 width, height;
-    u64 rows;    // of all slices
-    u32 below;   // inside is below `cut` instead of at or above it
-    u32 cut;     // of f32 its bits
-    double weight;    // of the axis: the square of its spacing
+    u64 rows;        // of all slices
+    u32 below;       // inside is below `cut` instead of at or above it
+    u32 cut;         // of f32 its bits
+    double weight;   // of the axis: the square of its spacing
 };
 static_assert(sizeof(isoline_dt_rows) == 80, "src/distance/cuda/launch.rs repeats it");
 

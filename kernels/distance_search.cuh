@@ -8,9 +8,9 @@ constexpr u32 DT_QUAD = 4;             // half an octet
 // because its thread would keep the block waiting. Both were found by measurement on an H200.
 constexpr u32 DT_WIDE = 48;
 constexpr u32 DT_WIDE_POINT = 64;
-constexpr u32 DT_MIN_THREADS = 64;     // threads of a block, at least
-constexpr u32 DT_COUNT = 4;            // words of the counter, so that what follows stays aligned
-// Where weights are not made whole by a factor, a block searches around each point if all but one in DT_STRAY_SHARE
+constexpr u32 DT_MIN_THREADS = 64;   // threads of a block, at least
+constexpr u32 DT_COUNT = 4;          // words of the counter, so that what follows stays aligned
+// If no factor makes the weights whole, a block searches around each point if all but one in DT_STRAY_SHARE
 // threads find, within DT_SMALL_WITHIN octets of each of theirs, a value of at most that of DT_SMALL_DISTANCE pixels.
 // The three were found by measurement (README.md, "Near, with others").
 constexpr int DT_SMALL_DISTANCE = 90;
@@ -74,7 +74,7 @@ struct NearColumn {
 
 __device__ __forceinline__ float dt_min(const float *value)
 {
-    // As integers, floats of one sign are in the order of their magnitudes, and the negative ones come first.
+    // Read as integers, floats of one sign are in the order of their magnitudes, and the negative ones come first.
     const auto bits = [&](u32 i) { return __float_as_int(value[i]); };
     int least = bits(0), all = bits(0);
 #pragma unroll

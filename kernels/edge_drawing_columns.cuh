@@ -17,10 +17,10 @@ constexpr u32 SMOOTH_HALF = 1u << 15, SMOOTH_SHIFT = 16;
 // is borrowed from the other half. Values stay below 2^13.
 constexpr u32 HALVES_SIGN = 0x80008000u;
 constexpr u32 HALVES_GRADIENT = 0x1FFF1FFFu;
-constexpr u32 LOW_OF_TWO = 0x5432;    // (high half of a, low half of b)
-constexpr u32 HIGH_HALVES = 0x7632;   // (high half of a, high half of b)
+constexpr u32 LOW_OF_TWO = 0x5432;                    // (high half of a, low half of b)
+constexpr u32 HIGH_HALVES = 0x7632;                   // (high half of a, high half of b)
 constexpr u32 HALF_ONE = 0x3C00, HALF_TWO = 0x4000;   // 1 and 2 in half precision
-constexpr u32 SIGNS = 0xBB99;         // all ones in the halves whose sign bit is set
+constexpr u32 SIGNS = 0xBB99;                         // all ones in the halves whose sign bit is set
 
 __device__ __forceinline__ u32 both(u32 value) { return value | value << 16; }
 
@@ -78,11 +78,11 @@ __device__ __forceinline__ Raw<float> gather_row(const float *row, const u32 *co
 template <typename PIXEL, bool SMALL>
 struct Columns {
     static constexpr int N = 4, BESIDE = 2;   // values; neighbours on either side that smoothing needs
-    u32 sum[4][N] = {};   // sums of one to four rows of pixels, weighted by the Gaussian's taps
-    u32 last[2][N + 2];   // side * the last smoothed row, with the columns beside it
-    u32 down[N + 2];      // side * the row before it + centre * the last row
-    u32 across[2][N];     // the operator's weights along the last two smoothed rows
-    u32 inside[N];        // all ones where the column is in the image
+    u32 sum[4][N] = {};                       // sums of one to four rows of pixels, weighted by the Gaussian's taps
+    u32 last[2][N + 2];                       // side * the last smoothed row, with the columns beside it
+    u32 down[N + 2];                          // side * the row before it + centre * the last row
+    u32 across[2][N];                         // the operator's weights along the last two smoothed rows
+    u32 inside[N];                            // all ones where the column is in the image
 
     __device__ __forceinline__ void set_inside(int x, int width)
     {

@@ -19,8 +19,8 @@
 constexpr int ED_STEPS = 3;
 constexpr int ED_HALO_X = 8;
 constexpr int ED_HALO_Y = ED_STEPS + 1;
-constexpr int ED_GROUP = 8;     // pixels whose bits are a byte
-constexpr int ED_BATCH = 512;   // pixels whose anchors are listed together, 16 per lane
+constexpr int ED_GROUP = 8;         // pixels whose bits are a byte
+constexpr int ED_BATCH = 512;       // pixels whose anchors are listed together, 16 per lane
 constexpr int ED_FULL = WARP / 2;   // anchors that occupy a whole warp: two headings each
 constexpr int ED_LIST = ED_BATCH + ED_FULL;
 constexpr int ED_AHEAD = 2;   // rows of pixels requested ahead

@@ -57,8 +57,8 @@ template <typename PIXEL, int ROWS, bool UNIT>
 struct DenseMarch {
     const LevelSetSetup &setup;
     StepStatistics &stats;
-    float *slots, *words,
-        *pairs;          // in shared memory: planes, the words that hold their pixels, and pairs of pixels in those
+    // In shared memory: planes, the words that hold their pixels, and pairs of pixels in those.
+    float *slots, *words, *pairs;
     u32 row[ROWS + 2];   // offsets of its rows within a plane, in bytes of phi
     u32 flags;           // bit 2 * row + column: this voxel counts; and the bits below
     bool side;           // the strip has repeated elements beside the volume
@@ -225,7 +225,7 @@ struct DenseMarch {
     }
 };
 
-// How columns of planes are cut into chunks: the first `large_count` chunks have `large_planes` planes, those after
+// The chunks into which columns of planes are cut: the first `large_count` chunks have `large_planes` planes, those after
 // them `small_planes`, and the first `longer_count` of these one more.
 struct DenseChunks {
     u32 large_count, large_planes, small_planes, longer_count;

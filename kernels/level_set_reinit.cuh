@@ -149,7 +149,7 @@ struct Face {
     float slope, second;
 };
 
-// The same as the other upwind_square(), from the faces before and after a voxel. `sign` is the voxel's.
+// Returns the same as the other upwind_square(), from the faces before and after a voxel. `sign` is the voxel's.
 __device__ __forceinline__ float upwind_square(float sign, Face before, Face after)
 {
     const float back = __fmul_rn(sign, __fmaf_rn(before.second, 0.5f, before.slope));
@@ -171,7 +171,7 @@ __device__ __forceinline__ void faces(const float (&value)[N], float step, Face 
     for (int i = 0; i < N - 3; ++i) face[i] = {slope[i + 1], minmod(second[i + 1], second[i])};
 }
 
-// The same as reinit_slice_half() for a part of a volume. What a lane's two voxels share, along y and from plane to
+// Does the same as reinit_slice_half() for a part of a volume. What a lane's two voxels share, along y and from plane to
 // plane, is computed once. phi is never -0, so the sign is a bit.
 template <bool UNIT>
 __device__ __forceinline__ bool reinit_part(const float *shared, float *to, const LevelSetSetup &setup,
@@ -188,8 +188,8 @@ __device__ __forceinline__ bool reinit_part(const float *shared, float *to, cons
     const u64 stride = static_cast<u64>(setup.height) * setup.pitch;
     float *out = to + z * stride + y * static_cast<u64>(setup.pitch) + x + LEAD;
     const bool edge = x == 0 || x + 1 == setup.width;
-    float below[2], here[2], above[2], slope_above[2],
-        second_above[2];   // slope_above, second_above: the slope and second difference of the face above
+    float below[2], here[2], above[2];
+    float slope_above[2], second_above[2];   // the slope and the second difference of the face above
     Face under[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {

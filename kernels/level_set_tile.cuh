@@ -3,7 +3,7 @@
 //
 // Step s reads one phi and writes the other. Its set of active tiles is what step s - 1 pushed. A tile that left the
 // set is copied, so that both phi agree wherever no step works. A stamp keeps a tile from being in a set twice. The
-// order of a list is chance, but no result depends on it. A warp updates a part of a tile by itself: one to four planes
+// order of a list is arbitrary, and no result depends on it. Each warp updates a part of a tile: one to four planes
 // of a volume (see TileSplit), 16 x 8 pixels of a slice.
 #pragma once
 #include "level_set_update.cuh"
@@ -39,7 +39,7 @@ struct TilePart {
     u32 first, planes;
 };
 
-// How tiles are split into parts. A warp updates its planes one after another; while there is a warp for each part,
+// The split of tiles into parts. A warp updates its planes one after another; while there is a warp for each part,
 // that time decides. With more parts than warps, the total number of planes of a warp's parts counts, and the cost to
 // begin each part.
 struct TileSplit {
@@ -268,19 +268,19 @@ constexpr int TILE_PLANE = TILE_ROWS * TILE_ROW;
 constexpr int TILE_SHARED = (HALF + 2) * TILE_PLANE;   // floats of a warp
 
 // Three lanes copy a row, one instruction copies a plane, so that adjacent lanes make one request. The last lane of a
-// row copies two elements that nobody reads.
+// row copies two elements that are not read.
 __device__ __forceinline__ void load_part(float *shared, const float *from, const LevelSetSetup &setup,
-                                          const TilePart &of, u32 lane)
+                                          const TilePart &part, u32 lane)
 {
     constexpr u32 QUADS = TILE_ROW / 4;
     static_assert(QUADS * TILE_ROWS <= WARP, "a lane copies one part of a plane");
     if (lane < QUADS * TILE_ROWS) {
-        const int z0 = static_cast<int>(of.t.z * TILE + of.first) - 1, y0 = static_cast<int>(of.t.y * TILE) - 1;
+        const int z0 = static_cast<int>(part.t.z * TILE + part.first) - 1, y0 = static_cast<int>(part.t.y * TILE) - 1;
         const u32 y = clamp_index(y0 + static_cast<int>(lane / QUADS), static_cast<int>(setup.height));
-        const float *line = from + of.t.x * TILE + lane % QUADS * 4;
+        const float *line = from + part.t.x * TILE + lane % QUADS * 4;
 #pragma unroll
         for (u32 k = 0; k < HALF + 2; ++k) {
-            if (k >= of.planes + 2) break;
+            if (k >= part.planes + 2) break;
             const u32 z = clamp_index(z0 + static_cast<int>(k), static_cast<int>(setup.depth));
             copy_async<16>(shared + k * TILE_PLANE + lane * 4,
                            line + static_cast<u64>(z * setup.height + y) * setup.pitch);
@@ -310,16 +310,16 @@ struct Differences {
 // Updates a part of a volume's tile. A lane has a column and two rows; the planes come one after another.
 template <typename PIXEL, bool UNIT>
 __device__ __forceinline__ void update_part(const float *shared, float *to, const PIXEL *image,
-                                            const LevelSetSetup &setup, const TilePart &of, u32 lane,
+                                            const LevelSetSetup &setup, const TilePart &part, u32 lane,
                                             StepStatistics &stats, TileActivity &activity)
 {
-    const TileIndex t = of.t;
+    const TileIndex t = part.t;
     const u32 column = lane % TILE, group = lane / TILE;
     const float *at = shared + TILE_PLANE + (group * 2 + 1) * TILE_ROW + column + 1;
-    const u32 x = t.x * TILE + column, y = t.y * TILE + group * 2, z = t.z * TILE + of.first;
+    const u32 x = t.x * TILE + column, y = t.y * TILE + group * 2, z = t.z * TILE + part.first;
     const u64 stride = static_cast<u64>(setup.height) * setup.pitch;
     const u64 place = z * stride + y * setup.pitch + x + LEAD;
-    const int planes = min(static_cast<int>(setup.depth) - static_cast<int>(z), static_cast<int>(of.planes));
+    const int planes = min(static_cast<int>(setup.depth) - static_cast<int>(z), static_cast<int>(part.planes));
     const bool own[2] = {x < setup.width && y < setup.height && planes > 0,
                          x < setup.width && y + 1 < setup.height && planes > 0};
     const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= setup.width;
@@ -335,7 +335,7 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
 
     const Differences<UNIT> differences{setup};
     // Phase 1: the normals of the part's faces towards -x and -y. Each lane computes one of 32, (row, plane) and
-    // (column, plane). Planes that the part does not have give values that nobody reads.
+    // (column, plane). Planes that the part does not have give values that are not read.
     float border_x, border_y;
     {
         const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
@@ -451,7 +451,7 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
         const u32 sign_changes = (__float_as_uint(before[0]) ^ __float_as_uint(result[0])) |
                                  (__float_as_uint(before[1]) ^ __float_as_uint(result[1]));
         if (fminf(fabsf(before[0]), fabsf(before[1])) <= setup.band_width || static_cast<int>(sign_changes) < 0) {
-            const u32 along_z = neighbours_along_axis<TILE>(of.first + static_cast<u32>(k));
+            const u32 along_z = neighbours_along_axis<TILE>(part.first + static_cast<u32>(k));
             const u32 concerned[2] = {repeat_along_axis(neighbours_xy[0], along_z, 9),
                                       repeat_along_axis(neighbours_xy[1], along_z, 9)};
             count_two_voxels(setup, own, before, result, concerned, stats, activity);

@@ -10,18 +10,18 @@ struct LevelSetSetup {
     u32 width, height, depth;
     u32 pitch;                      // in elements, a multiple of 8
     // The image term and the curvature term are a quarter of the speed's, because gradients are four times as large.
-    float intensity_centre;                  // T
-    float max_deviation;                     // |I - T| counts up to this
-    float intensity_gain, intensity_offset;  // dt * -alpha * D(I) / 4 = fma(|I - T|, gain, offset)
-    float max_inward_term;                   // upper bound of the image term where phi approaches 0
-    float curvature_weight;                  // dt * (1 - alpha) / 8 * ROOT_UNIT
-    float inv_dx, inv_dy, inv_dz;            // 1 / spacing
-    float max_spacing;                       // a voxel with |phi| up to this is near the front
-    float rms_scale;                         // 1 / the smallest spacing
-    float band_width;                        // a voxel with |phi| up to this is within the narrow band
-    float activity_threshold;                // a larger change of phi within the band keeps a tile active
-    float reinit_step;                       // the step of a reinitialisation
-    float max_divergence;                    // the bound of the normals' divergence, over ROOT_UNIT
+    float intensity_centre;                   // T
+    float max_deviation;                      // |I - T| counts up to this
+    float intensity_gain, intensity_offset;   // dt * -alpha * D(I) / 4 = fma(|I - T|, gain, offset)
+    float max_inward_term;                    // upper bound of the image term where phi approaches 0
+    float curvature_weight;                   // dt * (1 - alpha) / 8 * ROOT_UNIT
+    float inv_dx, inv_dy, inv_dz;             // 1 / spacing
+    float max_spacing;                        // a voxel with |phi| up to this is near the front
+    float rms_scale;                          // 1 / the smallest spacing
+    float band_width;                         // a voxel with |phi| up to this is within the narrow band
+    float activity_threshold;                 // a larger change of phi within the band keeps a tile active
+    float reinit_step;                        // the step of a reinitialisation
+    float max_divergence;                     // the bound of the normals' divergence, over ROOT_UNIT
 };
 static_assert(sizeof(LevelSetSetup) == 76, "src/level_set/cuda/launch.rs repeats it");
 
@@ -88,7 +88,7 @@ __device__ __forceinline__ float image_term(const LevelSetSetup &setup, PIXEL pi
 struct VoxelUpdate {
     float old, speed;
     float speed_away;   // the speed where phi moves away from 0, without the bound
-    // Where the curvature term is the larger one (`both_sides`), the differences on both sides of an axis count,
+    // If the curvature term is the larger one (`both_sides`), the differences on both sides of an axis count,
     // whatever their sign. Elsewhere the gradient is upwind: where phi moves `downwards` only sides with a difference
     // not above 0 count (0 adds nothing), else only those above 0.
     bool both_sides, downwards;
@@ -178,8 +178,8 @@ static_assert(sizeof(IterationStatistics) == 40, "src/level_set/cuda/tables.rs r
 
 // The state of the stopping criterion.
 struct ConvergenceState {
-    u64 stopped;            // the first iteration that is not done; 0: none yet
-    long long inside[2];    // the voxels inside before the iterations with even and odd numbers
+    u64 stopped;           // the first iteration that is not done; 0: none yet
+    long long inside[2];   // the voxels inside before the iterations with even and odd numbers
     // Sums over the iterations of the current check interval: of the voxels inside after each, of the voxels near the
     // front, and of the squared changes >> SQUARES_SHIFT. inside_before is the first of these sums of the interval
     // before, or 0 where there is none.

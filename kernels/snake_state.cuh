@@ -31,9 +31,9 @@ struct alignas(64) Control {
 struct isoline_snake_job {
     isoline_snake_image image;
     isoline_snake_target *targets;
-    int2 *nodes;                // of each target, `capacity` same_side
+    int2 *nodes;                // of each target, `capacity` apart
     isoline_snake_sum *edges;   // of each target, `capacity` apart
-    unsigned char *scratch;     // of each group, `scratch_bytes` same_side
+    unsigned char *scratch;     // of each group, `scratch_bytes` apart
     u64 scratch_bytes;
     Control *controls;   // of each group, all 0
     u32 *queue;          // the next target, 0
