@@ -65,6 +65,31 @@ static_assert(STREAM_BLOCKS * (sizeof(StreamShared) + STREAM_SHARED_EXTRA) <= ST
 //   SHAPE       the mask, whose pads are mirrored already: the first pass, where v is 1 on the shape and 0 beside it
 enum class StreamSource { QUADS, COLUMNWISE, SHAPE };
 
+// Takes a row through the first L levels, from i rows after the begin of a trip: level t makes the row before the last
+// one of level t - 1 from three rows of that level.
+template <int L>
+__device__ __forceinline__ void stream_levels(float (&kept)[STREAM_STEPS][2][STREAM_COLUMNS],
+                                              const float (&m)[STREAM_STEPS][STREAM_COLUMNS],
+                                              float (&row)[STREAM_COLUMNS], int i, const isoline_es_weights &weights)
+{
+    constexpr int T = STREAM_STEPS, C = STREAM_COLUMNS;
+#pragma unroll
+    for (int t = 1; t <= L; ++t) {
+        float *up = kept[t - 1][(i + t + 1) & 1];
+        const float *centre = kept[t - 1][(i + t) & 1];
+        const float *step_m = m[(i + T - t) % T];
+        const float left = __shfl_up_sync(ALL_LANES, centre[C - 1], 1);
+        const float right = __shfl_down_sync(ALL_LANES, centre[0], 1);
+#pragma unroll
+        for (int j = 0; j < C; ++j) {
+            const float next = update_2d(centre[j], j > 0 ? centre[j - 1] : left, j < C - 1 ? centre[j + 1] : right,
+                                         up[j], row[j], step_m[j], weights.k[t - 1]);
+            up[j] = row[j];   // the newest row takes the place of the oldest
+            row[j] = next;
+        }
+    }
+}
+
 // A warp has a strip of STREAM_VALID columns and a chunk of chunk_rows rows, a lane STREAM_COLUMNS columns from
 // strip*VALID - HALO + lane*COLUMNS on. The warp runs down the rows; level t makes row r - t when row r is read, from
 // rows r-t-1, r-t, r-t+1 of level t-1. `in` is null with SHAPE. With FLUSH the last level's results are flushed.
@@ -156,22 +181,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
             }
 
             // 2. The levels, each from the row that the level before has just made.
-#pragma unroll
-            for (int t = 1; t <= L; ++t) {
-                float *up = kept[t - 1][(i + t + 1) & 1];
-                const float *centre = kept[t - 1][(i + t) & 1];
-                const float *step_m = m[(i + T - t) % T];
-                const float left = __shfl_up_sync(ALL_LANES, centre[C - 1], 1);
-                const float right = __shfl_down_sync(ALL_LANES, centre[0], 1);
-#pragma unroll
-                for (int j = 0; j < C; ++j) {
-                    const float next = update_2d(centre[j], j > 0 ? centre[j - 1] : left,
-                                                 j < C - 1 ? centre[j + 1] : right, up[j], row[j], step_m[j],
-                                                 weights.k[t - 1]);
-                    up[j] = row[j];   // the newest row takes the place of the oldest
-                    row[j] = next;
-                }
-            }
+            stream_levels<L>(kept, m, row, i, weights);
             if (L < T)
 #pragma unroll
                 for (int j = 0; j < C; ++j) kept[L % T][(i + L) & 1][j] = row[j];
@@ -186,7 +196,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
                 store_vector<4>(reinterpret_cast<float *>(out_lane + wide_product(y, row_bytes)), row);
             }
         }
-        };
+    };
     // Before row 2t level t has no valid input, so the first trip needs only a few levels.
     trip(0, Constant<int, (T - 1) / 2>{});
 #pragma unroll 1
