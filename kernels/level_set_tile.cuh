@@ -307,6 +307,136 @@ struct Differences {
     }
 };
 
+// Rows -1 .. 2 of a lane's column in a plane, and of the columns beside it; left[0] is not used.
+struct ColumnValues {
+    float left[4], here[4], right[4];
+
+    __device__ __forceinline__ void load(const float *from)
+    {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if (i > 0) left[i] = from[(i - 1) * TILE_ROW - 1];
+            here[i] = from[(i - 1) * TILE_ROW], right[i] = from[(i - 1) * TILE_ROW + 1];
+        }
+    }
+};
+
+// Their wide differences along x (of rows 0 .. 2) and y.
+template <bool UNIT>
+struct ColumnDifferences {
+    float x[3], y[2], y_right[2];
+
+    __device__ __forceinline__ void compute(const LevelSetSetup &setup, const ColumnValues &v)
+    {
+#pragma unroll
+        for (int i = 0; i < 3; ++i) x[i] = scaled<UNIT>(__fsub_rn(v.right[i + 1], v.left[i + 1]), setup.inv_dx);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            y[i] = scaled<UNIT>(__fsub_rn(v.here[i + 2], v.here[i]), setup.inv_dy);
+            y_right[i] = scaled<UNIT>(__fsub_rn(v.right[i + 2], v.right[i]), setup.inv_dy);
+        }
+    }
+};
+
+// The normals of a part's faces towards -x and -y. Each lane computes one of 32, (row, plane) and (column, plane).
+// Planes that the part does not have give values that are not read.
+template <bool UNIT>
+struct BorderNormals {
+    float x, y;
+
+    __device__ __forceinline__ BorderNormals(const LevelSetSetup &setup, const float *shared, u32 lane)
+    {
+        const Differences<UNIT> differences{setup};
+        const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
+        x = face_normal(difference4<UNIT>(p[0], __fmul_rn(4.0f, p[-1]), setup.inv_dx),
+                        __fadd_rn(differences.y(p - 1), differences.y(p)),
+                        __fadd_rn(differences.z(p - 1), differences.z(p)));
+        const float *q = shared + TILE_PLANE * (1 + lane / TILE) + TILE_ROW + lane % TILE + 1;
+        y = face_normal(difference4<UNIT>(q[0], __fmul_rn(4.0f, q[-TILE_ROW]), setup.inv_dy),
+                        __fadd_rn(differences.x(q - TILE_ROW), differences.x(q)),
+                        __fadd_rn(differences.z(q - TILE_ROW), differences.z(q)));
+    }
+};
+
+// Updates a lane's two voxels of the plane `here`, number k of the part, with the planes below and above; `at` is the
+// plane above, which is loaded first. `now` and `then` are the wide differences of `here` and of `above`. low_z and
+// low_dz are the normals at the faces below and four times the differences there; those of the faces above replace
+// them.
+template <bool UNIT, typename PIXEL>
+__device__ __forceinline__ void
+update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UNIT> &border, u32 column, u32 group,
+             int k, const PIXEL (&pixel)[2], const ColumnValues &below, const ColumnValues &here, ColumnValues &above,
+             const ColumnDifferences<UNIT> &now, ColumnDifferences<UNIT> &then, float (&low_z)[2], float (&low_dz)[2],
+             float (&result)[2])
+{
+    // 1. The plane above, and the differences and normals of the faces.
+    above.load(at);
+    then.compute(setup, above);
+    float wide_z[3];   // rows 0 .. 2
+#pragma unroll
+    for (int i = 0; i < 3; ++i)
+        wide_z[i] = scaled<UNIT>(__fsub_rn(above.here[i + 1], below.here[i + 1]), setup.inv_dz);
+    float nx[2], low_x[2], ny[3], four_[2], dx[2], dy[3];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float right_z = scaled<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), setup.inv_dz);
+        four_[i] = __fmul_rn(4.0f, here.here[i + 1]);
+        dx[i] = difference4<UNIT>(here.right[i + 1], four_[i], setup.inv_dx);
+        dy[i + 1] = difference4<UNIT>(here.here[i + 2], four_[i], setup.inv_dy);
+        nx[i] = face_normal(dx[i], __fadd_rn(now.y[i], now.y_right[i]), __fadd_rn(wide_z[i], right_z));
+        ny[i + 1] = face_normal(dy[i + 1], __fadd_rn(now.x[i], now.x[i + 1]), __fadd_rn(wide_z[i], wide_z[i + 1]));
+    }
+    dy[0] = scaled<UNIT>(__fmaf_rn(-4.0f, here.here[0], four_[0]), setup.inv_dy);
+
+    // 2. The normals of the faces towards -x and -y come from the lane there, or from the part's border.
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float beside = __shfl_up_sync(ALL_LANES, nx[i], 1);
+        const float outside = __shfl_sync(ALL_LANES, border.x, k * TILE + group * 2 + i);
+        low_x[i] = column == 0 ? outside : beside;
+    }
+    {
+        const float beside = __shfl_up_sync(ALL_LANES, ny[2], TILE);
+        const float outside = __shfl_sync(ALL_LANES, border.y, k * TILE + column);
+        ny[0] = group == 0 ? outside : beside;
+    }
+
+    // 3. The update.
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float old = here.here[i + 1];
+        const float dz = difference4<UNIT>(above.here[i + 1], four_[i], setup.inv_dz);
+        const float nz = face_normal(dz, __fadd_rn(now.x[i], then.x[i]), __fadd_rn(now.y[i], then.y[i]));
+        float curvature = scaled<UNIT>(__fsub_rn(nx[i], low_x[i]), setup.inv_dx);
+        curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(ny[i + 1], ny[i]), setup.inv_dy));
+        curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(nz, low_z[i]), setup.inv_dz));
+        VoxelUpdate update(setup, old, curvature, image_term(setup, pixel[i]));
+        update.add_difference(dx[i]);
+        update.add_difference(scaled<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -four_[i]), setup.inv_dx));
+        update.add_difference(dy[i + 1]);
+        update.add_difference(-dy[i]);
+        update.add_difference(dz);
+        update.add_difference(-low_dz[i]);
+        low_z[i] = nz, low_dz[i] = dz;
+        result[i] = update.result();
+    }
+}
+
+// Stores a lane's two voxels, and the repeated elements beside the borders.
+__device__ __forceinline__ void store_two_voxels(float *out, const LevelSetSetup &setup, u32 x, bool beside_x,
+                                                 const bool (&own)[2], const float (&result)[2])
+{
+    if (own[0]) out[0] = result[0];
+    if (own[1]) out[setup.pitch] = result[1];
+    if (beside_x) {
+        const int copy = x == 0 ? -1 : 1;
+        if (own[0] && (x == 0 || x + 1 == setup.width)) out[copy] = result[0];
+        if (own[1] && (x == 0 || x + 1 == setup.width)) out[static_cast<int>(setup.pitch) + copy] = result[1];
+        if (setup.width == 1 && own[0]) out[1] = result[0];
+        if (setup.width == 1 && own[1]) out[setup.pitch + 1] = result[1];
+    }
+}
+
 // Updates a part of a volume's tile. A lane has a column and two rows; the planes come one after another.
 template <typename PIXEL, bool UNIT>
 __device__ __forceinline__ void update_part(const float *shared, float *to, const PIXEL *image,
@@ -333,55 +463,17 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
     copy_async_wait<0>();
     __syncwarp();
 
-    const Differences<UNIT> differences{setup};
-    // Phase 1: the normals of the part's faces towards -x and -y. Each lane computes one of 32, (row, plane) and
-    // (column, plane). Planes that the part does not have give values that are not read.
-    float border_x, border_y;
-    {
-        const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
-        border_x = face_normal(difference4<UNIT>(p[0], __fmul_rn(4.0f, p[-1]), setup.inv_dx),
-                               __fadd_rn(differences.y(p - 1), differences.y(p)),
-                               __fadd_rn(differences.z(p - 1), differences.z(p)));
-        const float *q = shared + TILE_PLANE * (1 + lane / TILE) + TILE_ROW + lane % TILE + 1;
-        border_y = face_normal(difference4<UNIT>(q[0], __fmul_rn(4.0f, q[-TILE_ROW]), setup.inv_dy),
-                               __fadd_rn(differences.x(q - TILE_ROW), differences.x(q)),
-                               __fadd_rn(differences.z(q - TILE_ROW), differences.z(q)));
-    }
-    // Phase 2: the values of rows -1 .. 2 of the lane's column and of the columns beside it, and their wide
-    // differences, for the planes below and here.
-    struct Values {
-        float left[4], here[4], right[4];
-    };
-    struct WideDifferences {
-        float x[3], y[2], y_right[2];   // x of rows 0 .. 2
-    };
-    auto load = [&](Values &v, const float *from) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            if (i > 0) v.left[i] = from[(i - 1) * TILE_ROW - 1];
-            v.here[i] = from[(i - 1) * TILE_ROW], v.right[i] = from[(i - 1) * TILE_ROW + 1];
-        }
-    };
-    auto widen = [&](WideDifferences &w, const Values &v) {
-#pragma unroll
-        for (int i = 0; i < 3; ++i) w.x[i] = scaled<UNIT>(__fsub_rn(v.right[i + 1], v.left[i + 1]), setup.inv_dx);
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            w.y[i] = scaled<UNIT>(__fsub_rn(v.here[i + 2], v.here[i]), setup.inv_dy);
-            w.y_right[i] = scaled<UNIT>(__fsub_rn(v.right[i + 2], v.right[i]), setup.inv_dy);
-        }
-    };
-    Values below, here, above;
-    WideDifferences now, then;
+    const BorderNormals<UNIT> border(setup, shared, lane);
+    ColumnValues below, here, above;
+    ColumnDifferences<UNIT> now, then;
     float low_z[2], low_dz[2];
-    load(below, at - TILE_PLANE), load(here, at);
-    widen(then, below), widen(now, here);
+    below.load(at - TILE_PLANE), here.load(at);
+    then.compute(setup, below), now.compute(setup, here);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         low_dz[i] = difference4<UNIT>(here.here[i + 1], __fmul_rn(4.0f, below.here[i + 1]), setup.inv_dz);
         low_z[i] = face_normal(low_dz[i], __fadd_rn(then.x[i], now.x[i]), __fadd_rn(then.y[i], now.y[i]));
     }
-// Phase 3: the planes.
 #pragma unroll 1
     for (int k = 0; k < planes; ++k) {
         PIXEL next_pixel[2];
@@ -389,63 +481,10 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
 #pragma unroll
         for (int i = 0; i < 2; ++i) pixels[i] += stride, next_pixel[i] = own[i] && more ? *pixels[i] : PIXEL(0);
         at += TILE_PLANE;
-        load(above, at);
-        widen(then, above);
-        float wide_z[3];   // rows 0 .. 2
-#pragma unroll
-        for (int i = 0; i < 3; ++i)
-            wide_z[i] = scaled<UNIT>(__fsub_rn(above.here[i + 1], below.here[i + 1]), setup.inv_dz);
-        float nx[2], low_x[2], ny[3], four_[2], dx[2], dy[3];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const float right_z = scaled<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), setup.inv_dz);
-            four_[i] = __fmul_rn(4.0f, here.here[i + 1]);
-            dx[i] = difference4<UNIT>(here.right[i + 1], four_[i], setup.inv_dx);
-            dy[i + 1] = difference4<UNIT>(here.here[i + 2], four_[i], setup.inv_dy);
-            nx[i] = face_normal(dx[i], __fadd_rn(now.y[i], now.y_right[i]), __fadd_rn(wide_z[i], right_z));
-            ny[i + 1] = face_normal(dy[i + 1], __fadd_rn(now.x[i], now.x[i + 1]), __fadd_rn(wide_z[i], wide_z[i + 1]));
-        }
-        dy[0] = scaled<UNIT>(__fmaf_rn(-4.0f, here.here[0], four_[0]), setup.inv_dy);
-        // The normals of the faces towards -x and -y come from the lane there, or from the part's border.
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const float beside = __shfl_up_sync(ALL_LANES, nx[i], 1);
-            const float border = __shfl_sync(ALL_LANES, border_x, k * TILE + group * 2 + i);
-            low_x[i] = column == 0 ? border : beside;
-        }
-        {
-            const float beside = __shfl_up_sync(ALL_LANES, ny[2], TILE);
-            const float border = __shfl_sync(ALL_LANES, border_y, k * TILE + column);
-            ny[0] = group == 0 ? border : beside;
-        }
         float result[2];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const float old = here.here[i + 1];
-            const float dz = difference4<UNIT>(above.here[i + 1], four_[i], setup.inv_dz);
-            const float nz = face_normal(dz, __fadd_rn(now.x[i], then.x[i]), __fadd_rn(now.y[i], then.y[i]));
-            float curvature = scaled<UNIT>(__fsub_rn(nx[i], low_x[i]), setup.inv_dx);
-            curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(ny[i + 1], ny[i]), setup.inv_dy));
-            curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(nz, low_z[i]), setup.inv_dz));
-            VoxelUpdate update(setup, old, curvature, image_term(setup, pixel[i]));
-            update.add_difference(dx[i]);
-            update.add_difference(scaled<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -four_[i]), setup.inv_dx));
-            update.add_difference(dy[i + 1]);
-            update.add_difference(-dy[i]);
-            update.add_difference(dz);
-            update.add_difference(-low_dz[i]);
-            low_z[i] = nz, low_dz[i] = dz;
-            result[i] = update.result();
-        }
-        if (own[0]) out[0] = result[0];
-        if (own[1]) out[setup.pitch] = result[1];
-        if (beside_x) {
-            const int copy = x == 0 ? -1 : 1;
-            if (own[0] && (x == 0 || x + 1 == setup.width)) out[copy] = result[0];
-            if (own[1] && (x == 0 || x + 1 == setup.width)) out[static_cast<int>(setup.pitch) + copy] = result[1];
-            if (setup.width == 1 && own[0]) out[1] = result[0];
-            if (setup.width == 1 && own[1]) out[setup.pitch + 1] = result[1];
-        }
+        update_plane(setup, at, border, column, group, k, pixel, below, here, above, now, then, low_z, low_dz, result);
+        store_two_voxels(out, setup, x, beside_x, own, result);
+
         // Far from the front nothing is counted unless a voxel changes sides, which may happen where phi is steep.
         const float before[2] = {here.here[1], here.here[2]};
         const u32 sign_changes = (__float_as_uint(before[0]) ^ __float_as_uint(result[0])) |
