@@ -53,7 +53,7 @@ struct Tile {
     static_assert(sizeof(Shared) <= 48 * 1024, "static shared memory");
 };
 
-// Phase A. x0, y0: the tile's first column and row in the image, negative in border tiles.
+// Phase A: gradients. x0, y0: the tile's first column and row in the image, negative in border tiles.
 template <typename T>
 __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
@@ -283,7 +283,7 @@ __device__ __forceinline__ void tile_clear(const isoline_ed_job &job, typename T
         }
 }
 
-// Phase C. Reads the map and the anchors, writes bits of edge and pending by atomics.
+// Phase C: tracing. Reads the map and the anchors, writes bits of edge and pending by atomics.
 template <typename T>
 __device__ __forceinline__ void tile_tracing(const isoline_ed_job &job, typename T::Shared &shared)
 {
@@ -350,7 +350,7 @@ __device__ __forceinline__ void tile_tracing(const isoline_ed_job &job, typename
     if (lane / 2 < count) trace(list[lane / 2], lane % 2);
 }
 
-// Phase D.
+// Phase D: stores the part of the tile that the block owns.
 template <typename T>
 __device__ __forceinline__ void tile_store(const isoline_ed_job &job, const typename T::Shared &shared, int x0, int y0)
 {

@@ -149,7 +149,7 @@ struct DenseMarch {
         float result[ROWS][2];
         bool near = false;
         u32 sign_changes = 0;   // the sign bit is set where a voxel changes sides
-// 2. The update, row by row.
+        // 2. The update, row by row.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
             const float sy_after = scaled<UNIT>(__fsub_rn(here.right[i + 2], here.right[i]), setup.inv_dy);
@@ -214,7 +214,7 @@ struct DenseMarch {
                 if (flags & COPIES_FIRST) result[i][0] = result[i][1];
             }
         }
-// 4. Store.
+        // 4. Store.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
             float *line = offset_bytes(out, row[i + 1]);
