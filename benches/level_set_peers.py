@@ -9,6 +9,7 @@ rest, so it gets as many iterations as it needs, and no more: the fewest after w
 one that it has after 4000 iterations. Times are of everything from the image and the start mask to the mask; of SimpleITK
 the filter alone. The least of a few runs counts.
 """
+import functools
 import pathlib
 import sys
 import time
@@ -58,18 +59,13 @@ def cases(quick):
         yield f"MRI slice, 256 x 256, T {target}, epsilon {epsilon}", pixels, start, target, epsilon
 
 
-def alpha_of(epsilon):
-    """Isoline's default, in voxels of side 1."""
-    return 1 / (1 + epsilon)
-
-
 def iterations_of_itk(run):
     """The fewest after which its mask is the one at rest, by bisection."""
-    rest = run(AT_REST)[0]
+    rest = run(iterations=AT_REST)[0]
     low, high = 1, AT_REST
     while low < high:
         middle = (low + high) // 2
-        if oracle.dice(run(middle)[0], rest) >= SAME:
+        if oracle.dice(run(iterations=middle)[0], rest) >= SAME:
             high = middle
         else:
             low = middle + 1
@@ -81,13 +77,11 @@ def main():
     contexts = [(name, arguments.library.context(name)) for name in devices(arguments.library)]
     records = []
     for name, pixels, start, target, epsilon in cases(arguments.quick):
-        spacing, alpha = (1.0, 1.0, 1.0), alpha_of(epsilon)
-
-        def itk(iterations):
-            return oracle.with_itk(contexts[0][1], pixels, start, spacing, target, epsilon, alpha, iterations, rms=0)
-
+        spacing = (1.0, 1.0, 1.0)
+        alpha = 1 / (1 + epsilon)  # Isoline's default where the smallest spacing is 1
+        itk = functools.partial(oracle.with_itk, contexts[0][1], pixels, start, spacing, target, epsilon, alpha, rms=0)
         needed, rest = iterations_of_itk(itk)
-        theirs = min(itk(needed)[2] for _ in range(ROUNDS))
+        theirs = min(itk(iterations=needed)[2] for _ in range(ROUNDS))
         print(f"{name}\n  {'SimpleITK':<10} {1e3 * theirs:9.1f} ms, {needed} iterations", flush=True)
         records.append({"what": name, "who": "SimpleITK", "seconds": theirs, "iterations": needed})
         for device, context in contexts:
@@ -101,8 +95,8 @@ def main():
                 times.append(time.perf_counter() - began)
             alike = oracle.dice(mask, rest)
             rested = "at rest" if report.converged else "NOT at rest"
-            print(f"  {device:<10} {1e3 * min(times):9.1f} ms, {report.iterations} iterations, {rested}; Dice with SimpleITK "
-                  f"{alike:.4f}; {theirs / min(times):.1f} times as fast", flush=True)
+            print(f"  {device:<10} {1e3 * min(times):9.1f} ms, {report.iterations} iterations, {rested}; Dice with "
+                  f"SimpleITK {alike:.4f}; {theirs / min(times):.1f} times as fast", flush=True)
             records.append({"what": name, "who": device, "seconds": min(times), "iterations": report.iterations,
                             "converged": bool(report.converged), "dice": alike})
     write(arguments.json, records)

@@ -1,7 +1,7 @@
-// Shared by every kernel of the library: fixed-width names, image borders, bit masks, asynchronous copies.
+// Shared by all kernels of the library: fixed-width names, image borders, bit masks, asynchronous copies, barriers.
 //
-// Rounding is part of the contract: the CPU path must give the same bits. Arithmetic that reaches a result is
-// therefore written with the _rn intrinsics and the files are compiled with -fmad=false.
+// Rounding is part of the contract: the CPU path must give the same bits. Arithmetic that reaches a result is therefore
+// written with the _rn intrinsics, and the files are compiled with -fmad=false.
 #pragma once
 
 typedef unsigned int u32;
@@ -10,20 +10,20 @@ typedef unsigned long long u64;
 constexpr u32 WARP = 32;
 constexpr u32 ALL_LANES = 0xFFFFFFFFu;
 
-// Bits of a mask row are stored 32 to a word, after one pad word that holds the row's mirror image; one more
-// pad word follows the row. MASK_LEAD + x/32 is the word of pixel x, for x from -32 on.
+// The bits of a mask row are stored 32 to a word. One pad word before the row and one after it hold the row's mirror
+// image. MASK_LEAD + x/32 is the word of pixel x, for x from -32 on.
 constexpr int MASK_WORD_BITS = 32;
 constexpr int MASK_LEAD = 1;
 
-// Mirror index: ... 2 1 0 | 0 1 2 ... n-1 | n-1 n-2 ... The loop runs more than once only where the halo is wider
-// than the image.
+// Returns the mirrored index: ... 2 1 0 | 0 1 2 ... n-1 | n-1 n-2 ... The loop runs more than once only where the halo
+// is wider than the image.
 __device__ __forceinline__ int mirror(int i, int n)
 {
     while (i < 0 || i >= n) i = i < 0 ? -1 - i : n - 1 - (i - n);
     return i;
 }
 
-// The same without a branch, for -n <= i < 2n.
+// Does the same without a branch, for -n <= i < 2n.
 __device__ __forceinline__ int mirror_once(int i, int n)
 {
     i ^= i >> 31;   // -1 - i where i < 0
@@ -32,21 +32,21 @@ __device__ __forceinline__ int mirror_once(int i, int n)
 
 __device__ __forceinline__ int clamp_index(int i, int n) { return min(max(i, 0), n - 1); }
 
-// A value that a generic function gets as a type, so that it is a constant there.
+// A constant as a type: a generic lambda that gets it as an argument can use its value at compile time.
 template <typename T, T VALUE_>
 struct Constant {
     static constexpr T VALUE = VALUE_;
 };
 
-// The bit of pixel x, x >= -32, in a padded mask row.
+// Returns the bit of pixel x, x >= -32, in a padded mask row.
 __device__ __forceinline__ bool mask_bit(const u32 *row, int x)
 {
     const u32 bit = static_cast<u32>(x + MASK_LEAD * MASK_WORD_BITS);
     return (row[bit / MASK_WORD_BITS] >> (bit % MASK_WORD_BITS)) & 1u;
 }
 
-// The product of two 32-bit numbers in 64 bits, one instruction. (Of a factor that it widened outside a loop the compiler
-// no longer knows that its upper half is zero, and multiplies that too.)
+// Returns the product of two 32-bit numbers in 64 bits by one instruction. (Where the compiler widens a factor outside
+// a loop, it no longer knows that the upper half is zero, and multiplies that too.)
 __device__ __forceinline__ u64 wide_product(u32 a, u32 b)
 {
     u64 product;
@@ -54,8 +54,29 @@ __device__ __forceinline__ u64 wide_product(u32 a, u32 b)
     return product;
 }
 
-// A counter in global memory that blocks meet at. What a thread wrote, or saw of others through a barrier, before it adds is
-// seen by who has read the new value and then passed the fence.
+// Returns bytes of `a` (numbers 0 to 3) and `b` (4 to 7) in the order of SELECT's digits, the lowest byte's first, as
+// the hardware's permute does: a digit + 8 gives that byte's sign bit eight times. (__byte_perm() has no signs.)
+template <u32 SELECT>
+__device__ __forceinline__ u32 permute_bytes(u32 a, u32 b = 0)
+{
+    u32 result;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "n"(SELECT));
+    return result;
+}
+
+// Computes sqrt(x), correctly rounded, for 4e-31 <= x < infinity, without the library's checks for numbers that do not
+// occur here: one step of Newton's method from the hardware's approximation of 1/sqrt(x).
+__device__ __forceinline__ float sqrt_rn(float x)
+{
+    float inverse;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+    const float near = __fmul_rn(x, inverse);
+    return __fmaf_rn(__fmaf_rn(-near, near, x), __fmul_rn(0.5f, inverse), near);
+}
+
+// Operations on a counter in global memory, for barriers between blocks. What a thread wrote, or saw of other threads
+// through a barrier, before add_release() is seen by every thread that has read the new value and then passed
+// fence_acquire().
 __device__ __forceinline__ void add_release(u32 *counter, u32 value)
 {
     asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(counter), "r"(value) : "memory");
@@ -70,9 +91,9 @@ __device__ __forceinline__ u32 load_relaxed(const u32 *counter)
 
 __device__ __forceinline__ void fence_acquire() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
-// Copies from global to shared memory that need no register and complete in the order of their groups. A thread
-// that reads only what it copied itself needs no barrier, only the wait. Sixteen bytes go past the first-level cache,
-// which spares its data path a write and a read. Turing has no such copy and does it at once.
+// Asynchronous copies from global to shared memory, which need no register and complete in the order of their groups. A
+// thread that reads only what it copied itself needs no barrier, only copy_async_wait(). Sixteen bytes bypass the
+// first-level cache, which saves its data path a write and a read. Turing has no such copy and copies at once.
 template <int BYTES>
 __device__ __forceinline__ void copy_async(float *shared, const float *global)
 {
@@ -136,9 +157,9 @@ __device__ __forceinline__ void load_shared_vector(float *to, u32 address)
     asm("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(address));
 }
 
-// The host may start a launch before the one ahead of it in the stream is over (programmatic dependent launch), so
-// that its blocks are in place when it ends. Nothing that the launch ahead wrote may be read before this returns, and
-// nothing that it reads be written. Without that kind of launch, and before Hopper, it does nothing.
+// Programmatic dependent launch: the host may start a launch before the one ahead of it in the stream is over, so that
+// its blocks are resident when that ends. Before this function returns, nothing that the launch ahead writes may be
+// read, and nothing that it reads may be written. Without that kind of launch, and before Hopper, it does nothing.
 __device__ __forceinline__ void wait_for_previous_launch()
 {
 #if __CUDA_ARCH__ >= 900
@@ -147,7 +168,7 @@ __device__ __forceinline__ void wait_for_previous_launch()
 #endif
 }
 
-// For a kernel that is not started early itself, but whose successor may be.
+// Lets the next launch start early, in a kernel that is not started early itself.
 __device__ __forceinline__ void next_launch_may_start()
 {
 #if __CUDA_ARCH__ >= 900
@@ -155,7 +176,7 @@ __device__ __forceinline__ void next_launch_may_start()
 #endif
 }
 
-// A value's sum over a warp, in all its lanes.
+// Returns a value's sum over a warp, in all its lanes.
 __device__ __forceinline__ u32 lanes_total(u32 value)
 {
 #if __CUDA_ARCH__ >= 800

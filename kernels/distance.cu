@@ -1,10 +1,11 @@
 // The exact signed distance to the boundary of a mask.
 //
 //   rows_{u8,u16,f32}    along x: signed squared distances within each row, distance_rows.cuh
-//   columns_{32..1}, columns_far   along y, then z: their minimum over each column, distance_columns.cuh; where all of it
-//                                  is near a boundary, distance_near.cuh
+//   columns_{32..1}, columns_far   along y, then z: the minimum over each column, distance_columns.cuh; where the whole
+//                                  column is near a boundary, distance_near.cuh
 //
-// Distances are squared and signed (inside negative), in units of half the last axis' spacing; no boundary: infinity.
+// Distances are squared and signed (inside negative), in units of half the last axis' spacing; without a boundary:
+// infinity.
 #include "distance_columns.cuh"
 #include "distance_rows.cuh"
 

@@ -1,32 +1,35 @@
-// Distance, the passes along y and z: of each pixel p of a column the least of value(q) + term(|p - q|) over the column's
-// pixels q, where value(q) is the squared distance so far if q is of p's class, else 0.
+// Distance, the passes along y and z: for each pixel p of a column the least of value(q) + term(|p - q|) over the
+// column's pixels q, where value(q) is the squared distance so far if q is of p's class, else 0.
 //
-// Because the terms are convex, where the least is found never moves back as p moves on. A block holds C neighbouring
-// columns in shared memory, cut into octets of eight pixels, and knows the least value of each octet, a lower bound.
+// Because the terms are convex, the position of the least sum never moves back as p moves on. A block holds C
+// neighbouring columns in shared memory, divided into octets of eight pixels, and knows the least value of each octet,
+// a lower bound.
 //
-//   1. Points: the first pixels of the octets, coarse to fine, FAN times as many each time. A point looks through the
-//      octets between those where its two neighbours found theirs, and skips those whose bound is no better. In
-//      columns of up to 1024 pixels the last three between two others one thread finds, one after the other: no barrier,
-//      and less between than for three at once.
-//   2. Octets: a thread computes eight pixels at once in registers, from the octets between where this octet's point and
-//      the next one found theirs.
+//   1. Points: the first pixels of the octets, coarse to fine, FAN times as many on each level. A point examines the
+//      octets between those where its two neighbours found their least sums, and skips those whose bound is no better.
+//      In columns of up to 1024 pixels one thread finds the last three points between two others, one after another: no
+//      barrier, and fewer octets between than for three at once.
+//   2. Octets: a thread computes eight pixels at once in registers, from the octets between those where this octet's
+//      point and the next one found their least sums.
 //
-// A point or an octet that has much to look at (the middle of a disc sees all of its border at one distance) would keep its
-// block waiting: a warp takes it, when the others are done.
+// A point or an octet that has much to examine (the middle of a disc is at the same distance from all of its border)
+// would keep its block waiting: a warp takes it when the other threads are done.
 //
-// Near a boundary (each octet has one with a small value at most a few octets away) levels of points cost more than they
-// save. If weights are whole numbers, or their products with 2, 4, 8 or 16 are, distance_near.cuh takes such columns and
-// needs no points. With other weights, and where few octets of a block are too far from a small value, each point looks
-// around itself, outwards, until no term is below its least sum; all at once, whatever others found.
+// Near a boundary (each octet has one with a small value at most a few octets away) levels of points cost more than
+// they save. If weights are whole numbers, or their products with 2, 4, 8 or 16 are, distance_near.cuh processes such
+// columns and needs no points. With other weights, and where few octets of a block are too far from a small value, each
+// point searches around itself, outwards, until no term is below its least sum; all points at once, independently of
+// each other.
 //
-// Only pixels of one class are ordered so strictly. But to a pixel nothing counts beyond the nearest pixels of the other
-// class, so its least lies in its run of pixels of one class or at the first pixel beyond. Within a run the order holds. A
-// mixed octet therefore looks at itself, from where its first pixel found its least, to where the next point did if that is
-// of its last pixel's run; if not, to that point's quad. Points look an octet further on either side, and octets a quad
-// where points are more than an octet apart. The sums are rounded, but never out of order, so no bound is wrong; where
-// several octets have the same least sum, a point remembers the first and the last. Thus who looks where does not show in
-// the result, in columns of up to some 4000 pixels. In longer ones terms may be rounded so that they are not quite convex,
-// and a last bit of a square may be another than all pairs would give; the same one in every run.
+// Only pixels of one class have this strict order. But no pixel beyond the nearest pixels of the other class counts for
+// a pixel, so its least sum lies in its run of pixels of one class or at the first pixel beyond it. Within a run the
+// order holds. A mixed octet therefore examines itself, from where its first pixel found its least sum, to where the
+// next point did if that is of its last pixel's run; if not, to that point's quad. Points examine an octet more on
+// either side, and octets a quad where points are more than an octet apart. The sums are rounded, but never out of
+// order, so no bound is wrong; where several octets have the same least sum, a point remembers the first and the last.
+// Thus the division of work does not show in the result, in columns of up to some 4000 pixels. In longer ones terms may
+// be rounded so that they are not quite convex, and a last bit of a square may differ from that of all pairs; it is the
+// same in every run.
 #pragma once
 #include "distance_near.cuh"
 #include "distance_octet.cuh"
@@ -38,34 +41,35 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
 {
     using COLUMN = typename std::conditional<FAR, FarColumn, NearColumn<C>>::type;
     using TERMS = typename std::conditional<TABLE, TermTable, TermFunction>::type;
-    using PLACES = typename COLUMN::Places;
-    using WORD = typename PLACES::Word;
+    using RESULTS = typename COLUMN::PointResults;
+    using WORD = typename RESULTS::Word;
     extern __shared__ float4 dt_shared[];
     const u32 length = job.length, step_bits = job.step_bits;
     const u32 octets = (length + DT_OCTET - 1) / DT_OCTET;
-    // Points are 0 .. intervals, the last beyond the column's end.
+    // The points are 0 .. intervals; the last is beyond the column's end.
     const u32 intervals = (octets + (1u << step_bits) - 1) >> step_bits;
-    // A thread finds the last points, between two that are OWN octets apart. Not in long columns, where points are wide.
+    // One thread finds the last points, between two that are OWN octets apart. Not in long columns, where points are
+    // wide.
     constexpr u32 OWN_BITS = C >= 16 ? 2 : 0, OWN = 1 << OWN_BITS;
     static_assert(OWN_BITS == 0 || OWN == 4, "the middle, then the quarters");
     const u32 c = threadIdx.x % C, r = threadIdx.x / C, threads = blockDim.x / C;
     const u32 x = blockIdx.x * C + c;
     const bool is_column = x < job.width;
 
-    // Shared memory: the terms if there is a table, a count, partial results, points' places, and unless FAR octets' least
-    // values and the columns.
+    // Shared memory: the terms if there is a table, a counter, partial results, the points' results, and unless FAR the
+    // octets' least values and the columns.
     const u32 reach = (octets + 1) * DT_OCTET;    // terms of -reach .. reach - 1
     float *const table = reinterpret_cast<float *>(dt_shared);
     u32 *const count = reinterpret_cast<u32 *>(table + (TABLE ? 2 * reach : 0));
     Found *const partial = reinterpret_cast<Found *>(count + DT_COUNT);
-    WORD *const places = reinterpret_cast<WORD *>(partial + blockDim.x) + c;
-    // In place of the partial results: which points or octets are wide. The count is of all there ever were, so that
-    // nobody sets it back; `begin`: of those before.
+    WORD *const results = reinterpret_cast<WORD *>(partial + blockDim.x) + c;
+    // The list of wide points or octets, in the memory of the partial results. The counter counts all there ever were,
+    // so that it is never reset; `begin` is the number of those before.
     u32 *const list = reinterpret_cast<u32 *>(partial);
     const u32 room = blockDim.x * (sizeof(Found) / sizeof(u32)), warps = blockDim.x / WARP;
     u32 begin = 0;
-    float *const leasts = reinterpret_cast<float *>(places - c + (intervals + 1) * C) + c;
-    float *const values = leasts + octets * C;
+    float *const minima = reinterpret_cast<float *>(results - c + (intervals + 1) * C) + c;
+    float *const values = minima + octets * C;
     TERMS terms;
     if constexpr (TABLE) {
         for (u32 i = threadIdx.x; i < 2 * reach; i += blockDim.x)
@@ -77,15 +81,15 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
     if (threadIdx.x == 0) *count = 0;
     const float nearest = dt_term(job.weight, 1);
     const bool whole = TABLE && job.factor > 0;
-    // Near a boundary each octet has one with a small value, at most so many octets away.
-    const float small = whole ? job.small : dt_term(job.weight, DT_SMALL);
-    const u32 around = whole ? job.around : DT_AROUND;
+    // Near a boundary each octet has one with a small value, at most `within` octets away.
+    const float small = whole ? job.small : dt_term(job.weight, DT_SMALL_DISTANCE);
+    const u32 within = whole ? job.around : DT_SMALL_WITHIN;
 
     for (u64 line = blockIdx.y; line < job.lines; line += gridDim.y) {
         const float *const from = job.from + line * job.from_line + min(x, job.width - 1);
         float *const to = job.to + line * job.to_line + x;
 
-        // 1. The columns; the last one again for those beyond the width.
+        // 1. Load the columns; the last one again for those beyond the width.
         bool all_outside = true, all_inside = true, alone = false;    // alone: some value is not small
         const auto load = [&](u32 octet, float (&value)[DT_OCTET]) {
             const u32 q = octet * DT_OCTET, there = min(length - q, DT_OCTET);
@@ -103,16 +107,16 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         };
         const auto keep = [&](u32 octet, const float (&value)[DT_OCTET]) {
             const u32 q = octet * DT_OCTET, there = min(length - q, DT_OCTET);
-            const float least = dt_least(value);
+            const float least = dt_min(value);
             alone |= !(fabsf(least) <= small);
             all_outside &= least == DT_FAR, all_inside &= least == -DT_FAR;
             if (!FAR) {
 #pragma unroll
                 for (u32 i = 0; i < DT_OCTET; ++i) values[(q + i) * C] = value[i];
-                leasts[octet * C] = least;
+                minima[octet * C] = least;
             }
         };
-        // Two at a time, so that more is on the way.
+        // Two octets at a time, so that more loads are in flight.
         for (u32 octet = r; octet < octets; octet += 2 * threads) {
             float value[2][DT_OCTET];
             load(octet, value[0]);
@@ -131,49 +135,49 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 for (u32 q = r; q < length; q += threads) to[q * job.to_stride] = value;
             continue;
         }
-        bool near = false;    // or almost: points look around themselves
+        bool search_around = false;   // or nearly all are near: points search around themselves
         if constexpr (!FAR) {
-            bool stray = false;
-            for (u32 octet = r; alone && !stray && octet < octets; octet += threads) {
+            bool is_stray = false;
+            for (u32 octet = r; alone && !is_stray && octet < octets; octet += threads) {
                 float least = DT_FAR;
-                for (u32 o = octet - min(octet, around); o <= min(octet + around, octets - 1); ++o)
-                    least = fminf(least, fabsf(leasts[o * C]));
-                stray = !(least <= small);
+                for (u32 o = octet - min(octet, within); o <= min(octet + within, octets - 1); ++o)
+                    least = fminf(least, fabsf(minima[o * C]));
+                is_stray = !(least <= small);
             }
-            // In place of the partial results.
-            static_assert(DT_NEAR_TERMS * sizeof(u32) <= DT_LEAST_THREADS * sizeof(Found), "");
+            // They are in the memory of the partial results.
+            static_assert(DT_NEAR_TERMS * sizeof(u32) <= DT_MIN_THREADS * sizeof(Found), "");
             u32 *const pairs = reinterpret_cast<u32 *>(partial) + DT_NEAR_TERMS / 2;
             if (whole) dt_near_terms(pairs, job, octets);
-            const u32 strays = static_cast<u32>(__syncthreads_count(stray));
+            const u32 strays = static_cast<u32>(__syncthreads_count(is_stray));
             if constexpr (TABLE) {
                 if (whole && strays == 0) {
                     for (u32 octet = r; octet < octets; octet += threads)
-                        dt_near_pack<C>(values + octet * DT_OCTET * C, leasts[octet * C], job);
+                        dt_near_pack<C>(values + octet * DT_OCTET * C, minima[octet * C], job);
                     __syncthreads();
                     dt_near_column<C>(reinterpret_cast<const u32 *>(values), pairs, job, r, threads, octets, is_column, to);
                     __syncthreads();
                     continue;
                 }
             }
-            near = strays * DT_RARE <= blockDim.x;
+            search_around = strays * DT_STRAY_SHARE <= blockDim.x;
         }
         COLUMN column;
         column.values = FAR ? from : values;
         if constexpr (FAR) column.stride = job.from_stride, column.length = length;
-        else column.leasts = leasts;
-        // Another column of this block.
+        else column.minima = minima;
+        // Returns another column of this block.
         const auto at_column = [&](u32 other) {
             COLUMN there = column;
             if constexpr (FAR) there.values = from - min(x, job.width - 1) + min(x - c + other, job.width - 1);
-            else there.values = values - c + other, there.leasts = leasts - c + other;
+            else there.values = values - c + other, there.minima = minima - c + other;
             return there;
         };
 
-        // The octets among which a point looks that lies between two others, and what a point knows by itself.
-        const auto between = [&](const WORD *found_at, u32 before, u32 after, u32 &first, u32 &last) {
+        // The octets that a point between two others examines, and the result that a point starts with.
+        const auto between = [&](const WORD *point_results, u32 before, u32 after, u32 &first, u32 &last) {
             // One pixel more on either side, which may be an octet.
-            first = PLACES::low(found_at[before * C]);
-            last = PLACES::high(found_at[min(after, intervals) * C]);
+            first = RESULTS::low(point_results[before * C]);
+            last = RESULTS::high(point_results[min(after, intervals) * C]);
             first = (first > 0 ? first - 1 : 0) / 2, last = min((last + 1) / 2, octets - 1);
         };
         const auto start = [&](const COLUMN &of, u32 home, float &sign) {
@@ -187,24 +191,24 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         constexpr u32 FAN_BITS = C <= 8 && !FAR ? 3 : 2, FAN = 1 << FAN_BITS;    // fewer levels where columns are long
         u32 bits = OWN_BITS;
         while (FAN << bits < intervals) bits += FAN_BITS;
-        for (bool top = true; !near; top = false, bits -= FAN_BITS) {
-            // Those that are not of a level before: of every FAN one is.
+        for (bool top = true; !search_around; top = false, bits -= FAN_BITS) {
+            // The points of this level that were not on a level before: of every FAN one was.
             const u32 spans = (intervals - 1) >> bits, points = top ? spans + 2 : spans - (spans >> FAN_BITS);
             const auto point = [&](u32 which) {
                 if (top) return min(which << bits, intervals);
                 return (which / (FAN - 1) * FAN + which % (FAN - 1) + 1) << bits;
             };
             const u32 parts = max(threads / max(points, 1), 1);    // threads that share a point
-            const auto range = [&](const WORD *found_at, u32 k, u32 &first, u32 &last) {
+            const auto range = [&](const WORD *point_results, u32 k, u32 &first, u32 &last) {
                 first = 0, last = octets - 1;
                 const u32 before = k >> (bits + FAN_BITS) << (bits + FAN_BITS);
-                if (!top) between(found_at, before, before + (FAN << bits), first, last);
+                if (!top) between(point_results, before, before + (FAN << bits), first, last);
             };
             bool left = false;
             for (u32 item = r; item < points * parts; item += threads) {
                 const u32 k = point(parts > 1 ? item % points : item), home = min(k << step_bits, octets);
                 u32 first, last;
-                range(places, k, first, last);
+                range(results, k, first, last);
                 if (parts > 1) {
                     const u32 share = (last - first + parts) / parts;
                     first += item / points * share;
@@ -221,7 +225,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                 Found found = start(column, home, sign);
                 dt_search(column, terms, home, sign, first, last, found);
                 if (parts > 1) partial[threadIdx.x] = found;
-                else places[k * C] = PLACES::pack(found.low, found.high);
+                else results[k * C] = RESULTS::pack(found.low, found.high);
             }
             if (parts > 1) {
                 __syncthreads();
@@ -234,23 +238,23 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                         if (other.best == found.best)
                             found.low = min(found.low, other.low), found.high = max(found.high, other.high);
                     }
-                    places[point(r) * C] = PLACES::pack(found.low, found.high);
+                    results[point(r) * C] = RESULTS::pack(found.low, found.high);
                 }
             }
             if (__syncthreads_or(left)) {
-                // Points that have many octets to look at, a warp each.
+                // Points that have many octets to examine, a warp each.
                 const u32 all = *count, wide = min(all - begin, room);
                 begin = all;
                 for (u32 i = threadIdx.x / WARP; i < wide; i += warps) {
                     const u32 k = list[i] / C, home = min(k << step_bits, octets);
                     const COLUMN of = at_column(list[i] % C);
-                    WORD *const found_at = places - c + list[i] % C;
+                    WORD *const point_results = results - c + list[i] % C;
                     u32 first, last;
-                    range(found_at, k, first, last);
+                    range(point_results, k, first, last);
                     float sign;
                     Found found = start(of, home, sign);
                     dt_search_all(of, terms, home, sign, first, last, found);
-                    if (threadIdx.x % WARP == 0) found_at[k * C] = PLACES::pack(found.low, found.high);
+                    if (threadIdx.x % WARP == 0) point_results[k * C] = RESULTS::pack(found.low, found.high);
                 }
                 __syncthreads();
             }
@@ -258,27 +262,27 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         }
 
         // 3. The last points: a thread finds those between two that are known, the middle, then the quarters.
-        if (OWN_BITS > 0 && !near) {
+        if (OWN_BITS > 0 && !search_around) {
             for (u32 own = r << OWN_BITS; own < octets; own += threads << OWN_BITS) {
 #pragma unroll 1
-                for (u32 turn = 0; turn != OWN - 1; ++turn) {
-                    const u32 k = own + (turn == 0 ? OWN / 2 : 2 * turn - 1), apart = turn == 0 ? OWN / 2 : 1;
+                for (u32 pass = 0; pass != OWN - 1; ++pass) {
+                    const u32 k = own + (pass == 0 ? OWN / 2 : 2 * pass - 1), apart = pass == 0 ? OWN / 2 : 1;
                     if (k >= intervals) continue;
                     u32 first, last;
-                    between(places, k - apart, k + apart, first, last);
+                    between(results, k - apart, k + apart, first, last);
                     float sign;
                     Found found = start(column, k, sign);
-                    // Of those that have many octets to look at, the octets will.
+                    // Points that have many octets to examine are left to the octets.
                     if (last > first && last - first >= DT_WIDE_POINT) found.low = 2 * first, found.high = 2 * last + 1;
                     else dt_search(column, terms, k, sign, first, last, found);
-                    places[k * C] = PLACES::pack(found.low, found.high);
+                    results[k * C] = RESULTS::pack(found.low, found.high);
                 }
             }
             __syncthreads();
         }
 
-        // Near a boundary each point by itself.
-        if (near) {
+        // Near a boundary each point searches around itself.
+        if (search_around) {
             for (u32 k = r; k <= intervals; k += threads) {
                 Found found{DT_FAR, 0, 2 * octets - 1};
                 if (k < intervals) {
@@ -286,7 +290,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                     found = start(column, k, sign);
                     dt_search_around(column, terms, k, sign, octets, found);
                 }
-                places[k * C] = PLACES::pack(found.low, found.high);
+                results[k * C] = RESULTS::pack(found.low, found.high);
             }
             __syncthreads();
         }
@@ -294,8 +298,8 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
         // 4. The octets.
         Octet octet;
         for (octet.home = r; octet.home < octets; octet.home += threads) {
-            octet.prepare(column, places, job, octets, intervals, C);
-            if (octet.most > nearest) {
+            octet.prepare(column, results, job, octets, intervals, C);
+            if (octet.largest > nearest) {
                 if (octet.last - octet.first >= DT_WIDE && octet.last > octet.first) {
                     const u32 entry = atomicAdd(count, 1u) - begin;
                     if (entry < room) {
@@ -303,11 +307,12 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                         continue;
                     }
                 }
-                // First where small sums are likely: both quads of a mixed octet, else the last one.
-                const u32 home = octet.home, last = octet.last, more = octet.mixed, likely = more ? 2 * home : last;
-                u32 other = likely;
-                for (u32 turn = 0;; ++turn) {
-                    if (turn > more) {
+                // The first quads are those where small sums are likely: both quads of a mixed octet, else the last
+                // one.
+                const u32 home = octet.home, last = octet.last, more = octet.mixed, start_quad = more ? 2 * home : last;
+                u32 other = start_quad;
+                for (u32 pass = 0;; ++pass) {
+                    if (pass > more) {
                         // Each lane skips to its next quad, then all compute.
                         int steps = static_cast<int>(other) * static_cast<int>(DT_QUAD)
                                   - static_cast<int>(home) * static_cast<int>(DT_OCTET);
@@ -316,7 +321,7 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                                                  -steps - static_cast<int>(DT_QUAD - 1));
                             float bound = terms(max(away, 0));
                             if (!octet.mixed) bound = dt_sum(column.least(other / 2), octet.sign, bound);
-                            if (bound < octet.most && other - likely > more) break;
+                            if (bound < octet.largest && other - start_quad > more) break;
                         }
                         if (other > last) break;
                     }
@@ -325,16 +330,16 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
                     };
                     if (__any_sync(__activemask(), octet.mixed)) look(std::true_type());
                     else look(std::false_type());
-                    octet.find_most();
-                    other = turn == more ? octet.first : other + 1;
+                    octet.find_max();
+                    other = pass == more ? octet.first : other + 1;
                 }
             }
             if (!is_column) continue;
-            if (C >= 16 && octet.most < DT_FAR) octet.template store<true>(to, job);
+            if (C >= 16 && octet.largest < DT_FAR) octet.template store<true>(to, job);
             else octet.store(to, job);
         }
 
-        // 5. Octets that have many places to look at, a warp each.
+        // 5. Octets that have many quads to examine, a warp each.
         __syncthreads();
         const u32 all = *count, wide = min(all - begin, room);
         begin = all;
@@ -342,8 +347,8 @@ __device__ __forceinline__ void columns_kernel(const isoline_dt_columns &job)
             const u32 other = list[i] % C;
             const COLUMN of = at_column(other);
             octet.home = list[i] / C;
-            octet.prepare(of, places - c + other, job, octets, intervals, C);
-            octet.look_at_all(of, terms);
+            octet.prepare(of, results - c + other, job, octets, intervals, C);
+            octet.examine_all(of, terms);
             if (threadIdx.x % WARP == 0 && x - c + other < job.width) octet.store(to - c + other, job);
         }
         __syncthreads();

@@ -1,36 +1,29 @@
-// Distance, the passes along y and z of columns all of whose pixels are near a boundary, in numbers of 16 bits.
+// Distance, the passes along y and z of columns all of whose pixels are near a boundary, in 16-bit numbers.
 //
-// Where all weights are whole numbers, or a small power of two makes them so (`job.factor`, which everything here is
-// multiplied by), all sums are, and near a boundary they are small: two to a word, an addition and a minimum of both are one
-// instruction, a quarter of what floats take. So little that no points are searched: an octet looks at the octets around
-// itself, outwards, until no term is below the largest of its least sums.
+// Where all weights are whole numbers, or a small power of two makes them so (`job.factor`, by which everything here is
+// multiplied), all sums are, and near a boundary they are small: with two to a word, an addition and a minimum of both
+// are one instruction, a quarter of what floats take. So little that no points are searched: an octet examines the
+// octets around itself, outwards, until no term is below the largest of its least sums.
 //
-// An octet is packed in place: its pixels' places in shared memory hold four words of two pixels each, outside v, inside
-// -1 - v, and a word of what the octet is worth at least to pixels outside (low half) and inside (high half). Values and
-// terms beyond DT_NEAR_CLAMP are that; neither is part of a least sum.
+// An octet is packed in place: its pixels' memory holds four words of two pixels each, outside v, inside -1 - v, and a
+// word with a lower bound of what the octet adds to the sums of pixels outside (low half) and inside (high half).
+// Values and terms are clamped to DT_NEAR_CLAMP, which is part of no least sum.
 #pragma once
 #include "distance_octet.cuh"
 #include "distance_search.cuh"
 
-constexpr u32 DT_NEAR_CLAMP = 0x7FFF;       // the sum of two fits into 16 bits
-constexpr u32 DT_NEAR_REACH = 11;           // octets that an octet looks at on either side, at most
+constexpr u32 DT_NEAR_CLAMP = 0x7FFF;   // the sum of two fits into 16 bits
+constexpr u32 DT_NEAR_REACH = 11;       // octets that an octet examines on either side, at most
 constexpr u32 DT_NEAR_TERMS = 2 * (DT_NEAR_REACH + 1) * DT_OCTET;    // pairs of neighbouring terms
 constexpr u32 DT_NEAR_PAIRS = DT_OCTET / 2;
-constexpr u32 DT_NEAR_WORTH = DT_NEAR_PAIRS;    // the row of an octet's worth
-// No least sum is above the nearest term beyond the reach, as src/distance/cuda/launch.rs sees to. Weights are at least 1.
-constexpr float DT_NEAR_MOST = (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1) * (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1);
-static_assert(DT_NEAR_MOST < DT_NEAR_CLAMP, "");
+constexpr u32 DT_NEAR_BOUND = DT_NEAR_PAIRS;   // the row of an octet's lower bound
+// No least sum exceeds the nearest term beyond the reach, which src/distance/cuda/launch.rs ensures. Weights are at
+// least 1.
+constexpr float DT_NEAR_MAX = (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1) * (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1);
+static_assert(DT_NEAR_MAX < DT_NEAR_CLAMP, "");
 
-// Bytes of `a` (0-3) and `b` (4-7) by the digits of S, the lowest byte's first; a digit + 8: eight times that byte's sign.
-template <u32 S>
-__device__ __forceinline__ u32 dt_bytes(u32 a, u32 b = 0)
-{
-    u32 word;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(a), "r"(b), "n"(S));
-    return word;
-}
 
-// `factor` times the value.
+// Returns `factor` times the value.
 __device__ __forceinline__ u32 dt_near_number(float value, const isoline_dt_columns &job)
 {
     // The last bits of 2^23 + n are n.
@@ -38,13 +31,13 @@ __device__ __forceinline__ u32 dt_near_number(float value, const isoline_dt_colu
     return __float_as_uint(__fmaf_rn(fminf(fabsf(value), clamp), job.factor, 8388608.0f));
 }
 
-// Pairs of terms, `zero`: of 0 steps, as many as columns of so many octets need.
+// Makes the pairs of terms, as many as columns of `octets` octets need. `zero` is the pair of 0 steps.
 __device__ __forceinline__ void dt_near_terms(u32 *zero, const isoline_dt_columns &job, u32 octets)
 {
     const auto number = [&](int steps) { return dt_near_number(dt_term(job.weight, steps), job); };
     const int reach = min(DT_NEAR_TERMS / 2, octets * DT_OCTET);
     for (int steps = static_cast<int>(threadIdx.x) - reach; steps < reach; steps += static_cast<int>(blockDim.x))
-        zero[steps] = dt_bytes<0x5410>(number(steps), number(steps + 1));
+        zero[steps] = permute_bytes<0x5410>(number(steps), number(steps + 1));
 }
 
 template <u32 C>
@@ -54,18 +47,19 @@ __device__ __forceinline__ void dt_near_pack(float *values, float least, const i
 #pragma unroll
     for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
         const float a = values[2 * i * C], b = values[(2 * i + 1) * C];
-        const u32 signs = dt_bytes<0xFFBB>(__float_as_uint(a), __float_as_uint(b));
-        word[i] = dt_bytes<0x5410>(dt_near_number(a, job), dt_near_number(b, job)) ^ signs;
+        const u32 signs = permute_bytes<0xFFBB>(__float_as_uint(a), __float_as_uint(b));
+        word[i] = permute_bytes<0x5410>(dt_near_number(a, job), dt_near_number(b, job)) ^ signs;
     }
     u32 *const to = reinterpret_cast<u32 *>(values);
 #pragma unroll
     for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) to[i * C] = word[i];
     const u32 number = dt_near_number(least, job) & 0xFFFF;
-    to[DT_NEAR_WORTH * C] = __float_as_uint(least) >> 31 ? number << 16 : number;
+    to[DT_NEAR_BOUND * C] = __float_as_uint(least) >> 31 ? number << 16 : number;
 }
 
-// The octet `there`, its first pixel a multiple of DT_OCTET pixels away, to those of an octet; `terms`: of the pixel that
-// is nearest to the octet's end, seven before. MIXED: of either class (`signs`: as halves), else of class `sign`.
+// Compares the octet `there`, whose first pixel is a multiple of DT_OCTET pixels away, with the pixels of an octet.
+// `pairs`: the terms from seven before that of the pixel nearest to the octet's end. MIXED: they are of either class
+// (`signs`: as halves), else of class `sign`.
 template <u32 C, bool MIXED>
 __device__ __forceinline__ void dt_near_octet(const u32 *there, const u32 *pairs, u32 sign,
                                               const u32 (&signs)[DT_NEAR_PAIRS], u32 (&best)[DT_OCTET])
@@ -84,7 +78,7 @@ __device__ __forceinline__ void dt_near_octet(const u32 *there, const u32 *pairs
     }
 #pragma unroll
     for (u32 j = 0; j < DT_OCTET; ++j) {
-        const u32 own = MIXED ? (j % 2 ? dt_bytes<0x3232>(signs[j / 2]) : dt_bytes<0x1010>(signs[j / 2])) : 0;
+        const u32 own = MIXED ? (j % 2 ? permute_bytes<0x3232>(signs[j / 2]) : permute_bytes<0x1010>(signs[j / 2])) : 0;
 #pragma unroll
         for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
             const u32 worth = MIXED ? (outside[i] & ~own) | (inside[i] & own) : outside[i];
@@ -93,14 +87,15 @@ __device__ __forceinline__ void dt_near_octet(const u32 *there, const u32 *pairs
     }
 }
 
-// The least sums of two pixels, as a word.
+// Returns the least sums of two pixels, as a word.
 __device__ __forceinline__ u32 dt_near_pair(const u32 (&best)[DT_OCTET], u32 i)
 {
-    return __vminu2(dt_bytes<0x5410>(best[2 * i], best[2 * i + 1]), dt_bytes<0x7632>(best[2 * i], best[2 * i + 1]));
+    return __vminu2(permute_bytes<0x5410>(best[2 * i], best[2 * i + 1]),
+                    permute_bytes<0x7632>(best[2 * i], best[2 * i + 1]));
 }
 
-// The largest of all pixels' least sums.
-__device__ __forceinline__ u32 dt_near_most(const u32 (&best)[DT_OCTET])
+// Returns the largest of all pixels' least sums.
+__device__ __forceinline__ u32 dt_near_max(const u32 (&best)[DT_OCTET])
 {
     u32 most = dt_near_pair(best, 0);
 #pragma unroll
@@ -108,7 +103,7 @@ __device__ __forceinline__ u32 dt_near_most(const u32 (&best)[DT_OCTET])
     return max(most & 0xFFFF, most >> 16);
 }
 
-// All octets of a column, packed. `pairs`: of 0 steps.
+// Processes all octets of a column, packed. `pairs` is the pair of 0 steps.
 template <u32 C>
 __device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pairs, const isoline_dt_columns &job, u32 first,
                                                u32 threads, u32 octets, bool is_column, float *to)
@@ -121,36 +116,38 @@ __device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pair
 #pragma unroll
         for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
             const u32 word = own[i * C];
-            signs[i] = dt_bytes<0xBB99>(word);
+            signs[i] = permute_bytes<0xBB99>(word);
             all &= signs[i], any |= signs[i];
-            best[2 * i] = dt_bytes<0x1010>(word ^ signs[i]), best[2 * i + 1] = dt_bytes<0x3232>(word ^ signs[i]);
+            best[2 * i] = permute_bytes<0x1010>(word ^ signs[i]),
+                     best[2 * i + 1] = permute_bytes<0x3232>(word ^ signs[i]);
         }
-        if (p + DT_OCTET > job.length) {    // what is beyond the end never keeps a thread busy
+        if (p + DT_OCTET > job.length) {   // pixels beyond the end never keep a thread busy
 #pragma unroll
             for (u32 j = 0; j < DT_OCTET; ++j) best[j] = p + j < job.length ? best[j] : 0;
         }
-        u32 most = dt_near_most(best);
+        u32 most = dt_near_max(best);
         const bool mixed = any != 0 && all != ALL_LANES;
-        const u32 sign = signs[0];    // where not mixed
+        const u32 sign = signs[0];   // where the octet is not mixed
         const bool any_mixed = __any_sync(__activemask(), mixed);
         if (most > nearest) {
-            // Home, then right and left. A mixed octet's pixels are at most seven from the other class.
+            // The octet itself, then those to the right and left. A mixed octet's pixels are at most seven from the
+            // other class.
 #pragma unroll 1
             for (u32 m = 0; m < octets; ++m) {
                 const u32 bound = m == 0 ? 0 : pairs[m * DT_OCTET - (DT_OCTET - 1)] & 0xFFFF;
                 if (bound >= most) break;
-                int away = m * DT_OCTET;    // pixels
+                int away = m * DT_OCTET;   // in pixels
 #pragma unroll 1
                 for (u32 side = m == 0; side < 2; ++side, away = -away) {
                     if (side == 0 ? home + m >= octets : home < m) continue;
                     const u32 *const there = own + away * static_cast<int>(C);
-                    const u32 worth = there[DT_NEAR_WORTH * C];
+                    const u32 worth = there[DT_NEAR_BOUND * C];
                     if (!mixed && (sign ? worth >> 16 : worth & 0xFFFF) + bound >= most) continue;
                     const u32 *const terms = pairs + away - static_cast<int>(DT_OCTET);
                     if (any_mixed && m <= 1) dt_near_octet<C, true>(there, terms, sign, signs, best);
                     else dt_near_octet<C, false>(there, terms, sign, signs, best);
                 }
-                most = dt_near_most(best);
+                most = dt_near_max(best);
             }
         }
         if (!is_column) continue;
@@ -164,8 +161,8 @@ __device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pair
             // 2^23 + n, as above.
             const u32 least = dt_near_pair(best, i);
             const auto value = [&](u32 bits) { return __fmaf_rn(__uint_as_float(bits), job.part, -8388608.0f * job.part); };
-            octet.best[2 * i] = value(dt_bytes<0x7610>(least, 0x4B000000));
-            octet.best[2 * i + 1] = value(dt_bytes<0x7632>(least, 0x4B000000));
+            octet.best[2 * i] = value(permute_bytes<0x7610>(least, 0x4B000000));
+            octet.best[2 * i + 1] = value(permute_bytes<0x7632>(least, 0x4B000000));
         }
         octet.template store<true>(to, job);
     }

@@ -2,40 +2,37 @@
 #pragma once
 #include "distance_search.cuh"
 
-// The root, rounded once, of a number of at least 1. (The library's checks for numbers that do not occur here.)
+// Returns the root, rounded once, of a number of at least 1.
 template <bool FINITE>
-__device__ __forceinline__ float dt_root(float square)
+__device__ __forceinline__ float dt_sqrt(float square)
 {
-    float inverse;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(square));
-    const float root = __fmul_rn(square, inverse);
-    const float better = __fmaf_rn(__fmaf_rn(-root, root, square), __fmul_rn(0.5f, inverse), root);
+    const float better = sqrt_rn(square);
     return !FINITE && square == DT_FAR ? DT_FAR : better;
 }
 
 // Eight pixels of a column.
 struct Octet {
-    u32 home, first, last;    // which, and the quads where its pixels' least sums are if they are not in the octet itself
-    u32 signs;                // bit j is set if pixel j is inside
+    u32 home, first, last;   // its number, and the quads of its pixels' least sums if they are not in the octet itself
+    u32 signs;               // bit j is set if pixel j is inside
     bool mixed;
-    float sign;               // of a uniform one
-    float best[DT_OCTET], most;
+    float sign;               // the class of an octet that is not mixed
+    float best[DT_OCTET], largest;
 
-    __device__ __forceinline__ void find_most()
+    __device__ __forceinline__ void find_max()
     {
-        most = best[0];
+        largest = best[0];
 #pragma unroll
-        for (u32 j = 1; j + 1 < DT_OCTET; j += 2) most = dt_most(most, best[j], best[j + 1]);
-        most = fmaxf(most, best[DT_OCTET - 1]);
+        for (u32 j = 1; j + 1 < DT_OCTET; j += 2) largest = dt_max(largest, best[j], best[j + 1]);
+        largest = fmaxf(largest, best[DT_OCTET - 1]);
     }
 
     template <typename COLUMN, typename WORD>
-    __device__ __forceinline__ void prepare(const COLUMN &column, const WORD *places, const isoline_dt_columns &job,
+    __device__ __forceinline__ void prepare(const COLUMN &column, const WORD *results, const isoline_dt_columns &job,
                                             u32 octets, u32 intervals, u32 pitch)
     {
-        using PLACES = typename COLUMN::Places;
+        using RESULTS = typename COLUMN::PointResults;
         const u32 p = home * DT_OCTET, k = home >> job.step_bits;
-        first = PLACES::low(places[k * pitch]), last = PLACES::high(places[min(k + 1, intervals) * pitch]);
+        first = RESULTS::low(results[k * pitch]), last = RESULTS::high(results[min(k + 1, intervals) * pitch]);
         signs = 0;
 #pragma unroll
         for (u32 j = 0; j < DT_OCTET; ++j) {
@@ -43,11 +40,11 @@ struct Octet {
             best[j] = fabsf(own);
             signs |= (__float_as_uint(own) & 1u << 31) >> (31 - j);
         }
-        if (p + DT_OCTET > job.length) {    // what is beyond the end never keeps a thread busy
+        if (p + DT_OCTET > job.length) {   // pixels beyond the end never keep a thread busy
 #pragma unroll
             for (u32 j = 0; j < DT_OCTET; ++j) best[j] = p + j < job.length ? best[j] : 0.0f;
         }
-        find_most();
+        find_max();
         mixed = signs != 0 && signs != (1u << DT_OCTET) - 1;
         sign = signs & 1 ? -1.0f : 1.0f;
         if (job.step_bits > 0) {    // a pixel more on either side, which may be in the next quad
@@ -57,9 +54,10 @@ struct Octet {
         }
     }
 
-    // The least sums, by a warp, which all have prepared the same octet. The octet itself too, if it is mixed.
+    // Finds the least sums by a warp, all lanes of which have prepared the same octet. It examines the octet itself
+    // too, if it is mixed.
     template <typename COLUMN, typename TERMS>
-    __device__ __forceinline__ void look_at_all(const COLUMN &column, const TERMS &terms)
+    __device__ __forceinline__ void examine_all(const COLUMN &column, const TERMS &terms)
     {
         const u32 begin = min(first, 2 * home) * DT_QUAD, end = (max(last, 2 * home + 1) + 1) * DT_QUAD;
         for (u32 q = begin + threadIdx.x % WARP; q < end; q += WARP) {
@@ -70,10 +68,10 @@ struct Octet {
                 best[j] = fminf(best[j], __fadd_rn(signs >> j & 1 ? inside : outside, terms(steps - static_cast<int>(j))));
         }
 #pragma unroll
-        for (u32 j = 0; j < DT_OCTET; ++j) best[j] = dt_warp_least(best[j]);
+        for (u32 j = 0; j < DT_OCTET; ++j) best[j] = dt_warp_min(best[j]);
     }
 
-    // Writes what `value(j, is_inside)` gives of each pixel.
+    // Writes value(j, is_inside) for each pixel.
     template <typename VALUE>
     __device__ __forceinline__ void write(float *target, u64 stride, u32 count, VALUE &&value) const
     {
@@ -103,12 +101,12 @@ struct Octet {
             });
         } else if (outside == -inside) {
             write(target, stride, count, [&](u32 j, u32 is_inside) {
-                return __uint_as_float(__float_as_uint(__fmul_rn(dt_root<FINITE>(best[j]), outside)) | is_inside << 31);
+                return __uint_as_float(__float_as_uint(__fmul_rn(dt_sqrt<FINITE>(best[j]), outside)) | is_inside << 31);
             });
         } else {
             write(target, stride, count, [&](u32 j, u32 is_inside) {
                 const float factor = is_inside ? inside : outside;
-                return factor == 0 ? 0.0f : __fmul_rn(dt_root<FINITE>(best[j]), factor);
+                return factor == 0 ? 0.0f : __fmul_rn(dt_sqrt<FINITE>(best[j]), factor);
             });
         }
     }

@@ -1,31 +1,31 @@
 // Distance, the pass along x: from the pixels to signed squared distances within each row.
 //
-// A warp takes a row, 1024 pixels at a time: lane i holds pixels 32 i .. 32 i + 31 as the bits of a word. Where a bit
-// differs from the one before it there is a boundary; the nearest ones on either side of a pixel are found in its own
-// word, or were handed over from other words by two scans across the warp.
+// A warp has a row, 1024 pixels at a time: lane i holds pixels 32 i .. 32 i + 31 as the bits of a word. Where a bit
+// differs from the one before it there is a boundary. The nearest boundaries on either side of a pixel are in its own
+// word, or come from other words by two scans across the warp.
 #pragma once
 #include "common.cuh"
 #include "distance_search.cuh"
 
-constexpr u32 DT_ROWS = 8;                // of a block, a warp each
-constexpr u32 DT_GROUP = 16;              // words whose pixels are on the way together
-constexpr u32 DT_RUN = 4;                 // pixels that a lane writes together
-constexpr u32 DT_CHUNK = WARP * WARP;     // pixels of a row that a warp holds
+constexpr u32 DT_ROWS = 8;                   // rows of a block: a warp each
+constexpr u32 DT_GROUP = 16;                 // words whose pixels are loaded together
+constexpr u32 DT_RUN = 4;                    // pixels that a lane writes together
+constexpr u32 DT_CHUNK = WARP * WARP;        // pixels of a row that a warp holds
 constexpr int DT_NONE_BEFORE = -(1 << 30);   // no boundary before: further than any
-constexpr int DT_NONE_AFTER = 0x7FFFFFFF;    // none after
+constexpr int DT_NONE_AFTER = 0x7FFFFFFF;    // no boundary after
 static_assert(WARP % DT_GROUP == 0, "");
 
-// Strides of the pixels are in bytes, of the output in floats.
+// Strides of the pixels are in bytes, those of the output in floats.
 struct isoline_dt_rows {
     const unsigned char *pixels;
     u64 row_stride, slice_stride;
     float *to;
     u64 to_row, to_slice;
     u32 width, height;
-    u64 rows;     // of all slices
-    u32 below;    // inside is below `cut` instead of at or above it
-    u32 cut;      // of f32 its bits
-    double weight;    // of the axis: the square of its spacing
+    u64 rows;        // of all slices
+    u32 below;       // inside is below `cut` instead of at or above it
+    u32 cut;         // of f32 its bits
+    double weight;   // of the axis: the square of its spacing
 };
 static_assert(sizeof(isoline_dt_rows) == 80, "src/distance/cuda/launch.rs repeats it");
 
@@ -42,7 +42,7 @@ __device__ __forceinline__ bool dt_inside<float>(float pixel, const isoline_dt_r
     return job.below ? pixel < cut : pixel >= cut;
 }
 
-// Some words of a row, a pixel a lane; WHOLE: all of their pixels are there, else those from `left` on are 0.
+// Makes some words of a row, a pixel per lane. WHOLE: all of their pixels exist; else those from `left` on are 0.
 template <bool WHOLE, typename PIXEL>
 __device__ __forceinline__ u32 dt_group(const isoline_dt_rows &job, const PIXEL *pixels, u32 left, u32 first, u32 word)
 {
@@ -60,7 +60,7 @@ __device__ __forceinline__ u32 dt_group(const isoline_dt_rows &job, const PIXEL 
     return word;
 }
 
-// A warp's words of the pixels from `base` on; pixels beyond the row are 0.
+// Makes a warp's words of the pixels from `base` on; pixels beyond the row are 0.
 template <typename PIXEL>
 __device__ __forceinline__ u32 dt_words(const isoline_dt_rows &job, const PIXEL *row, u32 base)
 {
@@ -76,7 +76,8 @@ __device__ __forceinline__ u32 dt_words(const isoline_dt_rows &job, const PIXEL 
     return word;
 }
 
-// Where a pixel's class differs from that of the pixel before it; `before`: that pixel's bit for the first of the chunk.
+// Returns the bits where a pixel's class differs from that of the pixel before it. `before` is the bit of the pixel
+// before the chunk.
 __device__ __forceinline__ u32 dt_boundaries(u32 word, u32 before, u32 left)
 {
     const u32 lane = threadIdx.x;
@@ -100,8 +101,8 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
         float *to = job.to + z * job.to_slice + y * job.to_row;
         const bool aligned = reinterpret_cast<u64>(to) % (DT_RUN * sizeof(float)) == 0;
 
-        // 1. From the last chunk down to the second: the first boundary in it or after it. It waits in the chunk's first
-        // pixel of the output, which is written later.
+        // 1. From the last chunk down to the second: the first boundary in it or after it. It is stored in the chunk's
+        // first output pixel, which is written later.
         int next = DT_NONE_AFTER;
         for (u32 base = (width - 1) / DT_CHUNK * DT_CHUNK; base > 0; base -= DT_CHUNK) {
             const u32 before = dt_inside(row[base - 1], job);
@@ -114,7 +115,7 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
             if (lane == 0) to[base] = __int_as_float(next);
         }
 
-        // 2. Each chunk in turn.
+        // 2. Each chunk, from the first to the last.
         int last = DT_NONE_BEFORE;
         u32 before = 0;
         for (u32 base = 0; base < width; base += DT_CHUNK) {
@@ -142,7 +143,7 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
             upper = lane == WARP - 1 ? after : min(upper, after);
             last = max(last, __shfl_sync(ALL_LANES, most, WARP - 1));
 
-            // 2.2 Four words at a time, four pixels a lane.
+            // 2.2 The distances, four words at a time, four pixels per lane.
             const u32 words = left < DT_CHUNK ? (left + WARP - 1) / WARP : WARP;
             const u32 bit = lane * DT_RUN % WARP;    // of the first of its pixels
 #pragma unroll 2
@@ -153,7 +154,7 @@ __device__ __forceinline__ void rows_kernel(const isoline_dt_rows &job)
                 const int before_word = __shfl_sync(ALL_LANES, lower, source);
                 const int after_word = __shfl_sync(ALL_LANES, upper, source);
                 const int origin = base + source * WARP, x = origin + bit;
-                // The last boundary up to the first pixel, the first one after the last.
+                // The last boundary up to the first pixel, and the first one after the last pixel.
                 const u32 low = b & ((2u << bit) - 1), high = b & ~((1u << DT_RUN << bit) - 1);
                 int from = low != 0 ? origin + 31 - __clz(low) : before_word;
                 int until[DT_RUN];

@@ -1,38 +1,45 @@
-// Distance, the passes along y and z: a column, the terms, and the search for one pixel's least sum.
+// Distance, the passes along y and z: a column, the terms, and the search for the least sum of one pixel.
 #pragma once
 #include "common.cuh"
 
 constexpr u32 DT_OCTET = 8;
-constexpr u32 DT_QUAD = 4;    // half of one
-constexpr u32 DT_WIDE = 48;          // quads that are too many for an octet's thread
-constexpr u32 DT_WIDE_POINT = 64;    // octets that are for a point's
-constexpr u32 DT_LEAST_THREADS = 64;    // of a block
-constexpr u32 DT_COUNT = 4;          // words of their count, so that what follows stays aligned
-constexpr int DT_SMALL = 90;         // pixels to a boundary that make a value small, and octets that it may be away
-constexpr u32 DT_AROUND = 6;
-constexpr u32 DT_RARE = 64;          // of so many threads one may have an octet that is further from a small value
+constexpr u32 DT_QUAD = 4;             // half an octet
+// An octet with more than DT_WIDE quads to examine, or a point with more than DT_WIDE_POINT octets, is left to a warp,
+// because its thread would keep the block waiting. Both were found by measurement on an H200.
+constexpr u32 DT_WIDE = 48;
+constexpr u32 DT_WIDE_POINT = 64;
+constexpr u32 DT_MIN_THREADS = 64;   // threads of a block, at least
+constexpr u32 DT_COUNT = 4;          // words of the counter, so that what follows stays aligned
+// If no factor makes the weights whole, a block searches around each point if all but one in DT_STRAY_SHARE
+// threads find, within DT_SMALL_WITHIN octets of each of theirs, a value of at most that of DT_SMALL_DISTANCE pixels.
+// The three were found by measurement (README.md, "Near, with others").
+constexpr int DT_SMALL_DISTANCE = 90;
+constexpr u32 DT_SMALL_WITHIN = 6;
+constexpr u32 DT_STRAY_SHARE = 64;
 constexpr float DT_FAR = __builtin_huge_valf();
 
 // Strides are in floats.
 struct isoline_dt_columns {
     const float *from;
     float *to;
-    u64 from_stride, to_stride;    // from pixel to pixel along the column
-    u64 from_line, to_line;        // from one sheet of columns to the next
-    double weight;                 // of the axis: the square of its spacing
-    u32 width, lines;              // columns of a sheet, and sheets
-    u32 length;                    // pixels of a column
-    u32 step_bits;                 // octets from point to point, as a power of two: 1 but for columns in global memory
-    float outside, inside;         // the last pass: what distances are multiplied by
+    u64 from_stride, to_stride;   // from pixel to pixel along the column
+    u64 from_line, to_line;       // from one sheet of columns to the next
+    double weight;                // of the axis: the square of its spacing
+    u32 width, lines;             // columns of a sheet, and sheets
+    u32 length;                   // pixels of a column
+    u32 step_bits;   // octets from point to point, as a power of two: 1 octet except for columns in global memory
+    float outside, inside;        // the last pass: the factors of the distances
     u32 last;
-    // Columns near a boundary, if `factor` times this axis' weight and those before are whole numbers; else it is 0.
-    float factor, part;            // a power of two, and 1 over it
-    float small;                   // each octet has one whose least value is at most so much
-    u32 around;                    // and that is at most so many octets away
+    // For columns near a boundary, if `factor` times this axis' weight and those before are whole numbers; else it is
+    // 0.
+    float factor, part;   // a power of two, and 1 over it
+    float small;          // each octet has one whose least value is at most this
+    u32 around;           // and that is at most this many octets away
 };
 static_assert(sizeof(isoline_dt_columns) == 104, "src/distance/cuda/launch.rs repeats it");
 
-// Four times the squared distance along the axis to the near side of the pixel `steps` away, as the CPU has it.
+// Returns four times the squared distance along the axis to the near side of the pixel `steps` away, as the CPU
+// computes it.
 __device__ __forceinline__ float dt_term(double weight, int steps)
 {
     const float halves = fabsf(__int2float_rn(2 * steps)) - 1.0f;
@@ -41,33 +48,33 @@ __device__ __forceinline__ float dt_term(double weight, int steps)
     return steps == 0 ? 0.0f : term;
 }
 
-// Where a point's least sums are: the first and the last quad.
-struct NearPlaces {
+// The position of a point's least sums: the first and the last quad.
+struct NearResults {
     typedef u32 Word;    // columns in shared memory have less than 2^16 quads
     static __device__ __forceinline__ Word pack(u32 low, u32 high) { return low << 16 | high; }
     static __device__ __forceinline__ u32 low(Word w) { return w >> 16; }
     static __device__ __forceinline__ u32 high(Word w) { return w & 0xFFFF; }
 };
-struct FarPlaces {
+struct FarResults {
     typedef uint2 Word;
     static __device__ __forceinline__ Word pack(u32 low, u32 high) { return make_uint2(low, high); }
     static __device__ __forceinline__ u32 low(Word w) { return w.x; }
     static __device__ __forceinline__ u32 high(Word w) { return w.y; }
 };
 
-// A column. Beyond its end pixels are of the last one's class and infinitely far. least(): of an octet of one class the
-// least magnitude with that class' sign, of a mixed one 0.
+// A column in shared memory. Beyond its end pixels are of the last one's class and infinitely far. least() returns, for
+// an octet of one class, the least magnitude with that class' sign; for a mixed one 0.
 template <u32 C>
 struct NearColumn {
-    typedef NearPlaces Places;
-    const float *values, *leasts;
+    typedef NearResults PointResults;
+    const float *values, *minima;
     __device__ __forceinline__ float at(u32 q) const { return values[q * C]; }
-    __device__ __forceinline__ float least(u32 octet) const { return leasts[octet * C]; }
+    __device__ __forceinline__ float least(u32 octet) const { return minima[octet * C]; }
 };
 
-__device__ __forceinline__ float dt_least(const float *value)
+__device__ __forceinline__ float dt_min(const float *value)
 {
-    // As whole numbers floats of one sign are in the order of their magnitudes, and the negative ones come first.
+    // Read as integers, floats of one sign are in the order of their magnitudes, and the negative ones come first.
     const auto bits = [&](u32 i) { return __float_as_int(value[i]); };
     int least = bits(0), all = bits(0);
 #pragma unroll
@@ -80,7 +87,7 @@ __device__ __forceinline__ float dt_least(const float *value)
 
 // A column too long for shared memory.
 struct FarColumn {
-    typedef FarPlaces Places;
+    typedef FarResults PointResults;
     const float *values;
     u64 stride;
     u32 length;
@@ -94,11 +101,12 @@ struct FarColumn {
         float value[DT_OCTET];
 #pragma unroll
         for (u32 i = 0; i < DT_OCTET; ++i) value[i] = at(octet * DT_OCTET + i);
-        return dt_least(value);
+        return dt_min(value);
     }
 };
 
-// term(|steps|), from a table that has one entry for each sign, or computed. get(): N of them, from a multiple of four on.
+// term(|steps|), from a table that has one entry for each sign, or computed. get() gives N of them, from a multiple of
+// four on.
 struct TermTable {
     const float *zero;
     __device__ __forceinline__ float operator()(int steps) const { return zero[steps]; }
@@ -120,21 +128,22 @@ struct TermFunction {
     }
 };
 
-// What a value is worth to a pixel of class `sign`.
-__device__ __forceinline__ float dt_worth(float value, float sign) { return fmaxf(__fmul_rn(value, sign), 0.0f); }
+// Returns what a value adds to the sum of a pixel of class `sign`.
+__device__ __forceinline__ float dt_value_for(float value, float sign) { return fmaxf(__fmul_rn(value, sign), 0.0f); }
 
-// That and the term, rounded once, in an operation less.
+// Returns that plus the term, rounded once, in one operation less.
 __device__ __forceinline__ float dt_sum(float value, float sign, float term)
 {
     return fmaxf(__fmaf_rn(value, sign, term), term);
 }
 
-// The least and the most of three that are at least 0, one operation: as whole numbers these are in the same order.
-__device__ __forceinline__ float dt_least(float a, float b, float c)
+// The least and the greatest of three numbers that are at least 0, in one operation: as integers they have the same
+// order.
+__device__ __forceinline__ float dt_min(float a, float b, float c)
 {
     return __int_as_float(__vimin3_s32(__float_as_int(a), __float_as_int(b), __float_as_int(c)));
 }
-__device__ __forceinline__ float dt_most(float a, float b, float c)
+__device__ __forceinline__ float dt_max(float a, float b, float c)
 {
     return __int_as_float(__vimax3_s32(__float_as_int(a), __float_as_int(b), __float_as_int(c)));
 }
@@ -145,10 +154,10 @@ struct Found {
 };
 static_assert(sizeof(Found) == 12, "src/distance/cuda/launch.rs repeats it");
 
-// The least sum of the first pixel of octet `home`, and where it is: this octet and what is `found`.
+// Compares the least sum of the first pixel of octet `home`, and its position, with those over the octet `octet`.
 template <typename COLUMN, typename TERMS>
-__device__ __forceinline__ void dt_look(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 octet,
-                                        Found &found)
+__device__ __forceinline__ void dt_examine(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 octet,
+                                           Found &found)
 {
     float term[DT_OCTET], least[2];
     terms.get(static_cast<int>(octet - home) * static_cast<int>(DT_OCTET), term);
@@ -157,7 +166,7 @@ __device__ __forceinline__ void dt_look(const COLUMN &column, const TERMS &terms
         const auto sum = [&](u32 i) {
             return dt_sum(column.at(octet * DT_OCTET + quad * DT_QUAD + i), sign, term[quad * DT_QUAD + i]);
         };
-        least[quad] = fminf(dt_least(sum(0), sum(1), sum(2)), sum(3));
+        least[quad] = fminf(dt_min(sum(0), sum(1), sum(2)), sum(3));
     }
     const float better = fminf(least[0], least[1]);
     if (better <= found.best && better < DT_FAR) {
@@ -169,18 +178,18 @@ __device__ __forceinline__ void dt_look(const COLUMN &column, const TERMS &terms
     }
 }
 
-// What a bound may be at most: never what is infinite.
+// Returns the limit of a bound: an infinite value is never below it.
 __device__ __forceinline__ float dt_limit(const Found &found) { return fminf(found.best, __uint_as_float(0x7F7FFFFF)); }
 
-// The same among the octets first..last.
+// Finds the least sum over the octets first..last.
 template <typename COLUMN, typename TERMS>
 __device__ __forceinline__ void dt_search(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 first,
                                           u32 last, Found &found)
 {
     const u32 middle = first + (last - first) / 2;
-    if (first <= last) dt_look(column, terms, home, sign, middle, found);
+    if (first <= last) dt_examine(column, terms, home, sign, middle, found);
     for (u32 octet = first;; ++octet) {
-        // Each lane skips to its next octet, then all look.
+        // Each lane skips to its next octet, then all examine theirs.
         int steps = static_cast<int>(octet - home) * static_cast<int>(DT_OCTET);
         const float limit = dt_limit(found);
         for (; octet <= last; ++octet, steps += DT_OCTET) {
@@ -189,21 +198,21 @@ __device__ __forceinline__ void dt_search(const COLUMN &column, const TERMS &ter
             if (bound <= limit && octet != middle) break;
         }
         if (octet > last) break;
-        dt_look(column, terms, home, sign, octet, found);
+        dt_examine(column, terms, home, sign, octet, found);
     }
 }
 
-// The same among all octets, from `home` outwards: cheap where a small sum is near.
+// Finds the least sum over all octets, from `home` outwards: cheap where a small sum is near.
 template <typename COLUMN, typename TERMS>
 __device__ __forceinline__ void dt_search_around(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 octets,
                                                  Found &found)
 {
-    dt_look(column, terms, home, sign, home, found);
+    dt_examine(column, terms, home, sign, home, found);
     // Left, right, further left: ever further away.
     const int end = static_cast<int>(octets);
     const auto next = [](int away) { return (away < 0 ? 0 : -1) - away; };
     for (int away = -1;; away = next(away)) {
-        // Each lane skips to its next octet, then all look.
+        // Each lane skips to its next octet, then all examine theirs.
         const float limit = dt_limit(found);
         bool looks = false;
         for (; away < end; away = next(away)) {
@@ -214,18 +223,19 @@ __device__ __forceinline__ void dt_search_around(const COLUMN &column, const TER
             if (looks) break;
         }
         if (!looks) break;
-        dt_look(column, terms, home, sign, home + static_cast<u32>(away), found);
+        dt_examine(column, terms, home, sign, home + static_cast<u32>(away), found);
     }
 }
 
-__device__ __forceinline__ float dt_warp_least(float value)
+__device__ __forceinline__ float dt_warp_min(float value)
 {
 #pragma unroll
     for (u32 d = WARP / 2; d > 0; d /= 2) value = fminf(value, __shfl_xor_sync(ALL_LANES, value, d));
     return value;
 }
 
-// The same by a warp, pixel by pixel: without bounds, for these cost more where many pixels give nearly the same sum.
+// Finds the least sum by a warp, pixel by pixel: without bounds, which cost more where many pixels give nearly the same
+// sum.
 template <typename COLUMN, typename TERMS>
 __device__ __forceinline__ void dt_search_all(const COLUMN &column, const TERMS &terms, u32 home, float sign, u32 first,
                                               u32 last, Found &found)
@@ -234,13 +244,13 @@ __device__ __forceinline__ void dt_search_all(const COLUMN &column, const TERMS 
     u32 low = ALL_LANES, high = 0;
     for (u32 q = first * DT_OCTET + threadIdx.x % WARP; q < (last + 1) * DT_OCTET; q += WARP) {
         const int steps = static_cast<int>(q) - static_cast<int>(home * DT_OCTET);
-        const float sum = __fadd_rn(dt_worth(column.at(q), sign), terms(steps));
+        const float sum = __fadd_rn(dt_value_for(column.at(q), sign), terms(steps));
         if (sum <= best && sum < DT_FAR) {
             low = sum < best ? q / DT_QUAD : low, high = q / DT_QUAD;
             best = sum;
         }
     }
-    const float least = dt_warp_least(best);
+    const float least = dt_warp_min(best);
     if (best != least) low = ALL_LANES, high = 0;
 #pragma unroll
     for (u32 d = WARP / 2; d > 0; d /= 2) {
@@ -255,8 +265,8 @@ __device__ __forceinline__ void dt_search_all(const COLUMN &column, const TERMS 
     }
 }
 
-// The pixels of octet `home` against those of the quad `other`. MIXED: of either class (`signs`: bit j set if pixel j is
-// inside); else all of class `sign`.
+// Compares the pixels of octet `home` with those of the quad `other`. MIXED: they are of either class (`signs`: bit j
+// is set if pixel j is inside); else all are of class `sign`.
 template <bool MIXED, typename COLUMN, typename TERMS>
 __device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &terms, u32 home, u32 other, float sign,
                                          u32 signs, float (&best)[DT_OCTET])
@@ -268,15 +278,15 @@ __device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &term
     for (int i = 0; i < QUAD; ++i) {
         const float value = column.at(other * QUAD + i);
         if (MIXED) outside[i] = fmaxf(value, 0.0f), inside[i] = fmaxf(-value, 0.0f);
-        else outside[i] = dt_worth(value, sign);
+        else outside[i] = dt_value_for(value, sign);
     }
 #pragma unroll
     for (int i = 0; i < QUAD; i += 2) {
 #pragma unroll
         for (int j = 0; j < OCTET; ++j) {
             const bool own = MIXED && (signs >> j & 1);
-            best[j] = dt_least(best[j], __fadd_rn(own ? inside[i] : outside[i], term[OCTET + i - j]),
-                               __fadd_rn(own ? inside[i + 1] : outside[i + 1], term[OCTET + i + 1 - j]));
+            best[j] = dt_min(best[j], __fadd_rn(own ? inside[i] : outside[i], term[OCTET + i - j]),
+                             __fadd_rn(own ? inside[i + 1] : outside[i + 1], term[OCTET + i + 1 - j]));
         }
     }
 }

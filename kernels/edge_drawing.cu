@@ -1,19 +1,20 @@
-// Edge drawing: smoothing, gradient and direction, anchors, linking (paper: sections 2.2.1 to 2.2.4).
+// Edge drawing: smoothing, gradient and edge direction, anchors, edge tracing (paper: sections 2.2.1 to 2.2.4).
 //
 //   tile_*              all four steps of a tile, edge_drawing_tile.cuh
-//   rest_{16,32}        the walks that are longer than a tile's halo, edge_drawing_rest.cuh
-//   smooth_, maps_      the intermediate maps, when they are asked for, edge_drawing_maps.cuh
-//   count, offsets, gather_   the gradients of the edge pixels, for segments
-//   range_              the range of the pixels of an image in device memory
+//   rest_{16,32}        the traces that are longer than a tile's halo, edge_drawing_rest.cuh
+//   smooth_, maps_      the intermediate maps, if they are requested, edge_drawing_maps.cuh
+//   count, offsets, gather_   the gradient magnitudes of the edge pixels, for segments
+//   range_              the range of the pixels of an image in device memory, pixel_range.cuh
 //
-// Integers throughout: every device gives the same bits. Sides are 1..2^30; products are 64-bit.
+// All arithmetic is on integers: every device gives the same bits. Sides are 1..2^30; products are 64-bit.
 #include "common.cuh"
 #include "edge_drawing_maps.cuh"
 #include "edge_drawing_rest.cuh"
 #include "edge_drawing_tile.cuh"
+#include "pixel_range.cuh"
 
-// Tiles of many rows for images that fill the device, of 32 for others.
-constexpr int TILE_BLOCKS = 5;   // of a multiprocessor: 96 registers a thread
+// Tiles of many rows are for images that fill the device, tiles of 32 rows for others.
+constexpr int TILE_BLOCKS = 5;   // per multiprocessor, which leaves 96 registers per thread
 #define ISOLINE_ED_TILE(NAME, PIXEL, ROWS, SMALL)                                                                    \
     extern "C" __global__ void __launch_bounds__(ED_WARPS *WARP, TILE_BLOCKS)                                        \
     NAME(const __grid_constant__ isoline_ed_job job)                                                                 \
@@ -79,7 +80,7 @@ ISOLINE_ED_GATHER(isoline_ed_gather_32, u32)
     NAME(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,            \
          u32 *range)                                                                                                 \
     {                                                                                                                \
-        range_kernel<PIXEL>(pixels, row_stride, slice_stride, width, height, depth, range);                          \
+        pixel_range<PIXEL>(pixels, row_stride, slice_stride, width, height, depth, range);                           \
     }
 ISOLINE_ED_RANGE(isoline_ed_range_u16, unsigned short)
 ISOLINE_ED_RANGE(isoline_ed_range_f32, float)

@@ -1,25 +1,26 @@
-// Edge drawing, columns of pixels: a warp runs down the rows of a strip, and each lane keeps of its few columns the sums
-// that smoothing and gradient want further rows for. Down the columns first, then across, by shuffles.
+// Edge drawing, columns of pixels: a warp runs down the rows of a strip, and each lane keeps, for its few columns, the
+// sums to which further rows must be added for smoothing and gradient. It sums down the columns first, then across, by
+// shuffles.
 #pragma once
 #include "edge_drawing_word.cuh"
 #include <cuda_fp16.h>
 
-constexpr int ED_WARPS = 4;               // of a block
+constexpr int ED_WARPS = 4;               // warps of a block
 constexpr int ED_SMOOTH = 2;              // the halo of smoothing
-constexpr int ED_REACH = ED_SMOOTH + 1;   // and of smoothing and gradient
+constexpr int ED_REACH = ED_SMOOTH + 1;   // the halo of smoothing and gradient
 
-// The Gaussian of sigma 1: taps of 256 and the half that rounds two passes at once.
+// The Gaussian of sigma 1: its taps in units of 1/256, and the half that rounds two passes at once.
 constexpr u32 TAP_0 = 104, TAP_1 = 62, TAP_2 = 14;
 constexpr u32 SMOOTH_HALF = 1u << 15, SMOOTH_SHIFT = 16;
 
-// Pairs of 16 bits in a register: differences whose sign is needed have bit 15 of each half set before, so that nothing is
-// borrowed from the other half. Values stay below 2^13.
+// Pairs of 16 bits in a register: before a difference whose sign is needed, bit 15 of each half is set, so that nothing
+// is borrowed from the other half. Values stay below 2^13.
 constexpr u32 HALVES_SIGN = 0x80008000u;
 constexpr u32 HALVES_GRADIENT = 0x1FFF1FFFu;
-constexpr u32 LOW_OF_TWO = 0x5432;    // (high half of a, low half of b)
-constexpr u32 HIGH_HALVES = 0x7632;   // (high half of a, high half of b)
+constexpr u32 LOW_OF_TWO = 0x5432;                    // (high half of a, low half of b)
+constexpr u32 HIGH_HALVES = 0x7632;                   // (high half of a, high half of b)
 constexpr u32 HALF_ONE = 0x3C00, HALF_TWO = 0x4000;   // 1 and 2 in half precision
-constexpr u32 SIGNS = 0xBB99;         // all ones in the halves whose sign is set
+constexpr u32 SIGNS = 0xBB99;                         // all ones in the halves whose sign bit is set
 
 __device__ __forceinline__ u32 both(u32 value) { return value | value << 16; }
 
@@ -50,7 +51,7 @@ struct Raw<float> {
     float4 v;
 };
 
-// The same, each from its own column.
+// Loads the same pixels, each from its own column.
 __device__ __forceinline__ Raw<unsigned char> gather_row(const unsigned char *row, const u32 *column)
 {
     uint2 v = make_uint2(0, 0);
@@ -72,16 +73,16 @@ __device__ __forceinline__ Raw<float> gather_row(const float *row, const u32 *co
     return Raw<float>{make_float4(row[column[0]], row[column[1]], row[column[2]], row[column[3]])};
 }
 
-// What a lane keeps of its columns while it runs down the rows: sums that want further rows. A row adds to them in
-// place, so nothing moves from row to row but what two rows take turns in (`slot`).
+// The state that a lane keeps of its columns while it runs down the rows: sums that further rows are added to. A row is
+// added in place, so nothing moves from row to row except between the two places that alternate (`slot`).
 template <typename PIXEL, bool SMALL>
 struct Columns {
     static constexpr int N = 4, BESIDE = 2;   // values; neighbours on either side that smoothing needs
-    u32 sum[4][N] = {};          // of one to four rows of pixels, by the Gaussian's taps
-    u32 last[2][N + 2];          // side * the last smoothed row, with the columns beside
-    u32 down[N + 2];             // side * the row before it + centre * the last row
-    u32 across[2][N];            // the operator's weights along the last two smoothed rows
-    u32 inside[N];               // all ones where the column is in the image
+    u32 sum[4][N] = {};                       // sums of one to four rows of pixels, weighted by the Gaussian's taps
+    u32 last[2][N + 2];                       // side * the last smoothed row, with the columns beside it
+    u32 down[N + 2];                          // side * the row before it + centre * the last row
+    u32 across[2][N];                         // the operator's weights along the last two smoothed rows
+    u32 inside[N];                            // all ones where the column is in the image
 
     __device__ __forceinline__ void set_inside(int x, int width)
     {
@@ -97,7 +98,7 @@ struct Columns {
         pixel[0] = quantise(raw.v.x, minimum, scale), pixel[1] = quantise(raw.v.y, minimum, scale);
         pixel[2] = quantise(raw.v.z, minimum, scale), pixel[3] = quantise(raw.v.w, minimum, scale);
     }
-    // Sums of five rows to smoothed pixels; s has one more at either end.
+    // Computes smoothed pixels from sums of five rows; s has one more at either end.
     static __device__ __forceinline__ void smooth(const u32 *five, u32 *s)
     {
         u32 v[N + 4];
@@ -115,7 +116,7 @@ struct Columns {
     static __device__ __forceinline__ u32 add(u32 a, u32 b) { return a + b; }
     static __device__ __forceinline__ u32 weigh(u32 value, u32 weight, u32 sum) { return value * weight + sum; }
     static __device__ __forceinline__ u32 times_side(u32 value, u32 side) { return value * side; }
-    // values[j] is column j - 1: pairs of columns one apart, here single columns.
+    // values[j] is column j - 1. The pairs of columns one apart are single columns here.
     static __device__ __forceinline__ void columns_beside(const u32 *values, u32 *left, u32 *right)
     {
 #pragma unroll
@@ -129,9 +130,9 @@ struct Columns {
     }
 };
 
-// u8: a value is a pair of columns. SMALL: whole numbers up to 2^11 are the bits of half-precision numbers that many times
-// the smallest one, 2^-24. Their sums are exact, the sign of a difference is a bit of its own, and both halves of a
-// register are added at once.
+// u8: a value is a pair of columns. SMALL: integers up to 2^11 are the bits of half-precision numbers that are as many
+// times the smallest one, 2^-24. Their sums are exact, the sign of a difference is a bit of its own, and both halves of
+// a register are added at once.
 template <bool SMALL>
 struct Columns<unsigned char, SMALL> {
     static constexpr int N = 4;
@@ -155,11 +156,11 @@ struct Columns<unsigned char, SMALL> {
     static __device__ __forceinline__ void split(const Raw<unsigned char> &raw, u32 *pixel, float, float)
     {
         constexpr u32 LOW_BYTES = 0x4140, HIGH_BYTES = 0x4342;   // bytes 0, 1 and 2, 3, each as 16 bits
-        pixel[0] = permute<LOW_BYTES>(raw.v.x, 0), pixel[1] = permute<HIGH_BYTES>(raw.v.x, 0);
-        pixel[2] = permute<LOW_BYTES>(raw.v.y, 0), pixel[3] = permute<HIGH_BYTES>(raw.v.y, 0);
+        pixel[0] = permute_bytes<LOW_BYTES>(raw.v.x, 0), pixel[1] = permute_bytes<HIGH_BYTES>(raw.v.x, 0);
+        pixel[2] = permute_bytes<LOW_BYTES>(raw.v.y, 0), pixel[3] = permute_bytes<HIGH_BYTES>(raw.v.y, 0);
     }
-    // Sums of five rows are at most 255 * 256, so both halves keep to themselves. Along the row two taps an instruction,
-    // those of an even and of an odd column (the low byte weighs the low half).
+    // Sums of five rows are at most 255 * 256, so the halves do not interfere. Along the row one instruction applies
+    // two taps, those of an even and of an odd column (the low byte weighs the low half).
     static __device__ __forceinline__ void smooth(const u32 *five, u32 *s)
     {
         u32 v[N + 2];
@@ -175,7 +176,7 @@ struct Columns<unsigned char, SMALL> {
             u32 odd = __dp2a_lo(v[j], TAP_2 << 8, SMOOTH_HALF);
             odd = __dp2a_lo(v[j + 1], TAP_1 | TAP_0 << 8, odd);
             odd = __dp2a_lo(v[j + 2], TAP_1 | TAP_2 << 8, odd);
-            s[j + 1] = permute<HIGH_HALVES>(even, odd);
+            s[j + 1] = permute_bytes<HIGH_HALVES>(even, odd);
         }
         s[0] = __shfl_up_sync(ALL_LANES, s[N], 1);
         s[N + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
@@ -194,7 +195,7 @@ struct Columns<unsigned char, SMALL> {
     {
         u32 between[N + 1];   // columns 2j - 1 and 2j
 #pragma unroll
-        for (int j = 0; j <= N; ++j) between[j] = permute<LOW_OF_TWO>(values[j], values[j + 1]);
+        for (int j = 0; j <= N; ++j) between[j] = permute_bytes<LOW_OF_TWO>(values[j], values[j + 1]);
 #pragma unroll
         for (int j = 0; j < N; ++j) left[j] = between[j], right[j] = between[j + 1];
     }
@@ -211,14 +212,14 @@ struct Columns<unsigned char, SMALL> {
         } else {
             const u32 gx = difference_of_halves(left, right), gy = difference_of_halves(above, below);
             g = gx + gy;
-            strong = permute<SIGNS>((g | HALVES_SIGN) - low, 0);
+            strong = permute_bytes<SIGNS>((g | HALVES_SIGN) - low, 0);
             vertical = ((gx | HALVES_SIGN) - gy) & HALVES_SIGN;
         }
         return (g & strong) << GRADIENT_SHIFT | vertical;
     }
 };
 
-// Adds a row of pixels to the sums of one to four rows before it; `five` gets those of five.
+// Adds a row of pixels to the sums of the one to four rows before it; `five` receives the sums of five rows.
 template <int N>
 __device__ __forceinline__ void add_row(u32 (&sum)[4][N], const u32 (&pixel)[N], u32 (&five)[N])
 {
@@ -233,7 +234,7 @@ __device__ __forceinline__ void add_row(u32 (&sum)[4][N], const u32 (&pixel)[N],
     }
 }
 
-// The row of the image that is mirrored to y. What is more than ED_REACH beyond a border is not used by anybody.
+// Returns the row of the image that is mirrored to y. Rows more than ED_REACH beyond a border are not used.
 __device__ __forceinline__ u32 mirrored_row(int y, int height)
 {
     if (height <= ED_REACH) return reflect(y, height);
@@ -242,12 +243,13 @@ __device__ __forceinline__ u32 mirrored_row(int y, int height)
     return min(y, 2 * height - 2 - y);
 }
 
-// The rows of pixels of a strip, one after the other: `count` from row `first` on, mirrored beyond the image.
+// Reads the rows of pixels of a strip, one after the other: `count` rows from row `first` on, mirrored beyond the
+// image.
 template <typename PIXEL>
 struct Rows {
     const isoline_ed_job &job;
     const unsigned char *from, *next;
-    const u32 *column;   // unless direct: where a lane's pixels are
+    const u32 *column;   // unless direct: the columns of a lane's pixels
     int row, end;
     bool direct, plain;
 
@@ -257,12 +259,12 @@ struct Rows {
     {
         next = from + mirrored_row(first, job.height) * job.row_stride;
     }
-    __device__ __forceinline__ Raw<PIXEL> take()
+    __device__ __forceinline__ Raw<PIXEL> read()
     {
         Raw<PIXEL> raw;
         if (direct) raw.v = *reinterpret_cast<const decltype(raw.v) *>(next);
         else raw = gather_row(reinterpret_cast<const PIXEL *>(next), column);
-        // Inside the image a row is one stride further than the last one. After the end come rows that nobody uses.
+        // Inside the image a row is one stride after the last one. The rows after the end are not used.
         ++row;
         if (plain) next += row < end ? job.row_stride : 0;
         else next = from + mirrored_row(row, job.height) * job.row_stride;
@@ -270,8 +272,8 @@ struct Rows {
     }
 };
 
-// Whether rows can be loaded in groups of BYTES; and the mirrored columns of a tile, for lanes that cannot. For the whole
-// block.
+// Returns whether rows can be loaded in groups of BYTES, and makes the mirrored columns of a tile for lanes that
+// cannot. All threads of the block call it.
 template <int BYTES, int COLUMNS>
 __device__ __forceinline__ bool prepare_columns(const isoline_ed_job &job, u32 *column, int x0)
 {

@@ -1,11 +1,11 @@
-// Edge drawing: the intermediate maps, the gradients of edge pixels for the host's segments, and the range of the pixels.
-// None of these is in the way of an edge map.
+// Edge drawing: the intermediate maps, and the gradient magnitudes of edge pixels for the host's segments. An edge map
+// needs neither.
 #pragma once
 #include "edge_drawing_tile.cuh"
 
 constexpr u32 MAPS_X = 32, MAPS_Y = 8;
 
-// What `maps` writes; each may be null. Rows are *_pitch bytes apart.
+// The outputs of `maps`; each may be null. Rows are *_pitch bytes apart.
 struct isoline_ed_maps {
     void *smoothed;
     u64 smoothed_pitch;
@@ -19,26 +19,26 @@ struct isoline_ed_maps {
     double border;         // gradient of the outermost pixels in these units, if job.margin > 0
 };
 
-// A lane's smoothed pixels, as the image has them. u8: pairs of columns.
-__device__ __forceinline__ Raw<unsigned char> own_units(const u32 *s, const isoline_ed_maps &, unsigned char)
+// Converts a lane's smoothed pixels to the image's type. u8: pairs of columns.
+__device__ __forceinline__ Raw<unsigned char> image_units(const u32 *s, const isoline_ed_maps &, unsigned char)
 {
     constexpr u32 EVEN_BYTES = 0x6420;
-    return Raw<unsigned char>{make_uint2(permute<EVEN_BYTES>(s[0], s[1]), permute<EVEN_BYTES>(s[2], s[3]))};
+    return Raw<unsigned char>{make_uint2(permute_bytes<EVEN_BYTES>(s[0], s[1]), permute_bytes<EVEN_BYTES>(s[2], s[3]))};
 }
-__device__ __forceinline__ Raw<unsigned short> own_units(const u32 *s, const isoline_ed_maps &, unsigned short)
+__device__ __forceinline__ Raw<unsigned short> image_units(const u32 *s, const isoline_ed_maps &, unsigned short)
 {
     return Raw<unsigned short>{make_uint2(s[0] | s[1] << 16, s[2] | s[3] << 16)};
 }
-__device__ __forceinline__ Raw<float> own_units(const u32 *s, const isoline_ed_maps &maps, float)
+__device__ __forceinline__ Raw<float> image_units(const u32 *s, const isoline_ed_maps &maps, float)
 {
     auto own = [&](u32 value) { return __double2float_rn(__dadd_rn(__dmul_rn(value, maps.unit), maps.origin)); };
     return Raw<float>{make_float4(own(s[0]), own(s[1]), own(s[2]), own(s[3]))};
 }
 
-constexpr int SMOOTH_ROWS = 32;   // of a warp
+constexpr int SMOOTH_ROWS = 32;   // rows of a warp
 
-// Block (32, 4), grid (ceil(width/own), min(ceil(height/128), 65535)), own = 240 columns of u8, else 112: phase A of
-// `tile` as far as the smoothed rows. Reads each pixel 1.3 times, mostly from the cache, writes it once.
+// Block (32, 4), grid (ceil(width/own), min(ceil(height/128), 65535)), own = 240 columns of u8, else 112. It does phase
+// A of `tile` as far as the smoothed rows. Reads each pixel 1.3 times, mostly from the cache, writes it once.
 template <typename PIXEL>
 __device__ __forceinline__ void smooth_kernel(const isoline_ed_job &job, const isoline_ed_maps &maps)
 {
@@ -60,12 +60,12 @@ __device__ __forceinline__ void smooth_kernel(const isoline_ed_job &job, const i
 #pragma unroll 1
         for (int i = 0; i < count + 2 * ED_SMOOTH; ++i) {
             u32 pixel[N], five[N], s[N + 2];
-            C::split(rows.take(), pixel, job.minimum, job.scale);
+            C::split(rows.read(), pixel, job.minimum, job.scale);
             add_row(sum, pixel, five);
             if (i < 2 * ED_SMOOTH) continue;
             C::smooth(five, s);
             if (!writes) continue;
-            const Raw<PIXEL> out = own_units(s + 1, maps, PIXEL());
+            const Raw<PIXEL> out = image_units(s + 1, maps, PIXEL());
             unsigned char *line = static_cast<unsigned char *>(maps.smoothed) +
                                   static_cast<u64>(first + i - 2 * ED_SMOOTH) * maps.smoothed_pitch;
             PIXEL *to = reinterpret_cast<PIXEL *>(line) + x;
@@ -79,7 +79,8 @@ __device__ __forceinline__ void smooth_kernel(const isoline_ed_job &job, const i
     }
 }
 
-// Thread <-> pixel, block (32, 8), grid (ceil(width/32), min(ceil(height/8), 65535)). Reads a word of the working map, writes 4, 1 and 1 bytes.
+// A thread has a pixel. Block (32, 8), grid (ceil(width/32), min(ceil(height/8), 65535)). Reads a word of the working
+// map, writes 4, 1 and 1 bytes.
 template <typename WORD>
 __device__ __forceinline__ void maps_kernel(const isoline_ed_job &job, const isoline_ed_maps &maps)
 {
@@ -100,16 +101,17 @@ __device__ __forceinline__ void maps_kernel(const isoline_ed_job &job, const iso
         if (maps.direction)
             maps.direction[y * maps.direction_pitch + x] =
                 g < job.threshold ? 0 : word & Word<WORD>::VERTICAL ? VERTICAL_EDGE : HORIZONTAL_EDGE;
-        if (maps.anchors) maps.anchors[y * maps.anchors_pitch + x] = (word & WALKED) == WALKED ? 255 : 0;
+        if (maps.anchors) maps.anchors[y * maps.anchors_pitch + x] = (word & TRACED) == TRACED ? 255 : 0;
     }
 }
 
-// The gradients of all edge pixels in raster order. Block <-> GATHER_WORDS words of the edge map's bits, a word a thread;
-// `count` writes how many pixels each block has, `offsets` turns that into where it begins, `gather` writes the gradients.
+// The gradient magnitudes of all edge pixels in raster order. A block has GATHER_WORDS words of the edge map's bits, a
+// word per thread; `count` writes the number of edge pixels of each block, `offsets` turns these into the block's first
+// position, `gather` writes the magnitudes.
 constexpr int GATHER_WORDS = 1024;
 
-// Inclusive sums over a block of 1024 threads; every thread gets its own, and the total.
-__device__ __forceinline__ u32 block_sums(u32 value, u32 *total)
+// Computes inclusive sums over a block of 1024 threads; every thread gets its own sum, and the total.
+__device__ __forceinline__ u32 block_inclusive_sum(u32 value, u32 *total)
 {
     __shared__ u32 warps[GATHER_WORDS / WARP];
     const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -137,11 +139,11 @@ __device__ __forceinline__ u32 edge_word(const isoline_ed_job &job, u64 at)
     return at < job.bit_pitch * job.height ? job.bits[at] : 0;
 }
 
-// Grid ceil(words / 1024). Reads 1/8 byte a pixel.
+// Grid ceil(words / 1024). Reads 1/8 byte per pixel.
 __device__ __forceinline__ void count_kernel(const isoline_ed_job &job, u64 *counts)
 {
     u32 total;
-    block_sums(__popc(edge_word(job, static_cast<u64>(blockIdx.x) * GATHER_WORDS + threadIdx.x)), &total);
+    block_inclusive_sum(__popc(edge_word(job, static_cast<u64>(blockIdx.x) * GATHER_WORDS + threadIdx.x)), &total);
     if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
@@ -153,59 +155,23 @@ __device__ __forceinline__ void offsets_kernel(u64 *counts, u32 blocks)
         const u64 at = first + threadIdx.x;
         const u32 own = at < blocks ? static_cast<u32>(counts[at]) : 0;
         u32 total;
-        const u32 sum = block_sums(own, &total);
+        const u32 sum = block_inclusive_sum(own, &total);
         if (at < blocks) counts[at] = before + sum - own;
         before += total;
     }
     if (threadIdx.x == 0) counts[blocks] = before;
 }
 
-// Grid of count. Writes a gradient an edge pixel, of the word's type.
+// Grid of `count`. Writes the gradient magnitude of each edge pixel in the word's type.
 template <typename WORD>
 __device__ __forceinline__ void gather_kernel(const isoline_ed_job &job, const u64 *counts, WORD *gradients)
 {
     const u64 at = static_cast<u64>(blockIdx.x) * GATHER_WORDS + threadIdx.x;
     u32 bits = edge_word(job, at), total;
     const u32 own = __popc(bits);
-    WORD *to = gradients + counts[blockIdx.x] + block_sums(own, &total) - own;
+    WORD *to = gradients + counts[blockIdx.x] + block_inclusive_sum(own, &total) - own;
     const u64 y = at / job.bit_pitch;
     const WORD *from = static_cast<const WORD *>(job.map) + y * job.map_pitch + (at - y * job.bit_pitch) * 32;
     for (; bits; bits &= bits - 1)
         *to++ = static_cast<WORD>((from[__ffs(bits) - 1] & Word<WORD>::GRADIENT) >> GRADIENT_SHIFT);
-}
-
-// The range of the finite pixels, as integers that sort as the pixels do. range[0] is all ones and range[1] 0 before;
-// still so after if no pixel is finite. Block 256, any grid: x loops over columns, y over the rows of all slices.
-constexpr u32 RANGE_THREADS = 256;
-constexpr u32 SIGN_BIT = 0x80000000u;
-
-__device__ __forceinline__ bool range_key(unsigned short pixel, u32 *key) { *key = pixel; return true; }
-__device__ __forceinline__ bool range_key(float pixel, u32 *key)
-{
-    const u32 bits = __float_as_uint(pixel);
-    *key = bits ^ (bits & SIGN_BIT ? 0xFFFFFFFFu : SIGN_BIT);
-    return isfinite(pixel);
-}
-
-template <typename PIXEL>
-__device__ __forceinline__ void range_kernel(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width,
-                                             u32 height, u32 depth, u32 *range)
-{
-    u32 low = 0xFFFFFFFFu, high = 0;
-    const u64 rows = static_cast<u64>(height) * depth;
-    for (u64 row = blockIdx.y; row < rows; row += gridDim.y) {
-        const PIXEL *line =
-            reinterpret_cast<const PIXEL *>(pixels + row / height * slice_stride + row % height * row_stride);
-        for (u64 x = static_cast<u64>(blockIdx.x) * RANGE_THREADS + threadIdx.x; x < width;
-             x += static_cast<u64>(gridDim.x) * RANGE_THREADS) {
-            u32 key;
-            if (range_key(line[x], &key)) low = min(low, key), high = max(high, key);
-        }
-    }
-#pragma unroll
-    for (u32 step = WARP / 2; step > 0; step /= 2) {
-        low = min(low, __shfl_xor_sync(ALL_LANES, low, step));
-        high = max(high, __shfl_xor_sync(ALL_LANES, high, step));
-    }
-    if (threadIdx.x % WARP == 0 && low <= high) atomicMin(&range[0], low), atomicMax(&range[1], high);
 }

@@ -1,22 +1,22 @@
-// Edge drawing, the walks that a tile could not finish, in global memory.
+// Edge drawing: the traces that a tile could not finish, in global memory.
 #pragma once
 #include "edge_drawing_word.cuh"
 
 constexpr int REST_WARPS = 8;
-constexpr int REST_SECTOR = 8;   // words of `pending` that memory gives at once
+constexpr int REST_SECTOR = 8;   // words of `pending` in one sector of memory
 constexpr int REST_LIST = WARP * 32;
 
-constexpr u32 REST_AHEAD = 8;   // pixels that are brought to the cache ahead of a walk
+constexpr u32 REST_AHEAD = 8;   // pixels that are prefetched ahead of a trace
 
-// One state: a pixel and a heading along its direction.
-struct RestState {
+// A state: a pixel and a heading along its direction.
+struct TracingState {
     u32 x, y;
     bool plus;
 };
 
 // Claims states of a pixel and marks it; returns which of them were free.
 template <typename WORD>
-__device__ __forceinline__ u32 rest_claim(const isoline_ed_job &job, u32 x, u32 y, u32 states)
+__device__ __forceinline__ u32 claim_states(const isoline_ed_job &job, u32 x, u32 y, u32 states)
 {
     const u64 at = y * job.map_pitch + x;
     const u32 shift = sizeof(WORD) == 2 ? at % 2 * 16 : 0;
@@ -27,12 +27,13 @@ __device__ __forceinline__ u32 rest_claim(const isoline_ed_job &job, u32 x, u32 
     return states & ~before;
 }
 
-// Walks on from a state that is walked already. FOLLOW: states across a turn are claimed and walked as well; of two, one
-// is kept for later on a list that runs through job.next, where each pixel is put at most once. Without it a walk cannot
-// come back to where it was, so it need not wait for the answer to its claims: where two meet, both may go on. Marks are
-// read through the first-level cache: one that was set since may be missed, which only costs another claim.
+// Traces on from a state that is traced already. FOLLOW: states across a turn are claimed and traced as well; of two,
+// one is kept for later on a list that runs through job.next, where each pixel is put at most once. Without FOLLOW a
+// trace cannot return to where it was, so it need not wait for the answer to its claims: where two meet, both may go
+// on. Marks are read through the first-level cache: a mark that was set since may be missed, which only costs another
+// claim.
 template <typename WORD, bool FOLLOW>
-__device__ __forceinline__ void rest_walk(const isoline_ed_job &job, RestState state)
+__device__ __forceinline__ void trace(const isoline_ed_job &job, TracingState state)
 {
     using W = Word<WORD>;
     constexpr u32 NONE = 0xFFFFFFFFu;
@@ -40,7 +41,7 @@ __device__ __forceinline__ void rest_walk(const isoline_ed_job &job, RestState s
     const long long pitch = static_cast<long long>(job.map_pitch);
     u32 later = NONE;
     for (;;) {
-        // Along the walk, and across: the position, how many there are, and the way from one to the next in memory.
+        // Along the trace and across it: the position, the number of pixels, and the stride in memory.
         const WORD *at = map + static_cast<long long>(state.y) * pitch + state.x;
         const u32 direction = __ldca(at) & W::VERTICAL;
         u32 across = direction ? state.x : state.y;
@@ -67,23 +68,23 @@ __device__ __forceinline__ void rest_walk(const isoline_ed_job &job, RestState s
             if (ga > gs && ga > gb) word = a_word, --across, at -= across_step;
             if (gb > gs && gb > ga) word = b_word, ++across, at += across_step;
 
-            // 2. On to it, unless that state is walked already.
+            // 2. Go on to the strongest, unless that state is traced already.
             if ((word & W::GRADIENT) == 0) break;
             const bool turns = (word & W::VERTICAL) != direction;
             if (!FOLLOW && turns) break;
-            u32 states = (turns ? WALKED : own) & ~word;
+            u32 states = (turns ? TRACED : own) & ~word;
             if (states == 0) break;
             const u32 x = direction ? across : along, y = direction ? along : across;
-            const u32 free = rest_claim<WORD>(job, x, y, states);
+            const u32 free = claim_states<WORD>(job, x, y, states);
             if (FOLLOW) {
                 if (free == 0) break;
                 if (turns) {
-                    if (free == WALKED) {
+                    if (free == TRACED) {
                         const u32 index = y * job.width + x;
                         job.next[index] = later;
                         later = index;
                     }
-                    state = RestState{x, y, (free & 2u) != 0};
+                    state = TracingState{x, y, (free & 2u) != 0};
                     turned = true;
                     break;
                 }
@@ -92,16 +93,16 @@ __device__ __forceinline__ void rest_walk(const isoline_ed_job &job, RestState s
         if (!FOLLOW) return;
         if (turned) continue;
 
-        // 3. One that was kept: the minus heading of a pixel.
+        // 3. Take a state that was kept: the minus heading of a pixel.
         if (later == NONE) return;
-        state = RestState{later % job.width, later / job.width, false};
+        state = TracingState{later % job.width, later / job.width, false};
         later = job.next[later];
     }
 }
 
-// Lane <-> word of `pending`; a warp has four sectors of 8 words, far from each other, so that the long walks that begin
-// along an edge fall to different warps. Block 32, 8; grid ceil(words / 256). Reads 1/8 byte a pixel, and what the walks
-// touch.
+// A lane has a word of `pending`; a warp has four sectors of 8 words, far from each other, so that the long traces that
+// begin along an edge fall to different warps. Block (32, 8); grid ceil(words / 256). Reads 1/8 byte per pixel, and the
+// pixels that the traces pass.
 template <typename WORD>
 __device__ __forceinline__ void rest_kernel(const isoline_ed_job &job)
 {
@@ -118,7 +119,7 @@ __device__ __forceinline__ void rest_kernel(const isoline_ed_job &job)
     u32 bits = word_of(lane) < words ? job.pending[word_of(lane)] : 0;
     if (!__any_sync(ALL_LANES, bits != 0)) return;
 
-    // The anchors of all lanes in one list, so that all lanes walk: two headings an anchor.
+    // The anchors of all lanes go into one list, so that all lanes trace: two headings per anchor.
     const u32 own = __popc(bits);
     u32 before = own;
 #pragma unroll
@@ -133,8 +134,8 @@ __device__ __forceinline__ void rest_kernel(const isoline_ed_job &job)
     for (u32 i = lane / 2; i < count; i += WARP / 2) {
         const u64 word = word_of(list[i] / 32), y = word / job.bit_pitch;
         const u32 x = static_cast<u32>(word - y * job.bit_pitch) * 32 + list[i] % 32;
-        const RestState state{x, static_cast<u32>(y), lane % 2 != 0};
-        if (job.follow_turns) rest_walk<WORD, true>(job, state);
-        else rest_walk<WORD, false>(job, state);
+        const TracingState state{x, static_cast<u32>(y), lane % 2 != 0};
+        if (job.follow_turns) trace<WORD, true>(job, state);
+        else trace<WORD, false>(job, state);
     }
 }

@@ -1,14 +1,17 @@
-// Edge drawing, one tile: smoothing, gradient, anchors and the first steps of linking in one pass over memory.
+// Edge drawing, one tile: smoothing, gradient, anchors and the first steps of tracing in one pass over memory.
 //
-// A block owns ROWS - 2 * HALO_Y rows of COLUMNS - 2 * HALO_X pixels and computes the working map of the whole tile, halo
-// included, in shared memory. Every walk of at most STEPS pixels that touches the block's own pixels begins at an anchor
-// within the tile, so the block can mark its own pixels without asking its neighbours; whose own anchors walk further is
-// noted in `pending` for the next launch. With every pixel scanned and no anchor threshold nearly every pixel of a ridge
-// is an anchor, and a walk ends where the next begins: few are left.
+// A block owns ROWS - 2 * HALO_Y rows of COLUMNS - 2 * HALO_X pixels and computes the working map of the whole tile,
+// halo included, in shared memory. Every trace of at most STEPS pixels that touches the block's own pixels begins at an
+// anchor within the tile, so the block can mark its own pixels without its neighbours; anchors of its own that trace
+// further are noted in `pending` for the next launch. With every pixel scanned and no anchor threshold nearly every
+// pixel of a ridge is an anchor, and a trace ends where the next begins: few are left.
 //
-//   phase A  warps run down CHUNK rows each; a lane has PX neighbouring columns in registers (edge_drawing_columns.cuh).
-//   phase B  anchors, a bit a pixel.
-//   phase C  the anchors of 512 pixels are listed, so that all lanes of a warp walk; a lane has one anchor and heading.
+//   phase A  gradients: warps run down CHUNK rows each; a lane has PX neighbouring columns in registers
+//            (edge_drawing_columns.cuh).
+//   phase B  anchors, a bit per pixel.
+//   phase C  tracing: the anchors of 512 pixels are listed, so that all lanes of a warp trace; a lane has one anchor
+//   and
+//            heading.
 //   phase D  the block's own part goes to memory.
 #pragma once
 #include "edge_drawing_columns.cuh"
@@ -16,17 +19,17 @@
 constexpr int ED_STEPS = 3;
 constexpr int ED_HALO_X = 8;
 constexpr int ED_HALO_Y = ED_STEPS + 1;
-constexpr int ED_GROUP = 8;    // pixels whose bits are a byte
-constexpr int ED_BATCH = 512;  // pixels whose anchors are listed together, 16 a lane
-constexpr int ED_FULL = WARP / 2;   // anchors that fill a warp: two headings each
+constexpr int ED_GROUP = 8;         // pixels whose bits are a byte
+constexpr int ED_BATCH = 512;       // pixels whose anchors are listed together, 16 per lane
+constexpr int ED_FULL = WARP / 2;   // anchors that occupy a whole warp: two headings each
 constexpr int ED_LIST = ED_BATCH + ED_FULL;
-constexpr int ED_AHEAD = 2;    // rows of pixels on the way
+constexpr int ED_AHEAD = 2;   // rows of pixels requested ahead
 static_assert(ED_HALO_X >= ED_REACH + 1 + ED_STEPS, "gradients, the anchor's comparison and the steps need a halo each");
 static_assert(ED_HALO_X == ED_GROUP, "the halo is a byte of bits");
-static_assert(ED_AHEAD == 2, "rows take turns in two places");
+static_assert(ED_AHEAD == 2, "rows read turns in two places");
 
-// What a kernel is made for. PIXEL: the image's type. ROWS: of the tile. SMALL: u8 with an operator whose gradients stay
-// below 2^11, Sobel or Prewitt.
+// The template arguments of a kernel. PIXEL: the image's type. ROWS: the rows of the tile. SMALL: u8 with an operator
+// whose gradients stay below 2^11, Sobel or Prewitt.
 template <typename PIXEL_, int ROWS_, bool SMALL_>
 struct Tile {
     using PIXEL = PIXEL_;
@@ -42,15 +45,15 @@ struct Tile {
         alignas(16) WORD map[ROWS][COLUMNS];
         u32 anchor[ROWS][COLUMNS / 32], edge[ROWS][COLUMNS / 32], pending[ROWS][COLUMNS / 32];
         union {
-            alignas(16) u32 column[COLUMNS];            // phase A: the mirrored columns of border tiles
-            unsigned short list[ED_WARPS][ED_LIST];     // phase C
+            alignas(16) u32 column[COLUMNS];          // phase A: the mirrored columns of border tiles
+            unsigned short list[ED_WARPS][ED_LIST];   // phase C
         };
     };
     static_assert(ROWS % ED_WARPS == 0 && CHUNK > 1, "");
     static_assert(sizeof(Shared) <= 48 * 1024, "static shared memory");
 };
 
-// Phase A. x0, y0: the tile's first column and row in the image, negative in border tiles.
+// Phase A: gradients. x0, y0: the tile's first column and row in the image, negative in border tiles.
 template <typename T>
 __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
@@ -69,7 +72,7 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
     const u32 low = sizeof(typename T::WORD) == 2 ? both(job.low) : job.low;
     Raw<PIXEL> raw[ED_AHEAD];
 #pragma unroll
-    for (int i = 0; i < ED_AHEAD; ++i) raw[i] = rows.take();
+    for (int i = 0; i < ED_AHEAD; ++i) raw[i] = rows.read();
 #pragma unroll 1
     for (int trip = 0; trip < ITERATIONS; trip += 2) {
 #pragma unroll
@@ -77,14 +80,14 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
             const int i = trip + slot;
             if (ITERATIONS % 2 != 0 && i >= ITERATIONS) break;
 
-            // 1. A row of pixels: it ends one sum of five rows, and adds to four others.
+            // 1. A row of pixels completes one sum of five rows, and is added to four others.
             u32 pixel[N], five[N], s[N + 2], left[N], right[N];
             c.split(raw[slot], pixel, job.minimum, job.scale);
-            raw[slot] = rows.take();
+            raw[slot] = rows.read();
             add_row(c.sum, pixel, five);
             if (i < 2 * ED_SMOOTH) continue;
 
-            // 2. A smoothed row: it ends the differences of the row before it.
+            // 2. A smoothed row completes the differences of the row before it.
             c.smooth(five, s);
             u32 ended[N + 2], across[N];
 #pragma unroll
@@ -115,17 +118,18 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
     }
 }
 
-// Phase B: what a lane needs of three rows. set(k, words) takes a row's gradients, mark(...) finds the anchors of the middle
-// one, sets WALKED in its words and returns them as bits. `allowed`: where anchors may be, see allow().
+// Phase B: the values that a lane needs of three rows. set(k, words) stores a row's gradients, mark(...) finds the
+// anchors of the middle row, sets TRACED in its words and returns them as bits. `allowed` says where anchors may be,
+// see allow().
 template <typename WORD>
-struct Peaks;
+struct AnchorFinder;
 
 template <>
-struct Peaks<unsigned short> {
+struct AnchorFinder<unsigned short> {
     static constexpr int N = 4;
     u32 g[3][N];
     static __device__ __forceinline__ u32 all(u32 value) { return both(value); }
-    // Bits of columns to the sign bits of pairs.
+    // Moves the bits of columns to the sign bits of pairs.
     static __device__ __forceinline__ u32 allow(u32 bits, int j)
     {
         return (bits << (15 - 2 * j) & 0x8000u) | (bits << (30 - 2 * j) & 0x80000000u);
@@ -144,10 +148,10 @@ struct Peaks<unsigned short> {
         const u32 after = __shfl_down_sync(ALL_LANES, g[middle][0], 1);
 #pragma unroll
         for (int j = 0; j <= N; ++j)
-            between[j] = permute<LOW_OF_TWO>(j == 0 ? before : g[middle][j - 1], j == N ? after : g[middle][j]);
+            between[j] = permute_bytes<LOW_OF_TWO>(j == 0 ? before : g[middle][j - 1], j == N ? after : g[middle][j]);
 #pragma unroll
         for (int j = 0; j < N; ++j) {
-            const u32 vertical = permute<SIGNS>(w[j], 0);
+            const u32 vertical = permute_bytes<SIGNS>(w[j], 0);
             const u32 one = (vertical & between[j]) | (~vertical & g[up][j]);
             const u32 other = (vertical & between[j + 1]) | (~vertical & g[down][j]);
             const u32 own = g[middle][j] | HALVES_SIGN, less = own - anchor;
@@ -161,7 +165,7 @@ struct Peaks<unsigned short> {
 };
 
 template <>
-struct Peaks<u32> {
+struct AnchorFinder<u32> {
     static constexpr int N = 4;
     u32 g[3][N];
     static __device__ __forceinline__ u32 all(u32 value) { return value; }
@@ -185,7 +189,7 @@ struct Peaks<u32> {
             const u32 other = vertical ? (j == N - 1 ? after : g[middle][j + 1]) : g[down][j];
             const u32 own = g[middle][j];
             const u32 is = own >= threshold && own >= max(one, other) + anchor ? allowed[j] : 0;
-            w[j] |= is * WALKED;
+            w[j] |= is * TRACED;
             bits |= is << j;
         }
         w_ = make_uint4(w[0], w[1], w[2], w[3]);
@@ -196,13 +200,13 @@ struct Peaks<u32> {
 template <typename T>
 __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
-    using P = Peaks<typename T::WORD>;
+    using P = AnchorFinder<typename T::WORD>;
     constexpr int PX = T::PX;
     const int lane = threadIdx.x, warp = threadIdx.y;
     const int width = job.width, height = job.height, margin = job.margin, scan = job.scan;
     const u32 threshold = P::all(job.threshold), anchor = P::all(job.anchor);
 
-    // Columns where an anchor may be.
+    // The columns where an anchor may be.
     u32 columns = 0;
 #pragma unroll
     for (int j = 0; j < PX; ++j) {
@@ -229,12 +233,12 @@ __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename
     };
     if (warp == 0) write(0, 0);
     if (warp == ED_WARPS - 1) write(T::ROWS - 1, 0);
-    // Words change from here on, so those of the warps beside are taken before.
-    P peaks;
-    peaks.set(0, here[-ROW]);
+    // Words change from here on, so those of the warps beside are read before.
+    P finder;
+    finder.set(0, here[-ROW]);
     uint4 w = *here;
     const uint4 last = here[(end - begin) * ROW];
-    peaks.set(1, w);
+    finder.set(1, w);
     __syncthreads();
     const bool inside = y0 + begin >= margin && y0 + end <= height - margin;
 #pragma unroll 1
@@ -244,12 +248,12 @@ __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename
             if (r + k >= end) break;
             const int y = y0 + r + k;
             const uint4 below = r + k + 1 < end ? here[ROW] : last;
-            peaks.set((k + 2) % 3, below);
+            finder.set((k + 2) % 3, below);
             u32 now[P::N];
 #pragma unroll
             for (int j = 0; j < P::N; ++j) now[j] = allowed[j];
             if ((!inside && (y < margin || y >= height - margin)) || (scan != 1 && y % scan != 0)) {
-                // Few columns are scanned here, or none.
+                // Few columns are scanned in this row, or none.
                 u32 scanned = 0;
                 if (y >= margin && y < height - margin)
 #pragma unroll 1
@@ -258,7 +262,7 @@ __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename
 #pragma unroll
                 for (int j = 0; j < P::N; ++j) now[j] = P::allow(scanned, j);
             }
-            write(r + k, peaks.mark(k, (k + 1) % 3, (k + 2) % 3, w, now, threshold, anchor));
+            write(r + k, finder.mark(k, (k + 1) % 3, (k + 2) % 3, w, now, threshold, anchor));
             *here = w;
             here += ROW;
             w = below;
@@ -266,7 +270,7 @@ __device__ __forceinline__ void tile_anchors(const isoline_ed_job &job, typename
     }
 }
 
-// With a margin, after phase B: what is no edge pixel to the walks on the host.
+// With a margin, after phase B: removes what is no edge pixel to the tracing on the host.
 template <typename T>
 __device__ __forceinline__ void tile_clear(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
@@ -279,9 +283,9 @@ __device__ __forceinline__ void tile_clear(const isoline_ed_job &job, typename T
         }
 }
 
-// Phase C. Reads the map and the anchors, writes bits of edge and pending by atomics.
+// Phase C: tracing. Reads the map and the anchors, writes bits of edge and pending by atomics.
 template <typename T>
-__device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T::Shared &shared)
+__device__ __forceinline__ void tile_tracing(const isoline_ed_job &job, typename T::Shared &shared)
 {
     using W = Word<typename T::WORD>;
     constexpr int COLUMNS = T::COLUMNS, BATCHES = T::ROWS * COLUMNS / ED_BATCH, SHARE = ED_BATCH / WARP;
@@ -291,18 +295,18 @@ __device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T
     constexpr int BYTES = sizeof(WORD), ROW = COLUMNS * BYTES;
     const char *map = reinterpret_cast<const char *>(&shared.map[0][0]);
     unsigned short *list = shared.list[warp];
-    // Pixels are known by the byte offsets of their words.
+    // A pixel is given by the byte offset of its word.
     auto word_at = [map](int at) -> u32 { return *reinterpret_cast<const WORD *>(map + at); };
     auto set = [](u32 *bits, int at) { atomicOr(&bits[at / (32 * BYTES)], 1u << (at / BYTES % 32)); };
 
-    auto walk = [&](int start, bool plus) {
+    auto trace = [&](int start, bool plus) {
         int at = start * BYTES;
         const u32 direction = word_at(at) & W::VERTICAL;
         const int step = direction ? ROW : BYTES, side = direction ? BYTES : ROW;
         const int ahead = plus ? step : -step;
 #pragma unroll 1
         for (int i = 0; i < ED_STEPS; ++i) {
-            // Walks from the halo may leave the tile; what they mark there is nobody's.
+            // Traces from the halo may leave the tile; their marks there belong to no block.
             if (static_cast<u32>(at - ROW - BYTES) >= static_cast<u32>((T::ROWS - 2) * ROW - 2 * BYTES)) return;
             at += ahead;
             const u32 a = word_at(at - side), s = word_at(at), b = word_at(at + side);
@@ -310,7 +314,7 @@ __device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T
             u32 word = s;
             if (ga > max(gs, gb)) word = a, at -= side;
             if (gb > max(gs, ga)) word = b, at += side;
-            if ((word & W::GRADIENT) == 0 || word & WALKED) return;
+            if ((word & W::GRADIENT) == 0 || word & TRACED) return;
             if ((word & W::VERTICAL) != direction) {
                 if (job.follow_turns) break;
                 return;
@@ -338,15 +342,15 @@ __device__ __forceinline__ void tile_walks(const isoline_ed_job &job, typename T
         }
         __syncwarp();
         while (count >= ED_FULL) {
-            walk(list[count - ED_FULL + lane / 2], lane % 2);
+            trace(list[count - ED_FULL + lane / 2], lane % 2);
             count -= ED_FULL;
         }
         __syncwarp();
     }
-    if (lane / 2 < count) walk(list[lane / 2], lane % 2);
+    if (lane / 2 < count) trace(list[lane / 2], lane % 2);
 }
 
-// Phase D.
+// Phase D: stores the part of the tile that the block owns.
 template <typename T>
 __device__ __forceinline__ void tile_store(const isoline_ed_job &job, const typename T::Shared &shared, int x0, int y0)
 {
@@ -357,7 +361,7 @@ __device__ __forceinline__ void tile_store(const isoline_ed_job &job, const type
     if (group == 0 || group == GROUPS - 1 || x >= static_cast<int>(job.bit_pitch) * 32) return;
     const bool whole = x + ED_GROUP <= width && (reinterpret_cast<u64>(job.edges) | job.edge_pitch) % ED_GROUP == 0;
 
-    // The group's row in this thread's first line, and how far the next one is.
+    // The group's row in this thread's first line, and the distances to the next one.
     constexpr int STEP = ED_WARPS * ROWS_A_WARP;
     const int first = ED_HALO_Y + threadIdx.y * ROWS_A_WARP + threadIdx.x / GROUPS;
     const u64 y = static_cast<u64>(y0 + first), height = job.height;
@@ -380,7 +384,7 @@ __device__ __forceinline__ void tile_store(const isoline_ed_job &job, const type
         if (job.pending) *pending = edges[PENDING];
         if (job.bits) *bits = static_cast<unsigned char>(edge);
         if (job.edges && in_width) {
-            // Bits 0 to 3 to the lowest bits of four bytes, then 0 or 255.
+            // Moves bits 0 to 3 to the lowest bits of four bytes, then makes 0 or 255 of them.
             auto bytes = [](u32 four) { return (four * 0x00204081u & 0x01010101u) * 0xFFu; };
             if (whole) *reinterpret_cast<uint2 *>(line) = make_uint2(bytes(edge & 15u), bytes(edge >> 4));
             else
@@ -412,12 +416,12 @@ __device__ __forceinline__ void tile_kernel(const isoline_ed_job &job)
             __syncthreads();
         }
         if (job.link) {
-            tile_walks<T>(job, shared);
+            tile_tracing<T>(job, shared);
             __syncthreads();
         }
         tile_store<T>(job, shared, x0, y0);
         tile += gridDim.y;
         if (tile >= tile_rows) break;
-        __syncthreads();   // the next tile of this block overwrites what this one stored from
+        __syncthreads();   // the next tile of this block overwrites the memory that this one was stored from
     }
 }

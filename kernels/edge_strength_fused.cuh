@@ -1,11 +1,11 @@
-// Edge strength in 2D, several iterations for each pass over memory (temporal blocking): the default.
+// Edge strength in 2D, several iterations per pass over memory (temporal blocking): the default.
 //
 // One iteration moves 8 bytes per pixel and does five operations, so a launch per iteration is bound by memory. Both
-// kernels here keep T iterations ("levels") of a piece of the image on the chip, and pay with a halo of T pixels
-// that neighbouring pieces compute too.
+// kernels keep T iterations ("levels") of a part of the image on the chip, and pay with a halo of T pixels that
+// neighbouring parts compute too.
 //   stream  large images. A warp runs down a strip of columns; level t works one row behind level t - 1, so that each
 //           level keeps two rows, in registers. No barrier, no exchange between warps.
-//   tile    small images, where strips are too few to fill the chip. A block keeps a whole tile in registers.
+//   tile    small images, which have too few strips to fill the GPU. A block keeps a whole tile in registers.
 //
 // Image borders cost nothing in the inner loops: the halo is read mirrored, and because the sum of the neighbours is
 // symmetric a mirrored image stays mirrored, bit by bit, which is the Neumann border.
@@ -16,20 +16,21 @@
 
 // ------------------------------------------------------------------------------------------------ stream
 
-constexpr int STREAM_STEPS = 8;                                // iterations of one launch: the levels
-constexpr int STREAM_COLUMNS = 4;                              // adjacent columns of a lane: one float4
-constexpr int STREAM_SPAN = STREAM_COLUMNS * WARP;             // 128 columns of a warp
-constexpr int STREAM_HALO = 8;                                 // STREAM_STEPS in whole lanes
-constexpr int STREAM_VALID = STREAM_SPAN - 2 * STREAM_HALO;    // 112 columns that a warp writes
-constexpr int STREAM_RING = 8;                                 // input rows in shared memory: asked for or in use
-constexpr int STREAM_AHEAD = 4;                                // rows asked for before they are needed
-constexpr int STREAM_BLOCKS = 12;                              // per multiprocessor, which leaves 168 registers
-constexpr int STREAM_NIBBLES = 16;                             // entries of the tables by four mask bits
-// Copies of each entry, side by side: one for each lane of eight, but Turing's shared memory is too small for that.
+constexpr int STREAM_STEPS = 8;                               // iterations of one launch: the levels
+constexpr int STREAM_COLUMNS = 4;                             // adjacent columns of a lane: one float4
+constexpr int STREAM_SPAN = STREAM_COLUMNS * WARP;            // 128 columns of a warp
+constexpr int STREAM_HALO = 8;                                // STREAM_STEPS, rounded up to whole lanes
+constexpr int STREAM_VALID = STREAM_SPAN - 2 * STREAM_HALO;   // 112 columns that a warp writes
+constexpr int STREAM_RING = 8;                                // input rows in shared memory: requested or in use
+constexpr int STREAM_AHEAD = 4;                               // rows requested before they are needed
+constexpr int STREAM_BLOCKS = 12;                             // per multiprocessor, which leaves 168 registers
+constexpr int STREAM_NIBBLES = 16;                            // entries of the tables indexed by four mask bits
+// Copies of each table entry, side by side: one for each of eight lanes, but Turing's shared memory is too small for
+// that.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int STREAM_COPIES = 1;
-constexpr int STREAM_SHARED_MEMORY = 64 * 1024;                // of a multiprocessor
-constexpr int STREAM_SHARED_EXTRA = 0;                         // that the system takes for each block
+constexpr int STREAM_SHARED_MEMORY = 64 * 1024;   // of a multiprocessor
+constexpr int STREAM_SHARED_EXTRA = 0;            // that the system takes for each block
 #else
 constexpr int STREAM_COPIES = 8;
 constexpr int STREAM_SHARED_MEMORY = 100 * 1024;
@@ -40,32 +41,58 @@ static_assert(STREAM_STEPS % 2 == 0 && STREAM_RING == STREAM_STEPS, "rows are un
 static_assert(STREAM_AHEAD < STREAM_RING, "a row asked for does not overwrite one in use");
 static_assert(STREAM_STEPS <= MAX_STEPS && STREAM_HALO <= MASK_WORD_BITS, "weights and mirrored mask bits reach that far");
 
-// Both sides of an image for the stream kernel are at least this, so that rows and lanes are mirrored once.
+// Both sides of an image for the stream kernel are at least this, so that rows and lanes are mirrored at most once.
 constexpr int STREAM_MIN_SIDE = 128;
 static_assert(STREAM_MIN_SIDE >= STREAM_SPAN, "the lanes beyond the image's end mirror into it");
 static_assert(STREAM_MIN_SIDE >= 4 * STREAM_STEPS + STREAM_AHEAD, "so do the rows asked for beyond it");
 
-// A warp's shared memory. Each lane reads only what it copied itself, so that no barrier is needed. Eight lanes at a time
-// read 16 bytes each, in one go if no two of them need the same banks: therefore the copies in the tables.
+// The shared memory of a warp. Each lane reads only what it copied itself, so that no barrier is needed. Eight lanes at
+// a time read 16 bytes each, in one access if no two of them need the same banks: that is why the tables hold copies.
 struct StreamShared {
-    float4 steps[STREAM_NIBBLES][STREAM_COPIES];        // steps (dt, or 0 on the shape) of four pixels by their mask bits
+    float4 steps[STREAM_NIBBLES]
+                [STREAM_COPIES];   // time steps (dt, or 0 on the shape) of four pixels by their mask bits
     union {
         float input[STREAM_RING][STREAM_SPAN];
-        float4 starts[STREAM_NIBBLES][STREAM_COPIES];   // in the first pass instead: 1 on the shape, 0 beside it
+        float4 starts[STREAM_NIBBLES][STREAM_COPIES];   // used in the first pass instead: 1 on the shape, 0 beside it
     };
     u32 mask[STREAM_RING][WARP];
 };
 static_assert(STREAM_BLOCKS * (sizeof(StreamShared) + STREAM_SHARED_EXTRA) <= STREAM_SHARED_MEMORY, "the blocks fit");
 
-// Where a pass gets its rows from, a loop for each: all at once would not fit the instruction cache.
-//   QUADS       from `in`, the width a multiple of 4: a quad beyond a border is the mirrored quad turned round
-//   COLUMNWISE  from `in`, any width: quads that are not wholly inside are mirrored pixel by pixel
-//   SHAPE       from the mask, whose pads are mirrored already: the first pass, where v is 1 on the shape and 0 beside it
+// The source of a pass's rows. Each has a loop of its own: all in one would not fit the instruction cache.
+//   QUADS       `in`, the width a multiple of 4: four pixels beyond a border are the mirrored four in reverse order
+//   COLUMNWISE  `in`, any width: groups of four that are not wholly inside are mirrored pixel by pixel
+//   SHAPE       the mask, whose pads are mirrored already: the first pass, where v is 1 on the shape and 0 beside it
 enum class StreamSource { QUADS, COLUMNWISE, SHAPE };
 
-// Warp <-> strip of STREAM_VALID columns x chunk of chunk_rows rows; lane <-> STREAM_COLUMNS columns from
+// Takes a row through the first L levels, from i rows after the begin of a trip: level t makes the row before the last
+// one of level t - 1 from three rows of that level.
+template <int L>
+__device__ __forceinline__ void stream_levels(float (&kept)[STREAM_STEPS][2][STREAM_COLUMNS],
+                                              const float (&m)[STREAM_STEPS][STREAM_COLUMNS],
+                                              float (&row)[STREAM_COLUMNS], int i, const isoline_es_weights &weights)
+{
+    constexpr int T = STREAM_STEPS, C = STREAM_COLUMNS;
+#pragma unroll
+    for (int t = 1; t <= L; ++t) {
+        float *up = kept[t - 1][(i + t + 1) & 1];
+        const float *centre = kept[t - 1][(i + t) & 1];
+        const float *step_m = m[(i + T - t) % T];
+        const float left = __shfl_up_sync(ALL_LANES, centre[C - 1], 1);
+        const float right = __shfl_down_sync(ALL_LANES, centre[0], 1);
+#pragma unroll
+        for (int j = 0; j < C; ++j) {
+            const float next = update_2d(centre[j], j > 0 ? centre[j - 1] : left, j < C - 1 ? centre[j + 1] : right,
+                                         up[j], row[j], step_m[j], weights.k[t - 1]);
+            up[j] = row[j];   // the newest row takes the place of the oldest
+            row[j] = next;
+        }
+    }
+}
+
+// A warp has a strip of STREAM_VALID columns and a chunk of chunk_rows rows, a lane STREAM_COLUMNS columns from
 // strip*VALID - HALO + lane*COLUMNS on. The warp runs down the rows; level t makes row r - t when row r is read, from
-// rows r-t-1, r-t, r-t+1 of level t-1. `in` is null with SHAPE. FLUSH: the last level's results are flushed.
+// rows r-t-1, r-t, r-t+1 of level t-1. `in` is null with SHAPE. With FLUSH the last level's results are flushed.
 template <StreamSource SOURCE, bool FLUSH>
 __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float *__restrict__ out,
                                              const u32 *__restrict__ mask, int width, int height, u32 pitch,
@@ -79,11 +106,11 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     const int rows = min(chunk_rows, height - y0);
     const int x0 = static_cast<int>(blockIdx.x % strips) * STREAM_VALID - STREAM_HALO + lane * C;
     const bool inside = x0 >= 0 && x0 + C <= width;
-    const bool turned = SOURCE == StreamSource::QUADS && !inside;
+    const bool mirrored = SOURCE == StreamSource::QUADS && !inside;
     const bool writes = lane >= STREAM_HALO / C && lane < static_cast<int>(WARP) - STREAM_HALO / C && x0 < width;
 
-    // Bits of the lane's columns within a mask row; lanes beyond the halo read the last pad bits, unused.
-    // log2 of sizeof(float4[STREAM_COPIES]): mask bits become a table offset.
+    // The bits of the lane's columns within a mask row; lanes beyond the halo read the last pad bits, which are not
+    // used. NIBBLE_SHIFT is log2 of sizeof(float4[STREAM_COPIES]), so that mask bits become a table offset.
     constexpr int NIBBLE_SHIFT = STREAM_COPIES == 1 ? 4 : 7;
     static_assert(sizeof(float4[STREAM_COPIES]) == 1u << NIBBLE_SHIFT, "so it is");
     constexpr u32 NIBBLE_MASK = (STREAM_NIBBLES - 1) << NIBBLE_SHIFT;
@@ -92,7 +119,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     const u32 copy = lane % STREAM_COPIES * sizeof(float4);
     const u32 row_bytes = pitch * sizeof(float), mask_row_bytes = mask_pitch * sizeof(u32);
     const char *mask_lane = reinterpret_cast<const char *>(mask + mask_at / MASK_WORD_BITS);
-    const int quad = !turned ? x0 : x0 < 0 ? -C - x0 : max(2 * width - C - x0, 0);
+    const int quad = !mirrored ? x0 : x0 < 0 ? -C - x0 : max(2 * width - C - x0, 0);
     const char *in_lane = reinterpret_cast<const char *>(in) + static_cast<u64>(quad) * sizeof(float);
     char *out_lane = reinterpret_cast<char *>(out + x0 + static_cast<u64>(y0) * pitch);
     u32 column[C];   // byte offsets of the mirrored columns
@@ -104,7 +131,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
         float *to = shared.input[slot] + lane * C;
         const u64 row = wide_product(y, row_bytes);
         if (SOURCE == StreamSource::SHAPE) {
-            // the mask alone
+            // Only the mask is read.
         } else if (SOURCE == StreamSource::QUADS || inside) {
             copy_async<16>(to, reinterpret_cast<const float *>(in_lane + row));
         } else {
@@ -117,8 +144,8 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
         copy_async_commit();
     };
 
-    // kept[t][r & 1] is row r of level t, for the two newest rows that level t + 1 has not finished with. m[r % T]
-    // holds the steps of input row r for as long as a level works on that row. (r counts from the first row read.)
+    // kept[t][r & 1] is row r of level t, for the two newest rows that level t + 1 still needs. m[r % T] holds the time
+    // steps of input row r while any level works on that row. (r counts from the first row read.)
     float kept[T][2][C];
     float m[T][C];
 #pragma unroll
@@ -129,15 +156,15 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     for (int r = 0; r < STREAM_AHEAD; ++r) request(mirror_once(y0 - T + r, height), r);
 
     const int total = rows + 2 * T;
-    // T rows down, through the first LEVELS levels.
+    // Moves T rows down, through the first LEVELS levels.
     auto trip = [&](int start, auto levels) {
         constexpr int L = decltype(levels)::VALUE;
 
-        // The mirrored indices of the rows that this trip asks for, one a lane.
+        // The mirrored indices of the rows that this trip requests, one per lane.
         const int asked = mirror_once(y0 - T + start + STREAM_AHEAD + lane % T, height);
 #pragma unroll
         for (int i = 0; i < T; ++i) {
-            // 1. Ask for a row, take the one asked for STREAM_AHEAD rows ago.
+            // 1. Request a row, and take the one that was requested STREAM_AHEAD rows ago.
             request(__shfl_sync(ALL_LANES, asked, i), (i + STREAM_AHEAD) % STREAM_RING);
             copy_async_wait<STREAM_AHEAD>();
             const u32 word = shared.mask[i][lane];
@@ -149,26 +176,12 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
             load_vector<4>(row, SOURCE == StreamSource::SHAPE ? entry(shared.starts) : shared.input[i] + lane * C);
             if (SOURCE == StreamSource::QUADS) {
                 const float a = row[0], b = row[1], c = row[2], d = row[3];
-                row[0] = turned ? d : a, row[1] = turned ? c : b, row[2] = turned ? b : c, row[3] = turned ? a : d;
+                row[0] = mirrored ? d : a, row[1] = mirrored ? c : b, row[2] = mirrored ? b : c,
+                row[3] = mirrored ? a : d;
             }
 
             // 2. The levels, each from the row that the level before has just made.
-#pragma unroll
-            for (int t = 1; t <= L; ++t) {
-                float *up = kept[t - 1][(i + t + 1) & 1];
-                const float *centre = kept[t - 1][(i + t) & 1];
-                const float *step_m = m[(i + T - t) % T];
-                const float left = __shfl_up_sync(ALL_LANES, centre[C - 1], 1);
-                const float right = __shfl_down_sync(ALL_LANES, centre[0], 1);
-#pragma unroll
-                for (int j = 0; j < C; ++j) {
-                    const float next = update_2d(centre[j], j > 0 ? centre[j - 1] : left,
-                                                 j < C - 1 ? centre[j + 1] : right, up[j], row[j], step_m[j],
-                                                 weights.k[t - 1]);
-                    up[j] = row[j];   // the newest row takes the place of the oldest
-                    row[j] = next;
-                }
-            }
+            stream_levels<L>(kept, m, row, i, weights);
             if (L < T)
 #pragma unroll
                 for (int j = 0; j < C; ++j) kept[L % T][(i + L) & 1][j] = row[j];
@@ -179,16 +192,16 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
             if (L == T && writes && y < static_cast<u32>(rows)) {
                 if (FLUSH)
 #pragma unroll
-                    for (int j = 0; j < C; ++j) row[j] = flush(row[j], LEAST);
+                    for (int j = 0; j < C; ++j) row[j] = flush(row[j], FLUSH_THRESHOLD);
                 store_vector<4>(reinterpret_cast<float *>(out_lane + wide_product(y, row_bytes)), row);
             }
         }
-        };
-    // Level t has nothing right to work on before row 2t, so the first trip needs few levels.
+    };
+    // Before row 2t level t has no valid input, so the first trip needs only a few levels.
     trip(0, Constant<int, (T - 1) / 2>{});
 #pragma unroll 1
     for (int start = T; start < total; start += T) trip(start, Constant<int, T>{});
-    copy_async_wait<0>();   // nothing may still be on its way to shared memory that the next block gets
+    copy_async_wait<0>();   // no copy may be pending to shared memory that the next block gets
 }
 
 template <StreamSource SOURCE>
@@ -206,32 +219,41 @@ __device__ __forceinline__ void stream_tables(StreamShared &shared, float dt)
 }
 
 // Block (32), one warp; grid strips*chunks, strips = ceil(width/112), chunks = ceil(height/chunk_rows); strips vary
-// fastest, so that neighbours find their common columns in the cache. Shared memory 7168 bytes (Turing: 5376). Per pixel and launch:
-// reads 4 bytes and a mask bit, times (128/112)*(1 + 16/chunk_rows), most of the excess from the cache; writes 4 (up
-// to 3 columns beyond the width too, within the pitch). Preconditions: sides >= 128 and below 2^30.
+// fastest, so that neighbours find their common columns in the cache. Shared memory 7168 bytes (Turing: 5376). Per
+// pixel and launch: reads 4 bytes and a mask bit, times (128/112)*(1 + 16/chunk_rows), most of the excess from the
+// cache; writes 4 (up to 3 columns beyond the width too, within the pitch). Preconditions: sides >= 128 and below 2^30.
 //
-// `_flush`: its last iteration's results are flushed; a kernel of its own, so that other launches pay nothing for it.
+// FLUSH (the `_flush` kernel): the last iteration's results are flushed; a kernel of its own, so that other launches
+// pay nothing for it.
+template <bool FLUSH>
+__device__ __forceinline__ void stream_pass(const float *in, float *out, const u32 *mask, u32 width, u32 height,
+                                            u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt,
+                                            const isoline_es_weights &k)
+{
+    __shared__ StreamShared shared;
+    stream_tables<StreamSource::QUADS>(shared, dt);
+    wait_for_previous_launch();
+    const u32 row = static_cast<u32>(pitch);
+    if (width % STREAM_COLUMNS == 0)
+        stream_strip<StreamSource::QUADS, FLUSH>(in, out, mask, width, height, row, mask_pitch, chunk_rows, dt, k,
+                                                 shared);
+    else
+        stream_strip<StreamSource::COLUMNWISE, FLUSH>(in, out, mask, width, height, row, mask_pitch, chunk_rows, dt, k,
+                                                      shared);
+}
+
 #define ISOLINE_ES_FUSED_STREAM(NAME, FLUSH)                                                                         \
     extern "C" __global__ void __launch_bounds__(WARP, STREAM_BLOCKS)                                                \
     NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \
          u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt, const __grid_constant__ isoline_es_weights k)          \
     {                                                                                                                \
-        __shared__ StreamShared shared;                                                                              \
-        stream_tables<StreamSource::QUADS>(shared, dt);                                                              \
-        wait_for_previous_launch();                                                                                  \
-        const u32 row = static_cast<u32>(pitch);                                                                     \
-        if (width % STREAM_COLUMNS == 0)                                                                             \
-            stream_strip<StreamSource::QUADS, FLUSH>(in, out, mask, width, height, row, mask_pitch, chunk_rows, dt,  \
-                                                     k, shared);                                                     \
-        else                                                                                                         \
-            stream_strip<StreamSource::COLUMNWISE, FLUSH>(in, out, mask, width, height, row, mask_pitch, chunk_rows, \
-                                                          dt, k, shared);                                            \
+        stream_pass<FLUSH>(in, out, mask, width, height, pitch, mask_pitch, chunk_rows, dt, k);                      \
     }
 ISOLINE_ES_FUSED_STREAM(isoline_es_fused_2d_stream, false)
 ISOLINE_ES_FUSED_STREAM(isoline_es_fused_2d_stream_flush, true)
 #undef ISOLINE_ES_FUSED_STREAM
 
-// The same as the first pass from v = 1 on the shape and 0 beside it, of which the mask tells all: `in` is not read.
+// The first pass, from v = 1 on the shape and 0 beside it, which the mask defines: `in` is not read.
 extern "C" __global__ void __launch_bounds__(WARP, STREAM_BLOCKS)
 isoline_es_fused_2d_stream_shape(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask,
                                  u32 width, u32 height, u64 pitch, u32 mask_pitch, u32 chunk_rows, float dt,
@@ -246,17 +268,17 @@ isoline_es_fused_2d_stream_shape(const float *__restrict__ in, float *__restrict
 
 // -------------------------------------------------------------------------------------------------- tile
 
-constexpr int FTILE_ROWS = 8;                          // rows of a warp
-constexpr int FTILE_WARPS = 16;                        // warps of a block, one below the other
-constexpr int FTILE_WIDTH = TILE_COLUMNS * WARP;       // 128
-constexpr int FTILE_HEIGHT = FTILE_ROWS * FTILE_WARPS; // 128
+constexpr int FTILE_ROWS = 8;                            // rows of a warp
+constexpr int FTILE_WARPS = 16;                          // warps of a block, one below the other
+constexpr int FTILE_WIDTH = TILE_COLUMNS * WARP;         // 128
+constexpr int FTILE_HEIGHT = FTILE_ROWS * FTILE_WARPS;   // 128
 static_assert(FTILE_WIDTH > 2 * MAX_STEPS && FTILE_HEIGHT > 2 * MAX_STEPS, "the halo must leave something");
 
-// Block <-> tile of 128x128 pixels, of which the inner 128 - 2*halo, halo = levels rounded up to 4, are written; lane
-// <-> 4 columns x 8 rows, in registers throughout. Block (32, 16), grid (ceil(width/inner), ceil(height/inner)) with
-// at most 65535 tile rows. 34112 bytes of shared memory. Per pixel and launch: reads 4 bytes and a mask bit, times
-// (128/inner)^2; writes 4. in null: v is 1 on the shape and 0 beside it. flushed_level, counted from 0: the one whose
-// results are flushed; from `levels` on, none's are.
+// A block has a tile of 128x128 pixels, of which it writes the inner 128 - 2*halo, halo = levels rounded up to 4; a
+// lane has 4 columns x 8 rows, in registers throughout. Block (32, 16), grid (ceil(width/inner), ceil(height/inner))
+// with at most 65535 tile rows. 34112 bytes of shared memory. Per pixel and launch: reads 4 bytes and a mask bit, times
+// (128/inner)^2; writes 4. Where `in` is null v is 1 on the shape and 0 beside it. flushed_level, counted from 0, is
+// the level whose results are flushed; from `levels` on, none's are.
 extern "C" __global__ void __launch_bounds__(WARP * FTILE_WARPS, 1)
 isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width_,
                          u32 height_, u64 pitch, u32 mask_pitch, u32 levels, float dt, isoline_es_weights k,
@@ -265,10 +287,10 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
     constexpr int C = TILE_COLUMNS, R = FTILE_ROWS;
     constexpr int NIBBLES = 16;
     __shared__ TileEdges<FTILE_WARPS> s_edges;
-    __shared__ __align__(16) int s_column[FTILE_WIDTH];   // of the image, mirrored
+    __shared__ __align__(16) int s_column[FTILE_WIDTH];   // mirrored columns of the image
     __shared__ int s_row[FTILE_HEIGHT];
-    __shared__ float4 s_steps[NIBBLES];                   // time steps (dt, or 0 on the shape) by four mask bits
-    __shared__ float s_k[MAX_STEPS];                      // a parameter indexed at run time would be selects
+    __shared__ float4 s_steps[NIBBLES];   // time steps (dt, or 0 on the shape) by four mask bits
+    __shared__ float s_k[MAX_STEPS];      // a kernel parameter that is indexed at run time would become selects
     wait_for_previous_launch();
     const int width = width_, height = height_;
     const int lane = threadIdx.x, warp = threadIdx.y, thread = warp * WARP + lane;
@@ -277,7 +299,7 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
     const int tile_y = blockIdx.y * (FTILE_HEIGHT - 2 * halo) - halo;
     const int x0 = tile_x + lane * C, y0 = tile_y + warp * R;
 
-    // 1. Tables. What lies beyond image and halo is never used, so that its index may be any.
+    // 1. Tables. Indices beyond image and halo are never used and may be any.
     static_assert(FTILE_WIDTH + FTILE_HEIGHT + NIBBLES + MAX_STEPS <= WARP * FTILE_WARPS, "a thread an entry");
     static_assert(FTILE_WIDTH % WARP == 0 && FTILE_HEIGHT % WARP == 0, "few warps take two branches");
     if (thread < FTILE_WIDTH) {
@@ -308,7 +330,7 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
         const u64 y = static_cast<u32>(s_row[warp * R + r]);
         const float *row = in + y * pitch;
         if (!in) {
-            // made below
+            // v is made below.
         } else if (inside) {
             load_vector<C>(v[r], row + x0);
         } else {
@@ -332,11 +354,11 @@ isoline_es_fused_2d_tile(const float *__restrict__ in, float *__restrict__ out, 
                                                            float down) {
             return update_2d(c, left, right, up, down, m[r][j], weight);
         });
-        if (level == flushed_level)   // for the whole block; in the update it would cost every level
+        if (level == flushed_level)   // for the whole block; within the update it would cost every level
 #pragma unroll
             for (int r = 0; r < R; ++r)
 #pragma unroll
-                for (int j = 0; j < C; ++j) v[r][j] = flush(v[r][j], LEAST);
+                for (int j = 0; j < C; ++j) v[r][j] = flush(v[r][j], FLUSH_THRESHOLD);
     }
 
     // 4. Store the inner part.

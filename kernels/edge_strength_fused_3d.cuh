@@ -1,25 +1,25 @@
-// Edge strength in 3D, several iterations for each pass over memory: see edge_strength_fused.cuh.
+// Edge strength in 3D, several iterations per pass over memory: see edge_strength_fused.cuh.
 //
-// A block marches along z with a column of 64x64 pixels; level t works on the slice t behind the one just read. Each
-// level keeps two slices, in registers; the rows at the seams between the warps go through shared memory.
+// A block marches along z with a column of 64x64 pixels; level t works t slices behind the one just read. Each level
+// keeps two slices, in registers; the rows at the seams between the warps go through shared memory.
 #pragma once
 
 #include "edge_strength_update.cuh"
 
-constexpr int F3_COLUMNS = 2;                         // adjacent columns of a lane: one float2
-constexpr int F3_ROWS = 8;                            // rows of a warp
-constexpr int F3_WARPS = 8;                           // warps of a block, one below the other
-constexpr int F3_WIDTH = F3_COLUMNS * WARP;           // 64
-constexpr int F3_HEIGHT = F3_ROWS * F3_WARPS;         // 64
+constexpr int F3_COLUMNS = 2;                   // adjacent columns of a lane: one float2
+constexpr int F3_ROWS = 8;                      // rows of a warp
+constexpr int F3_WARPS = 8;                     // warps of a block, one below the other
+constexpr int F3_WIDTH = F3_COLUMNS * WARP;     // 64
+constexpr int F3_HEIGHT = F3_ROWS * F3_WARPS;   // 64
 static_assert(F3_COLUMNS * F3_ROWS <= MASK_WORD_BITS, "a lane's mask bits of a slice are one word");
 
 template <int T>
-constexpr int F3_HALO = (T + F3_COLUMNS - 1) / F3_COLUMNS * F3_COLUMNS;   // whole lanes
+constexpr int F3_HALO = (T + F3_COLUMNS - 1) / F3_COLUMNS * F3_COLUMNS;   // T, rounded up to whole lanes
 
-// Block <-> (64 - 2*halo)^2 columns of voxels, chunk_slices deep; lane <-> 2 columns x 8 rows. Block (32, 8), grid
-// (ceil(width/inner), ceil(height/inner), ceil(depth/chunk_slices)), inner = 64 - 2*halo, y and z at most 65535.
-// Shared memory T*8192 bytes. Per voxel and launch: reads 4 bytes and a mask bit, times (64/inner)^2 *
-// (1 + 2*T/chunk_slices); writes 4. FLUSH: the last level's results are flushed.
+// A block has (64 - 2*halo)^2 columns of voxels, chunk_slices deep; a lane has 2 columns x 8 rows. Block (32, 8), grid
+// (ceil(width/inner), ceil(height/inner), ceil(depth/chunk_slices)), inner = 64 - 2*halo, y and z at most 65535. Shared
+// memory T*8192 bytes. Per voxel and launch: reads 4 bytes and a mask bit, times (64/inner)^2 * (1 + 2*T/chunk_slices);
+// writes 4. With FLUSH the last level's results are flushed.
 template <int T, bool FLUSH>
 __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__restrict__ out,
                                          const u32 *__restrict__ mask, int width, int height, int depth, u64 pitch,
@@ -28,7 +28,8 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     constexpr int C = F3_COLUMNS, R = F3_ROWS, HALO = F3_HALO<T>;
     static_assert(T == 1 || T % 2 == 0, "the slices in turn are unrolled T or 2 at a time");
     constexpr int UNROLL = T < 2 ? 2 : T;
-    // Of each level's newest slice, each warp's first and last row; twice: while one set is read, the next is made.
+    // The first and last row of each warp, of each level's newest slice; twice, because while one set is read the next
+    // is written.
     __shared__ float2 s_edge[2][T][F3_WARPS][2][WARP];
     __shared__ int s_row[F3_HEIGHT];
     static_assert(F3_HEIGHT % WARP == 0 && F3_HEIGHT <= WARP * F3_WARPS, "a thread a row");
@@ -38,14 +39,15 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     const int y0 = blockIdx.y * (F3_HEIGHT - 2 * HALO) - HALO + warp * R;
     const int z0 = blockIdx.z * chunk_slices;
     const int slices = min(chunk_slices, depth - z0);
-    const int warp_above = max(warp - 1, 0), warp_below = min(warp + 1, F3_WARPS - 1);   // clamped: halo, unused
+    const int warp_above = max(warp - 1, 0),
+              warp_below = min(warp + 1, F3_WARPS - 1);   // clamped: those rows are halo and not used
 
     const bool inside = x0 >= 0 && x0 + C <= width;
     const int xa = mirror(min(x0, width + HALO - 1), width), xb = mirror(min(x0 + 1, width + HALO - 1), width);
     const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
     const u32 mask_shift = mask_at % MASK_WORD_BITS;
     const u32 *mask_lane = mask + mask_at / MASK_WORD_BITS;
-    // Rows of the image, mirrored; beyond image and halo any will do. A table keeps the mirroring out of the loop.
+    // The mirrored rows of the image; beyond image and halo any will do. A table keeps the mirroring out of the loop.
     if (warp < F3_HEIGHT / static_cast<int>(WARP)) {
         const int row = warp * WARP + lane;
         s_row[row] = mirror(min(y0 - warp * R + row, height + HALO - 1), height);
@@ -72,7 +74,7 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
         return bits;
     };
 
-    // kept[t][z & 1] is slice z of level t, for the two newest slices; bits[s % T] the mask of input slice s.
+    // kept[t][z & 1] is slice z of level t, for the two newest slices; bits[s % T] is the mask of input slice s.
     float kept[T][2][R][C];
     u32 bits[T];
 #pragma unroll
@@ -101,7 +103,7 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
 #pragma unroll
         for (int i = 0; i < UNROLL; ++i) {
             const int step = start + i;
-            // 1. Take the slice read ahead; read the next while this one is worked on.
+            // 1. Take the slice read ahead, and read the next while this one is processed.
             float v[R][C];
 #pragma unroll
             for (int r = 0; r < R; ++r)
@@ -110,7 +112,7 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
             const u32 slice_bits = next_bits;
             next_bits = load(step + 1, next_v);
 
-            // 2. Level t makes its slice step - t; the rows of other warps are those left at the last step.
+            // 2. Level t makes its slice step - t; the rows of other warps are those stored at the last step.
 #pragma unroll
             for (int t = 1; t <= T; ++t) {
                 float(&front)[R][C] = kept[t - 1][(i + t + 1) & 1];
@@ -139,26 +141,27 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
             }
             bits[i % T] = slice_bits;
 
-            // 3. The last level's slice is z0 - T + (step - T); its inner part is right and is kept.
+            // 3. The last level's slice is z0 - T + (step - T); its inner part is valid and is stored.
             const int z = step - 2 * T;
             if (lane_writes && z >= 0 && z < slices) {
                 if (FLUSH)
 #pragma unroll
                     for (int r = 0; r < R; ++r)
 #pragma unroll
-                        for (int j = 0; j < C; ++j) v[r][j] = flush(v[r][j], LEAST);
+                        for (int j = 0; j < C; ++j) v[r][j] = flush(v[r][j], FLUSH_THRESHOLD);
                 float *to = out + (static_cast<u64>(z0 + z) * height + y0) * pitch + x0;
 #pragma unroll
                 for (int r = 0; r < R; ++r, to += pitch)
                     if (row_writes >> r & 1u) store_vector<C>(to, v[r]);   // beyond the width too, within the pitch
             }
-            // One barrier a step: the set written at the next step is the one read before this barrier.
+            // One barrier per step suffices: the set written at the next step is the one read before this barrier.
             __syncthreads();
         }
     }
 }
 
-// `_flush`: as in 2D. The launches of two and one come after all those of four and never reach an iteration that is flushed.
+// `_flush`: as in 2D. The launches of two levels and of one come after all those of four and never reach an iteration
+// that is flushed.
 #define ISOLINE_ES_FUSED_3D(NAME, T, FLUSH, MIN_BLOCKS)                                                              \
     extern "C" __global__ void __launch_bounds__(WARP * F3_WARPS, MIN_BLOCKS)                                        \
     NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \

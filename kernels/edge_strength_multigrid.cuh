@@ -1,17 +1,18 @@
-// Edge strength's converged mode: the pieces of a multigrid V-cycle (docs/edge_strength_converged.md has the method).
+// Edge strength's converged mode: the parts of a multigrid V-cycle (docs/edge_strength_converged.md describes the
+// method).
 //
-//   coarsen   a coarser mask: a cell is fixed when any of its children is
+//   coarsen   makes a coarser mask: a cell is fixed when any of its children is
 //   smooth    2D: STEPS steps of a Chebyshev polynomial of the five-point update, in registers, and in the same pass
-//             over memory what comes before (adding the coarse correction) and after (restricting the residual,
+//             over memory the operation before (adding the coarse correction) and after (restricting the residual,
 //             measuring the change)
 //   3D        the same steps one launch at a time: step, restrict, correct
 //
-// Operations and their order are those of src/edge_strength/multigrid/: the same cycles give the same bits.
-// Buffers as in edge_strength.cu (pitch, bit mask), but pads of coarse masks are not filled and never read. All
-// reductions are maxima of non-negative floats, compared as integers, so no order of blocks changes a bit.
-// f32 fields: fine ones have shape (width, height), coarse ones (coarse_width, coarse_height), where a side is half,
-// rounded up or down. Rounded up, the last cell's second child is the mirror of the first; rounded down, the last
-// cell has a third child that only counts for the mask.
+// Operations and their order are those of src/edge_strength/multigrid/: the same cycles give the same bits. Buffers are
+// as in edge_strength.cu (pitch, bit mask), but pads of coarse masks are not filled and never read. All reductions are
+// maxima of non-negative floats, compared as integers, so the order of blocks changes no bit. Fine f32 arrays have
+// shape (width, height), coarse ones (coarse_width, coarse_height), where a coarse side is half, rounded up or down.
+// Rounded up, the last cell's second child is the mirror image of the first; rounded down, the last cell has a third
+// child that only counts for the mask.
 #pragma once
 
 #include "edge_strength_tile.cuh"
@@ -20,7 +21,7 @@ constexpr int MG_FINE_STEPS = 6;      // on the finest grid, where steps are dea
 constexpr int MG_COARSE_STEPS = 8;
 constexpr int MG_MAX_STEPS = 8;
 
-// Step widths of one smoothing, first to last.
+// The step widths of one smoothing, first to last.
 struct isoline_mg_weights {
     float w[MG_MAX_STEPS];
 };
@@ -40,21 +41,21 @@ __device__ __forceinline__ int mg_far(int i, int coarse)
     return min(max(i % 2 == 0 ? i / 2 - 1 : i / 2 + 1, 0), coarse - 1);
 }
 
-// What a cycle ends with on the finest grid: the nearest value from 0 to 1. -0 becomes 0, and a NaN would stay one.
-__device__ __forceinline__ float mg_from_0_to_1(float v) { return v <= 0.0f ? 0.0f : v >= 1.0f ? 1.0f : v; }
+// A cycle ends with this on the finest grid: the value clamped to 0..1. -0 becomes 0, and a NaN stays a NaN.
+__device__ __forceinline__ float mg_clamp_0_to_1(float v) { return v <= 0.0f ? 0.0f : v >= 1.0f ? 1.0f : v; }
 
 // ------------------------------------------------------------------------------------------------ coarsen
 
 constexpr u32 MG_COARSEN_THREADS = 128;
 constexpr u32 MG_ANY_FREE = 1u, MG_ANY_FIXED = 2u;
 
-// One past the last child of coarse cell i.
+// Returns one past the last child of coarse cell i.
 __device__ __forceinline__ int mg_children_end(int i, int coarse, int fine)
 {
     return i + 1 == coarse ? fine : 2 * i + 2;
 }
 
-// Bits 0, 2, 4, ... moved together.
+// Moves bits 0, 2, 4, ... together.
 __device__ __forceinline__ u32 mg_even_bits(u32 w)
 {
     w &= 0x55555555u;
@@ -64,7 +65,7 @@ __device__ __forceinline__ u32 mg_even_bits(u32 w)
     return (w | w >> 8) & 0x0000FFFFu;
 }
 
-// Thread <-> word of 32 coarse cells. Block (128,1,1), grid x covers the words, grid y loops over the rows
+// A thread has a word of 32 coarse cells. Block (128,1,1), grid x covers the words, grid y loops over the rows
 // coarse_height*coarse_depth. `flags` collects MG_ANY_FREE and MG_ANY_FIXED of the coarse mask.
 extern "C" __global__ void __launch_bounds__(MG_COARSEN_THREADS)
 isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int height, int depth,
@@ -77,7 +78,7 @@ isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int 
     const int fine_words = (width + MASK_WORD_BITS - 1) / MASK_WORD_BITS;
     const int cells = min(coarse_width - word * MASK_WORD_BITS, MASK_WORD_BITS);
     const u32 all = cells == MASK_WORD_BITS ? ~0u : (1u << cells) - 1u;
-    // Bits beyond the fine width are not the image's; a third child of the last cell is.
+    // Bits beyond the fine width do not belong to the image; a third child of the last cell does.
     const u32 last_bits = width % MASK_WORD_BITS == 0 ? ~0u : (1u << width % MASK_WORD_BITS) - 1u;
     const bool third = word + 1 == words && width > 2 * coarse_width;
 
@@ -102,7 +103,7 @@ isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int 
         coarse[row * coarse_pitch + MASK_LEAD + word] = bits;
         found |= (bits != 0 ? MG_ANY_FIXED : 0u) | (bits != all ? MG_ANY_FREE : 0u);
     }
-    // Most threads find what others have found already.
+    // Most threads find flags that others have set already.
     if (found & ~*static_cast<volatile u32 *>(flags)) atomicOr(flags, found);
 }
 
@@ -114,17 +115,17 @@ constexpr int MG_THREADS = MG_WARPS * static_cast<int>(WARP);
 
 enum MgStart { MG_ZERO, MG_VALUES, MG_GUESS, MG_CORRECTED };
 
-// What a smoothing does besides: start from zero, from `in`, from the values in `coarse` (null: zero) and 1 on the
-// shape, or from `in` plus the correction in `coarse`; RIGHT: there is a right side; RESTRICT: the residual goes to
-// `coarse_right`; MEASURE, where `change` is not null: what is stored is a whole cycle's result on the finest grid, so it is
-// brought to 0..1, and the largest change of `out` goes to `change`.
-// ROWS of a thread: many for large grids (less halo), few for small ones (more blocks, each sooner done).
+// The options of a smoothing. START: it starts from zero, from `in`, from the values in `coarse` (null: zero) with 1 on
+// the shape, or from `in` plus the correction in `coarse`. RIGHT: there is a right-hand side. RESTRICT: the residual
+// goes to `coarse_right`. MEASURE, where `change` is not null: the result is that of a whole cycle on the finest grid,
+// so it is clamped to 0..1, and the largest change of `out` goes to `change`. ROWS of a thread: many for large grids
+// (less halo), few for small ones (more blocks, each sooner finished).
 template <int STEPS_, int ROWS_, MgStart START_, bool RIGHT_, bool RESTRICT_, bool MEASURE_>
 struct MgPolicy {
     static constexpr int STEPS = STEPS_, ROWS = ROWS_;
     static constexpr MgStart START = START_;
     static constexpr bool RIGHT = RIGHT_, RESTRICT = RESTRICT_, MEASURE = MEASURE_;
-    static constexpr int BLOCKS = RIGHT && ROWS > 2 ? 1 : 2;             // per multiprocessor, bounds the registers
+    static constexpr int BLOCKS = RIGHT && ROWS > 2 ? 1 : 2;             // per multiprocessor; bounds the registers
     static constexpr int HEIGHT = MG_WARPS * ROWS;
     static constexpr int HALO_X = (STEPS + TILE_COLUMNS) / TILE_COLUMNS * TILE_COLUMNS;   // > STEPS, whole lanes
     static constexpr int HALO_Y = (STEPS + 2) / 2 * 2;                              // > STEPS, children together
@@ -135,11 +136,11 @@ struct MgPolicy {
     static_assert(VALID_Y > 0 && VALID_X % 2 == 0, "the halo must leave something");
 };
 
-// Block <-> tile of 128 x 16*ROWS pixels whose inner VALID_X x VALID_Y it writes; warp <-> ROWS rows; lane <-> 4
-// columns. Beyond the image the tile holds the mirrored image, which is the Neumann border. Grid: tiles, x fastest.
-// Rows at a warp's edge go through shared memory (32 KiB), one barrier a step.
-// Memory per pixel: reads 4 bytes (with RIGHT 8) and a mask bit, times 1.5 for the halo, mostly from the cache, plus 1
-// for the correction; writes 4, plus 1 when restricting; reads 4 more when measuring.
+// A block has a tile of 128 x 16*ROWS pixels, whose inner VALID_X x VALID_Y it writes; a warp has ROWS rows, a lane 4
+// columns. Beyond the image the tile holds the mirrored image, which is the Neumann border. Grid: tiles, x fastest. The
+// rows at a warp's edge go through shared memory (32 KiB), with one barrier per step. Memory per pixel: reads 4 bytes
+// (with RIGHT 8) and a mask bit, times 1.5 for the halo, mostly from the cache, plus 1 for the correction; writes 4,
+// plus 1 when restricting; reads 4 more when measuring.
 template <typename P>
 __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *out, const float *__restrict__ right,
                                           const u32 *__restrict__ mask, int width, int height, u32 pitch,
@@ -157,7 +158,7 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
     const bool inside = x0 >= 0 && x0 + C <= width;
     const bool needed = x0 < width + P::HALO_X;
 
-    // 1. Load, mirrored into the image. What lies beyond image and halo is never used.
+    // 1. Load, mirrored into the image. Values beyond image and halo are never used.
     float v[R][C], b[P::RIGHT ? R : 1][C];
     u32 fixed = 0;
     int xs[C];
@@ -197,7 +198,7 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
             auto line = [&](int x) { return mg_blend(near[x], far[x]); };
             float correction[C];
             if (inside) {
-                // Four columns from a multiple of four on have the same four parents everywhere but at the border.
+                // Four columns, from a multiple of four on, have the same four parents everywhere but at the border.
                 const int first = x0 / 2;
                 const float p = line(max(first - 1, 0)), q = line(first), s = line(min(first + 1, coarse_width - 1)),
                             t = line(min(first + 2, coarse_width - 1));
@@ -231,13 +232,13 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
     const bool owns = lane_x >= P::HALO_X && lane_x < MG_WIDTH - P::HALO_X && x0 < width;
     float largest = 0.0f;
     if (P::MEASURE && change) {
-        // All old values are asked for before the first is needed, and before anything is stored.
+        // All old values are requested before the first is needed, and before anything is stored.
         float old[R][C];
 #pragma unroll
         for (int r = 0; r < R; ++r) {
             const int tile_y = warp * R + r;
 #pragma unroll
-            for (int j = 0; j < C; ++j) old[r][j] = v[r][j] = mg_from_0_to_1(v[r][j]);
+            for (int j = 0; j < C; ++j) old[r][j] = v[r][j] = mg_clamp_0_to_1(v[r][j]);
             if (!owns || tile_y < P::HALO_Y || tile_y >= P::HEIGHT - P::HALO_Y || y0 + r >= height) continue;
             const float *from = out + static_cast<u64>(y0 + r) * pitch + x0;
             if (inside) load_vector<C>(old[r], from);
@@ -271,7 +272,7 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
         if (lane == 0 && largest > 0.0f) atomicMax(change, __float_as_uint(largest));
     }
 
-    // 4. Restrict the residual: from differences, so that lambda is not lost beside 4.
+    // 4. Restrict the residual. It is computed from differences, so that lambda is not lost beside 4.
     if (P::RESTRICT) {
         tile_sweep<MG_WARPS>(v, s_edges[P::STEPS & 1], [&](int r, int j, float c, float l, float rr, float u, float d) {
             const float sum = __fadd_rn(__fadd_rn(__fsub_rn(l, c), __fsub_rn(rr, c)),
@@ -325,7 +326,7 @@ ISOLINE_MG_SMOOTH(isoline_mg_coarsest_on,     MG_COARSE_STEPS, 2, MG_VALUES,    
 
 // ------------------------------------------------------------------------------------------------ 3D
 
-// One pixel a thread: block (32, 4, 2), grid (ceil(width/32), min(ceil(height/4), 65535), min(ceil(depth/2), 65535));
+// One pixel per thread: block (32, 4, 2), grid (ceil(width/32), min(ceil(height/4), 65535), min(ceil(depth/2), 65535));
 // blocks loop over what exceeds the grid. Sizes are those of the grid that is written.
 constexpr int MG_BLOCK_X = 32, MG_BLOCK_Y = 4, MG_BLOCK_Z = 2;
 
@@ -338,7 +339,7 @@ __device__ __forceinline__ void mg_each_voxel(int width, int height, int depth, 
         for (int y = blockIdx.y * MG_BLOCK_Y + threadIdx.y; y < height; y += gridDim.y * MG_BLOCK_Y) body(x, y, z);
 }
 
-// Values and geometry of a volume; neighbours beyond the border are the voxel itself.
+// The values and the geometry of a volume; neighbours beyond the border are the voxel itself.
 struct MgVolume {
     const float *v;
     int width, height, depth;
@@ -356,8 +357,8 @@ struct MgVolume {
     __device__ __forceinline__ float back(int x, int y, int z) const { return at(x, y, min(z + 1, depth - 1)); }
 };
 
-// One step of the smoother. in null: from zero. right null: zero. change not null: the step ends a cycle on the finest
-// grid, so the new `out` is brought to 0..1, and its largest difference to the old one goes to `change`.
+// One step of the smoother. `in` null: from zero. `right` null: zero. `change` not null: the step ends a cycle on the
+// finest grid, so the new `out` is clamped to 0..1, and its largest difference to the old one goes to `change`.
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__restrict__ right,
                    const u32 *__restrict__ mask, int width, int height, int depth, u32 pitch, u32 mask_pitch,
@@ -378,7 +379,7 @@ isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__rest
         if (right) t = __fsub_rn(t, right[at]);
         float next = __fmaf_rn(mask_bit(mask + row * mask_pitch, x) ? 0.0f : weight, t, c);
         if (change) {
-            next = mg_from_0_to_1(next);
+            next = mg_clamp_0_to_1(next);
             largest = fmaxf(largest, fabsf(__fsub_rn(next, out[at])));
         }
         out[at] = next;
@@ -386,7 +387,7 @@ isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__rest
     if (change && largest > 0.0f) atomicMax(change, __float_as_uint(largest));
 }
 
-// The coarse right side: half the sum of the eight children's residuals. Thread <-> coarse voxel.
+// Computes the coarse right-hand side: half the sum of the eight children's residuals. A thread has a coarse voxel.
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_restrict_3d(const float *__restrict__ in, const float *__restrict__ right, const u32 *__restrict__ mask,
                        int width, int height, int depth, u32 pitch, u32 mask_pitch, float lambda,
@@ -418,8 +419,8 @@ isoline_mg_restrict_3d(const float *__restrict__ in, const float *__restrict__ r
     });
 }
 
-// out = in + the interpolated coarse correction, off the shape. Along z, then y, then x, as the CPU does it. in null: the
-// coarse values (coarse null too: 0), interpolated, and 1 on the shape.
+// Computes out = in + the interpolated coarse correction, off the shape, along z, then y, then x, as the CPU does it.
+// `in` null: the coarse values (0 where `coarse` is null too), interpolated, and 1 on the shape.
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_correct_3d(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, int width,
                       int height, int depth, u32 pitch, u32 mask_pitch, const float *__restrict__ coarse,

@@ -1,20 +1,20 @@
-// A tile of a 2D image in the registers of a block, for iterations without memory between them: warps one below the
-// other, ROWS rows a warp, 4 adjacent columns a lane. Beyond the image the tile holds the mirrored image, which is the
-// Neumann border.
+// A tile of a 2D image in the registers of a block, for iterations without memory between them: the warps are one below
+// the other, with ROWS rows per warp and 4 adjacent columns per lane. Beyond the image the tile holds the mirrored
+// image, which is the Neumann border.
 #pragma once
 
 #include "common.cuh"
 
-constexpr int TILE_COLUMNS = 4;   // of a lane: one float4
+constexpr int TILE_COLUMNS = 4;   // columns of a lane: one float4
 
-// First and last row of each warp: what its neighbours need. While one set is read the next is written, so that a sweep
-// needs one barrier only.
+// The first and the last row of each warp, which its neighbours need. While one set is read the next is written, so
+// that a sweep needs one barrier only.
 template <int WARPS>
 using TileEdges = float4[2][WARPS][2][WARP];
 
-// Replaces every pixel of the tile by update(row, column, pixel, left, right, up, down), all from the values before.
-// edges: those of this sweep, s_edges[number of the sweep % 2]. The tile's own rim has no neighbours outside and gets its
-// own pixels instead: it is halo, and its values do not matter.
+// Replaces every pixel of the tile by update(row, column, pixel, left, right, up, down), computed from the values
+// before. `edges` is the set of this sweep, s_edges[number of the sweep % 2]. The outermost pixels of the tile have no
+// neighbours outside and get their own values instead: they are halo, and their values do not matter.
 template <int WARPS, int ROWS, typename UPDATE>
 __device__ __forceinline__ void tile_sweep(float (&v)[ROWS][TILE_COLUMNS], float4 (&edges)[WARPS][2][WARP],
                                            const UPDATE &update)
@@ -23,7 +23,8 @@ __device__ __forceinline__ void tile_sweep(float (&v)[ROWS][TILE_COLUMNS], float
     static_assert(C == 4, "rows are exchanged as float4");
     const int lane = threadIdx.x, warp = threadIdx.y;
 
-    // A row's new values from its old ones and the old rows above and below; `old` gets its old values, for the row below.
+    // Computes a row's new values from its old ones and the old rows above and below; `old` receives its old values,
+    // for the row below.
     auto advance = [&](int r, const float(&above)[C], const float(&below)[C], float(&old)[C]) {
         float *row = v[r];
         const float before = __shfl_up_sync(ALL_LANES, row[C - 1], 1);
@@ -36,7 +37,7 @@ __device__ __forceinline__ void tile_sweep(float (&v)[ROWS][TILE_COLUMNS], float
         for (int j = 0; j < C; ++j) old[j] = row[j], row[j] = next[j];
     };
 
-    // 1. Rows that need only the warp's own, done while the other warps arrive.
+    // 1. The rows that need only the warp's own rows, while the other warps arrive.
     edges[warp][0][lane] = make_float4(v[0][0], v[0][1], v[0][2], v[0][3]);
     edges[warp][1][lane] = make_float4(v[R - 1][0], v[R - 1][1], v[R - 1][2], v[R - 1][3]);
     float old_second[C], old[C], above[C];
@@ -49,7 +50,8 @@ __device__ __forceinline__ void tile_sweep(float (&v)[ROWS][TILE_COLUMNS], float
         for (int j = 0; j < C; ++j) above[j] = old[j];
     }
 
-    // 2. The first and the last. One barrier a sweep: the set written next is the one whose readers have passed it.
+    // 2. The first and the last row. One barrier per sweep suffices: all readers have passed the set that is written
+    // next.
     __syncthreads();
     const float4 a = edges[max(warp - 1, 0)][1][lane];
     const float4 b = edges[min(warp + 1, WARPS - 1)][0][lane];

@@ -1,24 +1,24 @@
-// The update of one pixel, the same everywhere: operations, order and rounding are part of the contract with the
-// CPU path. m is the time step, or 0 on the shape. k is the iteration's centre weight 4 + 1/rho^2 (6 in 3D), whose
-// rounding error the host carries over to the next iteration's.
+// The update of one pixel, the same in every kernel: operations, their order and rounding are part of the contract with
+// the CPU path. m is the time step, or 0 on the shape. k is the iteration's centre weight 4 + 1/rho^2 (6 in 3D), whose
+// rounding error the host adds to the next iteration's.
 //
-// After every 16th iteration (number 16, 32, ... of all), values below LEAST are set to 0. So nothing becomes subnormal
-// with the automatic time step and rho >= 0.62 (3D: 1.29), and little with others: some CPUs are slow at such numbers.
-// Here it keeps the bits the same.
+// After every 16th iteration (number 16, 32, ... of all), values below FLUSH_THRESHOLD are set to 0. So nothing becomes
+// subnormal with the automatic time step and rho >= 0.62 (3D: 1.29), and little with others: some CPUs are slow with
+// such numbers. On the GPU it keeps the bits the same.
 #pragma once
 
 #include "common.cuh"
 
-// Centre weights of the iterations that one fused launch makes, first to last.
+// The centre weights of the iterations that one fused launch makes, first to last.
 constexpr int MAX_STEPS = 16;
 struct isoline_es_weights {
     float k[MAX_STEPS];
 };
 
-constexpr float LEAST = 0x1p-80f;
+constexpr float FLUSH_THRESHOLD = 0x1p-80f;
 
-// What a value becomes where it is flushed: `least` is LEAST; 0 leaves all as they are.
-__device__ __forceinline__ float flush(float v, float least) { return v < least ? 0.0f : v; }
+// Returns the value after a flush: `flush_threshold` is FLUSH_THRESHOLD; 0 leaves all values as they are.
+__device__ __forceinline__ float flush(float v, float flush_threshold) { return v < flush_threshold ? 0.0f : v; }
 
 __device__ __forceinline__ float update_2d(float c, float left, float right, float up, float down, float m, float k)
 {

@@ -1,30 +1,43 @@
-// Level sets: phi' = phi + dt F |grad phi|, F = -alpha D(I) + (1 - alpha) H; the definition is src/level_set/scalar.rs.
+// Level sets: phi' = phi + dt F |grad phi|, F = -alpha D(I) + (1 - alpha) H. src/level_set/scalar.rs is the definition.
 //
-//   dense   every voxel of a volume: planes in registers, marching along z (level_set_dense.cuh)
-//   tiles   of 8^3 (slices: 16^2): those on a list that is made on the device, or all (level_set_tile.cuh,
-//           level_set_slice.cuh); restep: steps of a reinitialisation of the same tiles (level_set_restep.cuh)
-//   rest    which tiles are near the front, the stop rule, phi and the mask in and out (level_set_rest.cuh)
-//   paper   the paper's kernel, for comparison (level_set_paper.cuh)
+//   dense    every voxel of a volume: planes in registers, marching along z (level_set_dense.cuh)
+//   tiles    tiles of 8^3 voxels (16^2 in slices): those of a list that the device makes, or all
+//            (level_set_tile.cuh, level_set_slice.cuh)
+//   restep   steps of a reinitialisation of the same tiles (level_set_reinit.cuh)
+//   mark, judge, settle, mask
+//            the list of active tiles, the stopping criterion, import of phi and export of the mask
+//            (level_set_rest.cuh)
+//   paper    the paper's kernel, for comparison (paper/level_set.cuh)
 //
-// A chain of launches without the host: each iteration begins by asking whether iterations go on, and counts into its own
-// row of statistics, at which `judge` looks at the end of a check interval. A launch of `tiles` or `restep` may do many
-// iterations or steps, between which its blocks meet. Kernels that may be launched early (programmatic dependent launch)
-// wait for the launch ahead by themselves.
+// A chain of launches runs without the host: each iteration begins by testing whether iterations go on, and adds to its
+// own row of statistics, which `judge` reads at the end of a check interval. A launch of `tiles` or `restep` may do
+// many iterations or steps with grid barriers between them. Kernels that may be launched early (programmatic dependent
+// launch) wait for the launch ahead themselves.
 #include "level_set_dense.cuh"
-#include "level_set_paper.cuh"
+#include "level_set_reinit.cuh"
 #include "level_set_rest.cuh"
-#include "level_set_restep.cuh"
+#include "paper/level_set.cuh"
 
-// Block (32, DENSE_WARPS), a column of planes' chunk; see dense().
+// ------------------------------------------------------------------------------------------------ dense
+
+template <typename PIXEL, bool UNIT>
+__device__ __forceinline__ void dense_iteration(const float *from, float *to, const PIXEL *image,
+                                                const LevelSetSetup &setup, const IterationContext &context,
+                                                const DenseChunks &chunks)
+{
+    wait_for_previous_launch();
+    StepStatistics stats;
+    const bool done = dense<PIXEL, DENSE_ROWS, UNIT>(from, to, image, setup, context, chunks, stats);
+    if (done) context.add(stats, threadIdx.x);
+}
+
+// Block (32, DENSE_WARPS), a chunk of planes per block; see dense().
 #define ISOLINE_LS_DENSE(NAME, PIXEL, UNIT)                                                                          \
     extern "C" __global__ void __launch_bounds__(WARP *DENSE_WARPS, DENSE_BLOCKS)                                    \
-    NAME(const float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn,                   \
-         DenseShares shares)                                                                                         \
+    NAME(const float *from, float *to, const PIXEL *image, LevelSetSetup setup, IterationContext context,            \
+         DenseChunks chunks)                                                                                         \
     {                                                                                                                \
-        wait_for_previous_launch();                                                                                  \
-        Tally tally;                                                                                                 \
-        const bool done = dense<PIXEL, DENSE_ROWS, UNIT>(from, to, image, field, turn, shares, tally);               \
-        if (done) turn.add(tally, threadIdx.x);                                                                      \
+        dense_iteration<PIXEL, UNIT>(from, to, image, setup, context, chunks);                                       \
     }
 ISOLINE_LS_DENSE(isoline_ls_dense_u8_unit, unsigned char, true)
 ISOLINE_LS_DENSE(isoline_ls_dense_u16_unit, unsigned short, true)
@@ -34,85 +47,112 @@ ISOLINE_LS_DENSE(isoline_ls_dense_u16, unsigned short, false)
 ISOLINE_LS_DENSE(isoline_ls_dense_f32, float, false)
 #undef ISOLINE_LS_DENSE
 
-// An iteration of the tiles in the set of `step`, or of all; whether iterations go on, which is the same in all threads.
-// `wake`: tiles that moved go into the next step's set with their neighbours. `shared`: the warp's.
+// ------------------------------------------------------------------------------------------------ tiles
+
+// Copies the tiles that left the set of `step`, of the `before` tiles on the last step's list; a warp copies half a
+// tile. `entry` is the warp's first entry, already loaded where PREFETCHED.
+template <bool VOLUME, bool PREFETCHED>
+__device__ __forceinline__ void copy_tiles_that_left(const float *from, float *to, const LevelSetSetup &setup,
+                                                     const TileLists &lists, const u64 *last, u32 step, u32 before,
+                                                     u64 &entry, u32 first, u32 warps, u32 lane)
+{
+    for (u32 i = first; i < before * HALVES; i += warps) {
+        if (!PREFETCHED || i != first) entry = __ldcg(last + i / HALVES);
+        const TileIndex t = unpack_tile(entry);
+        if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
+        if constexpr (VOLUME) copy_half(from, to, setup, t, i % HALVES, lane);
+        else copy_slice_half(from, to, setup, t, i % HALVES, lane);
+    }
+}
+
+// Does one iteration of the tiles in the set of `step`, or of all tiles. Returns whether iterations go on, which is the
+// same in all threads. With `activate`, tiles that changed are added to the next step's set with their neighbours.
+// `shared` is the warp's.
 template <typename PIXEL, bool VOLUME, bool UNIT>
-__device__ __forceinline__ bool tiles(float *shared, const float *from, float *to, const PIXEL *image,
-                                      const LevelSetField &field, const LevelSetTurn &turn, const TileLists &lists,
-                                      u32 step, bool wake)
+__device__ __forceinline__ bool tile_iteration(float *shared, const float *from, float *to, const PIXEL *image,
+                                               const LevelSetSetup &setup, const IterationContext &context,
+                                               const TileLists &lists, u32 step, bool activate)
 {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * ITERATION_WARPS + threadIdx.x / WARP;
     const u32 warps = gridDim.x * ITERATION_WARPS;
     const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
-    // One trip to memory for all that is to be known first; what is on a list beyond its count is not used.
+
+    // 1. Everything that must be known first is loaded in one round trip to memory. Entries of a list
+    //    beyond its count are not used.
     const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
     const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
-    auto peek = [&](const u64 *list, u32 at) { return lists.all() || at >= lists.tiles ? 0 : __ldcg(list + at); };
-    const FirstEntry peeked(first, [&](u32 at) { return peek(now, at); });
-    u64 fallen = peek(last, first / HALVES);
-    if (!turn.begin()) return false;
+    auto load_entry = [&](const u64 *list, u32 at) { return lists.all() || at >= lists.tiles ? 0 : __ldcg(list + at); };
+    const PrefetchedEntry prefetched(first, [&](u32 at) { return load_entry(now, at); });
+    u64 left = load_entry(last, first / HALVES);
+    if (!context.begin()) return false;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (!lists.all()) lists.counts[(step + 2) % RING] = 0;
-        turn.row(turn.iteration)->tiles = own;
+        context.row(context.iteration)->tiles = own;
     }
-    const Split split = Split::of<VOLUME>(own, warps);
-    u64 entry = peeked.in(split);
-    Tally tally;
-    // What fell out of the set. Trips to memory, while a tile is on its way.
-    auto copy_fallen = [&]() {
-        for (u32 i = first; i < before * HALVES; i += warps) {
-            if (i != first) fallen = __ldcg(last + i / HALVES);
-            const TilePlace t = unpack_tile(fallen);
-            if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
-            if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
-            else copy_slice_half(from, to, field, t, i % HALVES, lane);
-        }
-    };
-    const u32 count = own * split.pieces;
+
+    // 2. The parts of the active tiles. While the first one is on its way, the tiles that left the set are copied.
+    const TileSplit split = TileSplit::of<VOLUME>(own, warps);
+    u64 entry = prefetched.for_split(split);
+    StepStatistics stats;
+    const u32 count = own * split.parts;
     for (u32 i = first; i == first || i < count; i += warps) {
         const bool works = i < count;
         const u32 at = split.tile(i);
         if (works && i != first && !lists.all()) entry = __ldcg(now + at);
-        const TilePlace t = lists.all() ? lists.place(at) : unpack_tile(entry);
-        const Piece piece = split.piece<VOLUME>(t, i);
+        const TileIndex t = lists.all() ? lists.tile_at(at) : unpack_tile(entry);
+        const TilePart part = split.part<VOLUME>(t, i);
         if (works) {
-            if constexpr (VOLUME) load_piece(shared, from, field, piece, lane);
-            else load_slice_half(shared, from, field, t, i % HALVES, lane);
+            if constexpr (VOLUME) load_part(shared, from, setup, part, lane);
+            else load_slice_half(shared, from, setup, t, i % HALVES, lane);
         }
-        if (i == first) copy_fallen();
+        if (i == first)
+            copy_tiles_that_left<VOLUME, true>(from, to, setup, lists, last, step, before, left, first, warps, lane);
         if (!works) break;
-        TileNews news;
-        if constexpr (VOLUME) update_piece<PIXEL, UNIT>(shared, to, image, field, piece, lane, tally, news);
-        else update_slice_half<PIXEL, UNIT>(shared, to, image, field, t, i % HALVES, lane, tally, news);
-        if (wake && !lists.all()) {
-            const u32 reached = news.of_warp();
-            if (reached != 0) lists.push_reached<VOLUME>(step + 1, t, reached, lane);
+        TileActivity activity;
+        if constexpr (VOLUME) update_part<PIXEL, UNIT>(shared, to, image, setup, part, lane, stats, activity);
+        else update_slice_half<PIXEL, UNIT>(shared, to, image, setup, t, i % HALVES, lane, stats, activity);
+        if (activate && !lists.all()) {
+            const u32 neighbours = activity.warp_union();
+            if (neighbours != 0) lists.push_neighbours<VOLUME>(step + 1, t, neighbours, lane);
         }
         __syncwarp();
     }
-    add_of_block<ITERATION_WARPS>(turn, tally);
+
+    // 3. Statistics.
+    add_block_statistics<ITERATION_WARPS>(context, stats);
     return true;
 }
 
-// Block 32 ITERATION_WARPS; any grid where `count` is 1, else one whose blocks are on the device together: `count`
-// iterations, between which all blocks meet at `arrived`, which is 0 at the beginning. `wake`: of the last; the others do.
+// Does `count` iterations with a grid barrier between them. `activate` is for the last; the others always activate.
+template <typename PIXEL, bool VOLUME, bool UNIT>
+__device__ __forceinline__ void
+tile_iterations(float *&from, float *&to, const PIXEL *image, const LevelSetSetup &setup, IterationContext &context,
+                const TileLists &lists, u32 &step, u32 activate, u32 count, u32 *arrivals)
+{
+    __shared__ __align__(16) float all[ITERATION_WARPS][VOLUME ? TILE_SHARED : SLICE_SHARED];
+    float *shared = all[threadIdx.x / WARP];
+    wait_for_previous_launch();
+    for (u32 n = 1;; ++n) {
+        const bool last = n == count;
+        if (!tile_iteration<PIXEL, VOLUME, UNIT>(shared, from, to, image, setup, context, lists, step,
+                                                 activate != 0 || !last))
+            break;
+        if (last) break;
+        grid_barrier(arrivals, n * gridDim.x);
+        float *old = from;
+        from = to, to = old, ++step, ++context.iteration;
+    }
+}
+
+// Block 32 ITERATION_WARPS. Any grid where `count` is 1, else one whose blocks are resident together; `arrivals` is 0
+// before the launch.
 #define ISOLINE_LS_TILES(NAME, PIXEL, VOLUME, UNIT)                                                                  \
     extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, ITERATION_BLOCKS)                            \
-    NAME(float *from, float *to, const PIXEL *image, LevelSetField field, LevelSetTurn turn, TileLists lists,        \
-         u32 step, u32 wake, u32 count, u32 *arrived)                                                                \
+    NAME(float *from, float *to, const PIXEL *image, LevelSetSetup setup, IterationContext context, TileLists lists, \
+         u32 step, u32 activate, u32 count, u32 *arrivals)                                                           \
     {                                                                                                                \
-        __shared__ __align__(16) float all[ITERATION_WARPS][VOLUME ? TILE_SHARED : SLICE_SHARED];                    \
-        float *shared = all[threadIdx.x / WARP];                                                                     \
-        wait_for_previous_launch();                                                                                  \
-        for (u32 n = 1;; ++n) {                                                                                      \
-            const bool last = n == count;                                                                            \
-            if (!tiles<PIXEL, VOLUME, UNIT>(shared, from, to, image, field, turn, lists, step, wake != 0 || !last))  \
-                break;                                                                                               \
-            if (last) break;                                                                                         \
-            meet(arrived, n * gridDim.x);                                                                            \
-            float *old = from;                                                                                       \
-            from = to, to = old, ++step, ++turn.iteration;                                                           \
-        }                                                                                                            \
+        tile_iterations<PIXEL, VOLUME, UNIT>(from, to, image, setup, context, lists, step, activate, count,          \
+                                             arrivals);                                                              \
     }
 #define ISOLINE_LS_TILES_OF(TYPE, PIXEL)                                                                             \
     ISOLINE_LS_TILES(isoline_ls_tiles_3d_##TYPE##_unit, PIXEL, true, true)                                           \
@@ -125,61 +165,61 @@ ISOLINE_LS_TILES_OF(f32, float)
 #undef ISOLINE_LS_TILES_OF
 #undef ISOLINE_LS_TILES
 
-// Steps begin .. end - 1 of the reinitialisation that follows turn.iteration: all work on the set of one number. Step 0 also
-// copies what fell out of the set; the last, with `wakes`, puts the tiles within the band into the next set with their
-// neighbours.
+// ------------------------------------------------------------------------------------------------ reinitialisation
+
+// Does steps begin .. end - 1 of the reinitialisation that follows context.iteration. All steps work on one set. Step 0
+// also copies the tiles that left the set; the last step, with `activate`, adds the tiles within the narrow band and
+// their neighbours to the next set.
 template <bool VOLUME, bool UNIT>
-__device__ __forceinline__ void resteps(float *from, float *to, const LevelSetField &field, const LevelSetTurn &turn,
-                                        const TileLists &lists, u32 step, u32 begin, u32 end, bool wakes, u32 *arrived)
+__device__ __forceinline__ void reinitialise(float *from, float *to, const LevelSetSetup &setup,
+                                             const IterationContext &context, const TileLists &lists, u32 step,
+                                             u32 begin, u32 end, bool activate, u32 *arrivals)
 {
-    __shared__ __align__(16) float all[RESTEP_WARPS][RestepShape<VOLUME>::SHARED];
+    __shared__ __align__(16) float all[REINIT_WARPS][ReinitTile<VOLUME>::SHARED];
     float *shared = all[threadIdx.x / WARP];
-    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * RESTEP_WARPS + threadIdx.x / WARP;
-    const u32 warps = gridDim.x * RESTEP_WARPS;
+    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * REINIT_WARPS + threadIdx.x / WARP;
+    const u32 warps = gridDim.x * REINIT_WARPS;
     const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
     wait_for_previous_launch();
     const u32 own = __ldcg(lists.counts + step % RING);
     const u32 before = begin == 0 ? __ldcg(lists.counts + (step + RING - 1) % RING) : 0;
-    const FirstEntry peeked(first, [&](u32 at) { return at >= lists.tiles ? 0 : __ldcg(now + at); });
-    if (!turn.follows()) return;
+    const PrefetchedEntry prefetched(first, [&](u32 at) { return at >= lists.tiles ? 0 : __ldcg(now + at); });
+    if (!context.continues()) return;
     if (begin == 0 && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
-    const Split split = Split::of<VOLUME>(own, warps);
-    const u64 mine = peeked.in(split);
-    const u32 count = own * split.pieces;
+    const TileSplit split = TileSplit::of<VOLUME>(own, warps);
+    const u64 mine = prefetched.for_split(split);
+    const u32 count = own * split.parts;
 #pragma unroll 1
     for (u32 k = begin;; ++k) {
         for (u32 i = first; i < count; i += warps) {
-            const TilePlace t = unpack_tile(i == first ? mine : __ldcg(now + split.tile(i)));
-            const Piece of = split.piece<VOLUME>(t, i);
-            load_restep<VOLUME>(shared, from, field, of, lane);
+            const TileIndex t = unpack_tile(i == first ? mine : __ldcg(now + split.tile(i)));
+            const TilePart part = split.part<VOLUME>(t, i);
+            load_reinit_part<VOLUME>(shared, from, setup, part, lane);
             bool near;
-            if constexpr (VOLUME) near = restep_piece<UNIT>(shared, to, field, of, lane, k == 0);
-            else near = restep_slice_half<UNIT>(shared, to, field, of, lane, k == 0);
-            if (wakes && k + 1 == end && __any_sync(ALL_LANES, near)) lists.push_reached<VOLUME>(step + 1, t, ALL_NEIGHBOURS, lane);
+            if constexpr (VOLUME) near = reinit_part<UNIT>(shared, to, setup, part, lane, k == 0);
+            else near = reinit_slice_half<UNIT>(shared, to, setup, part, lane, k == 0);
+            if (activate && k + 1 == end && __any_sync(ALL_LANES, near))
+                lists.push_neighbours<VOLUME>(step + 1, t, ALL_NEIGHBOURS, lane);
             __syncwarp();
         }
         if (k == 0) {
-            for (u32 i = first; i < before * HALVES; i += warps) {
-                const TilePlace t = unpack_tile(__ldcg(last + i / HALVES));
-                if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
-                if constexpr (VOLUME) copy_half(from, to, field, t, i % HALVES, lane);
-                else copy_slice_half(from, to, field, t, i % HALVES, lane);
-            }
+            u64 entry = 0;
+            copy_tiles_that_left<VOLUME, false>(from, to, setup, lists, last, step, before, entry, first, warps, lane);
         }
         if (k + 1 == end) break;
-        meet(arrived, (k + 1 - begin) * gridDim.x);
+        grid_barrier(arrivals, (k + 1 - begin) * gridDim.x);
         float *old = from;
         from = to, to = old;
     }
 }
 
-// Block 32 RESTEP_WARPS; where there are several steps, a grid and `arrived` as above.
+// Block 32 REINIT_WARPS. With several steps, a grid and `arrivals` as for `tiles`.
 #define ISOLINE_LS_RESTEP(NAME, VOLUME, UNIT)                                                                        \
-    extern "C" __global__ void __launch_bounds__(WARP *RESTEP_WARPS)                                                 \
-    NAME(float *from, float *to, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step, u32 begin,       \
-         u32 end, u32 wakes, u32 *arrived)                                                                           \
+    extern "C" __global__ void __launch_bounds__(WARP *REINIT_WARPS)                                                 \
+    NAME(float *from, float *to, LevelSetSetup setup, IterationContext context, TileLists lists, u32 step,           \
+         u32 begin, u32 end, u32 activate, u32 *arrivals)                                                            \
     {                                                                                                                \
-        resteps<VOLUME, UNIT>(from, to, field, turn, lists, step, begin, end, wakes != 0, arrived);                  \
+        reinitialise<VOLUME, UNIT>(from, to, setup, context, lists, step, begin, end, activate != 0, arrivals);      \
     }
 ISOLINE_LS_RESTEP(isoline_ls_restep_3d_unit, true, true)
 ISOLINE_LS_RESTEP(isoline_ls_restep_3d, true, false)
@@ -187,53 +227,74 @@ ISOLINE_LS_RESTEP(isoline_ls_restep_2d_unit, false, true)
 ISOLINE_LS_RESTEP(isoline_ls_restep_2d, false, false)
 #undef ISOLINE_LS_RESTEP
 
-// Block 32 LOOP_WARPS, any grid: a warp so many tiles beside each other. Of what follows turn.iteration.
+// ------------------------------------------------------------------------------------------------ active tiles
+
+// Activates the tiles near the front for what follows context.iteration.
+template <bool VOLUME>
+__device__ __forceinline__ void activate_near_front(const float *phi, float *copy, const LevelSetSetup &setup,
+                                                    const IterationContext &context, const TileLists &lists, u32 step)
+{
+    constexpr u32 TILES = NearTiles<VOLUME>::TILES;
+    const u32 across = (lists.tiles_x + TILES - 1) / TILES, rows = lists.tiles_y * lists.tiles_z;
+    wait_for_previous_launch();
+    if (!context.continues()) return;
+    for (u32 i = blockIdx.x * LOOP_WARPS + threadIdx.x / WARP; i < across * rows; i += gridDim.x * LOOP_WARPS) {
+        const u32 row = i / across;
+        activate_near_tiles<VOLUME>(phi, copy, setup, lists, step,
+                                    {i % across * TILES, row % lists.tiles_y, row / lists.tiles_y}, threadIdx.x % WARP);
+    }
+}
+
+// Block 32 LOOP_WARPS, any grid. A warp has as many adjacent tiles as NearTiles says.
 #define ISOLINE_LS_MARK(NAME, VOLUME)                                                                                \
     extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS, MARK_BLOCKS)                                      \
-    NAME(const float *phi, float *copy, LevelSetField field, LevelSetTurn turn, TileLists lists, u32 step)           \
+    NAME(const float *phi, float *copy, LevelSetSetup setup, IterationContext context, TileLists lists, u32 step)    \
     {                                                                                                                \
-        constexpr u32 TOGETHER = MarkShape<VOLUME>::TOGETHER;                                                        \
-        const u32 across = (lists.tiles_x + TOGETHER - 1) / TOGETHER, rows = lists.tiles_y * lists.tiles_z;          \
-        wait_for_previous_launch();                                                                                  \
-        if (!turn.follows()) return;                                                                                 \
-        for (u32 i = blockIdx.x * LOOP_WARPS + threadIdx.x / WARP; i < across * rows; i += gridDim.x * LOOP_WARPS) { \
-            const u32 row = i / across;                                                                              \
-            mark<VOLUME>(phi, copy, field, lists, step,                                                              \
-                         {i % across * TOGETHER, row % lists.tiles_y, row / lists.tiles_y}, threadIdx.x % WARP);     \
-        }                                                                                                            \
+        activate_near_front<VOLUME>(phi, copy, setup, context, lists, step);                                         \
     }
 ISOLINE_LS_MARK(isoline_ls_mark_3d, true)
 ISOLINE_LS_MARK(isoline_ls_mark_2d, false)
 #undef ISOLINE_LS_MARK
 
+// ------------------------------------------------------------------------------------------------ stop, import, export
+
 // One warp.
-extern "C" __global__ void __launch_bounds__(WARP) isoline_ls_judge(LevelSetTurn turn, u64 first, u32 test, u32 interval,
-                                                                    double unit, double change_tolerance,
-                                                                    double rms_tolerance)
+extern "C" __global__ void __launch_bounds__(WARP)
+    isoline_ls_judge(IterationContext context, u64 first, u32 test, u32 interval, double unit, double change_tolerance,
+                     double rms_tolerance)
 {
     wait_for_previous_launch();
-    judge(turn, first, test != 0, interval, unit, change_tolerance, rms_tolerance, threadIdx.x);
+    check_convergence(context, first, test != 0, interval, unit, change_tolerance, rms_tolerance, threadIdx.x);
 }
 
-// Block 32 LOOP_WARPS, any grid: a warp a row. Not launched early.
-#define ISOLINE_LS_ROWS(CALL)                                                                                        \
-    const u64 rows = static_cast<u64>(field.height) * field.depth;                                                   \
-    for (u64 row = blockIdx.x * LOOP_WARPS + threadIdx.x / WARP; row < rows; row += gridDim.x * LOOP_WARPS) CALL;
-extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
-isoline_ls_settle(float *phi, LevelSetField field, float far, u32 strict, u64 *found)
+// Calls body(row, lane) for every row of phi; a warp has a row.
+template <typename BODY>
+__device__ __forceinline__ void for_each_row(const LevelSetSetup &setup, const BODY &body)
 {
-    ISOLINE_LS_ROWS(settle(phi, field, far, strict != 0, found, row, threadIdx.x % WARP))
+    const u64 rows = static_cast<u64>(setup.height) * setup.depth;
+    for (u64 row = blockIdx.x * LOOP_WARPS + threadIdx.x / WARP; row < rows; row += gridDim.x * LOOP_WARPS)
+        body(row, threadIdx.x % WARP);
 }
+
+// Block 32 LOOP_WARPS, any grid. Not launched early.
 extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
-isoline_ls_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride, LevelSetField field)
+isoline_ls_settle(float *phi, LevelSetSetup setup, float far, u32 report_nonfinite, u64 *found)
 {
-    ISOLINE_LS_ROWS(read_mask(phi, mask, row_stride, slice_stride, field, row, threadIdx.x % WARP))
+    for_each_row(setup, [&](u64 row, u32 lane) {
+        sanitize_phi(phi, setup, far, report_nonfinite != 0, found, row, lane);
+    });
 }
-#undef ISOLINE_LS_ROWS
+
+// Block 32 LOOP_WARPS, any grid. Not launched early.
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
+isoline_ls_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride, LevelSetSetup setup)
+{
+    for_each_row(setup, [&](u64 row, u32 lane) { read_mask(phi, mask, row_stride, slice_stride, setup, row, lane); });
+}
 
 // See paper().
 extern "C" __global__ void __launch_bounds__(PAPER_X *PAPER_Y)
-isoline_ls_paper(const float *from, float *to, const float *image, LevelSetField field)
+isoline_ls_paper(const float *from, float *to, const float *image, LevelSetSetup setup)
 {
-    paper(from, to, image, field);
+    paper(from, to, image, setup);
 }

@@ -1,89 +1,95 @@
-// Dense, volumes: a warp marches along z with two columns and ROWS rows a lane; planes stay in registers, neighbours along
-// x come by shuffles. Planes ahead are on their way to shared memory, where each lane keeps its own elements.
+// Dense iterations of volumes: a warp marches along z with two columns and ROWS rows per lane. Planes stay in registers
+// and neighbours along x come by shuffles. The planes ahead are copied asynchronously to shared memory, where each lane
+// reads only its own elements.
 //
-// All that decides where a warp goes is the same for its lanes, and the compiler sees it: so it keeps pointers and counts
-// once a warp, and moves instructions across shuffles. That is worth a quarter of the registers.
+// All branches are uniform over a warp, and the compiler can see that: it keeps pointers and counts in uniform
+// registers and moves instructions across shuffles. That saves a quarter of the registers.
 #pragma once
 #include "level_set_update.cuh"
 #include <type_traits>
 
-// src/level_set/cuda/marching.rs repeats what a grid is made from.
-constexpr int DENSE_WARPS = 2, DENSE_BLOCKS = 10;   // of a block; of a multiprocessor
-constexpr int DENSE_ROWS = 2;       // of a warp
-constexpr int DENSE_COLUMNS = 62;   // of a warp's 64 the outer two are its neighbours'
-constexpr int DENSE_AHEAD = 2;      // planes on their way, beyond the one that a step needs
-constexpr int DENSE_TURN = DENSE_AHEAD + 1;   // steps of the loop; with six it stalls for instructions
+// src/level_set/cuda/marching.rs repeats the constants that a grid is made from.
+constexpr int DENSE_WARPS = 2, DENSE_BLOCKS = 10;   // warps of a block; blocks of a multiprocessor
+constexpr int DENSE_ROWS = 2;       // rows of a warp
+constexpr int DENSE_COLUMNS = 62;   // columns of a warp: the outer two of its 64 belong to its neighbours
+constexpr int DENSE_AHEAD = 2;      // planes requested ahead of the one that a step needs
+constexpr int DENSE_UNROLL = DENSE_AHEAD + 1;   // steps of the unrolled loop; with six it stalls for instructions
 
-// `bytes` beyond a pointer that all lanes share: an address of one register.
+// Returns the address `bytes` after a pointer that all lanes share, which takes one register.
 template <typename T>
-__device__ __forceinline__ T *beyond(T *at, u32 bytes)
+__device__ __forceinline__ T *offset_bytes(T *at, u32 bytes)
 {
     using Byte = typename std::conditional<std::is_const<T>::value, const char, char>::type;
     return reinterpret_cast<T *>(reinterpret_cast<Byte *>(at) + bytes);
 }
 
-// The same value, or pointer into shared memory. The compiler cannot see that, and so keeps it in a register instead of
-// computing it anew for every use.
+// Returns the same value, or the same pointer into shared memory, through a shuffle. The compiler cannot see that it is
+// the same, and so keeps it in a register instead of computing it again for every use.
 template <typename T>
-__device__ __forceinline__ T kept(T value)
+__device__ __forceinline__ T keep_in_register(T value)
 {
     return __shfl_sync(ALL_LANES, value, static_cast<int>(threadIdx.x));
 }
-__device__ __forceinline__ float *kept_shared(float *at)
+__device__ __forceinline__ float *keep_shared_pointer(float *at)
 {
 #if defined(__CUDA_ARCH__)
-    return static_cast<float *>(__cvta_shared_to_generic(kept(static_cast<u32>(__cvta_generic_to_shared(at)))));
+    return static_cast<float *>(
+        __cvta_shared_to_generic(keep_in_register(static_cast<u32>(__cvta_generic_to_shared(at)))));
 #else
     return at;
 #endif
 }
 
-// A plane's values, those of the column to the right too; its wide differences along x (of the rows beside ours too) and y.
+// The values of a plane, with those of the column to the right; and its wide differences along x (also of the two rows
+// beside the warp's) and along y.
 template <int ROWS>
 struct Plane {
     float v[ROWS + 2][2], right[ROWS + 2];
 };
 template <int ROWS>
-struct Wide {
+struct WideDifferences {
     float x[ROWS + 2][2], y[ROWS][2];
     float left[ROWS];
 };
 
-// A warp's place, and the planes that it is at.
+// The position of a warp, and the planes around it.
 template <typename PIXEL, int ROWS, bool UNIT>
-struct Dense {
-    const LevelSetField &field;
-    Tally &tally;
-    float *slots, *words, *pairs;   // in shared memory: planes, the words that hold their pixels, pairs in those
-    u32 row[ROWS + 2];       // offsets of its rows within a plane, bytes of phi
-    u32 what;                // which of its voxels it counts: bit 2 * row + column; and the bits below
-    bool side;               // of a strip with copies beside the volume
+struct DenseMarch {
+    const LevelSetSetup &setup;
+    StepStatistics &stats;
+    // In shared memory: planes, the words that hold their pixels, and pairs of pixels in those.
+    float *slots, *words, *pairs;
+    u32 row[ROWS + 2];   // offsets of its rows within a plane, in bytes of phi
+    u32 flags;           // bit 2 * row + column: this voxel counts; and the bits below
+    bool side;           // the strip has repeated elements beside the volume
     float low_z[ROWS][2], low_dz[ROWS][2];   // of the faces below: normals, and four times the differences
-    // What a lane has to do at the volume's sides.
-    static constexpr u32 FIRST = 1u << 31, REPEATS = 1u << 30, TAKES = 1u << 29;
-    // Which elements it writes: both at once, or one of them.
-    static constexpr u32 BOTH = 1u << 28, LEFT = 1u << 27, RIGHT = 1u << 26;
+    // Tasks of a lane at the sides of the volume: it repeats the first or the last pixel within its pair, or takes the
+    // last pixel from the lane before.
+    static constexpr u32 COPIES_FIRST = 1u << 31, COPIES_LAST = 1u << 30, TAKES_LAST = 1u << 29;
+    // The elements that it writes: both at once, or one of them.
+    static constexpr u32 WRITES_BOTH = 1u << 28, WRITES_LEFT = 1u << 27, WRITES_RIGHT = 1u << 26;
     static constexpr int PAIR = sizeof(PIXEL) == sizeof(float) ? 8 : 4;   // bytes that are copied for two pixels
 
-    // Of this lane's own elements: the plane at `from`, and pixels, on their way to a slot, and a slot's into registers.
-    __device__ __forceinline__ void fetch(int slot, const float *from) const
+    // request() and request_pixels() start the copies of this lane's elements to a slot; load_plane() reads a slot.
+    __device__ __forceinline__ void request(int slot, const float *from) const
     {
 #pragma unroll
-        for (int i = 0; i < ROWS + 2; ++i) copy_async<8>(slots + (slot * (ROWS + 2) + i) * 2 * WARP, beyond(from, row[i]));
+        for (int i = 0; i < ROWS + 2; ++i)
+            copy_async<8>(slots + (slot * (ROWS + 2) + i) * 2 * WARP, offset_bytes(from, row[i]));
     }
-    __device__ __forceinline__ void take(Plane<ROWS> &plane, int slot) const
+    __device__ __forceinline__ void load_plane(Plane<ROWS> &plane, int slot) const
     {
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i) load_vector<2>(plane.v[i], slots + (slot * (ROWS + 2) + i) * 2 * WARP);
     }
-    __device__ __forceinline__ void fetch_pixels(int slot, const PIXEL *pixels) const
+    __device__ __forceinline__ void request_pixels(int slot, const PIXEL *pixels) const
     {
         // A pair of bytes lies within a word.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)
-            copy_async<PAIR>(
-                words + (slot * ROWS + i) * 2 * WARP,
-                reinterpret_cast<const float *>(beyond(pixels, row[i + 1] / (sizeof(float) / sizeof(PIXEL)) & ~3u)));
+            copy_async<PAIR>(words + (slot * ROWS + i) * 2 * WARP,
+                             reinterpret_cast<const float *>(
+                                 offset_bytes(pixels, row[i + 1] / (sizeof(float) / sizeof(PIXEL)) & ~3u)));
     }
     __device__ __forceinline__ float pixel(int slot, int i, int c) const
     {
@@ -91,222 +97,228 @@ struct Dense {
         if constexpr (sizeof(PIXEL) < sizeof(float)) return static_cast<float>(static_cast<u32>(value));
         else return value;
     }
-    __device__ __forceinline__ void wide(Wide<ROWS> &w, Plane<ROWS> &p) const
+    __device__ __forceinline__ void wide_differences(WideDifferences<ROWS> &w, Plane<ROWS> &p) const
     {
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i) {
             const float before = __shfl_up_sync(ALL_LANES, p.v[i][1], 1);
             const float after = __shfl_down_sync(ALL_LANES, p.v[i][0], 1);
-            w.x[i][0] = per<UNIT>(__fsub_rn(p.v[i][1], before), field.step_x);
-            w.x[i][1] = per<UNIT>(__fsub_rn(after, p.v[i][0]), field.step_x);
+            w.x[i][0] = scaled<UNIT>(__fsub_rn(p.v[i][1], before), setup.inv_dx);
+            w.x[i][1] = scaled<UNIT>(__fsub_rn(after, p.v[i][0]), setup.inv_dx);
             p.right[i] = after;
             if (i > 0 && i <= ROWS) w.left[i - 1] = before;
         }
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)
 #pragma unroll
-            for (int c = 0; c < 2; ++c) w.y[i][c] = per<UNIT>(__fsub_rn(p.v[i + 2][c], p.v[i][c]), field.step_y);
+            for (int c = 0; c < 2; ++c) w.y[i][c] = scaled<UNIT>(__fsub_rn(p.v[i + 2][c], p.v[i][c]), setup.inv_dy);
     }
 
-    __device__ __forceinline__ void begin(Plane<ROWS> &below, Plane<ROWS> &here, Wide<ROWS> &w)
+    __device__ __forceinline__ void begin(Plane<ROWS> &below, Plane<ROWS> &here, WideDifferences<ROWS> &w)
     {
-        Wide<ROWS> b;
-        wide(b, below);
-        wide(w, here);
+        WideDifferences<ROWS> b;
+        wide_differences(b, below);
+        wide_differences(w, here);
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)
 #pragma unroll
             for (int c = 0; c < 2; ++c) {
-                low_dz[i][c] = four<UNIT>(here.v[i + 1][c], __fmul_rn(4.0f, below.v[i + 1][c]), field.step_z);
-                low_z[i][c] = normal(low_dz[i][c], __fadd_rn(b.x[i + 1][c], w.x[i + 1][c]), __fadd_rn(b.y[i][c], w.y[i][c]));
+                low_dz[i][c] = difference4<UNIT>(here.v[i + 1][c], __fmul_rn(4.0f, below.v[i + 1][c]), setup.inv_dz);
+                low_z[i][c] =
+                    face_normal(low_dz[i][c], __fadd_rn(b.x[i + 1][c], w.x[i + 1][c]), __fadd_rn(b.y[i][c], w.y[i][c]));
             }
     }
 
-    // One plane: `here`, whose wide differences are w; those of `above` are left in u.
+    // Updates the plane `here`, whose wide differences are w, and leaves those of `above` in u.
     __device__ __forceinline__ void step(const Plane<ROWS> &below, const Plane<ROWS> &here, Plane<ROWS> &above,
-                                         const Wide<ROWS> &w, Wide<ROWS> &u, int slot, float *out)
+                                         const WideDifferences<ROWS> &w, WideDifferences<ROWS> &u, int slot, float *out)
     {
+        // 1. Differences along z and the normals of the faces towards -y.
         float sz[ROWS + 2][2], four_[2], low_y[2], low_dy[2];
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i)
 #pragma unroll
-            for (int c = 0; c < 2; ++c) sz[i][c] = per<UNIT>(__fsub_rn(above.v[i][c], below.v[i][c]), field.step_z);
-        wide(u, above);
+            for (int c = 0; c < 2; ++c) sz[i][c] = scaled<UNIT>(__fsub_rn(above.v[i][c], below.v[i][c]), setup.inv_dz);
+        wide_differences(u, above);
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
             four_[c] = __fmul_rn(4.0f, here.v[1][c]);
-            low_dy[c] = per<UNIT>(__fmaf_rn(-4.0f, here.v[0][c], four_[c]), field.step_y);
-            low_y[c] = normal(low_dy[c], __fadd_rn(w.x[0][c], w.x[1][c]), __fadd_rn(sz[0][c], sz[1][c]));
+            low_dy[c] = scaled<UNIT>(__fmaf_rn(-4.0f, here.v[0][c], four_[c]), setup.inv_dy);
+            low_y[c] = face_normal(low_dy[c], __fadd_rn(w.x[0][c], w.x[1][c]), __fadd_rn(sz[0][c], sz[1][c]));
         }
         float result[ROWS][2];
         bool near = false;
-        u32 turned = 0;   // its sign: a voxel changes sides
+        u32 sign_changes = 0;   // the sign bit is set where a voxel changes sides
+        // 2. The update, row by row.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
-            const float sy_after = per<UNIT>(__fsub_rn(here.right[i + 2], here.right[i]), field.step_y);
-            const float sz_after = per<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), field.step_z);
+            const float sy_after = scaled<UNIT>(__fsub_rn(here.right[i + 2], here.right[i]), setup.inv_dy);
+            const float sz_after = scaled<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), setup.inv_dz);
             if (i > 0) four_[0] = __fmul_rn(4.0f, here.v[i + 1][0]), four_[1] = __fmul_rn(4.0f, here.v[i + 1][1]);
             // Four times the differences across the faces before, between and after the lane's two voxels.
-            const float dx[3] = {per<UNIT>(__fmaf_rn(-4.0f, w.left[i], four_[0]), field.step_x),
-                                 four<UNIT>(here.v[i + 1][1], four_[0], field.step_x),
-                                 four<UNIT>(here.right[i + 1], four_[1], field.step_x)};
+            const float dx[3] = {scaled<UNIT>(__fmaf_rn(-4.0f, w.left[i], four_[0]), setup.inv_dx),
+                                 difference4<UNIT>(here.v[i + 1][1], four_[0], setup.inv_dx),
+                                 difference4<UNIT>(here.right[i + 1], four_[1], setup.inv_dx)};
             const float nx0 =
-                normal(dx[1], __fadd_rn(w.y[i][0], w.y[i][1]), __fadd_rn(sz[i + 1][0], sz[i + 1][1]));
-            const float nx1 = normal(dx[2], __fadd_rn(w.y[i][1], sy_after), __fadd_rn(sz[i + 1][1], sz_after));
+                face_normal(dx[1], __fadd_rn(w.y[i][0], w.y[i][1]), __fadd_rn(sz[i + 1][0], sz[i + 1][1]));
+            const float nx1 = face_normal(dx[2], __fadd_rn(w.y[i][1], sy_after), __fadd_rn(sz[i + 1][1], sz_after));
             const float nx_ = __shfl_up_sync(ALL_LANES, nx1, 1);
 #pragma unroll
             for (int c = 0; c < 2; ++c) {
                 const float old = here.v[i + 1][c];
-                const float dy = four<UNIT>(here.v[i + 2][c], four_[c], field.step_y);
-                const float dz = four<UNIT>(above.v[i + 1][c], four_[c], field.step_z);
+                const float dy = difference4<UNIT>(here.v[i + 2][c], four_[c], setup.inv_dy);
+                const float dz = difference4<UNIT>(above.v[i + 1][c], four_[c], setup.inv_dz);
                 const float ny =
-                    normal(dy, __fadd_rn(w.x[i + 1][c], w.x[i + 2][c]), __fadd_rn(sz[i + 1][c], sz[i + 2][c]));
-                const float nz = normal(dz, __fadd_rn(w.x[i + 1][c], u.x[i + 1][c]), __fadd_rn(w.y[i][c], u.y[i][c]));
-                float curve = per<UNIT>(c ? __fsub_rn(nx1, nx0) : __fsub_rn(nx0, nx_), field.step_x);
-                curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny, low_y[c]), field.step_y));
-                curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(nz, low_z[i][c]), field.step_z));
-                Motion motion(field, old, curve, image_term(field, pixel(slot, i, c)));
-                motion.side(dx[c + 1]);
-                motion.side(-dx[c]);
-                motion.side(dy);
-                motion.side(-low_dy[c]);
-                motion.side(dz);
-                motion.side(-low_dz[i][c]);
+                    face_normal(dy, __fadd_rn(w.x[i + 1][c], w.x[i + 2][c]), __fadd_rn(sz[i + 1][c], sz[i + 2][c]));
+                const float nz =
+                    face_normal(dz, __fadd_rn(w.x[i + 1][c], u.x[i + 1][c]), __fadd_rn(w.y[i][c], u.y[i][c]));
+                float curvature = scaled<UNIT>(c ? __fsub_rn(nx1, nx0) : __fsub_rn(nx0, nx_), setup.inv_dx);
+                curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(ny, low_y[c]), setup.inv_dy));
+                curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(nz, low_z[i][c]), setup.inv_dz));
+                VoxelUpdate update(setup, old, curvature, image_term(setup, pixel(slot, i, c)));
+                update.add_difference(dx[c + 1]);
+                update.add_difference(-dx[c]);
+                update.add_difference(dy);
+                update.add_difference(-low_dy[c]);
+                update.add_difference(dz);
+                update.add_difference(-low_dz[i][c]);
                 low_y[c] = ny, low_z[i][c] = nz, low_dy[c] = dy, low_dz[i][c] = dz;
-                result[i][c] = motion.result();
-                near = near || fabsf(old) <= field.near;
-                turned |= __float_as_uint(old) ^ __float_as_uint(result[i][c]);
+                result[i][c] = update.result();
+                near = near || fabsf(old) <= setup.max_spacing;
+                sign_changes |= __float_as_uint(old) ^ __float_as_uint(result[i][c]);
             }
         }
-        if (__any_sync(ALL_LANES, near || static_cast<int>(turned) < 0)) {
+        // 3. Statistics.
+        if (__any_sync(ALL_LANES, near || static_cast<int>(sign_changes) < 0)) {
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) {
-                const bool mine[2] = {(what >> 2 * i & 1u) != 0, (what >> 2 * i & 2u) != 0};
-                tally.add_pair<UNIT>(field, here.v[i + 1], result[i], mine);
+                const bool mine[2] = {(flags >> 2 * i & 1u) != 0, (flags >> 2 * i & 2u) != 0};
+                stats.add_two_near<UNIT>(setup, here.v[i + 1], result[i], mine);
             }
-            if (__any_sync(ALL_LANES, static_cast<int>(turned) < 0)) {
+            if (__any_sync(ALL_LANES, static_cast<int>(sign_changes) < 0)) {
 #pragma unroll
                 for (int i = 0; i < ROWS; ++i)
 #pragma unroll
-                    for (int c = 0; c < 2; ++c) tally.add_side(here.v[i + 1][c], result[i][c], (what >> (2 * i + c) & 1u) != 0);
+                    for (int c = 0; c < 2; ++c)
+                        stats.add_crossing(here.v[i + 1][c], result[i][c], (flags >> (2 * i + c) & 1u) != 0);
             }
         }
         if (side) {
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) {
-                // The copy of the last pixel: in its own pair, or first of the next; that of the first.
+                // The repeated last pixel is in the last pixel's pair, or the first of the next pair; the first pixel's
+                // is in its own pair.
                 const float beside = __shfl_up_sync(ALL_LANES, result[i][1], 1);
-                if (what & REPEATS) result[i][1] = result[i][0];
-                if (what & TAKES) result[i][0] = beside;
-                if (what & FIRST) result[i][0] = result[i][1];
+                if (flags & COPIES_LAST) result[i][1] = result[i][0];
+                if (flags & TAKES_LAST) result[i][0] = beside;
+                if (flags & COPIES_FIRST) result[i][0] = result[i][1];
             }
         }
+        // 4. Store.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
-            float *line = beyond(out, row[i + 1]);
-            if (what & BOTH) *reinterpret_cast<float2 *>(line) = make_float2(result[i][0], result[i][1]);
-            if (what & LEFT) line[0] = result[i][0];
-            if (what & RIGHT) line[1] = result[i][1];
+            float *line = offset_bytes(out, row[i + 1]);
+            if (flags & WRITES_BOTH) *reinterpret_cast<float2 *>(line) = make_float2(result[i][0], result[i][1]);
+            if (flags & WRITES_LEFT) line[0] = result[i][0];
+            if (flags & WRITES_RIGHT) line[1] = result[i][1];
         }
     }
 };
 
-// How columns of planes are cut: the first `large` chunks have `share` planes, those after them `small`, the first `longer`
-// of these one more.
-struct DenseShares {
-    u32 large, share, small, longer;
+// The chunks into which columns of planes are cut: the first `large_count` chunks have `large_planes` planes, those after
+// them `small_planes`, and the first `longer_count` of these one more.
+struct DenseChunks {
+    u32 large_count, large_planes, small_planes, longer_count;
 
     __device__ __forceinline__ u32 begin(u32 chunk) const
     {
-        const u32 of_small = chunk - min(chunk, large);
-        return min(chunk, large) * share + of_small * small + min(of_small, longer);
+        const u32 after_large = chunk - min(chunk, large_count);
+        return min(chunk, large_count) * large_planes + after_large * small_planes + min(after_large, longer_count);
     }
 };
-static_assert(sizeof(DenseShares) == 16, "src/level_set/cuda/marching.rs repeats it");
+static_assert(sizeof(DenseChunks) == 16, "src/level_set/cuda/marching.rs repeats it");
 
-// Block (32, DENSE_WARPS), grid (strips of DENSE_COLUMNS, groups of DENSE_WARPS ROWS rows, chunks). height >= ROWS. Returns
-// whether iterations go on.
+// Block (32, DENSE_WARPS), grid (strips of DENSE_COLUMNS, groups of DENSE_WARPS * ROWS rows, chunks). height >= ROWS.
+// Returns whether iterations go on.
 template <typename PIXEL, int ROWS, bool UNIT>
 __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__restrict__ to,
-                                      const PIXEL *__restrict__ image, const LevelSetField &field, const LevelSetTurn &turn,
-                                      const DenseShares &shares, Tally &tally)
+                                      const PIXEL *__restrict__ image, const LevelSetSetup &setup,
+                                      const IterationContext &context, const DenseChunks &chunks, StepStatistics &stats)
 {
     constexpr int SLOTS = DENSE_AHEAD + 1;
-    static_assert(DENSE_TURN == SLOTS && (SLOTS == 2 || SLOTS == 3), "a step's slot is a constant");
+    static_assert(DENSE_UNROLL == SLOTS && (SLOTS == 2 || SLOTS == 3), "a step's slot is a constant");
     constexpr int PLANE = (ROWS + 2) * 2 * WARP, PAIRS = ROWS * 2 * WARP;
     __shared__ __align__(16) float all[DENSE_WARPS][(SLOTS + 1) * PLANE + SLOTS * PAIRS];
     const int lane = threadIdx.x;
-    const int width = static_cast<int>(field.width), height = static_cast<int>(field.height);
-    const int depth = static_cast<int>(field.depth);
-    Dense<PIXEL, ROWS, UNIT> job{field, tally};
-    job.slots = kept_shared(all[threadIdx.y] + 2 * lane);
+    const int width = static_cast<int>(setup.width), height = static_cast<int>(setup.height);
+    const int depth = static_cast<int>(setup.depth);
+    DenseMarch<PIXEL, ROWS, UNIT> job{setup, stats};
+    job.slots = keep_shared_pointer(all[threadIdx.y] + 2 * lane);
     job.words = job.slots + (SLOTS + 1) * PLANE;
 
     const int strip = static_cast<int>(blockIdx.x);
-    const int x = strip * DENSE_COLUMNS - 1 + 2 * lane;   // odd: with LEAD pairs are aligned
+    const int x = strip * DENSE_COLUMNS - 1 + 2 * lane;   // odd, so that pairs are aligned with LEAD
     const int start = (static_cast<int>(blockIdx.y) * DENSE_WARPS + static_cast<int>(threadIdx.y)) * ROWS;
-    int z = static_cast<int>(shares.begin(blockIdx.z));
-    const int end = static_cast<int>(shares.begin(blockIdx.z + 1));
-    // The last group overlaps the one above it: same values twice. Warps below the image do the same work once more
-    // and count nothing: with them all that decides where a warp goes is the same for all threads, as the compiler
-    // sees.
+    int z = static_cast<int>(chunks.begin(blockIdx.z));
+    const int end = static_cast<int>(chunks.begin(blockIdx.z + 1));
+    // The last group overlaps the one above it and writes the same values a second time. Warps below the image repeat
+    // that work and count nothing. So all branches are uniform, and the compiler sees it.
     const int y = min(start, height - ROWS);
 
 #pragma unroll
     for (int i = 0; i < ROWS + 2; ++i)
-        job.row[i] = (static_cast<u32>(clamp_index(y + i - 1, height)) * field.pitch +
+        job.row[i] = (static_cast<u32>(clamp_index(y + i - 1, height)) * setup.pitch +
                       static_cast<u32>(min(x, (width - 1) | 1) + LEAD)) * static_cast<u32>(sizeof(float));
-    // Rows have a multiple of 8 elements: a pair begins at the same place in its word everywhere.
-    job.pairs = beyond(job.words, job.row[1] / (sizeof(float) / sizeof(PIXEL)) & 3u);
-    // Planes z - 1, z and those above, as far as there are slots.
-    const u32 stride = field.height * field.pitch;
+    // Rows have a multiple of 8 elements, so a pair begins at the same position in its word everywhere.
+    job.pairs = offset_bytes(job.words, job.row[1] / (sizeof(float) / sizeof(PIXEL)) & 3u);
+    // Planes z - 1, z and as many above as there are slots.
+    const u32 stride = setup.height * setup.pitch;
     const float *at = from + static_cast<u64>(stride) * z;
     const PIXEL *pixels = image + static_cast<u64>(stride) * z;
-    int wanted = z;   // planes up to this one are on their way; those up to `end` will be read
-    job.fetch(SLOTS - 1, z > 0 ? at - stride : at);
-    job.fetch(SLOTS, at);
-    auto fetch = [&](int slot) {
-        if (++wanted <= end) {
-            at += wanted < depth ? stride : 0;
-            job.fetch(slot, at);
-            job.fetch_pixels(slot, pixels);
+    int requested = z;   // planes up to this one are requested; those up to `end` will be read
+    job.request(SLOTS - 1, z > 0 ? at - stride : at);
+    job.request(SLOTS, at);
+    auto request = [&](int slot) {
+        if (++requested <= end) {
+            at += requested < depth ? stride : 0;
+            job.request(slot, at);
+            job.request_pixels(slot, pixels);
             pixels += stride;
         }
         copy_async_commit();
     };
 #pragma unroll
-    for (int i = 0; i < DENSE_AHEAD; ++i) fetch(i);
-    // What the launch ahead says, while that is on its way.
-    if (!__all_sync(ALL_LANES, turn.begin())) {
+    for (int i = 0; i < DENSE_AHEAD; ++i) request(i);
+    // The result of the launch ahead is waited for while the copies are on their way.
+    if (!__all_sync(ALL_LANES, context.begin())) {
         copy_async_wait<0>();
         return false;
     }
-    // Elements -1 .. width are written, those of pixels counted.
+    // Elements -1 .. width are written; those of pixels are counted.
     const bool write0 = x <= width && (lane > 0 || x < 0), write1 = x + 1 <= width && (lane < 31 || x + 1 == width);
     const bool own0 = lane > 0 && x < width, own1 = lane < 31 && x + 1 < width;
     const bool last_strip = width - strip * DENSE_COLUMNS <= DENSE_COLUMNS;
     job.side = strip == 0 || last_strip;
-    u32 what = (x < 0 ? job.FIRST : 0) |
-               (last_strip && own0 && !own1 ? job.REPEATS : 0) | (last_strip && x == width ? job.TAKES : 0) |
-               (write0 && write1 ? job.BOTH : 0) | (write0 && !write1 ? job.LEFT : 0) |
-               (write1 && !write0 ? job.RIGHT : 0);
+    u32 flags = (x < 0 ? job.COPIES_FIRST : 0) | (last_strip && own0 && !own1 ? job.COPIES_LAST : 0) |
+                (last_strip && x == width ? job.TAKES_LAST : 0) | (write0 && write1 ? job.WRITES_BOTH : 0) |
+                (write0 && !write1 ? job.WRITES_LEFT : 0) | (write1 && !write0 ? job.WRITES_RIGHT : 0);
 #pragma unroll
-    for (int i = 0; i < ROWS; ++i)   // the first `start - y` rows are the group's above
-        if (i >= start - y) what |= (own0 ? 1u << 2 * i : 0) | (own1 ? 2u << 2 * i : 0);
-    job.what = kept(what);
+    for (int i = 0; i < ROWS; ++i)   // the first `start - y` rows belong to the group above
+        if (i >= start - y) flags |= (own0 ? 1u << 2 * i : 0) | (own1 ? 2u << 2 * i : 0);
+    job.flags = keep_in_register(flags);
 
     Plane<ROWS> p[3];
-    Wide<ROWS> w[2];
+    WideDifferences<ROWS> w[2];
     copy_async_wait<DENSE_AHEAD - 1>();
-    job.take(p[0], SLOTS - 1);
-    job.take(p[1], SLOTS);
+    job.load_plane(p[0], SLOTS - 1);
+    job.load_plane(p[1], SLOTS);
     job.begin(p[0], p[1], w[0]);
     float *out = to + static_cast<u64>(stride) * z;
-    auto next = [&](auto of_turn) {
-        constexpr int K = decltype(of_turn)::VALUE;
-        fetch((K + DENSE_AHEAD) % SLOTS);
+    auto next = [&](auto constant) {
+        constexpr int K = decltype(constant)::VALUE;
+        request((K + DENSE_AHEAD) % SLOTS);
         copy_async_wait<DENSE_AHEAD>();
-        job.take(p[(K + 2) % 3], K % SLOTS);
+        job.load_plane(p[(K + 2) % 3], K % SLOTS);
         job.step(p[K % 3], p[(K + 1) % 3], p[(K + 2) % 3], w[K % 2], w[(K + 1) % 2], K % SLOTS, out);
         out += stride;
         return ++z == end;
@@ -315,8 +327,8 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     for (;;) {
         if (next(Constant<int, 0>())) break;
         if (next(Constant<int, 1>())) break;
-        // What the next turn begins with.
-        if constexpr (DENSE_TURN == 3) {
+        // Moves what the next trip begins with.
+        if constexpr (DENSE_UNROLL == 3) {
             if (next(Constant<int, 2>())) break;
             w[0] = w[1];
         } else {

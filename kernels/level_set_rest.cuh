@@ -1,31 +1,33 @@
-// What stands around the iterations: which tiles are near the front, the stop rule, phi and the mask in and out.
+// The kernels around the iterations: the list of active tiles, the stopping criterion, import of phi and export of the
+// mask.
 #pragma once
 #include "level_set_tile.cuh"
+#include <cfloat>
 
-// Warp <-> so many tiles beside each other that a row of them is a request: those within the band, and their neighbours,
-// are put into the set of `step`. `copy`, if not null, becomes a copy of phi: before a reinitialisation both must agree where
-// it does not work.
+// Adds the tiles within the narrow band, and their neighbours, to the set of `step`. A warp has as many adjacent tiles
+// as make a row of them one request. `copy`, if not null, becomes a copy of phi: before a reinitialisation both phi
+// must agree where it does not work.
 template <bool VOLUME>
-struct MarkShape {
-    static constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, TOGETHER = WARP / SIDE, DEEP = VOLUME ? TILE : 1;
+struct NearTiles {
+    static constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, TILES = WARP / SIDE, DEPTH = VOLUME ? TILE : 1;
 };
 template <bool VOLUME>
-__device__ __forceinline__ void mark(const float *phi, float *copy, const LevelSetField &field, const TileLists &lists,
-                                     u32 step, TilePlace t, u32 lane)
+__device__ __forceinline__ void activate_near_tiles(const float *phi, float *copy, const LevelSetSetup &setup,
+                                                    const TileLists &lists, u32 step, TileIndex t, u32 lane)
 {
-    using S = MarkShape<VOLUME>;
-    constexpr u32 AT_ONCE = 16;   // rows: they come from far
+    using S = NearTiles<VOLUME>;
+    constexpr u32 AT_ONCE = 16;   // rows that are loaded together, because the latency of memory is long
     const u32 x = t.x * S::SIDE + lane;
-    const bool exists = x < field.width;
+    const bool exists = x < setup.width;
     float nearest = __int_as_float(0x7F800000);
 #pragma unroll 1
-    for (u32 first = 0; first < S::SIDE * S::DEEP; first += AT_ONCE) {
-        const u32 z = t.z * S::DEEP + first / S::SIDE, y = t.y * S::SIDE;
-        const u64 corner = static_cast<u64>(z * field.height + y) * field.pitch + x + LEAD;
+    for (u32 first = 0; first < S::SIDE * S::DEPTH; first += AT_ONCE) {
+        const u32 z = t.z * S::DEPTH + first / S::SIDE, y = t.y * S::SIDE;
+        const u64 corner = static_cast<u64>(z * setup.height + y) * setup.pitch + x + LEAD;
         auto place = [&](u32 i) {
-            return corner + static_cast<u64>(i / S::SIDE * field.height + i % S::SIDE) * field.pitch;
+            return corner + static_cast<u64>(i / S::SIDE * setup.height + i % S::SIDE) * setup.pitch;
         };
-        auto is = [&](u32 i) { return exists && y + i % S::SIDE < field.height && z + i / S::SIDE < field.depth; };
+        auto is = [&](u32 i) { return exists && y + i % S::SIDE < setup.height && z + i / S::SIDE < setup.depth; };
         float value[AT_ONCE];
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; ++i) value[i] = is(i) ? __ldcg(phi + place(i)) : __int_as_float(0x7F800000);
@@ -36,31 +38,36 @@ __device__ __forceinline__ void mark(const float *phi, float *copy, const LevelS
             float *to = copy + place(i);
             to[0] = value[i];
             if (x == 0) to[-1] = value[i];
-            if (x + 1 == field.width) to[1] = value[i];
+            if (x + 1 == setup.width) to[1] = value[i];
         }
     }
-    const u32 near = __ballot_sync(ALL_LANES, nearest <= field.reach);
+    const u32 near = __ballot_sync(ALL_LANES, nearest <= setup.band_width);
 #pragma unroll 1
-    for (u32 k = 0; k < S::TOGETHER; ++k)
-        if (near >> (k * S::SIDE) & ((1u << S::SIDE) - 1)) lists.push_reached<VOLUME>(step, {t.x + k, t.y, t.z}, ALL_NEIGHBOURS, lane);
+    for (u32 k = 0; k < S::TILES; ++k)
+        if (near >> (k * S::SIDE) & ((1u << S::SIDE) - 1))
+            lists.push_neighbours<VOLUME>(step, {t.x + k, t.y, t.z}, ALL_NEIGHBOURS, lane);
 }
 
-// The stop rule, in the arithmetic of the host (src/level_set/course.rs): iterations first .. turn.iteration are added to
-// the check interval, which ends here if `test`; it has `interval` iterations. One warp.
+// The stopping criterion, in the arithmetic of the host (src/level_set/course.rs): iterations first ..
+// context.iteration are added to the check interval of `interval` iterations, which ends here if `test`. One warp. A
+// front at rest may oscillate: SWING times the tolerance is allowed for the difference of the most and the fewest
+// voxels inside (docs/level_set.md).
 constexpr double SWING = 50.0;
-__device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool test, u32 interval, double unit,
-                                      double change_tolerance, double rms_tolerance, u32 lane)
+__device__ __forceinline__ void check_convergence(const IterationContext &context, u64 first, bool test, u32 interval,
+                                                  double unit, double change_tolerance, double rms_tolerance, u32 lane)
 {
-    if (!turn.follows()) return;
-    LevelSetCourse &course = *turn.course;
+    if (!context.continues()) return;
+    ConvergenceState &convergence = *context.convergence;
     u64 near = 0, squares = 0;
     bool done = true;
-    // From the last iteration backwards, 32 at once: the voxels inside after each are those after the last less what came later.
-    long long inside = __ldcg(&course.inside[turn.iteration & 1]) + __ldcg(&turn.row(turn.iteration)->inside);
+    // Phase 1: the rows from the last iteration backwards, 32 at a time. The voxels inside after an iteration are those
+    // after the last one less the later changes.
+    long long inside =
+        __ldcg(&convergence.inside[context.iteration & 1]) + __ldcg(&context.row(context.iteration)->inside);
     long long inside_sum = 0, most = 0, fewest = 0x7FFFFFFFFFFFFFFFll;
-    for (u64 last = turn.iteration; last + 1 > first; last -= min(last + 1 - first, static_cast<u64>(WARP))) {
+    for (u64 last = context.iteration; last + 1 > first; last -= min(last + 1 - first, static_cast<u64>(WARP))) {
         const bool is = last >= first + lane;
-        const LevelSetRow *row = turn.row(is ? last - lane : last);
+        const IterationStatistics *row = context.row(is ? last - lane : last);
         const long long added = is ? __ldcg(&row->inside) : 0;
         if (is) {
             done = done && __ldcg(&row->done) != 0;
@@ -78,6 +85,7 @@ __device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool 
         }
         inside -= __shfl_sync(ALL_LANES, later, WARP - 1);
     }
+    // Phase 2: the sums of the interval.
     if (!__all_sync(ALL_LANES, done)) return;
     near = lanes_total(near), squares = lanes_total(squares), inside_sum = lanes_total(inside_sum);
 #pragma unroll
@@ -86,52 +94,55 @@ __device__ __forceinline__ void judge(const LevelSetTurn &turn, u64 first, bool 
         fewest = min(fewest, __shfl_xor_sync(ALL_LANES, fewest, step));
     }
     if (lane != 0) return;
-    const u64 sum = course.inside_sum + static_cast<u64>(inside_sum);
-    near += course.near_sum, squares += course.squares_sum;
-    const u64 of_most = max(course.most, static_cast<u64>(most)), of_fewest = max(course.fewest, ~static_cast<u64>(fewest));
+    const u64 sum = convergence.inside_sum + static_cast<u64>(inside_sum);
+    near += convergence.near_sum, squares += convergence.squares_sum;
+    const u64 interval_most = max(convergence.most, static_cast<u64>(most)),
+              interval_fewest = max(convergence.fewest, ~static_cast<u64>(fewest));
     if (!test) {
-        course.inside_sum = sum, course.near_sum = near, course.squares_sum = squares;
-        course.most = of_most, course.fewest = of_fewest;
+        convergence.inside_sum = sum, convergence.near_sum = near, convergence.squares_sum = squares;
+        convergence.most = interval_most, convergence.fewest = interval_fewest;
         return;
     }
-    const u64 last = course.inside_before;
+    // Phase 3: the test, at the end of the interval.
+    const u64 last = convergence.inside_before;
     const double share = static_cast<double>(max(near, static_cast<u64>(1)));
     const double drift = static_cast<double>(sum > last ? sum - last : last - sum) / share;
-    const double swing = static_cast<double>(of_most - ~of_fewest) * static_cast<double>(interval) / share;
+    const double swing = static_cast<double>(interval_most - ~interval_fewest) * static_cast<double>(interval) / share;
     const double rms = sqrt(static_cast<double>(squares) * (unit * static_cast<double>(1 << SQUARES_SHIFT)) / share);
     const bool never = change_tolerance == 0.0 && rms_tolerance == 0.0;
     const bool still = drift <= change_tolerance && swing <= SWING * change_tolerance;
-    if (!never && last != 0 && still && rms <= rms_tolerance) course.stopped = turn.iteration + 1;
-    course.inside_before = sum;
-    course.inside_sum = 0, course.near_sum = 0, course.squares_sum = 0, course.most = 0, course.fewest = 0;
+    if (!never && last != 0 && still && rms <= rms_tolerance) convergence.stopped = context.iteration + 1;
+    convergence.inside_before = sum;
+    convergence.inside_sum = 0, convergence.near_sum = 0, convergence.squares_sum = 0, convergence.most = 0,
+    convergence.fewest = 0;
 }
 
-// After phi came in from outside: values beyond +-far are brought back, -0 becomes 0, the copies beside the
-// borders are made, found[0] counts the voxels inside, found[1], if `strict`, becomes the smallest index of a
-// value that is not finite, complemented, or stays 0. Warp <-> row.
-__device__ __forceinline__ void settle(float *phi, const LevelSetField &field, float far, bool strict, u64 *found,
-                                       u64 row, u32 lane)
+// Prepares a phi that came from outside: clamps values to +-far, replaces -0 by 0 and fills the repeated elements
+// beside the borders. found[0] counts the voxels inside. If `report_nonfinite`, found[1] becomes the complement of the
+// smallest index of a value that is not finite, or stays 0. A warp has a row.
+__device__ __forceinline__ void sanitize_phi(float *phi, const LevelSetSetup &setup, float far, bool report_nonfinite,
+                                             u64 *found, u64 row, u32 lane)
 {
-    float *line = phi + row * field.pitch + LEAD;
+    float *line = phi + row * setup.pitch + LEAD;
     u32 inside = 0;
-    for (u32 x = lane; x < field.width; x += WARP) {
+    for (u32 x = lane; x < setup.width; x += WARP) {
         float value = line[x];
-        if (strict && !(fabsf(value) <= 3.4028235e38f)) atomicMax(found + 1, ~(row * field.width + x));
+        if (report_nonfinite && !(fabsf(value) <= FLT_MAX)) atomicMax(found + 1, ~(row * setup.width + x));
         value = value == 0.0f ? 0.0f : fminf(fmaxf(value, -far), far);
         line[x] = value;
         if (x == 0) line[-1] = value;
-        if (x + 1 == field.width) line[field.width] = value;
+        if (x + 1 == setup.width) line[setup.width] = value;
         inside += value < 0.0f;
     }
     inside = lanes_total(inside);
     if (lane == 0 && inside) atomicAdd(found, static_cast<u64>(inside));
 }
 
-// 255 where phi < 0. Warp <-> row.
+// Writes 255 where phi < 0, else 0. A warp has a row.
 __device__ __forceinline__ void read_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride,
-                                          const LevelSetField &field, u64 row, u32 lane)
+                                          const LevelSetSetup &setup, u64 row, u32 lane)
 {
-    const float *line = phi + row * field.pitch + LEAD;
-    unsigned char *to = mask + row / field.height * slice_stride + row % field.height * row_stride;
-    for (u32 x = lane; x < field.width; x += WARP) to[x] = line[x] < 0.0f ? 255 : 0;
+    const float *line = phi + row * setup.pitch + LEAD;
+    unsigned char *to = mask + row / setup.height * slice_stride + row % setup.height * row_stride;
+    for (u32 x = lane; x < setup.width; x += WARP) to[x] = line[x] < 0.0f ? 255 : 0;
 }

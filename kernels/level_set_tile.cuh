@@ -1,93 +1,99 @@
-// Tiles of 8 x 8 x 8 voxels (of slices 16 x 16): the list of those to work on, made on the device, and an iteration of one.
+// Tiles of 8 x 8 x 8 voxels (16 x 16 pixels in slices): the list of active tiles, which the device makes, and an
+// iteration of one tile.
 //
-// Step s reads one phi and writes the other. Its set is what step s - 1 pushed; a tile that fell out of the set is copied,
-// so that both phi agree wherever no step works. A tile is in a set once, by its stamp; the order of a list is chance,
-// but no result depends on it. A warp does a piece of a tile by itself: of a volume one to four planes (see Split), of a
-// slice 16 x 8 pixels.
+// Step s reads one phi and writes the other. Its set of active tiles is what step s - 1 pushed. A tile that left the
+// set is copied, so that both phi agree wherever no step works. A stamp keeps a tile from being in a set twice. The
+// order of a list is arbitrary, and no result depends on it. Each warp updates a part of a tile: one to four planes
+// of a volume (see TileSplit), 16 x 8 pixels of a slice.
 #pragma once
 #include "level_set_update.cuh"
 
 constexpr int TILE = 8, TILE_SLICE = 16;
-constexpr u32 RING = 4;              // lists: of the last step, this one, the next, and one that is emptied
-constexpr u32 HALVES = 2;            // of a tile: the pieces of a slice's, and what a warp copies at once
-constexpr int HALF = TILE / 2;       // planes of a piece, at most
-constexpr u32 MOST_PIECES = 8;       // of a tile
-// Warps of a block: of the kernels round the iterations; of iterations, and of steps of a reinitialisation, where few
-// blocks are better, since they meet.
-constexpr u32 LOOP_WARPS = 4, ITERATION_WARPS = 10, RESTEP_WARPS = 6;
-constexpr u32 ITERATION_BLOCKS = 2, MARK_BLOCKS = 8;   // a multiprocessor, for which their registers are bounded
+constexpr u32 RING = 4;          // lists: of the last step, this one, the next one, and one that is being emptied
+constexpr u32 HALVES = 2;        // halves of a tile: the parts of a slice's tile, and the unit of copying
+constexpr int HALF = TILE / 2;   // planes of a part, at most
+constexpr u32 MAX_PARTS = 8;     // parts of a tile, at most
+// Warps of a block: of the kernels around the iterations (LOOP_WARPS), of iterations, and of the steps of a
+// reinitialisation. The latter two prefer few blocks, because they meet at grid barriers.
+constexpr u32 LOOP_WARPS = 4, ITERATION_WARPS = 10, REINIT_WARPS = 6;
+constexpr u32 ITERATION_BLOCKS = 2, MARK_BLOCKS = 8;   // per multiprocessor; bounds the registers
 
-// A tile's place among the tiles, 21 bits an axis.
-struct TilePlace {
+// The position of a tile among the tiles, 21 bits per axis.
+struct TileIndex {
     u32 x, y, z;
 };
-__device__ __forceinline__ u64 pack_tile(TilePlace t)
+__device__ __forceinline__ u64 pack_tile(TileIndex t)
 {
     return static_cast<u64>(t.z) << 42 | static_cast<u64>(t.y) << 21 | t.x;
 }
-__device__ __forceinline__ TilePlace unpack_tile(u64 packed)
+__device__ __forceinline__ TileIndex unpack_tile(u64 packed)
 {
     constexpr u32 MASK = (1u << 21) - 1;
     return {static_cast<u32>(packed) & MASK, static_cast<u32>(packed >> 21) & MASK, static_cast<u32>(packed >> 42)};
 }
 
-// What a warp does of a tile: of a volume so many of its planes, from `first` on; of a slice a half, from row `first` on.
-struct Piece {
-    TilePlace t;
+// The part of a tile that a warp updates: `planes` planes of a volume from plane `first` on, or the half of a slice's
+// tile from row `first` on.
+struct TilePart {
+    TileIndex t;
     u32 first, planes;
 };
 
-// How tiles are split into pieces. A warp's planes come one after another, which takes longer than all else while there is
-// a warp for each piece; with more pieces than warps it is the planes of all its pieces that count, and beginning each.
-struct Split {
-    u32 pieces, planes;
-    u32 reciprocal;   // 2^32 / pieces, not below it: exact for 3 up to 2^31 pieces
+// The split of tiles into parts. A warp updates its planes one after another; while there is a warp for each part,
+// that time decides. With more parts than warps, the total number of planes of a warp's parts counts, and the cost to
+// begin each part.
+struct TileSplit {
+    u32 parts, planes;
+    u32 reciprocal;   // 2^32 / parts, rounded up: exact for 3 up to 2^31 parts
 
-    // `warps`: that share so many tiles.
+    // `warps`: the number of warps that share the tiles.
     template <bool VOLUME>
-    __device__ __forceinline__ static Split of(u32 tiles, u32 warps)
+    __device__ __forceinline__ static TileSplit of(u32 tiles, u32 warps)
     {
         if (!VOLUME) return {HALVES, 1, 1u << 31};
-        if (tiles <= warps / 8) return {MOST_PIECES, 1, 1u << 29};
+        if (tiles <= warps / 8) return {MAX_PARTS, 1, 1u << 29};
         if (tiles <= warps / 4 || (tiles > warps / 3 * 2 && tiles <= warps / 4 * 3)) return {4, 2, 1u << 30};
         if (tiles <= warps / 3 || (tiles > warps / 2 && tiles <= warps / 3 * 2)) return {3, 3, 0x55555556};
         return {2, 4, 1u << 31};
     }
-    // The tile of a piece.
+    // Returns the tile of a part.
     __device__ __forceinline__ u32 tile(u32 i) const { return __umulhi(i, reciprocal); }
     template <bool VOLUME>
-    __device__ __forceinline__ Piece piece(TilePlace t, u32 i) const
+    __device__ __forceinline__ TilePart part(TileIndex t, u32 i) const
     {
-        const u32 which = i - tile(i) * pieces;
+        const u32 which = i - tile(i) * parts;
         if (VOLUME) return {t, which * planes, min(planes, TILE - which * planes)};
         return {t, which * (TILE_SLICE / HALVES), 1};
     }
 };
 
-// What a warp's first piece is of, asked for before it is known how many pieces a tile has: one trip to memory for all.
-struct FirstEntry {
-    u64 of_2, of_3, of_4, of_8;
+// A warp's first list entry, loaded for every possible number of parts per tile before that number is known: one round
+// trip to memory for all.
+struct PrefetchedEntry {
+    u64 halves, thirds, quarters, eighths;
 
-    template <typename PEEK>
-    __device__ __forceinline__ FirstEntry(u32 first, PEEK &&peek)
-        : of_2(peek(first / 2)), of_3(peek(first / 3)), of_4(peek(first / 4)), of_8(peek(first / MOST_PIECES))
+    template <typename LOAD>
+    __device__ __forceinline__ PrefetchedEntry(u32 first, LOAD &&load_entry)
+        : halves(load_entry(first / 2)), thirds(load_entry(first / 3)), quarters(load_entry(first / 4)),
+          eighths(load_entry(first / MAX_PARTS))
     {
     }
-    __device__ __forceinline__ u64 in(const Split &split) const
+    __device__ __forceinline__ u64 for_split(const TileSplit &split) const
     {
-        return split.pieces == 2 ? of_2 : split.pieces == 3 ? of_3 : split.pieces == 4 ? of_4 : of_8;
+        return split.parts == 2 ? halves : split.parts == 3 ? thirds : split.parts == 4 ? quarters : eighths;
     }
 };
 
-// All blocks, which are on the device together, meet: what they wrote before, all see after. `arrived` was 0 before they
-// first met; `all`: the blocks, times how often they have met with this. (Turing's copies to shared memory go through the
-// first-level cache; the fence empties it.)
-__device__ __forceinline__ void meet(u32 *arrived, u32 all)
+// Grid barrier: no block passes before all blocks, which must be resident together, have reached it, and what they
+// wrote before it all see after it. `arrivals` is 0 before the first barrier of a launch; `all` is the number of blocks
+// times the number of barriers so far, this one included. (Turing's copies to shared memory go through the first-level
+// cache; the fence empties it.)
+__device__ __forceinline__ void grid_barrier(u32 *arrivals, u32 all)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
-        add_release(arrived, 1);
-        while (load_relaxed(arrived) < all) {
+        add_release(arrivals, 1);
+        while (load_relaxed(arrivals) < all) {
         }
         fence_acquire();
     }
@@ -95,29 +101,29 @@ __device__ __forceinline__ void meet(u32 *arrived, u32 all)
 }
 
 struct TileLists {
-    u64 *entries;        // RING lists of `tiles` entries
-    u32 *counts;         // RING
-    u32 *stamps;         // twice `tiles`, of even and odd steps: step + 1 of the last set that holds the tile
+    u64 *entries;   // RING lists of `tiles` entries
+    u32 *counts;    // RING numbers of entries
+    u32 *stamps;    // twice `tiles`, of even and odd steps: step + 1 of the last set that holds the tile
     u32 tiles_x, tiles_y, tiles_z, tiles;
 
-    // Without lists every tile is worked on.
+    // Without lists every tile is active.
     __device__ __forceinline__ bool all() const { return entries == nullptr; }
     __device__ __forceinline__ u64 *list(u32 step) const { return entries + static_cast<u64>(step % RING) * tiles; }
-    __device__ __forceinline__ u32 index(TilePlace t) const { return (t.z * tiles_y + t.y) * tiles_x + t.x; }
-    __device__ __forceinline__ TilePlace place(u32 i) const
+    __device__ __forceinline__ u32 index(TileIndex t) const { return (t.z * tiles_y + t.y) * tiles_x + t.x; }
+    __device__ __forceinline__ TileIndex tile_at(u32 i) const
     {
         return {i % tiles_x, i / tiles_x % tiles_y, i / tiles_x / tiles_y};
     }
-    __device__ __forceinline__ u32 *stamp(u32 step, TilePlace t) const
+    __device__ __forceinline__ u32 *stamp(u32 step, TileIndex t) const
     {
         return stamps + static_cast<u64>(step & 1) * tiles + index(t);
     }
 
-    // Puts a tile into the set of `step`.
-    __device__ __forceinline__ void push(u32 step, TilePlace t) const
+    // Adds a tile to the set of `step`.
+    __device__ __forceinline__ void push(u32 step, TileIndex t) const
     {
         if (atomicExch(stamp(step, t), step + 1) == step + 1) return;
-        // One place for all lanes that are here.
+        // The active lanes reserve their entries by one atomic operation.
         const u32 here = __activemask(), leader = __ffs(here) - 1, lane = threadIdx.x % WARP;
         u32 first = 0;
         if (lane == leader) first = atomicAdd(counts + step % RING, static_cast<u32>(__popc(here)));
@@ -125,43 +131,46 @@ struct TileLists {
         list(step)[first + __popc(here & ((1u << lane) - 1))] = pack_tile(t);
     }
 
-    // A warp: the tiles among this one and those around it that `reached` names, see reached_from().
+    // A warp adds the tiles that `neighbours` names, among this tile and the 26 around it (see
+    // neighbours_along_axis()).
     template <bool VOLUME>
-    __device__ __forceinline__ void push_reached(u32 step, TilePlace t, u32 reached, u32 lane) const
+    __device__ __forceinline__ void push_neighbours(u32 step, TileIndex t, u32 neighbours, u32 lane) const
     {
         const u32 x = t.x + lane % 3 - 1, y = t.y + lane / 3 % 3 - 1, z = t.z + lane / 9 - 1;
-        if ((reached >> lane & 1) == 0 || (!VOLUME && z != t.z)) return;
+        if ((neighbours >> lane & 1) == 0 || (!VOLUME && z != t.z)) return;
         if (x < tiles_x && y < tiles_y && z < tiles_z) push(step, {x, y, z});
     }
 };
 static_assert(sizeof(TileLists) == 40, "src/level_set/cuda/launch.rs repeats it");
 
-// The tiles that a change of a voxel may concern, of its own and the 26 around it, as bits: `reached_from` in
-// src/level_set/on_cpu/tiles.rs says which. Along one axis: bit 0, 1 or 2.
-constexpr u32 REACH = 2, ALL_NEIGHBOURS = (1u << 27) - 1;
+// The tiles that a change of a voxel may affect, of its own tile and the 26 around it, as bits; `reached_from` in
+// src/level_set/on_cpu/tiles.rs defines them. neighbours_along_axis() gives the bits 0, 1 and 2 of one axis: a voxel
+// affects the neighbour if it is within ACTIVATION_DISTANCE voxels of it.
+constexpr u32 ACTIVATION_DISTANCE = 2, ALL_NEIGHBOURS = (1u << 27) - 1;
 template <int SIDE>
-__device__ __forceinline__ u32 reached_along(u32 place)
+__device__ __forceinline__ u32 neighbours_along_axis(u32 place)
 {
-    return (place < REACH ? 1u : 0u) | 2u | (place + REACH >= SIDE ? 4u : 0u);
+    return (place < ACTIVATION_DISTANCE ? 1u : 0u) | 2u | (place + ACTIVATION_DISTANCE >= SIDE ? 4u : 0u);
 }
-// `pattern` once for each bit of an axis, `stride` bits apart.
-__device__ __forceinline__ u32 spread(u32 pattern, u32 axis, u32 stride)
+// Repeats `pattern` for each bit of an axis, `stride` bits apart.
+__device__ __forceinline__ u32 repeat_along_axis(u32 pattern, u32 axis, u32 stride)
 {
     return (axis & 1 ? pattern : 0) | pattern << stride | (axis & 4 ? pattern << 2 * stride : 0);
 }
 
-// The tiles that changes of phi within the band may concern.
-struct TileNews {
-    u32 reached = 0;
+// The tiles that the changes of phi within the narrow band may affect.
+struct TileActivity {
+    u32 neighbours = 0;
 
-    __device__ __forceinline__ void see(const LevelSetField &field, float before, float after, u32 from_here)
+    __device__ __forceinline__ void record(const LevelSetSetup &setup, float before, float after, u32 concerned)
     {
-        if (fabsf(before) <= field.reach && fabsf(__fsub_rn(after, before)) > field.tiny) reached |= from_here;
+        if (fabsf(before) <= setup.band_width && fabsf(__fsub_rn(after, before)) > setup.activity_threshold)
+            neighbours |= concerned;
     }
-    // Of a warp.
-    __device__ __forceinline__ u32 of_warp() const
+    // Returns the union over a warp.
+    __device__ __forceinline__ u32 warp_union() const
     {
-        u32 all = reached;
+        u32 all = neighbours;
         if (!__any_sync(ALL_LANES, all != 0)) return 0;
 #pragma unroll
         for (u32 step = WARP / 2; step > 0; step /= 2) all |= __shfl_xor_sync(ALL_LANES, all, step);
@@ -169,33 +178,37 @@ struct TileNews {
     }
 };
 
-// As TileNews::see() and Tally::add() of a lane's two voxels, of which it owns some: few change their sides. phi is never
-// -0, so that signs are bits; squares are scaled by a power of two before they are squares, which are the same then.
-__device__ __forceinline__ void count_two(const LevelSetField &field, const bool (&own)[2], const float (&before)[2],
-                                          const float (&after)[2], const u32 (&from_here)[2], Tally &tally, TileNews &news)
+// Does TileActivity::record() and StepStatistics::add() for a lane's two voxels, of which it owns some. Few voxels
+// cross the front. phi is never -0, so the sign is a bit. Changes are scaled by a power of two before they are squared,
+// which gives the same squares.
+__device__ __forceinline__ void count_two_voxels(const LevelSetSetup &setup, const bool (&own)[2],
+                                                 const float (&before)[2], const float (&after)[2],
+                                                 const u32 (&concerned)[2], StepStatistics &stats,
+                                                 TileActivity &activity)
 {
     static_assert(SQUARE_ONE == 4096.0f * 4096.0f, "");
     u32 other[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const float change = __fsub_rn(after[i], before[i]), scaled = __fmul_rn(change, __fmul_rn(field.rms_scale, 4096.0f));
-        const u32 square = __float2uint_rz(fminf(__fmul_rn(scaled, scaled), SQUARE_MOST * SQUARE_ONE));
-        if (own[i]) news.see(field, before[i], after[i], from_here[i]);
-        if (own[i] && fabsf(before[i]) <= field.near) tally.near += 1, tally.squares += square;
+        const float change = __fsub_rn(after[i], before[i]),
+                    scaled = __fmul_rn(change, __fmul_rn(setup.rms_scale, 4096.0f));
+        const u32 square = __float2uint_rz(fminf(__fmul_rn(scaled, scaled), SQUARE_MAX * SQUARE_ONE));
+        if (own[i]) activity.record(setup, before[i], after[i], concerned[i]);
+        if (own[i] && fabsf(before[i]) <= setup.max_spacing) stats.near += 1, stats.squares += square;
         other[i] = own[i] ? __float_as_uint(before[i]) ^ __float_as_uint(after[i]) : 0;
     }
     if (static_cast<int>(other[0] | other[1]) >= 0) return;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const int crossed = static_cast<int>(other[i] >> 31);
-        tally.changed += crossed, tally.inside += before[i] < 0.0f ? -crossed : crossed;
+        stats.changed += crossed, stats.inside += before[i] < 0.0f ? -crossed : crossed;
     }
 }
 
-// A block's sums, of a block of WARPS warps; all its threads are here. One sum a block, since all go to one place, where
-// they are added one after another.
+// Adds the sums of a block of WARPS warps; all its threads call it. There is one atomic addition per block and number,
+// because all of them go to one address, where they are serialised.
 template <u32 WARPS>
-__device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tally &tally)
+__device__ __forceinline__ void add_block_statistics(const IterationContext &turn, const StepStatistics &stats)
 {
     __shared__ struct {
         u64 squares;
@@ -203,14 +216,15 @@ __device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tal
         int inside;
     } of[WARPS];
     const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const bool any = __any_sync(ALL_LANES, tally.near != 0 || tally.changed != 0);
+    const bool any = __any_sync(ALL_LANES, stats.near != 0 || stats.changed != 0);
     u32 changed = 0, near = 0, low = 0, high = 0;
     int inside = 0;
     if (any) {
-        changed = lanes_total(tally.changed), near = lanes_total(tally.near);
-        inside = static_cast<int>(lanes_total(static_cast<u32>(tally.inside)));
-        // In two parts: a lane has less than 2^51.
-        low = lanes_total(static_cast<u32>(tally.squares) & 0xFFFFFF), high = lanes_total(static_cast<u32>(tally.squares >> 24));
+        changed = lanes_total(stats.changed), near = lanes_total(stats.near);
+        inside = static_cast<int>(lanes_total(static_cast<u32>(stats.inside)));
+        // The sum is made in two parts: a lane has less than 2^51.
+        low = lanes_total(static_cast<u32>(stats.squares) & 0xFFFFFF),
+        high = lanes_total(static_cast<u32>(stats.squares >> 24));
     }
     if (lane == 0) of[warp] = {(static_cast<u64>(high) << 24) + low, changed, near, inside};
     __syncthreads();
@@ -220,229 +234,281 @@ __device__ __forceinline__ void add_of_block(const LevelSetTurn &turn, const Tal
 #pragma unroll
     for (u32 i = 0; i < WARPS; ++i)
         squares += of[i].squares, all_changed += of[i].changed, all_near += of[i].near, all_inside += of[i].inside;
-    LevelSetRow *to = turn.row(turn.iteration);
+    IterationStatistics *to = turn.row(turn.iteration);
     if (all_changed) atomicAdd(&to->changed, all_changed);
     if (all_near) atomicAdd(&to->near, all_near);
     if (squares) atomicAdd(&to->squares, squares);
     if (all_inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(all_inside));
 }
 
-// ROWS elements of a lane from one phi to the other, with the copies beside the borders; `at` gives the place of the i-th,
-// or NOWHERE. All are loaded at once: they come from far.
-constexpr u64 NOWHERE = ~0ull;
+// Copies ROWS elements of a lane from one phi to the other, and the repeated elements beside the borders. `at` returns
+// the index of the i-th, or NO_ELEMENT. All are loaded together, because the latency of memory is long.
+constexpr u64 NO_ELEMENT = ~0ull;
 template <u32 ROWS, typename AT>
-__device__ __forceinline__ void copy_elements(const float *from, float *to, const LevelSetField &field, u32 x, AT at)
+__device__ __forceinline__ void copy_elements(const float *from, float *to, const LevelSetSetup &setup, u32 x, AT at)
 {
     float value[ROWS];
 #pragma unroll
-    for (u32 i = 0; i < ROWS; ++i) value[i] = at(i) != NOWHERE ? __ldcg(from + at(i)) : 0.0f;
+    for (u32 i = 0; i < ROWS; ++i) value[i] = at(i) != NO_ELEMENT ? __ldcg(from + at(i)) : 0.0f;
 #pragma unroll
     for (u32 i = 0; i < ROWS; ++i) {
-        if (at(i) == NOWHERE) continue;
+        if (at(i) == NO_ELEMENT) continue;
         float *place = to + at(i);
         place[0] = value[i];
         if (x == 0) place[-1] = value[i];
-        if (x + 1 == field.width) place[1] = value[i];
+        if (x + 1 == setup.width) place[1] = value[i];
     }
 }
 
-// Shared rows begin at the tile's pixel -1, which LEAD puts on 16 bytes; two planes and two rows more than a piece has.
+// Rows in shared memory begin at the tile's pixel -1, which LEAD aligns to 16 bytes. There are two planes and two rows
+// more than a part has.
 constexpr int TILE_ROW = 12;
 constexpr int TILE_ROWS = TILE + 2;
 constexpr int TILE_PLANE = TILE_ROWS * TILE_ROW;
 constexpr int TILE_SHARED = (HALF + 2) * TILE_PLANE;   // floats of a warp
 
-// A row is three lanes', a plane one copy's: what lanes beside each other copy is one request. The last lane of a row
-// copies two elements that nobody reads.
-__device__ __forceinline__ void load_piece(float *shared, const float *from, const LevelSetField &field, const Piece &of,
-                                           u32 lane)
+// Three lanes copy a row, one instruction copies a plane, so that adjacent lanes make one request. The last lane of a
+// row copies two elements that are not read.
+__device__ __forceinline__ void load_part(float *shared, const float *from, const LevelSetSetup &setup,
+                                          const TilePart &part, u32 lane)
 {
     constexpr u32 QUADS = TILE_ROW / 4;
     static_assert(QUADS * TILE_ROWS <= WARP, "a lane copies one part of a plane");
     if (lane < QUADS * TILE_ROWS) {
-        const int z0 = static_cast<int>(of.t.z * TILE + of.first) - 1, y0 = static_cast<int>(of.t.y * TILE) - 1;
-        const u32 y = clamp_index(y0 + static_cast<int>(lane / QUADS), static_cast<int>(field.height));
-        const float *line = from + of.t.x * TILE + lane % QUADS * 4;
+        const int z0 = static_cast<int>(part.t.z * TILE + part.first) - 1, y0 = static_cast<int>(part.t.y * TILE) - 1;
+        const u32 y = clamp_index(y0 + static_cast<int>(lane / QUADS), static_cast<int>(setup.height));
+        const float *line = from + part.t.x * TILE + lane % QUADS * 4;
 #pragma unroll
         for (u32 k = 0; k < HALF + 2; ++k) {
-            if (k >= of.planes + 2) break;
-            const u32 z = clamp_index(z0 + static_cast<int>(k), static_cast<int>(field.depth));
-            copy_async<16>(shared + k * TILE_PLANE + lane * 4, line + static_cast<u64>(z * field.height + y) * field.pitch);
+            if (k >= part.planes + 2) break;
+            const u32 z = clamp_index(z0 + static_cast<int>(k), static_cast<int>(setup.depth));
+            copy_async<16>(shared + k * TILE_PLANE + lane * 4,
+                           line + static_cast<u64>(z * setup.height + y) * setup.pitch);
         }
     }
     copy_async_commit();
 }
 
-// Differences of shared values; `at` is a voxel. Wide ones are twice the central ones.
+// Differences of values in shared memory around the voxel `at`. Wide differences are twice the central ones.
 template <bool UNIT>
-struct Around {
-    const LevelSetField &field;
-    __device__ __forceinline__ float x(const float *at) const { return per<UNIT>(__fsub_rn(at[1], at[-1]), field.step_x); }
+struct Differences {
+    const LevelSetSetup &setup;
+    __device__ __forceinline__ float x(const float *at) const
+    {
+        return scaled<UNIT>(__fsub_rn(at[1], at[-1]), setup.inv_dx);
+    }
     __device__ __forceinline__ float y(const float *at) const
     {
-        return per<UNIT>(__fsub_rn(at[TILE_ROW], at[-TILE_ROW]), field.step_y);
+        return scaled<UNIT>(__fsub_rn(at[TILE_ROW], at[-TILE_ROW]), setup.inv_dy);
     }
     __device__ __forceinline__ float z(const float *at) const
     {
-        return per<UNIT>(__fsub_rn(at[TILE_PLANE], at[-TILE_PLANE]), field.step_z);
+        return scaled<UNIT>(__fsub_rn(at[TILE_PLANE], at[-TILE_PLANE]), setup.inv_dz);
     }
 };
 
-// Lane <-> column and two rows; planes one after another.
-template <typename PIXEL, bool UNIT>
-__device__ __forceinline__ void update_piece(const float *shared, float *to, const PIXEL *image, const LevelSetField &field,
-                                             const Piece &of, u32 lane, Tally &tally, TileNews &news)
+// Rows -1 .. 2 of a lane's column in a plane, and of the columns beside it; left[0] is not used.
+struct ColumnValues {
+    float left[4], here[4], right[4];
+
+    __device__ __forceinline__ void load(const float *from)
+    {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if (i > 0) left[i] = from[(i - 1) * TILE_ROW - 1];
+            here[i] = from[(i - 1) * TILE_ROW], right[i] = from[(i - 1) * TILE_ROW + 1];
+        }
+    }
+};
+
+// Their wide differences along x (of rows 0 .. 2) and y.
+template <bool UNIT>
+struct ColumnDifferences {
+    float x[3], y[2], y_right[2];
+
+    __device__ __forceinline__ void compute(const LevelSetSetup &setup, const ColumnValues &v)
+    {
+#pragma unroll
+        for (int i = 0; i < 3; ++i) x[i] = scaled<UNIT>(__fsub_rn(v.right[i + 1], v.left[i + 1]), setup.inv_dx);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            y[i] = scaled<UNIT>(__fsub_rn(v.here[i + 2], v.here[i]), setup.inv_dy);
+            y_right[i] = scaled<UNIT>(__fsub_rn(v.right[i + 2], v.right[i]), setup.inv_dy);
+        }
+    }
+};
+
+// The normals of a part's faces towards -x and -y. Each lane computes one of 32, (row, plane) and (column, plane).
+// Planes that the part does not have give values that are not read.
+template <bool UNIT>
+struct BorderNormals {
+    float x, y;
+
+    __device__ __forceinline__ BorderNormals(const LevelSetSetup &setup, const float *shared, u32 lane)
+    {
+        const Differences<UNIT> differences{setup};
+        const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
+        x = face_normal(difference4<UNIT>(p[0], __fmul_rn(4.0f, p[-1]), setup.inv_dx),
+                        __fadd_rn(differences.y(p - 1), differences.y(p)),
+                        __fadd_rn(differences.z(p - 1), differences.z(p)));
+        const float *q = shared + TILE_PLANE * (1 + lane / TILE) + TILE_ROW + lane % TILE + 1;
+        y = face_normal(difference4<UNIT>(q[0], __fmul_rn(4.0f, q[-TILE_ROW]), setup.inv_dy),
+                        __fadd_rn(differences.x(q - TILE_ROW), differences.x(q)),
+                        __fadd_rn(differences.z(q - TILE_ROW), differences.z(q)));
+    }
+};
+
+// Updates a lane's two voxels of the plane `here`, number k of the part, with the planes below and above; `at` is the
+// plane above, which is loaded first. `now` and `then` are the wide differences of `here` and of `above`. low_z and
+// low_dz are the normals at the faces below and four times the differences there; those of the faces above replace
+// them.
+template <bool UNIT, typename PIXEL>
+__device__ __forceinline__ void
+update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UNIT> &border, u32 column, u32 group,
+             int k, const PIXEL (&pixel)[2], const ColumnValues &below, const ColumnValues &here, ColumnValues &above,
+             const ColumnDifferences<UNIT> &now, ColumnDifferences<UNIT> &then, float (&low_z)[2], float (&low_dz)[2],
+             float (&result)[2])
 {
-    const TilePlace t = of.t;
+    // 1. The plane above, and the differences and normals of the faces.
+    above.load(at);
+    then.compute(setup, above);
+    float wide_z[3];   // rows 0 .. 2
+#pragma unroll
+    for (int i = 0; i < 3; ++i)
+        wide_z[i] = scaled<UNIT>(__fsub_rn(above.here[i + 1], below.here[i + 1]), setup.inv_dz);
+    float nx[2], low_x[2], ny[3], four_[2], dx[2], dy[3];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float right_z = scaled<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), setup.inv_dz);
+        four_[i] = __fmul_rn(4.0f, here.here[i + 1]);
+        dx[i] = difference4<UNIT>(here.right[i + 1], four_[i], setup.inv_dx);
+        dy[i + 1] = difference4<UNIT>(here.here[i + 2], four_[i], setup.inv_dy);
+        nx[i] = face_normal(dx[i], __fadd_rn(now.y[i], now.y_right[i]), __fadd_rn(wide_z[i], right_z));
+        ny[i + 1] = face_normal(dy[i + 1], __fadd_rn(now.x[i], now.x[i + 1]), __fadd_rn(wide_z[i], wide_z[i + 1]));
+    }
+    dy[0] = scaled<UNIT>(__fmaf_rn(-4.0f, here.here[0], four_[0]), setup.inv_dy);
+
+    // 2. The normals of the faces towards -x and -y come from the lane there, or from the part's border.
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float beside = __shfl_up_sync(ALL_LANES, nx[i], 1);
+        const float outside = __shfl_sync(ALL_LANES, border.x, k * TILE + group * 2 + i);
+        low_x[i] = column == 0 ? outside : beside;
+    }
+    {
+        const float beside = __shfl_up_sync(ALL_LANES, ny[2], TILE);
+        const float outside = __shfl_sync(ALL_LANES, border.y, k * TILE + column);
+        ny[0] = group == 0 ? outside : beside;
+    }
+
+    // 3. The update.
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float old = here.here[i + 1];
+        const float dz = difference4<UNIT>(above.here[i + 1], four_[i], setup.inv_dz);
+        const float nz = face_normal(dz, __fadd_rn(now.x[i], then.x[i]), __fadd_rn(now.y[i], then.y[i]));
+        float curvature = scaled<UNIT>(__fsub_rn(nx[i], low_x[i]), setup.inv_dx);
+        curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(ny[i + 1], ny[i]), setup.inv_dy));
+        curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(nz, low_z[i]), setup.inv_dz));
+        VoxelUpdate update(setup, old, curvature, image_term(setup, pixel[i]));
+        update.add_difference(dx[i]);
+        update.add_difference(scaled<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -four_[i]), setup.inv_dx));
+        update.add_difference(dy[i + 1]);
+        update.add_difference(-dy[i]);
+        update.add_difference(dz);
+        update.add_difference(-low_dz[i]);
+        low_z[i] = nz, low_dz[i] = dz;
+        result[i] = update.result();
+    }
+}
+
+// Stores a lane's two voxels, and the repeated elements beside the borders.
+__device__ __forceinline__ void store_two_voxels(float *out, const LevelSetSetup &setup, u32 x, bool beside_x,
+                                                 const bool (&own)[2], const float (&result)[2])
+{
+    if (own[0]) out[0] = result[0];
+    if (own[1]) out[setup.pitch] = result[1];
+    if (beside_x) {
+        const int copy = x == 0 ? -1 : 1;
+        if (own[0] && (x == 0 || x + 1 == setup.width)) out[copy] = result[0];
+        if (own[1] && (x == 0 || x + 1 == setup.width)) out[static_cast<int>(setup.pitch) + copy] = result[1];
+        if (setup.width == 1 && own[0]) out[1] = result[0];
+        if (setup.width == 1 && own[1]) out[setup.pitch + 1] = result[1];
+    }
+}
+
+// Updates a part of a volume's tile. A lane has a column and two rows; the planes come one after another.
+template <typename PIXEL, bool UNIT>
+__device__ __forceinline__ void update_part(const float *shared, float *to, const PIXEL *image,
+                                            const LevelSetSetup &setup, const TilePart &part, u32 lane,
+                                            StepStatistics &stats, TileActivity &activity)
+{
+    const TileIndex t = part.t;
     const u32 column = lane % TILE, group = lane / TILE;
     const float *at = shared + TILE_PLANE + (group * 2 + 1) * TILE_ROW + column + 1;
-    const u32 x = t.x * TILE + column, y = t.y * TILE + group * 2, z = t.z * TILE + of.first;
-    const u64 stride = static_cast<u64>(field.height) * field.pitch;
-    const u64 place = z * stride + y * field.pitch + x + LEAD;
-    const int planes = min(static_cast<int>(field.depth) - static_cast<int>(z), static_cast<int>(of.planes));
-    const bool own[2] = {x < field.width && y < field.height && planes > 0,
-                         x < field.width && y + 1 < field.height && planes > 0};
-    const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= field.width;
-    const u32 reached_xy[2] = {spread(reached_along<TILE>(column), reached_along<TILE>(group * 2), 3),
-                               spread(reached_along<TILE>(column), reached_along<TILE>(group * 2 + 1), 3)};
+    const u32 x = t.x * TILE + column, y = t.y * TILE + group * 2, z = t.z * TILE + part.first;
+    const u64 stride = static_cast<u64>(setup.height) * setup.pitch;
+    const u64 place = z * stride + y * setup.pitch + x + LEAD;
+    const int planes = min(static_cast<int>(setup.depth) - static_cast<int>(z), static_cast<int>(part.planes));
+    const bool own[2] = {x < setup.width && y < setup.height && planes > 0,
+                         x < setup.width && y + 1 < setup.height && planes > 0};
+    const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= setup.width;
+    const u32 neighbours_xy[2] = {
+        repeat_along_axis(neighbours_along_axis<TILE>(column), neighbours_along_axis<TILE>(group * 2), 3),
+        repeat_along_axis(neighbours_along_axis<TILE>(column), neighbours_along_axis<TILE>(group * 2 + 1), 3)};
     float *out = to + place;
-    const PIXEL *pixels[2] = {image + place, image + place + field.pitch};
-    // A plane ahead: they come from far.
+    const PIXEL *pixels[2] = {image + place, image + place + setup.pitch};
+    // Pixels are loaded a plane ahead, because the latency of memory is long.
     PIXEL pixel[2] = {own[0] ? *pixels[0] : PIXEL(0), own[1] ? *pixels[1] : PIXEL(0)};
     copy_async_wait<0>();
     __syncwarp();
 
-    const Around<UNIT> around{field};
-    // The faces of the piece's border towards -x and -y: each lane one of 32, (row, plane) and (column, plane). Planes that
-    // the piece does not have give what nobody reads.
-    float border_x, border_y;
-    {
-        const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
-        border_x = normal(four<UNIT>(p[0], __fmul_rn(4.0f, p[-1]), field.step_x), __fadd_rn(around.y(p - 1), around.y(p)),
-                          __fadd_rn(around.z(p - 1), around.z(p)));
-        const float *q = shared + TILE_PLANE * (1 + lane / TILE) + TILE_ROW + lane % TILE + 1;
-        border_y = normal(four<UNIT>(q[0], __fmul_rn(4.0f, q[-TILE_ROW]), field.step_y),
-                          __fadd_rn(around.x(q - TILE_ROW), around.x(q)), __fadd_rn(around.z(q - TILE_ROW), around.z(q)));
-    }
-    // Rows -1 .. 2 of the column and of those beside it.
-    struct Values {
-        float left[4], here[4], right[4];
-    };
-    struct Wide {
-        float x[3], y[2], y_right[2];   // x of rows 0 .. 2
-    };
-    auto load = [&](Values &v, const float *from) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            if (i > 0) v.left[i] = from[(i - 1) * TILE_ROW - 1];
-            v.here[i] = from[(i - 1) * TILE_ROW], v.right[i] = from[(i - 1) * TILE_ROW + 1];
-        }
-    };
-    auto widen = [&](Wide &w, const Values &v) {
-#pragma unroll
-        for (int i = 0; i < 3; ++i) w.x[i] = per<UNIT>(__fsub_rn(v.right[i + 1], v.left[i + 1]), field.step_x);
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            w.y[i] = per<UNIT>(__fsub_rn(v.here[i + 2], v.here[i]), field.step_y);
-            w.y_right[i] = per<UNIT>(__fsub_rn(v.right[i + 2], v.right[i]), field.step_y);
-        }
-    };
-    Values below, here, above;
-    Wide now, then;
+    const BorderNormals<UNIT> border(setup, shared, lane);
+    ColumnValues below, here, above;
+    ColumnDifferences<UNIT> now, then;
     float low_z[2], low_dz[2];
-    load(below, at - TILE_PLANE), load(here, at);
-    widen(then, below), widen(now, here);
+    below.load(at - TILE_PLANE), here.load(at);
+    then.compute(setup, below), now.compute(setup, here);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        low_dz[i] = four<UNIT>(here.here[i + 1], __fmul_rn(4.0f, below.here[i + 1]), field.step_z);
-        low_z[i] = normal(low_dz[i], __fadd_rn(then.x[i], now.x[i]), __fadd_rn(then.y[i], now.y[i]));
+        low_dz[i] = difference4<UNIT>(here.here[i + 1], __fmul_rn(4.0f, below.here[i + 1]), setup.inv_dz);
+        low_z[i] = face_normal(low_dz[i], __fadd_rn(then.x[i], now.x[i]), __fadd_rn(then.y[i], now.y[i]));
     }
 #pragma unroll 1
     for (int k = 0; k < planes; ++k) {
-        PIXEL ahead[2];
+        PIXEL next_pixel[2];
         const bool more = k + 1 < planes;
 #pragma unroll
-        for (int i = 0; i < 2; ++i) pixels[i] += stride, ahead[i] = own[i] && more ? *pixels[i] : PIXEL(0);
+        for (int i = 0; i < 2; ++i) pixels[i] += stride, next_pixel[i] = own[i] && more ? *pixels[i] : PIXEL(0);
         at += TILE_PLANE;
-        load(above, at);
-        widen(then, above);
-        float wide_z[3];   // rows 0 .. 2
-#pragma unroll
-        for (int i = 0; i < 3; ++i) wide_z[i] = per<UNIT>(__fsub_rn(above.here[i + 1], below.here[i + 1]), field.step_z);
-        float nx[2], low_x[2], ny[3], four_[2], dx[2], dy[3];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const float right_z = per<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), field.step_z);
-            four_[i] = __fmul_rn(4.0f, here.here[i + 1]);
-            dx[i] = four<UNIT>(here.right[i + 1], four_[i], field.step_x);
-            dy[i + 1] = four<UNIT>(here.here[i + 2], four_[i], field.step_y);
-            nx[i] = normal(dx[i], __fadd_rn(now.y[i], now.y_right[i]), __fadd_rn(wide_z[i], right_z));
-            ny[i + 1] = normal(dy[i + 1], __fadd_rn(now.x[i], now.x[i + 1]), __fadd_rn(wide_z[i], wide_z[i + 1]));
-        }
-        dy[0] = per<UNIT>(__fmaf_rn(-4.0f, here.here[0], four_[0]), field.step_y);
-        // Normals of the faces towards -x and -y: of the lane there, or of the border.
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const float beside = __shfl_up_sync(ALL_LANES, nx[i], 1);
-            const float border = __shfl_sync(ALL_LANES, border_x, k * TILE + group * 2 + i);
-            low_x[i] = column == 0 ? border : beside;
-        }
-        {
-            const float beside = __shfl_up_sync(ALL_LANES, ny[2], TILE);
-            const float border = __shfl_sync(ALL_LANES, border_y, k * TILE + column);
-            ny[0] = group == 0 ? border : beside;
-        }
         float result[2];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const float old = here.here[i + 1];
-            const float dz = four<UNIT>(above.here[i + 1], four_[i], field.step_z);
-            const float nz = normal(dz, __fadd_rn(now.x[i], then.x[i]), __fadd_rn(now.y[i], then.y[i]));
-            float curve = per<UNIT>(__fsub_rn(nx[i], low_x[i]), field.step_x);
-            curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(ny[i + 1], ny[i]), field.step_y));
-            curve = __fadd_rn(curve, per<UNIT>(__fsub_rn(nz, low_z[i]), field.step_z));
-            Motion motion(field, old, curve, image_term(field, pixel[i]));
-            motion.side(dx[i]);
-            motion.side(per<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -four_[i]), field.step_x));
-            motion.side(dy[i + 1]);
-            motion.side(-dy[i]);
-            motion.side(dz);
-            motion.side(-low_dz[i]);
-            low_z[i] = nz, low_dz[i] = dz;
-            result[i] = motion.result();
-        }
-        if (own[0]) out[0] = result[0];
-        if (own[1]) out[field.pitch] = result[1];
-        if (beside_x) {
-            const int copy = x == 0 ? -1 : 1;
-            if (own[0] && (x == 0 || x + 1 == field.width)) out[copy] = result[0];
-            if (own[1] && (x == 0 || x + 1 == field.width)) out[static_cast<int>(field.pitch) + copy] = result[1];
-            if (field.width == 1 && own[0]) out[1] = result[0];
-            if (field.width == 1 && own[1]) out[field.pitch + 1] = result[1];
-        }
-        // Far from the front nothing is counted unless a voxel changes sides, as it may where phi is steep.
+        update_plane(setup, at, border, column, group, k, pixel, below, here, above, now, then, low_z, low_dz, result);
+        store_two_voxels(out, setup, x, beside_x, own, result);
+
+        // Far from the front nothing is counted unless a voxel changes sides, which may happen where phi is steep.
         const float before[2] = {here.here[1], here.here[2]};
-        const u32 turned = (__float_as_uint(before[0]) ^ __float_as_uint(result[0])) |
-                           (__float_as_uint(before[1]) ^ __float_as_uint(result[1]));
-        if (fminf(fabsf(before[0]), fabsf(before[1])) <= field.reach || static_cast<int>(turned) < 0) {
-            const u32 along_z = reached_along<TILE>(of.first + static_cast<u32>(k));
-            const u32 from_here[2] = {spread(reached_xy[0], along_z, 9), spread(reached_xy[1], along_z, 9)};
-            count_two(field, own, before, result, from_here, tally, news);
+        const u32 sign_changes = (__float_as_uint(before[0]) ^ __float_as_uint(result[0])) |
+                                 (__float_as_uint(before[1]) ^ __float_as_uint(result[1]));
+        if (fminf(fabsf(before[0]), fabsf(before[1])) <= setup.band_width || static_cast<int>(sign_changes) < 0) {
+            const u32 along_z = neighbours_along_axis<TILE>(part.first + static_cast<u32>(k));
+            const u32 concerned[2] = {repeat_along_axis(neighbours_xy[0], along_z, 9),
+                                      repeat_along_axis(neighbours_xy[1], along_z, 9)};
+            count_two_voxels(setup, own, before, result, concerned, stats, activity);
         }
         out += stride;
         below = here, here = above, now = then;
-        pixel[0] = ahead[0], pixel[1] = ahead[1];
+        pixel[0] = next_pixel[0], pixel[1] = next_pixel[1];
     }
 }
 
-// The elements of half a tile from one phi to the other.
-__device__ __forceinline__ void copy_half(const float *from, float *to, const LevelSetField &field, TilePlace t, u32 half,
-                                          u32 lane)
+// Copies half a tile from one phi to the other.
+__device__ __forceinline__ void copy_half(const float *from, float *to, const LevelSetSetup &setup, TileIndex t,
+                                          u32 half, u32 lane)
 {
     const u32 x = t.x * TILE + lane % TILE, y0 = t.y * TILE + lane / TILE, z0 = t.z * TILE + half * HALF;
-    copy_elements<HALF * 2>(from, to, field, x, [&](u32 i) {
+    copy_elements<HALF * 2>(from, to, setup, x, [&](u32 i) {
         const u32 z = z0 + i / 2, y = y0 + i % 2 * (TILE / 2);
-        if (x >= field.width || y >= field.height || z >= field.depth) return NOWHERE;
-        return static_cast<u64>(z * field.height + y) * field.pitch + x + LEAD;
+        if (x >= setup.width || y >= setup.height || z >= setup.depth) return NO_ELEMENT;
+        return static_cast<u64>(z * setup.height + y) * setup.pitch + x + LEAD;
     });
 }

@@ -1,9 +1,11 @@
 // Region snakes (src/snake/cuda.rs launches these kernels).
 //
-//   levels_*     pixels as levels where they are not: f32 in 65536 steps, binary images, strided device memory
-//   cumulate_*   the sums of all before each block of 32 bytes of a row, snake_sums.cuh
-//   whole_*      the sum over each target's bounds
-//   search_*     the search of targets by a block each, snake_search.cuh; search_group_*, by several blocks each
+//   levels_*     converts pixels to integer levels where they are none: f32 in 65536 steps, binary images, strided
+//   device
+//                memory
+//   cumulate_*   sums all pixels before each block of 32 bytes of a row, snake_sums.cuh
+//   whole_*      sums over each target's window
+//   search_*     searches targets with a block each, snake_search.cuh; search_group_*, with several blocks each
 #include "common.cuh"
 #include "snake_search.cuh"
 
@@ -34,7 +36,7 @@ ISOLINE_SNAKE(u8, unsigned char)
 ISOLINE_SNAKE(u16, unsigned short)
 #undef ISOLINE_SNAKE
 
-// As `Exact` in src/levels.rs: in double precision, once for each pixel.
+// Converts a pixel to a level like `Exact` in src/levels.rs: in double precision, rounded once per pixel.
 __device__ __forceinline__ u32 quantised(float pixel, double minimum, double scale)
 {
     const double scaled = __dmul_rn(__dadd_rn(static_cast<double>(pixel), -minimum), scale);
@@ -42,7 +44,7 @@ __device__ __forceinline__ u32 quantised(float pixel, double minimum, double sca
     return static_cast<u32>(__dadd_rn(clamped, 0.5));
 }
 
-// A thread a pixel, blocks of 32 x 8. `binary`: 1 above 0, else 0.
+// A pixel per thread, blocks of 32 x 8. `binary`: 1 above 0, else 0.
 template <typename IN, typename OUT>
 __device__ __forceinline__ void levels(const unsigned char *pixels, u64 stride, u32 width, u32 height, u32 binary,
                                        double minimum, double scale, unsigned char *to, u64 pitch)

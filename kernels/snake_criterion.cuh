@@ -1,4 +1,5 @@
-// What a split costs: src/snake/criterion.rs in CUDA, operation by operation, so that the bits are the same.
+// The criterion of a split into inside and background: src/snake/criterion.rs in CUDA, operation by operation, so that
+// the bits are the same.
 #pragma once
 #include "snake_sums.cuh"
 
@@ -23,22 +24,23 @@ __device__ inline double natural_logarithm(double x)
                      __dmul_rn(static_cast<double>(exponent), 0.69314718055994530942));
 }
 
-// A number that is less where the cost is, and for -0 less than for 0, as `total_cmp` has it.
-__device__ __forceinline__ i64 in_order(double cost)
+// Returns a number that is less where the cost is, and for -0 less than for 0, as `total_cmp` orders them.
+__device__ __forceinline__ i64 sortable(double cost)
 {
     const i64 bits = __double_as_longlong(cost);
     return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFFll);
 }
 
-__device__ __forceinline__ double at_least(double value, double least) { return value > least ? value : least; }
+__device__ __forceinline__ double clamp_below(double value, double least) { return value > least ? value : least; }
 
 __device__ __forceinline__ double entropy_part(double p)
 {
     return p > 0.0 ? __dmul_rn(p, natural_logarithm(p)) : 0.0;
 }
 
-// a / b, rounded as a division is, where `inverse` is 1 / b, so rounded, and nothing comes near the ends of the range: the first
-// correction leaves less than a unit of the last place, of which the second finds the exact rest (Markstein's theorem).
+// Returns a / b, rounded as a division is, where `inverse` is 1 / b, rounded likewise, and nothing comes near the ends
+// of the range. The first correction leaves less than a unit in the last place; the second finds its exact remainder
+// (Markstein's theorem).
 __device__ __forceinline__ double quotient(double a, double b, double inverse)
 {
     double q = __dmul_rn(a, inverse);
@@ -58,16 +60,16 @@ __device__ __forceinline__ double region_cost(u32 noise, double looks, isoline_s
     const double n = static_cast<double>(region.pixels), z = static_cast<double>(region.z);
     const double inverse = __drcp_rn(n);
     const double mean = quotient(z, n, inverse), square = quotient(static_cast<double>(region.zz), n, inverse);
-    // But for one noise it is a number times a logarithm.
-    double of = at_least(mean, LEAST_MEAN), times = n;
+    // Except for one noise the cost is a number times a logarithm.
+    double of = clamp_below(mean, LEAST_MEAN), times = n;
     switch (noise) {
     case NOISE_GAUSSIAN:
-        of = at_least(__dadd_rn(square, -__dmul_rn(mean, mean)), LEAST_VARIANCE);
+        of = clamp_below(__dadd_rn(square, -__dmul_rn(mean, mean)), LEAST_VARIANCE);
         times = __dmul_rn(0.5, n);
         break;
     case NOISE_POISSON: times = -z; break;
     case NOISE_GAMMA: times = __dmul_rn(looks, n); break;
-    case NOISE_RAYLEIGH: of = at_least(square, LEAST_MEAN); break;
+    case NOISE_RAYLEIGH: of = clamp_below(square, LEAST_MEAN); break;
     default: return bernoulli_cost(n, mean);
     }
     return __dmul_rn(times, natural_logarithm(of));

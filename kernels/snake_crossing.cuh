@@ -1,17 +1,17 @@
-// Whether a change of the polygon makes it touch itself: as src/snake/search.rs, a warp a change or an edge that is new. Edges
-// far off are passed over 32 at a time.
+// Tests whether a change of the polygon makes it touch itself, like src/snake/search.rs. A warp has a change, or a new
+// edge. Edges that are far off are skipped 32 at a time.
 #pragma once
 #include "snake_state.cuh"
 
 struct Crossings : State {
-    // Notes where the edges lie, 32 at a time. Few are looked at one by one.
+    // Stores the bounding boxes of the edges, 32 edges per box. Few edges are tested one by one instead.
     template <u32 WARPS>
     __device__ __noinline__ void note_boxes()
     {
         if (target.count <= 2 * BOX_EDGES) return;
         for (u32 box = threadIdx.x / WARP; box * BOX_EDGES < target.count; box += WARPS) {
             const u32 lane = threadIdx.x % WARP, i = min(box * BOX_EDGES + lane, target.count - 1);
-            // Its own, and those at its edge's ends when one node goes.
+            // The box holds its own edges, and the edges at their ends if one node goes.
             const int2 a = nodes[i], b = nodes[next_of(i)], c = nodes[next_of(next_of(i))];
             int x0 = min(a.x, min(b.x, c.x)), x1 = max(a.x, max(b.x, c.x));
             int y0 = min(a.y, min(b.y, c.y)), y1 = max(a.y, max(b.y, c.y));
@@ -24,8 +24,8 @@ struct Crossings : State {
         }
     }
 
-    // Whether `touches(k)` for an edge k that could lie within `room` of the edges a to b and b to c; the lanes of a warp
-    // share them.
+    // Returns whether `touches(k)` for an edge k that could lie within `room` of the edges a to b and b to c; the lanes
+    // of a warp share the edges.
     template <typename Touches>
     __device__ __forceinline__ bool any_edge(int2 a, int2 b, int2 c, int room, Touches touches) const
     {
@@ -48,13 +48,14 @@ struct Crossings : State {
         return false;
     }
 
-    // Whether the polygon touches itself if this node alone moves, or goes.
-    __device__ __forceinline__ bool crosses_alone(u32 node, int place, bool removal) const
+    // Returns whether the polygon touches itself if only this node moves, or goes.
+    __device__ __forceinline__ bool move_crosses(u32 node, int place, bool removal) const
     {
         const u32 lane = threadIdx.x % WARP, count = target.count, previous = previous_of(node), next = next_of(node);
         const int2 a = nodes[previous], b = nodes[next], m = removal ? b : moved(node, place);
         const int2 before = nodes[previous_of(previous)], after = nodes[next_of(next)];
-        // Where edges follow each other a lane each looks: at a, at the moved node and at b.
+        // At the three corners where edges follow each other a lane each tests for a fold: at a, at the moved node and
+        // at b.
         const int2 p = lane == 0 ? before : lane == 1 ? a : m;
         const int2 q = lane == 0 ? a : lane == 1 ? m : b;
         const int2 r = lane == 0 ? m : lane == 1 && !removal ? b : after;
@@ -64,13 +65,14 @@ struct Crossings : State {
             const u32 l = next_of(k);
             const int2 c = nodes[k], d = nodes[l];
             const bool follows = k == next, precedes = l == previous;
-            return (!precedes && !(removal && follows) && meet(a, m, c, d)) || (!follows && !removal && meet(m, b, c, d));
+            return (!precedes && !(removal && follows) && edges_touch(a, m, c, d)) ||
+                   (!follows && !removal && edges_touch(m, b, c, d));
         };
         if (count <= WARP) return __any_sync(ALL_LANES, folded || (lane < count && touches(lane)));
         return __any_sync(ALL_LANES, folded) || any_edge(a, m, b, 0, touches);
     }
 
-    // The polygon with the winners' changes is `next_nodes`, in which those that go have this x.
+    // The polygon with the winners' changes is `next_nodes`, in which nodes that go have this x.
     static constexpr int GONE = -0x7FFFFFFF - 1;
 
     __device__ bool stays(u32 i) const { return next_nodes[i].x != GONE; }
@@ -88,8 +90,8 @@ struct Crossings : State {
         return stays(previous) ? previous : previous_of(previous);
     }
 
-    // Whether this warp, one of so many, finds that the changed polygon touches itself where an edge is new.
-    __device__ __forceinline__ bool crosses_together(u32 warp, u32 warps) const
+    // Returns whether this warp, one of `warps`, finds that the changed polygon touches itself where an edge is new.
+    __device__ __forceinline__ bool changes_cross(u32 warp, u32 warps) const
     {
         const u32 lane = threadIdx.x % WARP, count = target.count;
         bool folded = false;
@@ -101,19 +103,20 @@ struct Crossings : State {
         }
         if (__any_sync(ALL_LANES, folded)) return true;
         for (u32 first = 0; first < count; first += warps * WARP) {
-            // Few of many may have changed: a lane looks for a warp. Successive ones go to different warps.
+            // Few of many may have changed: each lane tests an edge for the warp. Successive edges go to different
+            // warps.
             const u32 edge = first + lane * warps + warp;
             const bool is_new = edge < count && stays(edge) && (is_changed(edge) || is_changed(next_of(edge)));
             for (u32 left = __ballot_sync(ALL_LANES, is_new); left != 0; left &= left - 1) {
                 const u32 i = first + (static_cast<u32>(__ffs(static_cast<int>(left))) - 1) * warps + warp;
                 const u32 j = changed_next(i);
                 const int2 a = next_nodes[i], b = next_nodes[j];
-                // Nodes are at most the distance away from where they were when the boxes were noted.
+                // Nodes are at most the distance away from their positions when the boxes were stored.
                 const bool touches = any_edge(a, b, b, target.distance, [&](u32 k) {
                     const int2 c = next_nodes[k];
                     if (k == i || k == j || c.x == GONE) return false;
                     const u32 l = changed_next(k);
-                    return l != i && meet(a, b, c, next_nodes[l]);
+                    return l != i && edges_touch(a, b, c, next_nodes[l]);
                 });
                 if (touches) return true;
             }
@@ -121,13 +124,14 @@ struct Crossings : State {
         return false;
     }
 
-    // Whether a-m-b and the edge c-d touch; `follows`: c is b, `precedes`: d is a.
-    __device__ bool bends_meet(int2 a, int2 m, int2 b, int2 c, int2 d, bool follows, bool precedes) const
+    // Returns whether a-m-b and the edge c-d touch; `follows`: c is b, `precedes`: d is a.
+    __device__ bool bends_touch(int2 a, int2 m, int2 b, int2 c, int2 d, bool follows, bool precedes) const
     {
-        return (follows ? folds(m, b, d) : meet(m, b, c, d)) || (precedes ? folds(c, a, m) : meet(a, m, c, d));
+        return (follows ? folds(m, b, d) : edges_touch(m, b, c, d)) ||
+               (precedes ? folds(c, a, m) : edges_touch(a, m, c, d));
     }
 
-    // Whether edge i, bent to its middle, touches another edge, straight or bent.
+    // Returns whether edge i, bent to its middle, touches another edge, straight or bent.
     __device__ __noinline__ bool bend_touches(u32 i) const
     {
         const u32 j = next_of(i);
@@ -138,10 +142,10 @@ struct Crossings : State {
             const u32 l = next_of(k);
             const int2 c = nodes[k], d = nodes[l];
             const bool follows = k == j, precedes = l == i;
-            if (bends_meet(a, m, b, c, d, follows, precedes)) return true;
+            if (bends_touch(a, m, b, c, d, follows, precedes)) return true;
             if (!is_long(k)) return false;
             const int2 n = middle_of(k);
-            return bends_meet(a, m, b, c, n, follows, false) || bends_meet(a, m, b, n, d, false, precedes);
+            return bends_touch(a, m, b, c, n, follows, false) || bends_touch(a, m, b, n, d, false, precedes);
         });
     }
 };

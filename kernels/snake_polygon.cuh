@@ -1,4 +1,4 @@
-// Whether polygons touch themselves: src/snake/polygon.rs in CUDA. Coordinates have at most 26 bits.
+// Tests whether polygons touch themselves: src/snake/polygon.rs in CUDA. Coordinates have at most 26 bits.
 #pragma once
 #include "common.cuh"
 #include "snake_sums.cuh"
@@ -10,25 +10,26 @@ __device__ __forceinline__ i64 cross_product(int2 a, int2 b)
     return static_cast<i64>(a.x) * b.y - static_cast<i64>(b.x) * a.y;
 }
 
-__device__ __forceinline__ i64 side(int2 a, int2 b, int2 c)
+__device__ __forceinline__ i64 orientation(int2 a, int2 b, int2 c)
 {
     return static_cast<i64>(b.x - a.x) * (c.y - a.y) - static_cast<i64>(b.y - a.y) * (c.x - a.x);
 }
 
-// Whether both lie strictly on one side.
-__device__ __forceinline__ bool apart(i64 c, i64 d) { return (c > 0 && d > 0) || (c < 0 && d < 0); }
+// Returns whether both lie strictly on one side.
+__device__ __forceinline__ bool same_side(i64 c, i64 d) { return (c > 0 && d > 0) || (c < 0 && d < 0); }
 
-// Whether the edges ab and cd have a point in common, ends included: their boxes have, and neither edge lies on one side of
-// the other's line. (Edges on one line, or of no length, have one if their boxes have.)
-__device__ __forceinline__ bool meet(int2 a, int2 b, int2 c, int2 d)
+// Returns whether the edges ab and cd have a point in common, ends included: their boxes have one, and neither edge
+// lies on one side of the other's line. (Edges on one line, or of no length, have one if their boxes have.)
+__device__ __forceinline__ bool edges_touch(int2 a, int2 b, int2 c, int2 d)
 {
     if (max(a.x, b.x) < min(c.x, d.x) || max(c.x, d.x) < min(a.x, b.x) || max(a.y, b.y) < min(c.y, d.y) ||
         max(c.y, d.y) < min(a.y, b.y))
         return false;
-    return !apart(side(a, b, c), side(a, b, d)) && !apart(side(c, d, a), side(c, d, b));
+    return !same_side(orientation(a, b, c), orientation(a, b, d)) &&
+           !same_side(orientation(c, d, a), orientation(c, d, b));
 }
 
-// Whether two successive edges, a to b and b to c, lie on each other or have no length.
+// Returns whether two successive edges, a to b and b to c, lie on each other or have no length.
 __device__ __forceinline__ bool folds(int2 a, int2 b, int2 c)
 {
     if (same(a, b) || same(b, c)) return true;

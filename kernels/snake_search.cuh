@@ -1,79 +1,88 @@
 // The search of region snakes: src/snake/search.rs, schedule `parallel`, with the whole loop on the device.
 //
-// A group of blocks works on one target at a time: one block where there are many targets, many where there are few. They
-// share the sums over edges, which is where the image is read, and meet once they have them. What follows from the sums every
-// block works out by itself from the same numbers, on its own copy of the polygon. All sums are integers, so the order of
-// adding does not matter, and the criterion is computed operation by operation as on the CPU: the polygons are the same, bit
-// for bit.
+// A group of blocks searches one target at a time: one block where there are many targets, many blocks where there are
+// few. They share the sums over edges, which read the image, and meet at a barrier once they have them. Every block
+// computes everything else itself from the same numbers, on its own copy of the polygon. All sums are integers, so the
+// order of additions does not matter, and the criterion is computed operation by operation as on the CPU: the polygons
+// are the same, bit for bit.
 #pragma once
 #include "snake_crossing.cuh"
 
-// Threads of a block that searches by itself, and of one in a group.
+// Threads of a block that searches alone, and of one in a group.
 constexpr int ALONE_THREADS = 256;
 constexpr int GROUP_THREADS = 512;
 
-// Subsets of more nodes are shared out among a group's blocks.
-constexpr u32 SHARED_OUT = 32;
+// Subsets of more nodes than this are shared among a group's blocks; found by measurement (README.md).
+constexpr u32 SHARED_SUBSET = 32;
 
 template <typename T, bool GROUP>
 struct Searcher : Crossings {
     static constexpr u32 THREADS = GROUP ? GROUP_THREADS : ALONE_THREADS;
     static constexpr u32 WARPS = THREADS / WARP;
-    // Rows that a lane fetches at once.
+    // Rows that a lane fetches together.
     static constexpr int TOGETHER = GROUP ? 3 : 2;
 
     // --- sums: snake_edges.cuh ----------------------------------------------------------------------------------------
 
-    // All blocks of the group meet; what they wrote before, all see after. `sums`: they have made a turn's.
-    __device__ void arrive();
-    __device__ void wait_for_all(bool sums);
-    __device__ void meet_all(bool sums);
+    // Barrier of the group's blocks: what they wrote before it, all see after it. `sums`: they have made the sums of a
+    // buffer.
+    __device__ void arrive_at_barrier();
+    __device__ void wait_at_barrier(bool sums);
+    __device__ void group_barrier(bool sums);
 
-    __device__ u32 turn_after(u32 more) const { return turn + more < TURNS ? turn + more : turn + more - TURNS; }
-
-    __device__ isoline_snake_sum *turns_sums(u32 which) const
+    __device__ u32 buffer_after(u32 more) const
     {
-        return GROUP ? sums + which * sums_a_turn(job.capacity) : sums;
+        return sum_buffer + more < SUM_BUFFERS ? sum_buffer + more : sum_buffer + more - SUM_BUFFERS;
+    }
+
+    __device__ isoline_snake_sum *sums_of(u32 which) const
+    {
+        return GROUP ? sums + which * sums_per_buffer(job.capacity) : sums;
     }
 
     __device__ isoline_snake_sum sum_at(u32 index) const
     {
-        const i64 *at = &turns_sums(turn)[index].pixels;
-        // Those of other blocks: not through the first-level cache, which still has those of three turns ago.
+        const i64 *at = &sums_of(sum_buffer)[index].pixels;
+        // These are sums of other blocks: they must not come from the first-level cache, which still has the buffer's
+        // old sums.
         if (GROUP) return {__ldcg(at), __ldcg(at + 1), __ldcg(at + 2)};
         return {at[0], at[1], at[2]};
     }
 
-    // Sets the sums of a turn to 0, the blocks a part each.
+    // Sets the sums of a buffer to 0; each block has a part.
     __device__ void clear_sums(u32 which);
     __device__ void add_number(u32 index, i64 number);
 
-    // The rows of the longest edge; every warp by itself.
+    // Returns the rows of the longest edge; every warp computes it.
     __device__ int longest_edge() const;
 
-    // How items are cut for the group's warps: `units` pieces of `rows`, `pieces` an item. `even`: by their rows; then `pieces`
-    // are those of the item that has the lane's number, and `end` those of all up to it.
-    struct Cut {
-        bool even;
-        u32 rows, pieces, end, units;
+    // The partition of items among the group's warps: `units` parts of `rows` rows, `parts` per item. `by_rows`: items
+    // are partitioned by their rows; then `parts` are those of the item with the lane's number, and `end` those of all
+    // items up to it.
+    struct Partition {
+        bool by_rows;
+        u32 rows, parts, end, units;
     };
-    struct Piece {
+    struct Part {
         u32 item, number, of;
     };
-    __device__ bool cuts_evenly(u32 items) const { return items <= WARP && 2 * items <= (GROUP ? blocks : 1u) * WARPS; }
+    __device__ bool parts_by_rows(u32 items) const
+    {
+        return items <= WARP && 2 * items <= (GROUP ? blocks : 1u) * WARPS;
+    }
     template <typename EdgeOf>
-    __device__ Cut cut(u32 items, int longest, EdgeOf edge_of) const;
-    __device__ Piece piece_of(const Cut &cut, u32 unit) const;
+    __device__ Partition partition(u32 items, int longest, EdgeOf edge_of) const;
+    __device__ Part part_of(const Partition &partition, u32 unit) const;
 
-    // Sums of `items` of PLACES edges each into item * PLACES + place of the next turn's.
+    // Sums `items` of PLACES edges each into item * PLACES + place of the next buffer.
     template <u32 PLACES, typename EdgeOf>
     __device__ void sum_edges(u32 items, int longest, EdgeOf edge_of);
 
-    // Of the edges that the changes of a subset would make: for a move those before the node and those after it.
+    // Sums the edges that the changes of a subset would make: for a move those before the node and those after it.
     __device__ void sum_moves(Subset subset, int longest);
     __device__ void sum_removals(Subset subset, int longest);
 
-    // Everything of the polygon anew.
+    // Computes everything of the polygon anew.
     __device__ __noinline__ void measure()
     {
         sum_edges<1>(target.count, longest_edge(), [&](u32 item, u32, int2 &a, int2 &b, int &y0, int &y1) {
@@ -81,7 +90,7 @@ struct Searcher : Crossings {
             y0 = min(a.y, b.y), y1 = max(a.y, b.y);
             return true;
         });
-        meet_all(true);
+        group_barrier(true);
         isoline_snake_sum inside = {0, 0, 0};
         i64 area = 0;
         for (u32 i = threadIdx.x % WARP; i < target.count; i += WARP) {
@@ -101,18 +110,18 @@ struct Searcher : Crossings {
 
     // --- choices: snake_choice.cuh ------------------------------------------------------------------------------------
 
-    // What is known of a change before the sums are.
-    struct Outlook {
-        bool open;
-        isoline_snake_sum lost;   // what its node's edges have in the sum
+    // The part of a change that is known before the sums are.
+    struct Prospect {
+        bool allowed;
+        isoline_snake_sum lost;   // the share of its node's edges in the sum
         i64 area;
     };
-    __device__ Outlook outlook(Subset subset, u32 item, int place, bool wanted) const;
+    __device__ Prospect prospect(Subset subset, u32 item, int place, bool wanted) const;
 
     // Waits for the sums and finds the best change of each node of a subset.
     __device__ void choose(Subset subset);
-    __device__ void take_up(u32 item, u32 i, const Change &change, int place, bool removal);
-    __device__ void hear(Subset subset);
+    __device__ void record_winner(u32 item, u32 i, const Change &change, int place, bool removal);
+    __device__ void collect_choices(Subset subset);
     __device__ int cheapest(double cost, u32 left, u32 from) const;
 
     __device__ int2 changed_node(u32 i, int place, bool removal) const
@@ -122,23 +131,24 @@ struct Searcher : Crossings {
 
     // --- changes ------------------------------------------------------------------------------------------------------
 
-    // Whether an item has a change that is among the `most` best; they are ranked if those are not all.
-    __device__ bool is_in(u32 item, u32 most, bool ranked) const
+    // Returns whether an item has a change that is among the `most` best; they are ranked if those are not all.
+    __device__ bool is_winner(u32 item, u32 most, bool ranked) const
     {
         return choice[item] >= 0 && (!ranked || rank[item] < most);
     }
 
-    // Whether the changes are good together, but for crossings; what they come to. One warp.
+    // Returns whether the changes improve the criterion together, apart from crossings, and stores the result. One
+    // warp.
     __device__ __forceinline__ bool improves(Subset subset, u32 most, bool ranked)
     {
-        // Four lanes an item, one of what it adds each.
+        // Four lanes per item, one for each number that it adds.
         const u32 lane = threadIdx.x % WARP, size = subset.size();
         const i64 *const parts = &changes->sum.pixels;
         static_assert(sizeof(Change) == 4 * sizeof(i64), "four numbers a change");
         i64 part = 0;
-        double cost_of_one = -0.0;   // which adds nothing, not even to -0
+        double cost_of_one = -0.0;   // adds nothing, not even to -0
         for (u32 item = lane / 4; item < size; item += WARP / 4) {
-            if (!is_in(item, most, ranked)) continue;
+            if (!is_winner(item, most, ranked)) continue;
             part += parts[4 * item + lane % 4];
             if (lane % 4 == 0) cost_of_one = cost[item];
         }
@@ -148,7 +158,7 @@ struct Searcher : Crossings {
                                           target.inside.z + __shfl_sync(ALL_LANES, part, 1),
                                           target.inside.zz + __shfl_sync(ALL_LANES, part, 2)};
         const i64 area = target.area + __shfl_sync(ALL_LANES, part, 3);
-        // One alone is good: it was chosen.
+        // A single change improves it, or it would not have been chosen.
         const double cost = most == 1 ? lanes_total(cost_of_one) : cost_of<1>(inside);
         if (lane == 0) tried_inside = inside, tried_area = area, tried_cost = cost;
         const u32 removed = subset.removal ? most : 0;
@@ -156,15 +166,16 @@ struct Searcher : Crossings {
         return paid < target.cost && target.count - removed >= 3 && area > 0;
     }
 
-    // Makes the best changes of a subset together if they are good together, else the better half, and so on; whether any.
+    // Makes the best changes of a subset together if they improve the criterion together, else the better half, and so
+    // on; returns whether any was made.
     __device__ __forceinline__ bool change(Subset subset, int longest)
     {
         const u32 size = subset.size(), warp = threadIdx.x / WARP;
         if (size == 0) return false;
         if (subset.removal) sum_removals(subset, longest);
         else sum_moves(subset, longest);
-        arrive();
-        // Behind a barrier, whose number it was last time, and before one.
+        arrive_at_barrier();
+        // Between barriers: the last use of this counter is over, and the next has not begun.
         if (threadIdx.x == 0) winners = 0;
         choose(subset);
         __syncthreads();
@@ -172,9 +183,9 @@ struct Searcher : Crossings {
         if (most == 0) return false;
         bool ranked = false;
         while (true) {
-            // The last warp adds up, the others look for crossings.
+            // The last warp sums up, the others test for crossings.
             const bool bad = warp == WARPS - 1 ? !improves(subset, most, ranked)
-                                               : most > 1 && crosses_together(warp, WARPS - 1);
+                                               : most > 1 && changes_cross(warp, WARPS - 1);
             if (!__syncthreads_or(bad)) break;
             if (!ranked) rank_winners(subset);
             ranked = true;
@@ -182,12 +193,12 @@ struct Searcher : Crossings {
             keep_best(subset, most);
             if (most == 0) return false;
         }
-        if (subset.removal) take_out();
+        if (subset.removal) remove_nodes();
         else move(subset, most, ranked);
         return true;
     }
 
-    // Only the best remain changed.
+    // Keeps only the best changed.
     __device__ __noinline__ void keep_best(Subset subset, u32 most)
     {
         __syncthreads();
@@ -198,31 +209,31 @@ struct Searcher : Crossings {
         __syncthreads();
     }
 
-    // Each winner's place in the order of (cost, node), by counting.
+    // Ranks each winner in the order of (cost, node), by counting.
     __device__ __noinline__ void rank_winners(Subset subset)
     {
         const u32 size = subset.size();
         for (u32 item = threadIdx.x; item < size; item += THREADS) {
             if (choice[item] < 0) continue;
             u32 before = 0;
-            const i64 mine = in_order(cost[item]);
+            const i64 mine = sortable(cost[item]);
             for (u32 other = 0; other < size; other++) {
                 if (choice[other] < 0) continue;
-                const i64 theirs = in_order(cost[other]);
+                const i64 theirs = sortable(cost[other]);
                 before += theirs < mine || (theirs == mine && other < item);
             }
             rank[item] = before;
         }
     }
 
-    // The moved nodes of the changed polygon become the polygon's.
+    // Adopts the moved nodes of the changed polygon.
     __device__ __forceinline__ void move(Subset subset, u32 most, bool ranked)
     {
         for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
-            if (!is_in(item, most, ranked)) continue;
+            if (!is_winner(item, most, ranked)) continue;
             const u32 i = subset.node(item);
-            edges[previous_of(i)] = won[2 * item];
-            edges[i] = won[2 * item + 1];
+            edges[previous_of(i)] = new_edges[2 * item];
+            edges[i] = new_edges[2 * item + 1];
             nodes[i] = next_nodes[i];
         }
         if (threadIdx.x == 0) target.inside = tried_inside, target.cost = tried_cost, target.area = tried_area;
@@ -233,8 +244,9 @@ struct Searcher : Crossings {
         }
     }
 
-    // The nodes that stay in the changed polygon, in order; where each goes is how many stay before it.
-    __device__ __noinline__ void take_out()
+    // Adopts the nodes that stay in the changed polygon, in order; a node's new number is the number of those that stay
+    // before it.
+    __device__ __noinline__ void remove_nodes()
     {
         u32 kept = 0;
         for (u32 first = 0; first < target.count; first += THREADS) {
@@ -248,7 +260,8 @@ struct Searcher : Crossings {
 
     // --- nodes --------------------------------------------------------------------------------------------------------
 
-    // How many threads of the block before this one have the flag, plus `kept`, which then counts this block's too.
+    // Returns the number of threads of the block before this one that have the flag, plus `kept`, to which this block's
+    // number is added.
     __device__ u32 block_rank(bool flag, u32 &kept)
     {
         __shared__ u32 counts[WARPS];
@@ -264,7 +277,7 @@ struct Searcher : Crossings {
         return rank;
     }
 
-    // So many nodes of one place become the polygon, in both; everything is measured anew.
+    // Makes `count` nodes of one array the polygon, in both arrays, and measures everything anew.
     __device__ __noinline__ void adopt(u32 count, const int2 *from, int2 *to)
     {
         __syncthreads();
@@ -274,12 +287,12 @@ struct Searcher : Crossings {
         measure();
     }
 
-    // Puts a node into the middle of every long edge, while there may be more; whether any.
+    // Inserts a node in the middle of every long edge, while max_nodes allows it; returns whether any was inserted.
     __device__ __noinline__ bool add_nodes()
     {
         const u32 room = job.max_nodes > target.count ? job.max_nodes - target.count : 0;
         if (room == 0) return false;
-        // Flags, by node, where ranks are else kept by item.
+        // Flags by node, in the memory of the ranks.
         unsigned char *added = reinterpret_cast<unsigned char *>(rank);
         for (u32 i = threadIdx.x / WARP; i < target.count; i += WARPS) {
             const bool add = is_long(i) && !bend_touches(i);
@@ -304,7 +317,7 @@ struct Searcher : Crossings {
 
     // --- steps --------------------------------------------------------------------------------------------------------
 
-    // The nodes that are tried together: of moves three subsets, of removals two.
+    // Returns the nodes that are tried together: of moves there are three subsets, of removals two.
     __device__ __forceinline__ Subset subset_of(u32 number, bool removal) const
     {
         const u32 count = target.count;
@@ -319,8 +332,8 @@ struct Searcher : Crossings {
         u32 phase = target.phase, status = STATUS_RUNNING;
         int distance = target.distance;
         bool changed = false, removal = false;
-        // Small polygons are cut without it.
-        int longest = cuts_evenly(target.count + 1) ? 0 : longest_edge();
+        // Small polygons are partitioned without it.
+        int longest = parts_by_rows(target.count + 1) ? 0 : longest_edge();
         for (u32 number = 0;; number++) {
             if (number < 3) {
                 changed |= change(subset_of(number, removal), longest);
@@ -328,7 +341,7 @@ struct Searcher : Crossings {
                 longest += distance;
                 if (!removal || !changed) continue;
             }
-            // All moves are tried, or a removal pays, or none.
+            // Here all moves are tried, or a removal improves the criterion, or none does.
             if (removal) break;
             if (target.inside.pixels == 0) {
                 status = STATUS_VANISHED;
@@ -355,12 +368,12 @@ struct Searcher : Crossings {
         __syncthreads();
     }
 
-    // The group's target after target from the queue.
+    // Searches one target after another from the group's queue.
     __device__ __forceinline__ void run()
     {
         while (true) {
             if (block == 0 && threadIdx.x == 0) *static_cast<volatile u32 *>(&control->target) = atomicAdd(job.queue, 1u);
-            meet_all(false);
+            group_barrier(false);
             const u32 index = *static_cast<volatile u32 *>(&control->target);
             if (index >= job.target_count) return;
             const u64 from = static_cast<u64>(index) * job.capacity;
@@ -373,11 +386,11 @@ struct Searcher : Crossings {
                     // At the start they are measured.
                     if (target.steps > 0) edges[i] = job.edges[from + i];
                 }
-                if (GROUP) clear_sums(turn_after(1));
+                if (GROUP) clear_sums(buffer_after(1));
                 __syncthreads();
                 note_boxes<WARPS>();
             }
-            meet_all(false);
+            group_barrier(false);
             if (!running) continue;
             if (target.steps == 0) {
                 measure();
@@ -405,13 +418,13 @@ __device__ __forceinline__ void search(const isoline_snake_job &job)
     extern __shared__ uint4 private_memory[];
     __shared__ Searcher<T, GROUP> searcher;
     if (threadIdx.x == 0)
-        searcher.lay_out(job, blockIdx.x / job.blocks_a_group, blockIdx.x % job.blocks_a_group,
-                         reinterpret_cast<unsigned char *>(private_memory));
+        searcher.assign_memory(job, blockIdx.x / job.blocks_a_group, blockIdx.x % job.blocks_a_group,
+                               reinterpret_cast<unsigned char *>(private_memory));
     __syncthreads();
     searcher.run();
 }
 
-// Σ over each target's bounds: a block a target, a thread a row.
+// Sums over each target's window: a block per target, a thread per row.
 template <typename T>
 __device__ __forceinline__ void whole_sums(const isoline_snake_job &job)
 {

@@ -1,4 +1,4 @@
-// What a search of region snakes works on: the job as the host gives it, and one target's state within a block.
+// The job of a search of region snakes as the host gives it, and one target's state within a block.
 #pragma once
 #include "snake_criterion.cuh"
 #include "snake_polygon.cuh"
@@ -9,57 +9,60 @@ constexpr int PLACE_COUNT = 8;
 enum { STATUS_RUNNING, STATUS_CONVERGED, STATUS_VANISHED, STATUS_LEFT_IMAGE, STATUS_ITERATION_LIMIT };
 enum { PHASE_EVOLVE, PHASE_PRUNE };
 
-// As `DeviceTarget` in src/snake/cuda/launch.rs.
+// `DeviceTarget` in src/snake/cuda/launch.rs repeats this.
 struct isoline_snake_target {
     isoline_snake_sum whole, inside;
     double cost, node_cost;
     u64 steps;
-    i64 area;   // twice
+    i64 area;   // twice the area
     int x0, y0, x1, y1;
     u32 count;
     int distance;
     u32 phase, status;
 };
 
-// What the blocks of a group share.
+// The memory that the blocks of a group share.
 struct alignas(64) Control {
     u32 arrived;
     u32 target;
 };
 
-// As `Job` in src/snake/cuda/launch.rs.
+// `Job` in src/snake/cuda/launch.rs repeats this.
 struct isoline_snake_job {
     isoline_snake_image image;
     isoline_snake_target *targets;
-    int2 *nodes;                 // of each target, `capacity` apart
-    isoline_snake_sum *edges;    // likewise
-    unsigned char *scratch;      // of each group, `scratch_bytes` apart
+    int2 *nodes;                // of each target, `capacity` apart
+    isoline_snake_sum *edges;   // of each target, `capacity` apart
+    unsigned char *scratch;     // of each group, `scratch_bytes` apart
     u64 scratch_bytes;
-    Control *controls;           // of each group, all 0
-    u32 *queue;                  // the next target, 0
+    Control *controls;   // of each group, all 0
+    u32 *queue;          // the next target, 0
     double looks;
     u64 max_steps, steps;        // of a target in all; in this launch
     i64 spacing_squared;
     u32 target_count, capacity, max_nodes, noise;
     u32 blocks_a_group, groups;
-    u32 private_shared;          // whether what a block has for itself lies in its shared memory
-    u32 private_bytes;           // of a block
+    u32 private_shared;   // whether a block's private memory is its shared memory
+    u32 private_bytes;    // private memory of a block
 };
 
-// Sums that a group makes together have three places in turn: one is written, one may still be read, one is set to 0.
-constexpr u32 TURNS = 3;
+// The sums that a group makes together have three buffers: one is written, one may still be read, one is set to 0.
+constexpr u32 SUM_BUFFERS = 3;
 
-// Sums in one of them: 16 for each node of a subset, which is at most half of all and one.
-__device__ __forceinline__ u64 sums_a_turn(u32 count) { return (static_cast<u64>(count) / 2 + 1) * PLACE_COUNT * 2; }
+// Returns the number of sums in a buffer: 16 for each node of a subset, which has at most half of all nodes and one.
+__device__ __forceinline__ u64 sums_per_buffer(u32 count)
+{
+    return (static_cast<u64>(count) / 2 + 1) * PLACE_COUNT * 2;
+}
 
-// The eight places round a node, in the order in which a tie is decided.
+// The eight places around a node, in the order in which a tie is decided.
 __device__ __forceinline__ int2 place_offset(int place)
 {
     // x: 1 1 0 -1 -1 -1 0 1, y: 0 1 1 1 0 -1 -1 -1, as two bits each, plus one.
     return make_int2(static_cast<int>((0x901Au >> (2 * place)) & 3u) - 1, static_cast<int>((0x01A9u >> (2 * place)) & 3u) - 1);
 }
 
-// Which nodes are tried together: `first`, `first + stride` (1 or 2), ... below `end`.
+// The nodes that are tried together: `first`, `first + stride` (1 or 2), ... below `end`.
 struct Subset {
     u32 first, stride, end;
     bool removal;
@@ -68,15 +71,15 @@ struct Subset {
     __device__ u32 node(u32 item) const { return first + item * stride; }
 };
 
-// Edges k to k + 31, and the two nodes after, lie within.
+// The bounding box of edges k to k + 31, and of the two nodes after them.
 struct Box {
     int x0, y0, x1, y1;
 };
 constexpr u32 BOX_EDGES = 32;
 
-constexpr u32 NUMBERS_A_SUM = sizeof(isoline_snake_sum) / sizeof(i64);
+constexpr u32 NUMBERS_PER_SUM = sizeof(isoline_snake_sum) / sizeof(i64);
 
-// What a change adds to the sum, and to twice the area.
+// The numbers that a change adds to the sum, and to twice the area.
 struct Change {
     isoline_snake_sum sum;
     i64 area;
@@ -84,58 +87,59 @@ struct Change {
 
 // The best changes of a subset's nodes.
 struct Choices {
-    isoline_snake_sum *won;      // two an item: the edges of the changed polygon
+    isoline_snake_sum *new_edges;   // two per item: the edges of the changed polygon
     double *cost;
     signed char *choice;         // the place, 0 for a removal; -1: none
 };
 
 // A block's view of one target. It lies in shared memory; thread 0 writes it, between barriers.
 //
-// Every block of a group has the polygon for itself and decides for itself, all the same way; only the sums over edges are
-// shared out.
+// Every block of a group has its own copy of the polygon and makes every decision itself, all in the same way; only the
+// sums over edges are shared.
 struct State {
-    isoline_snake_job job;       // a copy, near
+    isoline_snake_job job;       // a copy in shared memory
     Control *control;
-    isoline_snake_sum *sums;     // the group's, TURNS of them
-    u32 block, blocks;           // of the group
-    u32 generation;              // barriers of the group passed
-    u32 turn;
+    isoline_snake_sum *sums;   // the group's SUM_BUFFERS buffers
+    u32 block, blocks;         // of the group
+    u32 generation;            // the number of the group's barriers that are passed
+    u32 sum_buffer;
     isoline_snake_target target;
-    // By node.
+    // These are indexed by node.
     isoline_snake_sum *edges;
-    int2 *nodes, *next_nodes;    // the latter are the same, but while a change is tried
-    Box *boxes;                  // by BOX_EDGES nodes
-    // By item of a subset.
-    isoline_snake_sum *won;
+    int2 *nodes, *next_nodes;   // next_nodes differs from nodes only while a change is tried
+    Box *boxes;                 // by BOX_EDGES nodes
+    // These are indexed by item of a subset.
+    isoline_snake_sum *new_edges;
     Change *changes;
     double *cost;
     u32 *rank;
     signed char *choice;
-    Choices told;                // the group's
-    u32 winners;                 // items that have a change
-    // What is tried comes to.
+    Choices shared_choices;   // the group's, in global memory
+    u32 winners;              // items that have a change
+    // The result of the changes that are tried.
     isoline_snake_sum tried_inside;
     i64 tried_area;
     double tried_cost;
 
-    // Takes the block's part of the memory. `private_bytes` on the host repeats this.
-    __device__ void lay_out(const isoline_snake_job &all, u32 group, u32 own, unsigned char *shared)
+    // Assigns the block's part of the memory. `private_bytes` on the host repeats this.
+    __device__ void assign_memory(const isoline_snake_job &all, u32 group, u32 own, unsigned char *shared)
     {
         job = all;
         control = all.controls + group;
         block = own, blocks = all.blocks_a_group;
-        generation = 0, turn = 0;
+        generation = 0, sum_buffer = 0;
         unsigned char *at = all.scratch + group * all.scratch_bytes;
         sums = reinterpret_cast<isoline_snake_sum *>(at);
-        at += TURNS * sums_a_turn(all.capacity) * sizeof(isoline_snake_sum);
+        at += SUM_BUFFERS * sums_per_buffer(all.capacity) * sizeof(isoline_snake_sum);
         const u64 n = all.capacity, items = n / 2 + 1;
-        told.won = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);
-        told.cost = reinterpret_cast<double *>(at), at += (items + 1) / 2 * 2 * sizeof(double);
-        told.choice = reinterpret_cast<signed char *>(at), at += (items + 15) / 16 * 16;
+        shared_choices.new_edges = reinterpret_cast<isoline_snake_sum *>(at),
+        at += 2 * items * sizeof(isoline_snake_sum);
+        shared_choices.cost = reinterpret_cast<double *>(at), at += (items + 1) / 2 * 2 * sizeof(double);
+        shared_choices.choice = reinterpret_cast<signed char *>(at), at += (items + 15) / 16 * 16;
         at = all.private_shared ? shared : at + static_cast<u64>(block) * all.private_bytes;
         boxes = reinterpret_cast<Box *>(at), at += (n / BOX_EDGES + 1) * sizeof(Box);
         edges = reinterpret_cast<isoline_snake_sum *>(at), at += n * sizeof(isoline_snake_sum);
-        won = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);
+        new_edges = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);
         changes = reinterpret_cast<Change *>(at), at += items * sizeof(Change);
         nodes = reinterpret_cast<int2 *>(at), at += n * sizeof(int2);
         next_nodes = reinterpret_cast<int2 *>(at), at += n * sizeof(int2);
@@ -158,7 +162,8 @@ struct State {
         return make_int2(here.x + offset.x * target.distance, here.y + offset.y * target.distance);
     }
 
-    // What a split with this inside costs. The lanes whose numbers differ in bit BIT share the work and both get the cost.
+    // Returns the cost of a split with this inside. The lanes whose numbers differ in bit BIT share the work and both
+    // get the cost.
     template <u32 BIT>
     __device__ double cost_of(const isoline_snake_sum &inside) const
     {
@@ -167,10 +172,10 @@ struct State {
         return __dadd_rn(mine, __shfl_xor_sync(ALL_LANES, mine, BIT));
     }
 
-    // What the edges at a node have in the sum.
+    // Returns the share of a node's edges in the sum.
     __device__ isoline_snake_sum edges_at(u32 i) const { return edges[previous_of(i)] + edges[i]; }
 
-    // Twice the area that a change of one node adds.
+    // Returns twice the area that a change of one node adds.
     __device__ i64 area_change(u32 i, int place, bool removal) const
     {
         const int2 p = nodes[previous_of(i)], q = nodes[i], r = nodes[next_of(i)];

@@ -1,8 +1,8 @@
-// Exact sums over polygons from cumulated rows: src/snake/sums.rs has the definition, this is the same in CUDA.
+// Exact sums over polygons from cumulated rows: src/snake/sums.rs is the definition, this is the same in CUDA.
 //
-// Layout: levels of 8 or 16 bits, rows `pitch` bytes apart (a multiple of 32); for each block of 32 bytes of a row, and for
-// one that begins at or after the row's end, the sums of all before it (16 bytes). Integers: every order of adding gives the
-// same sums.
+// Layout: levels of 8 or 16 bits, rows `pitch` bytes apart (a multiple of 32); for each block of 32 bytes of a row, and
+// for one that begins at or after the row's end, the sums of all pixels before it (16 bytes). These are integers: every
+// order of additions gives the same sums.
 #pragma once
 #include "common.cuh"
 
@@ -10,7 +10,7 @@ typedef long long i64;
 
 constexpr u32 BLOCK_BYTES = 32;
 
-// As `Sum` in src/snake/sums.rs.
+// `Sum` in src/snake/sums.rs is the same.
 struct isoline_snake_sum {
     i64 pixels, z, zz;
 };
@@ -30,13 +30,13 @@ struct isoline_snake_image {
     const ulonglong2 *before;   // Σz, Σz²
     u64 pitch;                  // bytes
     u32 width, height;
-    u32 blocks;                 // entries of `before` a row: width / pixels in a block + 1
+    u32 blocks;                 // entries of `before` per row: width / pixels in a block + 1
 };
 
 // Sums over levels in words of 32 bits: at most 8 words.
 struct WordSums {
     u32 z = 0, squares = 0;
-    u32 high = 0;   // of 16 bits: Σ z · (z's upper byte), where `squares` has that with the lower byte
+    u32 high = 0;   // levels of 16 bits: Σ z · (z's upper byte); `squares` has the products with the lower byte
 
     __device__ __forceinline__ void add(Constant<int, 1>, u32 word)
     {
@@ -52,7 +52,7 @@ struct WordSums {
     }
 };
 
-// Of the levels in a block of 32 bytes.
+// Adds the levels in a block of 32 bytes.
 template <typename T>
 __device__ __forceinline__ void add_block(const uint4 (&halves)[2], u64 &z, u64 &zz)
 {
@@ -70,24 +70,24 @@ __device__ __forceinline__ void add_block(const uint4 (&halves)[2], u64 &z, u64 
     zz += sums.squares + wide_product(sums.high, 256u);
 }
 
-// What is stored of the pixels left of a corner, fetched.
-struct Look {
+// The stored sums and levels that give the sum over the pixels left of a corner.
+struct Corner {
     ulonglong2 before;
-    uint4 halves[2];   // of the block that the corner lies in
+    uint4 halves[2];   // of the block that holds the corner
     u32 x;
 };
 
-// Starts to fetch it for corner x of row y, or for the first corner, left of which there is nothing. Several are started before
-// the first is used, for each waits for memory; so there are no branches.
+// Starts to fetch them for corner x of row y, or for the first corner, left of which there is nothing. Several are
+// started before the first is used, because each waits for memory; so there are no branches.
 template <typename T>
-__device__ __forceinline__ Look look_at(const isoline_snake_image &image, u32 x, u32 y, bool wanted)
+__device__ __forceinline__ Corner fetch_corner(const isoline_snake_image &image, u32 x, u32 y, bool wanted)
 {
     constexpr u32 IN_BLOCK = BLOCK_BYTES / sizeof(T);
-    Look look;
+    Corner look;
     look.x = wanted ? x : 0;
     const u64 row = wanted ? y : 0;
     const u32 block = look.x / IN_BLOCK;
-    // A block that begins at the row's end is not there, nor are its levels needed.
+    // A block that begins at the row's end does not exist, nor are its levels needed.
     const u32 offset = look.x % IN_BLOCK != 0 ? block * BLOCK_BYTES : 0;
     const uint4 *levels = reinterpret_cast<const uint4 *>(image.levels + (row * image.pitch + offset));
     look.before = __ldg(image.before + (row * image.blocks + block));
@@ -96,7 +96,7 @@ __device__ __forceinline__ Look look_at(const isoline_snake_image &image, u32 x,
     return look;
 }
 
-// The word without what lies at or beyond `bits`, counted from the block's begin; the word itself begins at `from`.
+// Returns the word without the bits at or beyond `bits`, counted from the block's begin; the word begins at bit `from`.
 __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
 {
     const u32 keep = static_cast<u32>(max(bits - from, 0));
@@ -107,7 +107,7 @@ __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
 
 // Σ over the pixels left of the corner.
 template <typename T>
-__device__ __forceinline__ isoline_snake_sum seen(Look look)
+__device__ __forceinline__ isoline_snake_sum sum_left_of(Corner look)
 {
     constexpr u32 IN_BLOCK = BLOCK_BYTES / sizeof(T);
     const int bits = static_cast<int>(look.x % IN_BLOCK * 8 * sizeof(T));
@@ -128,13 +128,14 @@ __device__ __forceinline__ isoline_snake_sum seen(Look look)
 template <typename T>
 __device__ __forceinline__ isoline_snake_sum left_of(const isoline_snake_image &image, u32 x, u32 y)
 {
-    return seen<T>(look_at<T>(image, x, y, true));
+    return sum_left_of<T>(fetch_corner<T>(image, x, y, true));
 }
 
-// How many pixels lie left of an edge in each of its rows: x0 + ceil(((2k + 1)·dx - dy) / (2·dy)) in row k.
+// Computes the number of pixels left of an edge in each of its rows: x0 + ceil(((2k + 1)·dx - dy) / (2·dy)) in row k.
 //
-// In floating point, where all of it but the quotient is exact: sides have up to 2^25 pixels, so numerators are below 2^52. The
-// quotient is off by far less than 1: its nearest integer is the ceiling or the one before, as the exact rest says.
+// In floating point everything but the quotient is exact: sides have up to 2^25 pixels, so numerators are below 2^52.
+// The quotient's error is far below 1: its nearest integer is the ceiling or the one before, which the exact remainder
+// decides.
 struct Columns {
     int x;
     double dx, dy, denominator, inverse;
@@ -154,28 +155,29 @@ struct Columns {
     }
 };
 
-// Σ over the pixels left of the edge from `upper` to `lower` in its rows among y, y + STRIDE, ... below `end`.
-// TOGETHER of them are fetched before the first is used.
+// Σ over the pixels left of the edge from `upper` to `lower` in its rows among y, y + STRIDE, ... below `end`. TOGETHER
+// of them are fetched before the first is used.
 template <typename T, int STRIDE, int TOGETHER>
 __device__ __forceinline__ isoline_snake_sum rows_sum(const isoline_snake_image &image, int2 upper, int2 lower, int y, int end)
 {
     const Columns columns(upper, lower);
     isoline_snake_sum sum = {0, 0, 0};
     for (; y < end; y += TOGETHER * STRIDE) {
-        Look looks[TOGETHER];
+        Corner looks[TOGETHER];
         #pragma unroll
         for (int i = 0; i < TOGETHER; i++) {
             const int row = y + i * STRIDE;
             const bool wanted = row < end && upper.y <= row && row < lower.y;
-            looks[i] = look_at<T>(image, static_cast<u32>(columns.of_row(row - upper.y)), static_cast<u32>(row), wanted);
+            looks[i] =
+                fetch_corner<T>(image, static_cast<u32>(columns.of_row(row - upper.y)), static_cast<u32>(row), wanted);
         }
         #pragma unroll
-        for (int i = 0; i < TOGETHER; i++) sum = sum + seen<T>(looks[i]);
+        for (int i = 0; i < TOGETHER; i++) sum = sum + sum_left_of<T>(looks[i]);
     }
     return sum;
 }
 
-// The sum over lanes that differ in their number's bits from STEP on.
+// The sum over lanes that differ in the bits of their numbers from STEP on.
 template <int STEP>
 __device__ __forceinline__ isoline_snake_sum lanes_sum(isoline_snake_sum sum)
 {
@@ -188,7 +190,7 @@ __device__ __forceinline__ isoline_snake_sum lanes_sum(isoline_snake_sum sum)
     return sum;
 }
 
-// Cumulates rows: a warp a row, a block of 32 bytes a lane.
+// Cumulates rows: a row per warp, a block of 32 bytes per lane.
 template <typename T>
 __device__ __forceinline__ void cumulate(const isoline_snake_image &image, ulonglong2 *before)
 {
@@ -200,7 +202,7 @@ __device__ __forceinline__ void cumulate(const isoline_snake_image &image, ulong
         for (u32 first = 0; first < image.blocks; first += WARP) {
             const u32 block = first + lane;
             u64 z = 0, zz = 0;
-            // The last entry's own block may be cut by the row's end; nothing is after it.
+            // The last entry's own block may be cut by the row's end; nothing comes after it.
             if (block + 1 < image.blocks) {
                 const uint4 *levels =
                     reinterpret_cast<const uint4 *>(image.levels + (y * image.pitch + static_cast<u64>(block) * BLOCK_BYTES));

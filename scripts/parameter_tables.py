@@ -57,7 +57,7 @@ def main(folder, check):
         path = DOCS / f"{name}.md"
         text = path.read_text(encoding="utf-8")
         block = f"<!-- parameters, by scripts/parameter_tables.py -->\n{chr(10).join(table(operation))}\n<!-- end -->"
-        fresh, count = re.subn(r"<!-- parameters, by .*?<!-- end -->", lambda _: block, text, flags=re.DOTALL)
+        fresh, count = re.subn(r"<!-- parameters, by .*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
         if count != 1:
             sys.exit(f"{path} must have one table of parameters between its comments, but it has {count}")
         if fresh != text:

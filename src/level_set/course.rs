@@ -99,7 +99,7 @@ impl Course {
     }
 
     /// Whether the stop rule is met, after the iteration just recorded: tested at the end of every check interval but
-    /// the first; the next then begins. `judge` in `kernels/level_set_rest.cuh` does the same sums.
+    /// the first; the next then begins. `check_convergence` in `kernels/level_set_rest.cuh` does the same sums.
     pub(super) fn stop_now(&mut self) -> bool {
         if self.watched < self.check_interval {
             return false;

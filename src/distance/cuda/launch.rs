@@ -511,7 +511,7 @@ mod tests {
         let search = include_str!("../../../kernels/distance_search.cuh");
         let rows = include_str!("../../../kernels/distance_rows.cuh");
         assert_eq!(constant(search, "DT_OCTET"), OCTET as f64);
-        assert_eq!(constant(search, "DT_LEAST_THREADS"), MIN_THREADS as f64);
+        assert_eq!(constant(search, "DT_MIN_THREADS"), MIN_THREADS as f64);
         assert_eq!(constant(search, "DT_COUNT") * size_of::<u32>() as f64, COUNT_BYTES as f64);
         assert_eq!(constant(rows, "DT_ROWS"), f64::from(ROW_WARPS));
         let near = include_str!("../../../kernels/distance_near.cuh");

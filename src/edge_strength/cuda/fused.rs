@@ -247,7 +247,7 @@ mod tests {
     /// Compares the constants that the kernels define as plain numbers.
     #[test]
     fn constants_match_the_kernels() {
-        assert_eq!(constant(UPDATE, "LEAST"), f64::from(FLUSH_THRESHOLD));
+        assert_eq!(constant(UPDATE, "FLUSH_THRESHOLD"), f64::from(FLUSH_THRESHOLD));
         let same = |source, name, here: usize| assert_eq!(constant(source, name), here as f64, "{name}");
         same(UPDATE, "MAX_STEPS", TILE_MAX_STEPS);
         same(FUSED, "STREAM_STEPS", STREAM_STEPS);

@@ -10,11 +10,11 @@ use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
 use crate::level_set::scalar::{FLATNESS, ROOT_SHAPE, ROOT_START, ROOT_UNIT, TINY};
 
 const UPDATE: &str = include_str!("../../../kernels/level_set_update.cuh");
-const PAPER: &str = include_str!("../../../kernels/level_set_paper.cuh");
+const PAPER: &str = include_str!("../../../kernels/paper/level_set.cuh");
 const TILE: &str = include_str!("../../../kernels/level_set_tile.cuh");
 const REST: &str = include_str!("../../../kernels/level_set_rest.cuh");
 const DENSE: &str = include_str!("../../../kernels/level_set_dense.cuh");
-const RESTEP: &str = include_str!("../../../kernels/level_set_restep.cuh");
+const REINIT: &str = include_str!("../../../kernels/level_set_reinit.cuh");
 
 #[test]
 fn constants_are_the_kernels() {
@@ -32,15 +32,15 @@ fn constants_are_the_kernels() {
     same(TILE, "TILE", VOLUME_TILE[0] as u64);
     same(TILE, "TILE_SLICE", SLICE_TILE[0] as u64);
     same(TILE, "RING", RING as u64);
-    same(TILE, "MOST_PIECES", PIECES);
+    same(TILE, "MAX_PARTS", PIECES);
     same(TILE, "LOOP_WARPS", LOOP_WARPS.into());
     same(TILE, "MARK_BLOCKS", BLOCKS.into());
     same(TILE, "ITERATION_WARPS", ITERATION_WARPS.into());
-    same(TILE, "RESTEP_WARPS", RESTEP_WARPS.into());
+    same(TILE, "REINIT_WARPS", RESTEP_WARPS.into());
     same(DENSE, "DENSE_COLUMNS", Marching::COLUMNS);
     same(DENSE, "DENSE_ROWS", Marching::ROWS);
     same(DENSE, "DENSE_WARPS", Marching::WARPS.into());
-    assert_eq!(["FLAT_LEAST", "FLAT_MOST"].map(|name| constant(RESTEP, name) as f32), FLATNESS);
+    assert_eq!(["FLATNESS_MIN", "FLATNESS_MAX"].map(|name| constant(REINIT, name) as f32), FLATNESS);
 }
 
 /// The kernels' files assert these sizes of theirs.

@@ -1,6 +1,6 @@
 //! How the dense kernel cuts a volume among its blocks.
 
-/// How every column of planes is cut into chunks, a block each: `DenseShares` of `kernels/level_set_dense.cuh`.
+/// How every column of planes is cut into chunks, a block each: `DenseChunks` of `kernels/level_set_dense.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shares {

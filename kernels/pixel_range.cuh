@@ -1,0 +1,51 @@
+// The range of an image's finite pixels, as integers that sort as the pixels do: one pair of integer atomics serves
+// both types.
+#pragma once
+#include "common.cuh"
+
+constexpr u32 RANGE_THREADS = 256;
+constexpr u32 NO_MINIMUM = 0xFFFFFFFFu, NO_MAXIMUM = 0u;
+constexpr u32 FLOAT_SIGN = 0x80000000u;
+
+// Returns whether the pixel is finite, and its key.
+__device__ __forceinline__ bool sort_key(unsigned short pixel, u32 *key)
+{
+    *key = pixel;
+    return true;
+}
+__device__ __forceinline__ bool sort_key(float pixel, u32 *key)
+{
+    const u32 bits = __float_as_uint(pixel);
+    *key = bits ^ (bits & FLOAT_SIGN ? 0xFFFFFFFFu : FLOAT_SIGN);
+    return isfinite(pixel);
+}
+
+// Block 256, any grid: x loops over the columns, y over the rows of all slices. range[0] and range[1] hold NO_MINIMUM
+// and NO_MAXIMUM before, the smallest and the largest key after; they are unchanged if no pixel is finite. Reads each
+// pixel once; one pair of atomics per warp.
+template <typename PIXEL>
+__device__ __forceinline__ void pixel_range(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width,
+                                            u32 height, u32 depth, u32 *range)
+{
+    u32 low = NO_MINIMUM, high = NO_MAXIMUM;
+    const u64 rows = static_cast<u64>(height) * depth;
+    for (u64 row = blockIdx.y; row < rows; row += gridDim.y) {
+        const unsigned char *line = pixels + row / height * slice_stride + row % height * row_stride;
+        for (u64 x = static_cast<u64>(blockIdx.x) * RANGE_THREADS + threadIdx.x; x < width;
+             x += static_cast<u64>(gridDim.x) * RANGE_THREADS) {
+            u32 key;
+            if (sort_key(reinterpret_cast<const PIXEL *>(line)[x], &key)) {
+                low = min(low, key);
+                high = max(high, key);
+            }
+        }
+    }
+    for (u32 step = WARP / 2; step > 0; step /= 2) {
+        low = min(low, __shfl_xor_sync(ALL_LANES, low, step));
+        high = max(high, __shfl_xor_sync(ALL_LANES, high, step));
+    }
+    if (threadIdx.x % WARP == 0 && low <= high) {
+        atomicMin(&range[0], low);
+        atomicMax(&range[1], high);
+    }
+}
