@@ -22,6 +22,6 @@ pub(super) fn array<T>(first: *const T, count: usize, name: &str) -> Result<()> 
 /// `first` is NULL or points to `count` elements that are only read for `'a`.
 pub(super) unsafe fn slice<'a, T>(first: *const T, count: usize, name: &str) -> Result<&'a [T]> {
     array(first, count, name)?;
-    // SAFETY: not NULL, of a size that can be addressed; the rest as the caller vouches.
+    // SAFETY: not NULL, of a size that can be addressed; the rest as the caller ensures.
     Ok(if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(first, count) } })
 }

@@ -15,7 +15,7 @@ pub struct isoline_context(Context);
 /// # Safety
 /// `context` is NULL or came from isoline_context_new and has not been freed; it lives for `'a`.
 pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a Context> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     unsafe { context.as_ref() }.map(|context| &context.0).ok_or_else(|| null("context"))
 }
 
@@ -26,8 +26,8 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 /// the first CUDA device that works, else the CPU; a device that is named never falls back to another.
 /// `out`: receives the context; free it with isoline_context_free. Not written on failure.
 /// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text; ISOLINE_DEVICE_UNAVAILABLE with the
-/// reason (no driver, driver too old, no such device, no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY. Any
-/// thread.
+/// reason (no driver, driver too old, no such device, no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY. May be
+/// called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *mut isoline_context) -> isoline_status {
     guard(|| {
@@ -37,13 +37,13 @@ pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *m
         let device = if device.is_null() {
             "auto"
         } else {
-            // SAFETY: a NUL-terminated string, as the caller vouches.
-            unsafe { CStr::from_ptr(device) }
-                .to_str()
-                .map_err(|_| Error::argument("cannot read the device: it is not UTF-8; use auto, cpu, cuda or cuda:N"))?
+            // SAFETY: a NUL-terminated string, as the caller ensures.
+            unsafe { CStr::from_ptr(device) }.to_str().map_err(|_| {
+                Error::argument("cannot read the device: it is not UTF-8; use auto, cpu, cuda or cuda:N")
+            })?
         };
         let context = Box::new(isoline_context(Context::new(device)?));
-        // SAFETY: not NULL; writable, as the caller vouches.
+        // SAFETY: not NULL; writable, as the caller ensures.
         unsafe { out.write(Box::into_raw(context)) };
         Ok(())
     })
@@ -52,13 +52,14 @@ pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *m
 /// Describes a context's device; its `reason` says why the device was selected.
 ///
 /// `context`: not NULL. `out`: a struct after isoline_device_init; written on success.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small. Any thread.
+/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small. May be called on any
+/// thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_device(
     context: *const isoline_context,
     out: *mut isoline_device,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::write(out, &isoline_device::from(&self::context(context)?.device_now()), "out") })
 }
 
@@ -66,20 +67,20 @@ pub unsafe extern "C" fn isoline_context_device(
 ///
 /// `context`: not NULL. `bytes`: the limit; 0 (the default) means 90 % of the device memory that is free when a call
 /// starts. A call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit
-/// has no effect on a CPU context. Errors: ISOLINE_NULL_POINTER. Any thread.
+/// has no effect on a CPU context. Errors: ISOLINE_NULL_POINTER. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_set_memory_limit(context: *mut isoline_context, bytes: u64) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { self::context(context) }.map(|context| context.set_memory_limit(bytes)))
 }
 
 /// Releases the memory that a context keeps between calls: pooled device memory, page-locked memory and the host
 /// memory of the CPU's computations (at most 320 MiB per context). Memory that a running call uses is kept.
 ///
-/// `context`: not NULL. Errors: ISOLINE_NULL_POINTER. Any thread.
+/// `context`: not NULL. Errors: ISOLINE_NULL_POINTER. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_trim(context: *mut isoline_context) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { self::context(context) }.map(Context::trim))
 }
 
@@ -91,7 +92,7 @@ pub unsafe extern "C" fn isoline_context_free(context: *mut isoline_context) {
         return;
     }
     let freed = guard_or(false, || {
-        // SAFETY: made by Box::into_raw in isoline_context_new and freed once, as the caller vouches.
+        // SAFETY: made by Box::into_raw in isoline_context_new and freed once, as the caller ensures.
         drop(unsafe { Box::from_raw(context) });
         true
     });

@@ -20,7 +20,7 @@ pub enum isoline_device_kind {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_device {
-    /// Set by isoline_device_init.
+    /// The size of the struct, set by isoline_device_init.
     pub struct_size: u32,
     /// An isoline_device_kind.
     pub kind: u32,
@@ -98,7 +98,7 @@ impl From<&DeviceInfo> for isoline_device {
 /// Returns the number of entries that isoline_device_info describes: the CPU (entry 0), then each CUDA device. If
 /// CUDA cannot be used at all (built without it, no driver, driver too old, no device), one entry with the id "cuda"
 /// and `usable` 0 gives the reason. This function opens no device. The driver is loaded once in a process: restart
-/// the program after installing one. Never fails. Any thread.
+/// the program after installing one. Never fails. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_device_count() -> usize {
     guard_or(0, device::count)
@@ -108,7 +108,7 @@ pub extern "C" fn isoline_device_count() -> usize {
 /// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct_size: usize) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(device, struct_size, "device") })
 }
 
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct
 /// `index`: less than isoline_device_count().
 /// `out`: a struct after isoline_device_init; written on success.
 /// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device that cannot be used is
-/// not an error: `usable` and `reason` describe it. Any thread.
+/// not an error: `usable` and `reason` describe it. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_device_info(index: usize, out: *mut isoline_device) -> isoline_status {
     guard(|| {
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn isoline_device_info(index: usize, out: *mut isoline_dev
         let info = device::info(index).ok_or_else(|| {
             Error::argument(format!("the device index must be less than {}, but it is {index}", device::count()))
         })?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         unsafe { sized::write(out, &isoline_device::from(&info), "out") }
     })
 }

@@ -30,7 +30,7 @@ pub enum isoline_distance_region {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_distance_params {
-    /// Set by isoline_distance_params_init.
+    /// The size of the struct, set by isoline_distance_params_init.
     pub struct_size: u32,
     /// 3 (default): the stack is one volume. 2: each slice is an image of its own.
     pub dimensions: u32,
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn isoline_distance_params_init(
     params: *mut isoline_distance_params,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
@@ -86,8 +86,8 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 /// `report`: NULL for none; else after isoline_report_init.
 /// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for CUDA
 /// pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. After an error a volume is
-/// untouched, and with 2 dimensions each slice is either complete or untouched. Any thread; calls on one context take
-/// turns.
+/// untouched, and with 2 dimensions each slice is either complete or untouched. May be called on any thread; calls on
+/// one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_distance(
     context: *mut isoline_context,
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn isoline_distance(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let mask = Checked::new(mask, "mask")?;
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn isoline_distance(
             let output = Checked::new(output, "output")?;
             output.check_output(&mask)?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let target = output.output(PixelType::F32)?;

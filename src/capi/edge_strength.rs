@@ -64,7 +64,7 @@ pub enum isoline_edge_strength_variant {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_edge_strength_params {
-    /// Set by isoline_edge_strength_params_init.
+    /// The size of the struct, set by isoline_edge_strength_params_init.
     pub struct_size: u32,
     /// 2 (default): each slice is an image of its own, with four neighbours per pixel. 3: the stack is one volume,
     /// with six neighbours per voxel.
@@ -100,8 +100,9 @@ pub struct isoline_edge_strength_params {
     pub start_min: f64,
     /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
     pub start_max: f64,
-    /// Converged mode: the bound on the relative residual, in (0, 1). Default 1e-5. TOLERANCE_BOUND. A smaller
-    /// tolerance takes more cycles.
+    /// Converged mode: the multigrid cycles end when the estimated largest error of any pixel is at most this; in (0,
+    /// 1). Default 1e-5. The estimate is not a strict bound (errors of up to 1.46 times it were measured), and 32-bit
+    /// numbers reach about 1e-6. A smaller tolerance takes more cycles.
     pub tolerance: f64,
 }
 
@@ -153,7 +154,7 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
     params: *mut isoline_edge_strength_params,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
@@ -183,7 +184,7 @@ pub unsafe extern "C" fn isoline_edge_strength(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
@@ -192,7 +193,7 @@ pub unsafe extern "C" fn isoline_edge_strength(
             let output = Checked::new(output, "output")?;
             output.check_output(&input)?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let target = output.output(PixelType::F32)?;

@@ -35,11 +35,12 @@ pub enum isoline_memory {
 /// Describes pixels in the caller's memory. The library keeps no reference to them after the call. The struct itself
 /// is only read; the pixels of an output are written.
 ///
-/// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride, spacing, data]
+/// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride,
+/// spacing, data]
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_image {
-    /// Set by isoline_image_init.
+    /// The size of the struct, set by isoline_image_init.
     pub struct_size: u32,
     /// An isoline_type. Default: ISOLINE_U8.
     pub pixel_type: u32,
@@ -91,7 +92,7 @@ const _: () = assert!(size_of::<isoline_image>() == <isoline_image as Sized32>::
 /// too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_image_init(image: *mut isoline_image, struct_size: usize) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(image, struct_size, "image") })
 }
 
@@ -114,7 +115,7 @@ impl Checked {
     /// # Safety
     /// The requirements of [`sized::read`] hold.
     pub(super) unsafe fn new(image: *const isoline_image, name: &'static str) -> Result<Self> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         let image = unsafe { sized::read(image, name) }?;
         let pixel_type = match image.pixel_type {
             0 => PixelType::U8,
@@ -174,7 +175,7 @@ impl Checked {
     /// # Safety
     /// The requirements of [`sized::read`] hold.
     pub(super) unsafe fn optional(image: *const isoline_image, name: &'static str) -> Result<Option<Self>> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         if image.is_null() { Ok(None) } else { unsafe { Self::new(image, name) }.map(Some) }
     }
 
@@ -276,7 +277,7 @@ impl Checked {
         if self.on_device {
             return Image::Device(self.device_pixels());
         }
-        // SAFETY: as the caller vouches; the type is the one described.
+        // SAFETY: as the caller ensures; the type is the one described.
         unsafe {
             match self.pixel_type {
                 PixelType::U8 => Image::U8(self.view()),
@@ -305,7 +306,7 @@ impl Checked {
         if self.on_device {
             return Ok(ImageMut::Device(self.device_pixels()));
         }
-        // SAFETY: as the caller vouches; the type is the one described.
+        // SAFETY: as the caller ensures; the type is the one described.
         Ok(unsafe {
             match wanted {
                 PixelType::U8 => ImageMut::U8(self.view_mut()),

@@ -36,7 +36,7 @@ pub enum isoline_level_set_variant {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_level_set_params {
-    /// Set by isoline_level_set_params_init.
+    /// The size of the struct, set by isoline_level_set_params_init.
     pub struct_size: u32,
     /// 3 (default): the stack is one volume. 2: each slice is an image of its own; all slices advance together.
     pub dimensions: u32,
@@ -132,7 +132,7 @@ impl isoline_level_set_params {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_level_set_state {
-    /// Set by isoline_level_set_state_init.
+    /// The size of the struct, set by isoline_level_set_state_init.
     pub struct_size: u32,
     /// 1 if the last step met the stopping criterion, else 0.
     pub converged: u32,
@@ -250,7 +250,7 @@ const _: () = {
 /// # Safety
 /// `level_set` is NULL or came from isoline_level_set_new and has not been freed; it lives for `'a`.
 unsafe fn turn<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a, LevelSet>> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     let level_set = unsafe { level_set.as_ref() }.ok_or_else(|| null("level_set"))?;
     // A re-entrant call is refused before it waits for the lock: it would wait for a thread that waits for the
     // context, or for itself.
@@ -262,7 +262,10 @@ unsafe fn turn<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a,
         )
     })?;
     level_set.surface.lock().map_err(|_| {
-        Error::new(ErrorKind::Panic, "cannot use this level set: internal error in an earlier call; the level set is poisoned, free it")
+        Error::new(
+            ErrorKind::Panic,
+            "cannot use this level set: internal error in an earlier call; the level set is poisoned, free it",
+        )
     })
 }
 
@@ -273,7 +276,7 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
     params: *mut isoline_level_set_params,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
@@ -284,7 +287,7 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
     state: *mut isoline_level_set_state,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(state, struct_size, "state") })
 }
 
@@ -313,7 +316,7 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), as of pixels near
 /// 1e30 with a spacing of 1e-9, and for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE;
 /// _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
-/// _DEVICE_FAILED; _BUSY. Any thread; calls on one context take turns.
+/// _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_new(
     context: *mut isoline_context,
@@ -323,7 +326,7 @@ pub unsafe extern "C" fn isoline_level_set_new(
     out: *mut *mut isoline_level_set,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
@@ -361,12 +364,12 @@ pub unsafe extern "C" fn isoline_level_set_step(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let mut surface = turn(level_set)?;
             let mut callback = closure(progress)?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
@@ -380,7 +383,7 @@ pub unsafe extern "C" fn isoline_level_set_step(
 ///
 /// `level_set`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
 /// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
-/// other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; as
+/// other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads: as for
 /// isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_read_mask(
@@ -388,7 +391,7 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
     mask: *const isoline_image,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let surface = turn(level_set)?;
             let mask = Checked::new(mask, "mask")?;
@@ -409,7 +412,7 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
     phi: *const isoline_image,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let surface = turn(level_set)?;
             let phi = Checked::new(phi, "phi")?;
@@ -432,7 +435,7 @@ pub unsafe extern "C" fn isoline_level_set_write_phi(
     phi: *const isoline_image,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let mut surface = turn(level_set)?;
             let phi = Checked::new(phi, "phi")?;
@@ -445,14 +448,14 @@ pub unsafe extern "C" fn isoline_level_set_write_phi(
 /// Returns the progress of a level set, and its parameters with every automatic one computed.
 ///
 /// `level_set`: not NULL. `out`: not NULL; after isoline_level_set_state_init; written on success.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Any thread; as
+/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Threads: as for
 /// isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_info(
     level_set: *mut isoline_level_set,
     out: *mut isoline_level_set_state,
 ) -> isoline_status {
-    // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+    // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
     guard(|| unsafe { sized::write(out, &turn(level_set)?.state().into(), "out") })
 }
 
@@ -464,7 +467,7 @@ pub unsafe extern "C" fn isoline_level_set_info(
 /// `out`: receives the statistics that are kept of the iterations from `first` on, the oldest first, at most `count`;
 /// further elements are unchanged. May be NULL if `count` is 0.
 /// `written`: not NULL; receives the number of elements that were written.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY. Any thread; as
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY. Threads: as for
 /// isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_statistics(
@@ -475,7 +478,7 @@ pub unsafe extern "C" fn isoline_level_set_statistics(
     written: *mut usize,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         let surface = unsafe { turn(level_set) }?;
         check::array(out, count, "out")?;
         if written.is_null() {
@@ -485,10 +488,10 @@ pub unsafe extern "C" fn isoline_level_set_statistics(
         let of_interest = &kept[kept.partition_point(|statistics| statistics.iteration < first)..];
         let given = &of_interest[..count.min(of_interest.len())];
         for (index, statistics) in given.iter().enumerate() {
-            // SAFETY: not NULL, with room for `count`, as the caller vouches.
+            // SAFETY: not NULL, with room for `count`, as the caller ensures.
             unsafe { out.add(index).write(statistics.into()) };
         }
-        // SAFETY: not NULL; writable, as the caller vouches.
+        // SAFETY: not NULL; writable, as the caller ensures.
         unsafe { written.write(given.len()) };
         Ok(())
     })
@@ -502,7 +505,7 @@ pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_se
         return;
     }
     let freed = guard_or(false, || {
-        // SAFETY: made by Box::into_raw in isoline_level_set_new and freed once, as the caller vouches.
+        // SAFETY: made by Box::into_raw in isoline_level_set_new and freed once, as the caller ensures.
         drop(unsafe { Box::from_raw(level_set) });
         true
     });
@@ -518,8 +521,8 @@ pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_se
 /// `progress`: NULL for none.
 /// `mask`: not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
 /// `report`: NULL for none; else after isoline_report_init.
-/// Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. On an error `mask` is untouched. Any thread; calls on one
-/// context take turns.
+/// Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. On an error `mask` is untouched. May be called on any
+/// thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_run(
     context: *mut isoline_context,
@@ -531,7 +534,7 @@ pub unsafe extern "C" fn isoline_level_set_run(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
@@ -544,7 +547,7 @@ pub unsafe extern "C" fn isoline_level_set_run(
             mask.check_output(&input)?;
             mask.check_apart(&initial_mask)?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let target = mask.output(PixelType::U8)?;

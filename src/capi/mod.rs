@@ -63,7 +63,10 @@ fn guard(body: impl FnOnce() -> Result<()>) -> isoline_status {
                 .map(|text| (*text).to_owned())
                 .or_else(|| panic.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "unknown".into());
-            Error::new(ErrorKind::Panic, format!("cannot finish the call: internal error in Isoline ({what}); please report it"))
+            Error::new(
+                ErrorKind::Panic,
+                format!("cannot finish the call: internal error in Isoline ({what}); please report it"),
+            )
         }
     };
     status::set_last_error(error.message());

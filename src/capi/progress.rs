@@ -17,7 +17,7 @@ pub type isoline_progress_fn =
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_progress {
-    /// Set by isoline_progress_init.
+    /// The size of the struct, set by isoline_progress_init.
     pub struct_size: u32,
     /// Must be 0.
     pub reserved: u32,
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn isoline_progress_init(
     progress: *mut isoline_progress,
     struct_size: usize,
 ) -> super::isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     super::guard(|| unsafe { sized::init(progress, struct_size, "progress") })
 }
 
@@ -56,7 +56,7 @@ pub(super) unsafe fn closure(progress: *const isoline_progress) -> Result<Option
     if progress.is_null() {
         return Ok(None);
     }
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     let progress = unsafe { sized::read(progress, "progress") }?;
     if progress.reserved != 0 {
         return Err(Error::argument(format!("progress->reserved must be 0, but it is {}", progress.reserved)));

@@ -8,7 +8,7 @@ use std::ffi::c_char;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_report {
-    /// Set by isoline_report_init.
+    /// The size of the struct, set by isoline_report_init.
     pub struct_size: u32,
     /// The device that ran the call, an isoline_device_kind. With "auto" it is the CPU if the data did not fit into
     /// the memory of the GPU.
@@ -87,6 +87,6 @@ impl From<&Report> for isoline_report {
 /// report to an operation. Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_report_init(report: *mut isoline_report, struct_size: usize) -> super::isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     super::guard(|| unsafe { sized::init(report, struct_size, "report") })
 }
