@@ -605,12 +605,11 @@ typedef struct {
 // Describes pixels in the caller's memory. The library keeps no reference to them after the call. The struct itself
 // is only read; the pixels of an output are written.
 //
-// spacing, data]
 typedef struct {
     // The size of the struct, set by isoline_image_init.
     uint32_t struct_size;
     // An isoline_type. Default: ISOLINE_U8.
-    uint32_t pixel_type;
+    uint32_t type;
     // An isoline_memory. Default: ISOLINE_HOST.
     uint32_t memory;
     // Must be 0.
@@ -764,8 +763,8 @@ typedef struct {
     double start_min;
     // ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
     double start_max;
-    // Converged mode: the multigrid cycles end when the estimated largest error of any pixel is at most this; in (0,
-    // 1). Default 1e-5. The estimate is not a strict bound (errors of up to 1.46 times it were measured), and 32-bit
+    // Converged mode: the multigrid cycles end when the estimated largest error of any pixel is at most this; more
+    // than 0 and less than 1. Default 1e-5. The estimate is not a strict bound (errors of up to 1.46 times it were measured), and 32-bit
     // numbers reach about 1e-6. A smaller tolerance takes more cycles.
     double tolerance;
 } isoline_edge_strength_params;
@@ -802,8 +801,8 @@ typedef struct {
     // The time step Δt, more than 0 and at most the stable limit, which isoline_level_set_info returns and the error
     // names. ISOLINE_AUTOMATIC (default): automatic, `cfl` times the limit. A larger time step needs fewer
     // iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
-    // The limit is 1 / (α D sqrt(S) + (1 - α) S), where S is the sum of 1/h² over the axes and D is the bound of |ε
-    // - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. No
+    // The limit is 1 / (α D sqrt(S) + (1 - α) S), where S is the sum of 1/h² over the axes and D is the bound of
+    // |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. No
     // curvature can outweigh an image term beyond that bound, so that a larger D would not change where the front
     // comes to rest; where φ approaches 0 the image term is limited to the bound.
     double time_step;
@@ -1424,7 +1423,7 @@ void isoline_level_set_free(isoline_level_set *level_set);
 // `progress`: NULL for none.
 // `mask`: not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
 // `report`: NULL for none; else after isoline_report_init.
-// Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. On an error `mask` is untouched. May be called on any
+// Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is untouched. May be called on any
 // thread; calls on one context run one after the other.
 isoline_status isoline_level_set_run(isoline_context *context,
                                      const isoline_image *input,

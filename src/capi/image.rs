@@ -35,8 +35,7 @@ pub enum isoline_memory {
 /// Describes pixels in the caller's memory. The library keeps no reference to them after the call. The struct itself
 /// is only read; the pixels of an output are written.
 ///
-/// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride,
-/// spacing, data]
+/// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride, spacing, data]
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_image {

@@ -349,7 +349,7 @@ mod tests {
                 let [operation, name] = [operation.name, parameter.name].map(|text| text.to_str().unwrap());
                 let comment = header_comment(operation, name);
                 let default = parameter.default;
-                let told = match parameter.kind {
+                let named = match parameter.kind {
                     _ if parameter.is_automatic(default) => comment.contains("(default): automatic"),
                     Kind::Choice if name == "dimensions" => comment.contains(&format!("{default} (default)")),
                     Kind::Choice => comment.contains("Default: ISOLINE_"),
@@ -361,7 +361,7 @@ mod tests {
                         number.trim_end_matches('.').parse() == Ok(default)
                     }),
                 };
-                assert!(told, "{operation}.{name}: the default is {default}, but the header says: {comment}");
+                assert!(named, "{operation}.{name}: the default is {default}, but the header says: {comment}");
             }
         }
     }

@@ -140,7 +140,7 @@ static inline int labels_untouched(const snake_job *work) {
     return 1;
 }
 
-static inline isoline_polygons lent_by(isoline_snake *snake) {
+static inline isoline_polygons borrowed_by(isoline_snake *snake) {
     isoline_polygons polygons;
     GOOD(isoline_polygons_init(&polygons, sizeof polygons));
     GOOD(isoline_snake_polygons(snake, &polygons));
@@ -153,7 +153,7 @@ static inline int same_polygons(const isoline_polygons *a, const isoline_polygon
            (a->node_count == 0 || memcmp(a->nodes, b->nodes, a->node_count * sizeof *a->nodes) == 0);
 }
 
-/* A copy of what a snake has lent, in one block of memory that the caller frees. */
+/* Returns a copy of polygons that are borrowed from a snake, in one block of memory that the caller frees. */
 typedef struct {
     isoline_polygons polygons;
     void *memory;
@@ -161,7 +161,7 @@ typedef struct {
 
 static inline copied copy_of(isoline_snake *snake) {
     copied made;
-    made.polygons = lent_by(snake);
+    made.polygons = borrowed_by(snake);
     const size_t offsets = (made.polygons.count + 1) * sizeof(uint64_t);
     const size_t nodes = made.polygons.node_count * sizeof(isoline_node);
     made.memory = allocate(offsets + nodes);
@@ -174,7 +174,7 @@ static inline copied copy_of(isoline_snake *snake) {
     return made;
 }
 
-/* Whether the pixel's centre lies in the polygon; on an edge it belongs to the edge's right. By the definition. */
+/* Returns 1 if the pixel's centre is inside the polygon, by the definition; a centre on an edge belongs to its right. */
 static inline int polygon_holds(const isoline_node *nodes, size_t count, int64_t x, int64_t y) {
     int inside = 0;
     for (size_t i = 0; i < count; i++) {

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How many failed checks of one test are printed. */
+/* The number of failed checks of one test that are printed. */
 enum { ENOUGH_FAILURES = 12 };
 enum { EXIT_SKIPPED = 77, SECONDS_PER_TEST = 60, SLOW_SECONDS_PER_TEST = 300 };
 

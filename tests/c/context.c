@@ -190,7 +190,7 @@ static void the_last_context_ends_the_threads(const char *device) {
     use(two);
     isoline_context_free(two);
     CHECK_NUMBER(threads_settled_to(before), before);
-    /* And they come back. */
+    /* The threads are started again. */
     one = open_context("cpu");
     use(one);
     isoline_context_free(one);

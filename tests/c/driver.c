@@ -1,5 +1,5 @@
-/* What the library makes of CUDA drivers: whole, old, broken and lacking ones. They are fakes (drivers/cuda.c), so that any
- * machine can test them; what a real one computes is tested where there is a GPU. */
+/* The library with CUDA drivers that are complete, old, broken or lack functions. They are fakes (drivers/cuda.c), so that
+ * any machine can run the test; the results of a real driver are tested where there is a GPU. */
 #include "surfaces.h"
 
 #include <dlfcn.h>
@@ -131,7 +131,7 @@ static void an_old_driver_is_named(const char *device) {
 
 static void a_driver_that_lacks_functions_is_survived(const char *device) {
     (void)device;
-    /* The function that is missing is told on stderr too; it needs no backtrace there. */
+    /* The missing function is named on stderr too, where it needs no backtrace. */
     setenv("RUST_BACKTRACE", "0", 1);
     if (with_driver("lacking")) {
         cuda_is_unusable("lacks functions");

@@ -184,7 +184,7 @@ static void a_range_scales_and_clips_floats(const char *device) {
         real[i] = work.pixels[i];
         clipped[i] = fminf(fmaxf(real[i], 20), 90);
     }
-    /* What is not finite counts as the nearer end, and NaN as the smallest. */
+    /* An infinite pixel counts as the nearer end of the range, and NaN as the smallest. */
     real[7] = INFINITY;
     clipped[7] = 90;
     real[COUNT / 2] = -INFINITY;

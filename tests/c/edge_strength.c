@@ -149,7 +149,7 @@ static void a_stack_is_its_slices(const char *device) {
     isoline_context_free(context);
 }
 
-/* The start in double precision: the input scaled to 0..1, turned over for dark shapes; 1 on the shape. */
+/* The start in double precision: the input scaled to 0..1, inverted for dark shapes; 1 on the shape. */
 static double start_of(double pixel, double low, double high, int below) {
     double scaled = high > low ? (pixel - low) / (high - low) : 0;
     scaled = fmin(fmax(scaled, 0), 1);

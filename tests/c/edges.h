@@ -6,7 +6,7 @@
 
 /* No map of edges, directions or anchors has this value: an output that still holds it has not been written. */
 enum { NOT_WRITTEN = 77 };
-/* What isoline_edge_drawing_maps writes. */
+/* The values of the edge direction that isoline_edge_drawing_maps writes. */
 enum { NO_EDGE = 0, HORIZONTAL = 1, VERTICAL = 2 };
 
 static inline uint8_t *not_written(size_t count) {
@@ -170,7 +170,7 @@ static inline void forget(definition *d) {
     free(d->edges);
 }
 
-/* How many bytes differ. */
+/* Returns the number of bytes that differ. */
 static inline size_t differing(const uint8_t *a, const uint8_t *b, size_t count) {
     size_t different = 0;
     for (size_t i = 0; i < count; i++) {
@@ -208,7 +208,7 @@ static inline int same_segments(const isoline_segments *a, const isoline_segment
                            memcmp(left.mean_gradients, right.mean_gradients, count * sizeof(float)) == 0));
 }
 
-/* Whether (x, y) is an edge of a slice; outside there are none. */
+/* Returns 1 if (x, y) is an edge of a slice; there are none outside it. */
 static inline int is_edge(const uint8_t *edges, size_t width, size_t height, long x, long y) {
     return x >= 0 && y >= 0 && x < (long)width && y < (long)height && edges[(size_t)y * width + (size_t)x] != 0;
 }
@@ -289,7 +289,7 @@ static inline uint8_t *thinned(const uint8_t *edges, size_t width, size_t height
 }
 
 /*
- * What holds of all segments: each is a chain of neighbouring edge pixels. `canonical`: of the paper profile with a
+ * Checks all segments: each is a chain of neighbouring edge pixels. `canonical`: they are of the paper profile with a
  * minimum length of 1, which together are the whole thinned map and come in their canonical order.
  */
 static inline void check_segments(const isoline_segments *segments, const uint8_t *edges, size_t width, size_t height,
@@ -368,7 +368,7 @@ typedef struct {
     isoline_report report;
 } drawing_job;
 
-/* What `segments` holds before a call: an address that nobody may follow. */
+/* Returns the value of `segments` before a call: an address that must not be dereferenced. */
 static inline isoline_segments *untouched(void) {
     static int place;
     return (isoline_segments *)(void *)&place;

@@ -115,7 +115,7 @@ static void strides_that_do_not_fit_are_refused(const char *device) {
     SPOILT(image->slice_stride = (uint64_t)1 << 63, ISOLINE_INVALID_SIZE, "too large");
     SPOILT((image->row_stride = (uint64_t)1 << 61, image->slice_stride = 4096), ISOLINE_INVALID_SIZE, "too large");
     SPOILT((image->row_stride = 4096, image->slice_stride = (uint64_t)1 << 62), ISOLINE_INVALID_SIZE, "too large");
-    /* What a caller with negative strides might pass. */
+    /* A caller with negative strides might pass these. */
     SPOILT(image->row_stride = (uint64_t)-4096, ISOLINE_INVALID_SIZE, "too large");
     SPOILT(image->slice_stride = (uint64_t)-4096, ISOLINE_INVALID_SIZE, "too large");
     end(&good_job);
@@ -500,7 +500,7 @@ static void cuda_pixels_need_a_cuda_context(const char *device) {
     end(&good_job);
 }
 
-/* What the test of device memory needs of the driver, found at run time so that the test runs without one. */
+/* The functions of the driver that the test of device memory needs, loaded at run time so that it runs without one. */
 typedef struct {
     int (*init)(unsigned);
     int (*retain)(void **, int);

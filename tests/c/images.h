@@ -158,7 +158,7 @@ static inline void exact_iterations(double *v, const uint8_t *shape, size_t widt
     free(next);
 }
 
-/* What isoline_edge_strength should give for a packed 8-bit image whose non-shape pixels start at 0. */
+/* Returns the exact result of isoline_edge_strength for a packed 8-bit image whose non-shape pixels start at 0. */
 static inline double *exact_edge_strength(const uint8_t *pixels, size_t width, size_t height, size_t depth,
                                           const isoline_edge_strength_params *params) {
     const size_t count = width * height * depth;

@@ -1,7 +1,7 @@
 /* Level sets: what they find, what they tell, and the state that they keep. */
 #include "surfaces.h"
 
-/* How well two masks agree: 1 where they are the same, 0 where they have no pixel in common. */
+/* Returns the Dice coefficient of two masks: 1 where they are the same, 0 where they have no pixel in common. */
 static double dice(const uint8_t *a, const uint8_t *b, size_t count) {
     size_t both = 0, all = 0;
     for (size_t i = 0; i < count; i++) {

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-/* What `out` holds before a call: an address that nobody may follow. */
+/* Returns the value of `out` before a call: an address that must not be dereferenced. */
 static isoline_level_set *untouched(void) {
     static int place;
     return (isoline_level_set *)(void *)&place;

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 enum { WIDTH = 37, HEIGHT = 29, DEPTH = 11, ROW = 48, COUNT = ROW * HEIGHT * DEPTH };
-/* What a mask holds before a call; no test fills with it. */
+/* The value of a mask's pixels before a call; no test fills with it. */
 enum { BEFORE = 9 };
 
 /* Rows are longer than the mask is wide, so that what lies between them can be watched. */
@@ -32,7 +32,7 @@ static int is_untouched(const canvas *work) {
     return 1;
 }
 
-/* Whether the pixels where `inside` holds, and they alone, have been set to `value`. */
+/* Checks that the pixels for which `inside` holds, and no others, have been set to `value`. */
 static void is_filled(const canvas *work, int (*inside)(const void *shape, const double at[3]), const void *shape,
                       uint8_t value, const char *what) {
     size_t wrong = 0, filled = 0;

@@ -10,7 +10,7 @@ enum { SIDE = 96, COUNT = SIDE * SIDE };
 static const double CANCEL_SECONDS = 0.1;
 static const double SLACK_SECONDS = 0.25;
 
-/* What the callback below saw, and when it is to cancel. */
+/* The observations of the callback below, and the call at which it cancels. */
 typedef struct {
     int calls;
     int cancel_at; /* which call answers nonzero, from 1; 0: none */

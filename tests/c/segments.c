@@ -150,7 +150,7 @@ static void arrays_without_init_are_refused(const char *device) {
         REFUSED(isoline_segments_all(segments, &all), ISOLINE_INVALID_ARGUMENT, "arrays->struct_size");
         CHECK(memcmp(&all, &before, sizeof all) == 0);
     }
-    /* What a newer caller has more is left alone. */
+    /* The additional fields of a newer caller are unchanged. */
     struct {
         isoline_segment_arrays known;
         unsigned char more[40];
@@ -246,7 +246,7 @@ static void flat_images_have_no_edges(const char *device) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const size_t count = sizes[i][0] * sizes[i][1];
         uint32_t *memory = (uint32_t *)allocate(count * 4);
-        /* As bytes, as words and as floats: black, grey, saturated, and NaN. */
+        /* These are, as bytes, words and floats: black, grey, saturated, and NaN. */
         const uint32_t values[] = {0, 0x80808080u, 0x3f800000u, 0xffffffffu};
         for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
             for (size_t k = 0; k < count; k++) {

@@ -1,6 +1,6 @@
 /*
  * The laws of structs that carry their size: init, older and newer callers, and what lies behind a struct.
- * What an operation does with each of its structs is tested with the operation.
+ * The structs of an operation are tested with the operation.
  */
 #include "check.h"
 

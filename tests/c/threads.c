@@ -6,7 +6,7 @@
 
 enum { SIDE = 90, COUNT = SIDE * SIDE, MOST_THREADS = 8 };
 
-/* What one thread does: the same call over and over on its own pixels, each result compared with the first one's. */
+/* The work of one thread: the same call repeatedly on its own pixels, each result compared with the first one. */
 typedef struct {
     pthread_t thread;
     isoline_context *context;

@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-/* What it saw: how many calls, and how many with a fraction that fell or left 0..1, or without a stage. */
+/* The observations: the number of calls, and of those with a fraction that decreased or left 0..1, or without a stage. */
 typedef struct {
     int calls, cancel_at, bad;
     double last, cancelled;
