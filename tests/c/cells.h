@@ -1,4 +1,4 @@
-/* Three bright discs in dark ground and noise, and a square within each for a region snake to start from. */
+/* Three bright discs on a dark, noisy background, and a square in each as the initial polygon of a region snake. */
 #ifndef ISOLINE_TESTS_CELLS_H
 #define ISOLINE_TESTS_CELLS_H
 
@@ -34,7 +34,7 @@ static inline uint16_t *image_of_cells(void) {
     return pixels;
 }
 
-/* Polygons and the arrays that they lie in. */
+/* Polygons and the arrays that hold them. */
 typedef struct {
     isoline_node nodes[CELLS * CORNERS];
     uint64_t offsets[CELLS + 1];
@@ -57,7 +57,7 @@ static inline isoline_polygons polygons_of(const isoline_node *nodes, const uint
     return polygons;
 }
 
-/* A square of some pixels round the middle of each cell; clockwise, or the other way with the same first node. */
+/* A square around the centre of each cell; clockwise, or anticlockwise with the same first node. */
 static inline isoline_polygons squares_in(squares *room, int clockwise) {
     const int half = 5;
     for (int c = 0; c < CELLS; c++) {
@@ -188,7 +188,7 @@ static inline int polygon_holds(const isoline_node *nodes, size_t count, int64_t
     return inside;
 }
 
-/* The number of the first polygon that holds the pixel, counted from 1; else 0. */
+/* Returns the number of the first polygon that contains the pixel, counted from 1, or 0. */
 static inline uint32_t label_at(const isoline_polygons *polygons, int x, int y) {
     for (uint64_t p = 0; p < polygons->count; p++) {
         const uint64_t first = polygons->offsets[p];

@@ -8,7 +8,7 @@ enum { WIDTH = 37, HEIGHT = 29, DEPTH = 11, ROW = 48, COUNT = ROW * HEIGHT * DEP
 /* The value of a mask's pixels before a call; no test fills with it. */
 enum { BEFORE = 9 };
 
-/* Rows are longer than the mask is wide, so that what lies between them can be watched. */
+/* Rows are longer than the mask is wide, so that the bytes between them can be checked. */
 typedef struct {
     uint8_t *pixels;
     isoline_image mask;
@@ -155,7 +155,7 @@ static const isoline_sphere SPHERE = {{5, 5, 5}, 3};
 static const isoline_box BOX = {{1, 1, 1}, {4, 4, 4}};
 static const double TRIANGLE[] = {1, 1, 9, 1, 1, 9};
 
-/* Each of the three with `change` made to the mask fails with `status` and names `word`; nothing is written. */
+/* Each of the three functions fails with `status` and names `word` after `change` of the mask; nothing is written. */
 #define SPOILT(change, status, word)                                                                                   \
     do {                                                                                                               \
         canvas work = new_canvas();                                                                                    \

@@ -66,7 +66,7 @@ static inline long threads_settled_to(long wanted) {
     return status_number("Threads:");
 }
 
-/* From here on this process gets `more` bytes of memory than it has mapped now, and not one more. */
+/* Limits the memory of this process to `more` bytes beyond those that are mapped now. */
 static inline void allow_only(size_t more) {
     struct rlimit limit;
     getrlimit(RLIMIT_AS, &limit);

@@ -1,16 +1,16 @@
-/* Segments as an object: what each function tells, every misuse refused, memory; and images that are hostile to them. */
+/* Segments as an object: the result of each function, every misuse refused, memory; and extreme images. */
 #include "edges.h"
 #include "process.h"
 
 #include <pthread.h>
 
-/* The segments of a picture; freed by the caller. */
+/* Returns the segments of a picture; the caller frees them. */
 static isoline_segments *some_segments(const char *device) {
     drawing_job work = new_drawing_job(device);
     GOOD(draw(&work));
     isoline_segments *segments = work.segments;
     work.segments = untouched();
-    /* They outlive the context and the images. */
+    /* The segments remain valid after the context and the images are freed. */
     end_drawing_job(&work);
     CHECK(isoline_segments_count(segments) >= 4);
     return segments;

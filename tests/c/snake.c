@@ -1,4 +1,4 @@
-/* Region snakes: what they find, what they tell, and the state that they keep. */
+/* Region snakes: results, reports, and the state that they keep. */
 #include "cells.h"
 
 static const uint64_t TO_THE_END = UINT64_MAX;
@@ -42,7 +42,7 @@ static void steps_add_up_to_the_one_call(const char *device) {
     snake_job work = new_snake_job(device);
     isoline_snake *at_once = NULL, *by_steps = snake_of(&work);
     GOOD(isoline_snake_run(work.context, &work.input, &work.initial, &work.params, NULL, NULL, &at_once, NULL));
-    /* At the start it is what it was given. */
+    /* At the start the polygons are the initial ones. */
     isoline_polygons start = borrowed_by(by_steps), wanted = borrowed_by(at_once);
     CHECK(same_polygons(&start, &work.initial));
     CHECK_NUMBER(statistics_of(by_steps, 0).status, ISOLINE_TARGET_RUNNING);
@@ -63,7 +63,7 @@ static void steps_add_up_to_the_one_call(const char *device) {
         CHECK(memcmp(&a, &b, sizeof a) == 0);
         CHECK(a.iterations <= steps);
     }
-    /* Nothing is left to do. */
+    /* All targets have ended. */
     GOOD(isoline_snake_step(by_steps, TO_THE_END, NULL, &work.report));
     CHECK(work.report.iterations == steps && work.report.converged == 1);
     isoline_snake_free(at_once);
@@ -137,7 +137,7 @@ static void sums_are_exact(const char *device) {
         size_t simple = 0, wrong = 0;
         for (size_t round = 0; round < rounds; round++) {
             isoline_node nodes[16];
-            /* Some reach beyond the image, some lie outside. */
+            /* Some polygons extend beyond the image, some are outside. */
             const int x = (int)(next_random(&seed) % (2 * WIDTH)) - WIDTH / 2;
             const int y = (int)(next_random(&seed) % (2 * HEIGHT)) - HEIGHT / 2;
             const size_t count = random_star(nodes, &seed, x, y, 50);
@@ -323,7 +323,7 @@ static void the_default_start_and_the_default_parameters(const char *device) {
     end_snake_job(&work);
 }
 
-/* Both ways round, from each of the nodes on. */
+/* Both directions, from each of the nodes on. */
 static void a_start_gives_one_result_however_it_is_written(const char *device) {
     enum { NODES = CORNERS };
     snake_job work = new_snake_job(device);
@@ -384,7 +384,7 @@ static void every_pixel_type_gives_the_same(const char *device) {
     const isoline_target_statistics a = statistics_of(by_words, 1), b = statistics_of(by_floats, 1);
     CHECK(b.status == ISOLINE_TARGET_CONVERGED && fabs(b.mean - (a.mean / 1024 - 3)) < 0.02);
     isoline_snake_free(by_floats);
-    /* Bernoulli: above 0 or not, whatever the type. */
+    /* Bernoulli: above 0 or not, for every type. */
     uint8_t *bytes = (uint8_t *)allocate(COUNT);
     for (int i = 0; i < COUNT; i++) {
         bytes[i] = work.pixels[i] > 600 ? 200 : 0;
@@ -454,7 +454,7 @@ static void a_restart_is_a_new_snake_without_its_image(const char *device) {
     /* NULL: the default rectangle and parameters. */
     GOOD(isoline_snake_restart(snake, NULL, NULL));
     CHECK_NUMBER(isoline_snake_count(snake), 1);
-    /* A restart that is refused changes nothing. */
+    /* A restart that fails changes nothing. */
     const isoline_polygons whole = borrowed_by(snake);
     isoline_snake_params binary = snake_defaults();
     binary.noise = ISOLINE_SNAKE_NOISE_BERNOULLI;

@@ -12,7 +12,7 @@ static isoline_snake *untouched(void) {
     return (isoline_snake *)(void *)&place;
 }
 
-/* A failed call of either way to begin leaves everything as it was. */
+/* A failed isoline_snake_new or _run leaves everything unchanged. */
 static void refused(snake_job *work, isoline_status status, const char *word, const char *what) {
     const snake_job before = *work;
     isoline_snake *made = untouched();
@@ -85,7 +85,7 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     const double none[] = {(double)NAN, -(double)NAN, (double)INFINITY, -(double)INFINITY};
     const uint32_t far[] = {0, 1, 250, UINT32_MAX - 10};
     for (size_t i = 0; i < 4; i++) {
-        /* Used or not. */
+        /* The values are errors even if they are not used. */
         SPOILT(work.params.looks = none[i], ISOLINE_INVALID_ARGUMENT, "looks");
         SPOILT(work.params.margin = none[i], ISOLINE_INVALID_ARGUMENT, "margin");
         SPOILT(work.params.node_spacing = none[i], ISOLINE_INVALID_ARGUMENT, "node_spacing");
@@ -167,7 +167,7 @@ static void structs_of_other_sizes_are_judged_before_any_work(const char *device
     newer.more[2] = 0;
     GOOD(isoline_snake_new(good_job.context, &good_job.input, NULL, &newer.known, &made));
     isoline_snake_free(made);
-    /* The rest of a newer caller's polygons is left alone. */
+    /* The additional fields of a newer caller's polygons are unchanged. */
     struct {
         isoline_polygons known;
         unsigned char more[24];
@@ -439,7 +439,7 @@ static uint8_t *endless_image(snake_job *work, size_t side) {
 }
 
 static void a_cancel_keeps_the_last_whole_step(const char *device) {
-    /* A shared machine adds to the promised time. */
+    /* Other work on the machine adds to the promised time. */
     const double promised = 0.1, slack = 0.25;
     snake_job work = new_snake_job(device);
     uint8_t *pixels = endless_image(&work, scaled(2000, 400));
@@ -461,7 +461,7 @@ static void a_cancel_keeps_the_last_whole_step(const char *device) {
         done = now.iterations;
     }
     CHECK(done >= 1);
-    /* It is what that many steps give, and goes on from there. */
+    /* The state is that after as many iterations, and the next step continues from there. */
     for (int more = 0; more < 2; more++) {
         GOOD(isoline_snake_step(other, more ? 2 : done, NULL, NULL));
         if (more) {
@@ -481,7 +481,7 @@ static void a_cancel_keeps_the_last_whole_step(const char *device) {
     end_snake_job(&work);
 }
 
-/* A comb with so many nodes has steps that take seconds: a cancel does not wait for their end. */
+/* The iterations of a comb with so many nodes take seconds; cancelling does not wait for their end. */
 static void a_cancel_of_very_many_nodes_takes_effect_within_100_ms(const char *device) {
     const double promised = 0.1, slack = 0.25;
     const size_t count = scaled(12000, 200), width = 2 * count + 8, height = 40;
@@ -512,7 +512,7 @@ static void a_cancel_of_very_many_nodes_takes_effect_within_100_ms(const char *d
         const isoline_status status = isoline_snake_step(snake, TO_THE_END, &progress, NULL);
         const double late = seconds_now() - seen.cancelled;
         if (status == ISOLINE_OK) {
-            /* It was done before the callback came to cancel. */
+            /* The call was finished before the callback could cancel it. */
             CHECK(seen.calls < cancel_at);
             break;
         }
@@ -520,7 +520,7 @@ static void a_cancel_of_very_many_nodes_takes_effect_within_100_ms(const char *d
         check_that(slow() || late <= promised + slack, __FILE__, __LINE__, "cancelled at call %d: it took %.3f s", cancel_at,
                    late);
     }
-    /* Whole steps are kept, and go on as if nothing had been. */
+    /* Complete iterations are kept, and the next step continues as if nothing had been cancelled. */
     const uint64_t done = statistics_of(snake, 0).iterations;
     GOOD(isoline_snake_step(snake, 1, NULL, NULL));
     GOOD(isoline_snake_step(other, done + 1, NULL, NULL));
@@ -738,7 +738,7 @@ static void lives_do_not_grow(const char *device) {
     end_snake_job(&work);
 }
 
-/* Ever more memory until a snake can be made: whichever allocation fails before, it fails as a status. */
+/* The memory limit grows until a snake can be created: each allocation that fails before returns a status. */
 static void begins_with_enough_memory(const snake_job *work) {
     int refused_times = 0, done = 0;
     for (size_t mebibytes = 1; mebibytes <= 4096 && !done; mebibytes = mebibytes * 3 / 2 + 1) {

@@ -1,4 +1,4 @@
-/* A progress callback that looks, and cancels at a call of the test's choice. */
+/* A progress callback that records its calls, and cancels at a given one. */
 #ifndef ISOLINE_TESTS_WATCH_H
 #define ISOLINE_TESTS_WATCH_H
 

@@ -1,6 +1,6 @@
 /*
- * A CUDA driver that there is none behind: as much of it as finding and opening a device takes. Environment variables
- * say how it misbehaves, so that a machine without a GPU can test what the library makes of it.
+ * A fake CUDA driver with the functions that finding and opening a device takes. Environment variables set its faults,
+ * so that a machine without a GPU can test how the library treats them.
  *
  * FAKE_VERSION  the CUDA version that it supports (default 13000)     FAKE_INIT    what cuInit returns (default 0)
  * FAKE_COUNT    devices (default 2)                                   FAKE_MAJOR   compute capability FAKE_MAJOR.0 (9)
