@@ -764,8 +764,8 @@ typedef struct {
     // ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
     double start_max;
     // Converged mode: the multigrid cycles end when the estimated largest error of any pixel is at most this; more
-    // than 0 and less than 1. Default 1e-5. The estimate is not a strict bound (errors of up to 1.46 times it were measured), and 32-bit
-    // numbers reach about 1e-6. A smaller tolerance takes more cycles.
+    // than 0 and less than 1. Default 1e-5. The estimate is not a strict bound (errors of up to 1.46 times it were
+    // measured), and 32-bit numbers reach about 1e-6. A smaller tolerance takes more cycles.
     double tolerance;
 } isoline_edge_strength_params;
 
@@ -1321,8 +1321,8 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
 // φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
 // device, as is a copy of the image; the caller's images are not needed after the call. If the mask (with 2
 // dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
-// Pixels that are NaN or infinite count as far from T as the farthest finite pixel of the image, which is never
-// within the intensity range.
+// Pixels that are NaN or infinite are never within the intensity range: they count as far from T as the farthest
+// finite pixel of the image.
 //
 // `context`: not NULL. The level set keeps the device alive; the two may be freed in either order.
 // `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
@@ -1332,10 +1332,10 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
 // is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
 // `params`: NULL for the defaults.
 // `out`: receives the level set; free it with isoline_level_set_free. Not written on failure.
-// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names, for
-// an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), as of pixels near
-// 1e30 with a spacing of 1e-9, and for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE;
-// _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names,
+// for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), such as for
+// pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty mask; _INVALID_SIZE;
+// _INVALID_TYPE;
 // _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 isoline_status isoline_level_set_new(isoline_context *context,
                                      const isoline_image *input,
@@ -1382,7 +1382,7 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
 //
 // `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA
 // memory; negative inside, near the front close to a distance in the unit of the input's spacing. Values beyond
-// ±65536 times the largest spacing are clamped.
+// ±65536 times the largest spacing are clamped to that.
 // Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. After
 // an error the level set is unchanged.
 isoline_status isoline_level_set_write_phi(isoline_level_set *level_set,
@@ -1445,7 +1445,7 @@ isoline_status isoline_set_logger(isoline_log_fn function,
                                   void *user,
                                   uint32_t max);
 
-// Sets the pixels of a mask that are inside any of some balls: those whose centre is at most the radius away from
+// Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
 // the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
 // mask are ignored.
 //
@@ -1453,22 +1453,22 @@ isoline_status isoline_set_logger(isoline_log_fn function,
 // `spheres`: an array of `count` balls, only read. NULL if `count` is 0.
 // `value`: the value that the pixels are set to.
 // Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a negative
-// radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On an
-// error the mask is untouched. May be called on any thread.
+// radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
+// After an error the mask is untouched. May be called on any thread.
 isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
                                          const isoline_sphere *spheres,
                                          size_t count,
                                          uint8_t value);
 
-// Sets the pixels of a mask that are inside any of some boxes: those whose centre is between `min` and `max`, both
+// Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
 // included. The other pixels are unchanged; parts outside the mask are ignored.
 //
 // `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
 // `boxes`: an array of `count` boxes, only read. NULL if `count` is 0.
 // `value`: the value that the pixels are set to.
 // Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a `min` above
-// its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On
-// an error the mask is untouched. May be called on any thread.
+// its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
+// After an error the mask is untouched. May be called on any thread.
 isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
                                        const isoline_box *boxes,
                                        size_t count,
@@ -1599,8 +1599,8 @@ isoline_status isoline_segments_slice(const isoline_segments *segments,
 
 // Returns the strength of one segment: the mean of the gradient magnitude over its points.
 //
-// `segments`: not NULL. `index`: less than isoline_segments_count(). `mean_gradient`: receives the mean of |gx| +
-// |gy|, by the gradient operator of the parameters, in the image's own units.
+// `segments`: not NULL. `index`: less than isoline_segments_count(). `mean_gradient`: receives the mean of
+// |gx| + |gy|, by the gradient operator of the parameters, in the image's own units.
 // Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
 // called on any thread.
 isoline_status isoline_segments_gradient(const isoline_segments *segments,
@@ -1614,7 +1614,7 @@ isoline_status isoline_segment_arrays_init(isoline_segment_arrays *arrays, size_
 // Returns all segments in one call, without a copy.
 //
 // `segments`: not NULL. `arrays`: a struct after isoline_segment_arrays_init; written on success. Its pointers are
-// borrowed: good until the segments are freed.
+// borrowed: valid until the segments are freed.
 // Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small. May be called on any
 // thread.
 isoline_status isoline_segments_all(const isoline_segments *segments,
@@ -1649,7 +1649,7 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params, size_t st
 // `out`: receives the snake; free it with isoline_snake_free. Not written on failure.
 // Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon
 // and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED
-// for the sequential schedule on CUDA ("auto" takes the CPU for it), or CUDA pixels with a CPU context;
+// for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels with a CPU context;
 // _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 isoline_status isoline_snake_new(isoline_context *context,
                                  const isoline_image *input,

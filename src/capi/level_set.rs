@@ -301,8 +301,8 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
 /// device, as is a copy of the image; the caller's images are not needed after the call. If the mask (with 2
 /// dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
-/// Pixels that are NaN or infinite count as far from T as the farthest finite pixel of the image, which is never
-/// within the intensity range.
+/// Pixels that are NaN or infinite are never within the intensity range: they count as far from T as the farthest
+/// finite pixel of the image.
 ///
 /// `context`: not NULL. The level set keeps the device alive; the two may be freed in either order.
 /// `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
@@ -312,10 +312,10 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
 /// `params`: NULL for the defaults.
 /// `out`: receives the level set; free it with isoline_level_set_free. Not written on failure.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names, for
-/// an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), as of pixels near
-/// 1e30 with a spacing of 1e-9, and for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE;
-/// _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names,
+/// for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), such as for
+/// pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty mask; _INVALID_SIZE;
+/// _INVALID_TYPE;
 /// _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_new(
@@ -426,7 +426,7 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
 ///
 /// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA
 /// memory; negative inside, near the front close to a distance in the unit of the input's spacing. Values beyond
-/// ±65536 times the largest spacing are clamped.
+/// ±65536 times the largest spacing are clamped to that.
 /// Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. After
 /// an error the level set is unchanged.
 #[unsafe(no_mangle)]

@@ -39,7 +39,7 @@ const _: () = assert!(
     offset_of!(isoline_box, min) == offset_of!(Cuboid, min) && offset_of!(isoline_box, max) == offset_of!(Cuboid, max)
 );
 
-/// Sets the pixels of a mask that are inside any of some balls: those whose centre is at most the radius away from
+/// Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
 /// the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
 /// mask are ignored.
 ///
@@ -47,8 +47,8 @@ const _: () = assert!(
 /// `spheres`: an array of `count` balls, only read. NULL if `count` is 0.
 /// `value`: the value that the pixels are set to.
 /// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a negative
-/// radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On an
-/// error the mask is untouched. May be called on any thread.
+/// radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
+/// After an error the mask is untouched. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_spheres(
     mask: *const isoline_image,
@@ -68,15 +68,15 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
     })
 }
 
-/// Sets the pixels of a mask that are inside any of some boxes: those whose centre is between `min` and `max`, both
+/// Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
 /// included. The other pixels are unchanged; parts outside the mask are ignored.
 ///
 /// `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
 /// `boxes`: an array of `count` boxes, only read. NULL if `count` is 0.
 /// `value`: the value that the pixels are set to.
 /// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a `min` above
-/// its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On
-/// an error the mask is untouched. May be called on any thread.
+/// its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
+/// After an error the mask is untouched. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_boxes(
     mask: *const isoline_image,

@@ -213,8 +213,8 @@ pub unsafe extern "C" fn isoline_segments_slice(
 
 /// Returns the strength of one segment: the mean of the gradient magnitude over its points.
 ///
-/// `segments`: not NULL. `index`: less than isoline_segments_count(). `mean_gradient`: receives the mean of |gx| +
-/// |gy|, by the gradient operator of the parameters, in the image's own units.
+/// `segments`: not NULL. `index`: less than isoline_segments_count(). `mean_gradient`: receives the mean of
+/// |gx| + |gy|, by the gradient operator of the parameters, in the image's own units.
 /// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
 /// called on any thread.
 #[unsafe(no_mangle)]
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn isoline_segment_arrays_init(
 /// Returns all segments in one call, without a copy.
 ///
 /// `segments`: not NULL. `arrays`: a struct after isoline_segment_arrays_init; written on success. Its pointers are
-/// borrowed: good until the segments are freed.
+/// borrowed: valid until the segments are freed.
 /// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small. May be called on any
 /// thread.
 #[unsafe(no_mangle)]

@@ -245,7 +245,7 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 /// `out`: receives the snake; free it with isoline_snake_free. Not written on failure.
 /// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon
 /// and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED
-/// for the sequential schedule on CUDA ("auto" takes the CPU for it), or CUDA pixels with a CPU context;
+/// for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels with a CPU context;
 /// _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_new(

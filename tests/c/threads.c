@@ -66,7 +66,7 @@ static void prepare(const char *device) {
         jobs.wanted[i] = unwritten(COUNT);
         isoline_image output = describe(ISOLINE_F32, SIDE, SIDE, 1, jobs.wanted[i]);
         GOOD(isoline_edge_strength(context, &jobs.input[i], &jobs.params[i], NULL, &output, NULL));
-        /* Only the run without an instrument checks the pixels; with one this would take longer than everything else. */
+        /* Only the run without an instrument checks the pixels; with one this would take too long. */
         if (!slow()) {
             double *exact = exact_edge_strength(jobs.pixels[i], SIDE, SIDE, 1, &jobs.params[i]);
             CHECK(largest_error(jobs.wanted[i], exact, COUNT) <= TOLERANCE_EXACT);
