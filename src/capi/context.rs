@@ -1,7 +1,7 @@
 //! Contexts.
 
 use super::device::isoline_device;
-use super::log::complain;
+use super::log::log_error;
 use super::{guard, guard_or, isoline_status, null, sized};
 use crate::device::Context;
 use crate::error::{Error, Result};
@@ -97,6 +97,6 @@ pub unsafe extern "C" fn isoline_context_free(context: *mut isoline_context) {
         true
     });
     if !freed {
-        complain("freeing a context failed");
+        log_error("cannot free a context: internal error in Isoline");
     }
 }

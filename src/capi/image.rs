@@ -327,7 +327,7 @@ fn c_name(pixel_type: PixelType) -> &'static str {
 
 fn too_large(name: &str, image: &isoline_image) -> Error {
     Error::size(format!(
-        "{name} of {} x {} x {} pixels with strides {} and {} is too large to address",
+        "cannot address {name}: too large (got {} x {} x {} pixels with strides {} and {}); check its sizes and strides",
         image.width, image.height, image.depth, image.row_stride, image.slice_stride
     ))
 }

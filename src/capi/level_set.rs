@@ -3,7 +3,7 @@
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::log::complain;
+use super::log::log_error;
 use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
 use super::sized::{self, Sized32};
@@ -510,7 +510,7 @@ pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_se
         true
     });
     if !freed {
-        complain("freeing a level set failed");
+        log_error("cannot free a level set: internal error in Isoline");
     }
 }
 

@@ -99,6 +99,6 @@ pub extern "C" fn isoline_set_logger(function: isoline_log_fn, user: *mut c_void
 }
 
 /// Logs a failure that has no status to return.
-pub(super) fn complain(message: &str) {
+pub(super) fn log_error(message: &str) {
     guard_or((), || log::error!("{message}"));
 }

@@ -1,6 +1,6 @@
 //! Edge segments, an object that an operation returns and the caller frees.
 
-use super::log::complain;
+use super::log::log_error;
 use super::sized::{self, Sized32};
 use super::{guard, guard_or, isoline_status, null};
 use crate::edge_drawing::{Point, Segments};
@@ -284,6 +284,6 @@ pub unsafe extern "C" fn isoline_segments_free(segments: *mut isoline_segments) 
         true
     });
     if !freed {
-        complain("freeing segments failed");
+        log_error("cannot free segments: internal error in Isoline");
     }
 }

@@ -3,7 +3,7 @@
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::log::complain;
+use super::log::log_error;
 use super::polygons::isoline_polygons;
 use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
@@ -358,7 +358,7 @@ pub unsafe extern "C" fn isoline_snake_free(snake: *mut isoline_snake) {
         true
     });
     if !freed {
-        complain("freeing a snake failed");
+        log_error("cannot free a snake: internal error in Isoline");
     }
 }
 
