@@ -16,35 +16,37 @@ pub enum isoline_device_kind {
     ISOLINE_DEVICE_CUDA = 1,
 }
 
-/// What is known of a device.
+/// The properties of a device.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_device {
-    /// Set by isoline_device_init.
+    /// The size of the struct, set by isoline_device_init.
     pub struct_size: u32,
     /// An isoline_device_kind.
     pub kind: u32,
-    /// The number in cuda:N; 0 for the CPU.
+    /// The N of cuda:N; 0 for the CPU.
     pub index: u32,
-    /// 1 when a context can be made on it.
+    /// 1 if a context can be created on the device, else 0.
     pub usable: u32,
-    /// CUDA compute capability: the 9 of 9.0; 0 for the CPU.
+    /// The major number of the CUDA compute capability: the 9 of 9.0; 0 for the CPU.
     pub compute_major: u32,
-    /// CUDA compute capability: the 0 of 9.0; 0 for the CPU.
+    /// The minor number of the CUDA compute capability: the 0 of 9.0; 0 for the CPU.
     pub compute_minor: u32,
-    /// Multiprocessors of a GPU; worker threads of the CPU.
+    /// The number of multiprocessors of a GPU, or of worker threads of the CPU.
     pub multiprocessors: u32,
-    /// The CUDA version that the driver supports, 13000 for 13.0; 0 for the CPU or when unknown.
+    /// The CUDA version that the driver supports, 13000 for 13.0; 0 for the CPU or if unknown.
     pub driver_version: u32,
-    /// Memory in bytes; 0 when unknown.
+    /// The total memory in bytes; 0 if unknown.
     pub total_memory: u64,
-    /// Memory free now, in bytes; 0 when unknown.
+    /// The memory that is free now, in bytes; 0 if unknown.
     pub free_memory: u64,
-    /// What isoline_context_new takes: "cpu", "cuda:0", ...; "cuda" for the entry that says why there is no CUDA.
+    /// The name that isoline_context_new accepts: "cpu", "cuda:0", ...; "cuda" for the entry that says why CUDA
+    /// cannot be used.
     pub id: [c_char; 16],
-    /// The product's name, UTF-8.
+    /// The name of the product, in UTF-8.
     pub name: [c_char; 128],
-    /// One sentence: why it is usable or not; for a context's device, why it was chosen. UTF-8.
+    /// A sentence that says why the device can be used or not, and for a context's device why it was selected, in
+    /// UTF-8.
     pub reason: [c_char; 512],
 }
 
@@ -93,10 +95,10 @@ impl From<&DeviceInfo> for isoline_device {
     }
 }
 
-/// How many entries isoline_device_info can tell of: the CPU (entry 0), then each CUDA device. Where CUDA is unusable as a
-/// whole (built without it, no driver, driver too old, no device) one entry with id "cuda" and usable 0 says why. Opens
-/// no device. The driver is looked for once in a process: after installing one, restart the program. Never fails. Any
-/// thread.
+/// Returns the number of entries that isoline_device_info describes: the CPU (entry 0), then each CUDA device. If
+/// CUDA cannot be used at all (built without it, no driver, driver too old, no device), one entry with the id "cuda"
+/// and `usable` 0 gives the reason. This function opens no device. The driver is loaded once in a process: restart
+/// the program after installing one. Never fails. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_device_count() -> usize {
     guard_or(0, device::count)
@@ -106,17 +108,17 @@ pub extern "C" fn isoline_device_count() -> usize {
 /// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct_size: usize) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(device, struct_size, "device") })
 }
 
-/// Tells of one device. A CUDA device is opened for a moment, to know that it works and what memory is free: 0.1 to 0.2 s
-/// where no context is open on it.
+/// Describes one device. A CUDA device is opened for a moment to test it and to read its free memory, which takes 0.1
+/// to 0.2 s if no context is open on it.
 ///
 /// `index`: less than isoline_device_count().
 /// `out`: a struct after isoline_device_init; written on success.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device that cannot be used is no
-/// error: look at `usable` and `reason`. Any thread.
+/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device that cannot be used is
+/// not an error: `usable` and `reason` describe it. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_device_info(index: usize, out: *mut isoline_device) -> isoline_status {
     guard(|| {
@@ -126,7 +128,7 @@ pub unsafe extern "C" fn isoline_device_info(index: usize, out: *mut isoline_dev
         let info = device::info(index).ok_or_else(|| {
             Error::argument(format!("the device index must be less than {}, but it is {index}", device::count()))
         })?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         unsafe { sized::write(out, &isoline_device::from(&info), "out") }
     })
 }

@@ -1,4 +1,4 @@
-//! The distance.
+//! The signed distance.
 
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
@@ -13,32 +13,33 @@ use crate::image::PixelType;
 use crate::parameter::{DIMENSIONS, FOREGROUNDS};
 use crate::progress::Progress;
 
-/// Where distances are wanted.
+/// The side of the boundary on which distances are computed.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_distance_region {
-    /// Everywhere: negative inside, positive outside.
+    /// Both sides: negative inside, positive outside.
     ISOLINE_DISTANCE_SIGNED = 0,
-    /// Outside only: positive there, 0 inside.
+    /// The outside only: positive there, 0 inside.
     ISOLINE_DISTANCE_OUTSIDE = 1,
-    /// Inside only: positive there (the distance map of many programs), 0 outside.
+    /// The inside only: positive there (the distance map of many programs), 0 outside.
     ISOLINE_DISTANCE_INSIDE = 2,
 }
 
-/// The parameters of isoline_distance. Fill with isoline_distance_params_init, then change what you need. The pixel's
-/// size is the mask's spacing.
+/// The parameters of isoline_distance. isoline_distance_params_init fills them with the defaults. The size of a pixel
+/// is the mask's spacing.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_distance_params {
-    /// Set by isoline_distance_params_init.
+    /// The size of the struct, set by isoline_distance_params_init.
     pub struct_size: u32,
-    /// 3 (default): the stack is one volume. 2: every slice by itself.
+    /// 3 (default): the stack is one volume. 2: each slice is an image of its own.
     pub dimensions: u32,
-    /// An isoline_foreground: which side of the threshold is inside. Default: ISOLINE_FOREGROUND_ABOVE.
+    /// The side of the threshold that is inside, an isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
     pub foreground: u32,
     /// An isoline_distance_region. Default: ISOLINE_DISTANCE_SIGNED.
     pub region: u32,
-    /// In the mask's own units; finite. Default 0: with the default foreground every pixel above 0 is inside.
+    /// The threshold, in the mask's own units; finite. Default 0: with the default foreground every pixel above 0 is
+    /// inside.
     pub threshold: f64,
 }
 
@@ -64,28 +65,29 @@ pub unsafe extern "C" fn isoline_distance_params_init(
     params: *mut isoline_distance_params,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
-/// The exact Euclidean distance of every pixel's centre to the boundary of a mask, negative inside, in 2D or 3D, in the
-/// unit of the mask's spacing (Felzenszwalb and Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
+/// Computes the exact Euclidean distance of every pixel's centre to the boundary of a mask, negative inside, in 2D or
+/// 3D, in the unit of the mask's spacing (Felzenszwalb and Huttenlocher 2012; Meijster, Roerdink and Hesselink 2000).
 ///
-/// A pixel is the box of its spacing around its centre; the boundary is where boxes of inside pixels meet boxes of
-/// outside pixels: next to a flat boundary the distance is minus and plus half a pixel. The image's border is no
-/// boundary. Where a volume (or, with 2 dimensions, a slice) has no inside pixel all its distances are +infinity, where
-/// it has no outside pixel -infinity. NaN pixels are outside.
+/// A pixel is a box of the size of the spacing around its centre. The boundary is where boxes of inside pixels touch
+/// boxes of outside pixels, so that beside a flat boundary the distances are minus and plus half a pixel. The image's
+/// border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all distances are
+/// +infinity, in one without outside pixels -infinity. NaN pixels are outside.
 ///
 /// `context`: not NULL.
-/// `mask`: not NULL; any type; host or CUDA memory. Its spacing is the pixel's size, each from 1e-15 to 1e15 and at most 1e9
-/// times another; with 2 dimensions that along z is not used.
+/// `mask`: not NULL; any type; host or CUDA memory. Its spacing is the size of a pixel: along each axis from 1e-15 to
+/// 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
 /// `params`: NULL for the defaults.
 /// `progress`: NULL for none.
-/// `output`: not NULL; ISOLINE_F32, the mask's size, memory of its own, host or CUDA. Its spacing is not used.
+/// `output`: not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.
 /// `report`: NULL for none; else after isoline_report_init.
-/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for CUDA pixels
-/// with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. On an error a volume is untouched, and with 2
-/// dimensions each slice is either whole or untouched. Any thread; calls on one context take turns.
+/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for CUDA
+/// pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. After an error a volume is
+/// untouched, and with 2 dimensions each slice is either complete or untouched. May be called on any thread; calls on
+/// one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_distance(
     context: *mut isoline_context,
@@ -96,7 +98,7 @@ pub unsafe extern "C" fn isoline_distance(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let mask = Checked::new(mask, "mask")?;
@@ -105,7 +107,7 @@ pub unsafe extern "C" fn isoline_distance(
             let output = Checked::new(output, "output")?;
             output.check_output(&mask)?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let target = output.output(PixelType::F32)?;

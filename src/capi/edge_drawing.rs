@@ -14,7 +14,7 @@ use crate::image::PixelType;
 use crate::parameter::ends;
 use crate::progress::Progress;
 
-/// Which edge drawing.
+/// The algorithm of edge drawing.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_edge_drawing_profile {
@@ -24,66 +24,69 @@ pub enum isoline_edge_drawing_profile {
     ISOLINE_EDGE_DRAWING_REFERENCE = 1,
 }
 
-/// How the gradient is measured: how much a pixel's three neighbours on either side weigh.
+/// The gradient operator: the weights of the three neighbours of a pixel on either side.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_gradient_operator {
-    /// 1 2 1: an upright step of height h has, smoothed, the gradient 2.6 h.
+    /// The weights 1 2 1: a vertical step of height h has, after smoothing, the gradient magnitude 2.6 h.
     ISOLINE_GRADIENT_SOBEL = 0,
-    /// 1 1 1: 1.9 h.
+    /// The weights 1 1 1: 1.9 h.
     ISOLINE_GRADIENT_PREWITT = 1,
-    /// 3 10 3: 10.4 h.
+    /// The weights 3 10 3: 10.4 h.
     ISOLINE_GRADIENT_SCHARR = 2,
 }
 
-/// Which implementation computes. All give the same edges and segments; they differ in speed.
+/// The implementation. All variants give the same edges and segments and differ in speed.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_edge_drawing_variant {
-    /// The fastest of the device.
+    /// The fastest variant of the device.
     ISOLINE_EDGE_DRAWING_DEFAULT = 0,
-    /// Plain loops on one thread, the definition in code. CPU and paper profile only.
+    /// Plain loops on one thread, which define the result. CPU and paper profile only.
     ISOLINE_EDGE_DRAWING_SCALAR = 1,
 }
 
-/// The parameters of isoline_edge_drawing. Fill with isoline_edge_drawing_params_init, then change what you need.
-/// The image is smoothed in its own type, so that an 8-bit image scaled to 16 bits, or given as f32, has other edges in
-/// places; 16 bits with the same numbers have the same ones (docs/edge_drawing.md).
+/// The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image
+/// is smoothed in its own type, so that an 8-bit image that is scaled to 16 bits, or converted to f32, has other
+/// edges in places; 16 bits with the same numbers have the same ones (docs/edge_drawing.md).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_edge_drawing_params {
-    /// Set by isoline_edge_drawing_params_init.
+    /// The size of the struct, set by isoline_edge_drawing_params_init.
     pub struct_size: u32,
     /// An isoline_edge_drawing_profile. Default: ISOLINE_EDGE_DRAWING_PAPER.
     pub profile: u32,
     /// An isoline_gradient_operator. Default: ISOLINE_GRADIENT_SOBEL.
     pub gradient_operator: u32,
-    /// Anchors are looked for on every row and every column whose number is a multiple of this, at least 1. Default 1:
-    /// everywhere. A larger one finds fewer anchors and loses short edges.
+    /// The scan interval: anchors are looked for on every row and every column whose number is a multiple of it; at
+    /// least 1. Default 1: everywhere. A larger interval finds fewer anchors and loses short edges.
     pub scan_interval: u32,
-    /// Segments of fewer points are dropped. Default 10; 0 and 1 keep all. The paper profile's map keeps their pixels, the
-    /// reference profile's does not (and less than 3 acts as 3 there).
+    /// The smallest number of points of a segment; shorter ones are dropped. Default 10; 0 and 1 keep all. The edge
+    /// map of the paper profile keeps their pixels, that of the reference profile does not (there less than 3 acts as
+    /// 3).
     pub min_length: u32,
-    /// Paper profile: 1: where an edge changes between horizontal and vertical it is followed on in both perpendicular
-    /// directions. 0 (default): it ends there, as printed, unless an anchor continues it. 1 closes gaps at corners.
+    /// Paper profile: at a pixel where the edge direction changes between horizontal and vertical, 1 traces on in
+    /// both perpendicular headings, which closes gaps at corners. 0 (default) ends the trace there, as printed,
+    /// unless an anchor continues it.
     pub follow_turns: u32,
     /// An isoline_edge_drawing_variant. Default: ISOLINE_EDGE_DRAWING_DEFAULT.
     pub variant: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// Pixels with a smaller gradient, |gx| + |gy| of the smoothed image, are never edges; in the image's own units, and
-    /// one step of the integer gradient at least (1 for u8 and u16). ISOLINE_AUTOMATIC (default): automatic, 20 for 8-bit
-    /// images, else 20/255 of the range from the smallest to the largest finite pixel of the whole input. A larger one
-    /// gives fewer edges.
+    /// The gradient threshold: pixels with a smaller gradient magnitude, |gx| + |gy| of the smoothed image, are never
+    /// edges; in the image's own units, and at least one step of the integer gradient (1 for u8 and u16).
+    /// ISOLINE_AUTOMATIC (default): automatic, 20 for 8-bit images, else 20/255 of the range from the smallest to the
+    /// largest finite pixel of the whole input. A larger threshold gives fewer edges.
     pub gradient_threshold: f64,
-    /// How far an anchor's gradient must stand above those of its two neighbours across the edge; at least 0, in the
-    /// image's own units. Default 0. A larger one gives fewer anchors, so that only marked edges are drawn.
+    /// The anchor threshold: the smallest difference between the gradient magnitude of an anchor and those of its two
+    /// neighbours across the edge; at least 0, in the image's own units. Default 0. A larger threshold gives fewer
+    /// anchors, so that only distinct edges are drawn.
     pub anchor_threshold: f64,
-    /// f32 images, which are computed in 65536 steps: the pixel value of step 0; pixels below count as it. This and
-    /// range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel of the whole input. Must be
-    /// automatic for 8- and 16-bit images, which are used as they are.
+    /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel of the whole
+    /// input. Must be automatic for 8- and 16-bit images, which are used unchanged.
     pub range_min: f64,
-    /// f32 images: the pixel value of step 65535; pixels above count as it. ISOLINE_AUTOMATIC (default): automatic.
+    /// f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,
 }
 
@@ -106,9 +109,9 @@ params_of!(
 
 impl isoline_edge_drawing_params {
     /// # Safety
-    /// As [`sized::read`].
+    /// The requirements of [`sized::read`] hold.
     unsafe fn read(params: *const Self) -> Result<Params> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         unsafe { sized::read_or_defaults(params, "params") }?.translate()
     }
 
@@ -129,9 +132,9 @@ impl isoline_edge_drawing_params {
     }
 }
 
-/// The error of optional outputs of which all are NULL.
+/// Returns the error of optional outputs that are all NULL.
 fn none_asked_for(what: &str) -> Error {
-    Error::new(ErrorKind::NullPointer, format!("{what}; one of them is enough"))
+    Error::new(ErrorKind::NullPointer, format!("{what}; give at least one of them"))
 }
 
 /// Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_drawing_params).
@@ -141,36 +144,37 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
     params: *mut isoline_edge_drawing_params,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
-/// Edge drawing: thin, connected edges as a map and as segments, ordered chains of pixels. Smooths the image (5 x 5
-/// Gaussian, sigma 1), takes the gradient, finds anchors on its ridges and links them along the ridges (Özsen, Topal and
-/// Akınlar; Topal and Akınlar 2012).
+/// Computes edge drawing: thin, connected edges as an edge map and as segments, which are ordered chains of pixels.
+/// The image is smoothed (5 x 5 Gaussian, sigma 1); anchors are found on the ridges of the gradient magnitude, and
+/// edge tracing links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
 ///
-/// Every slice of a stack is by itself. Everything is computed in integers, so that every device, variant and number of
-/// threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest. Distances are in pixels:
-/// the images' spacing is not used. There is no gap at the image's border: docs/edge_drawing.md says what holds there.
+/// Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
+/// number of threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest pixel.
+/// Distances are in pixels; the images' spacing is not used. Edges reach the image's border without a gap;
+/// docs/edge_drawing.md states the rule there.
 ///
-/// Segments of the paper profile are the chains of the edge map, thinned to lines of one pixel without spurs of one
-/// pixel (docs/edge_drawing.md), split where edges meet; they come in the order of their slice, then of their first point
-/// (row by row), then of their second; a segment begins at the end that comes first that way. Those of the reference
-/// profile come in the order in which the algorithm draws them.
+/// The segments of the paper profile are the chains of the edge map, thinned to lines of one pixel without spurs of
+/// one pixel (docs/edge_drawing.md) and split where edges meet. They are ordered by their slice, then by their first
+/// point (row by row), then by their second; a segment begins at the end that comes first in this order. The segments
+/// of the reference profile are in the order in which the algorithm draws them.
 ///
 /// `context`: not NULL.
 /// `input`: not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis.
 /// `params`: NULL for the defaults.
 /// `progress`: NULL for none.
-/// `edges`: NULL when it is not wanted; else ISOLINE_U8, the input's size, memory of its own, host or CUDA: 255 on edges,
-/// 0 elsewhere.
-/// `segments`: NULL when they are not wanted; else receives them; free them with isoline_segments_free. Not written on
-/// failure. One of `edges` and `segments` must be asked for.
+/// `edges`: receives the edge map, 255 on edges and 0 elsewhere; NULL if it is not wanted. ISOLINE_U8, the input's
+/// size, its own memory, host or CUDA.
+/// `segments`: receives the segments, to be freed with isoline_segments_free; NULL if they are not wanted. Not
+/// written on failure. `edges` and `segments` must not both be NULL.
 /// `report`: NULL for none; else after isoline_report_init.
-/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a variant
-/// that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY.
-/// On an error `segments` and a single image are untouched, and of a stack each slice of `edges` is either whole or
-/// untouched.
+/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a
+/// variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+/// _CANCELLED; _BUSY. After an error `segments` and a single image are untouched, and each slice of `edges` of a
+/// stack is either complete or untouched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing(
     context: *mut isoline_context,
@@ -182,7 +186,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
@@ -194,7 +198,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
             let edges = Checked::optional(edges, "edges")?;
             check_outputs(&input, &[edges])?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let edges = edges.map(|edges| edges.output(PixelType::U8)).transpose()?;
@@ -212,19 +216,21 @@ pub unsafe extern "C" fn isoline_edge_drawing(
     })
 }
 
-/// What edge drawing works with: the smoothed image, its gradient, the gradient's direction, and the anchors.
+/// Computes the intermediate images of edge drawing: the smoothed image, its gradient magnitude, the edge direction
+/// and the anchors.
 ///
 /// `context`, `input`, `params`, `progress`, `report`: as for isoline_edge_drawing; min_length and follow_turns have no
 /// effect here.
-/// Each output may be NULL when it is not wanted, but not all; each has the input's size and memory of its own, host or
-/// CUDA:
-/// `smoothed`: the input's type. f32 images come back in their own units, in steps of 1/65535 of their range.
-/// `gradient`: ISOLINE_F32; |gx| + |gy| in the image's own units, before the threshold. The reference profile sets the
-/// outermost pixels one step below the threshold, so that they are never edges.
-/// `direction`: ISOLINE_U8; 0 where the gradient is below the threshold, 1 for a horizontal edge, 2 for a vertical one.
+/// Each output may be NULL if it is not wanted, but not all of them. Each has the input's size and its own memory,
+/// host or CUDA:
+/// `smoothed`: the input's type. f32 images are returned in their own units, in steps of 1/65535 of their range.
+/// `gradient`: ISOLINE_F32; the gradient magnitude |gx| + |gy| in the image's own units, before the threshold. The
+/// reference profile sets the outermost pixels one step below the threshold, so that they are never edges.
+/// `direction`: ISOLINE_U8; 0 where the gradient magnitude is below the threshold, 1 for a horizontal edge, 2 for a
+/// vertical one.
 /// `anchors`: ISOLINE_U8; 255 on anchors, 0 elsewhere.
-/// Errors: as for isoline_edge_drawing. On an error a single image's outputs are untouched, and of a stack each slice of
-/// each is either whole or untouched.
+/// Errors: as for isoline_edge_drawing. After an error the outputs of a single image are untouched, and each slice of
+/// each output of a stack is either complete or untouched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_maps(
     context: *mut isoline_context,
@@ -238,7 +244,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
@@ -253,7 +259,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
             let anchors = Checked::optional(anchors, "anchors")?;
             check_outputs(&input, &[smoothed, gradient, direction, anchors])?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let target = |output: Option<Checked>, wanted| output.map(|output| output.output(wanted)).transpose();
@@ -270,7 +276,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
     })
 }
 
-/// Refuses outputs that overlap themselves, the input or one another.
+/// Refuses outputs that overlap themselves, the input or each other.
 fn check_outputs(input: &Checked, outputs: &[Option<Checked>]) -> Result<()> {
     let asked_for: Vec<&Checked> = outputs.iter().flatten().collect();
     for (index, output) in asked_for.iter().enumerate() {

@@ -13,60 +13,61 @@ use crate::image::PixelType;
 use crate::parameter::{DIMENSIONS, FOREGROUNDS, ends};
 use crate::progress::Progress;
 
-/// When the edge strength stops.
+/// The rule by which the computation of the edge strength ends.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_edge_strength_mode {
-    /// After a fixed number of iterations of eq. 3.
+    /// A fixed number of iterations of eq. 3.
     ISOLINE_EDGE_STRENGTH_ITERATIONS = 0,
-    /// At the steady state that the iterations approach, by multigrid, to a tolerance.
+    /// The steady state that the iterations approach, computed by multigrid cycles to a tolerance.
     ISOLINE_EDGE_STRENGTH_CONVERGED = 1,
 }
 
-/// Which pixels are the shape.
+/// The side of the threshold that is the foreground.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_foreground {
-    /// pixel > threshold: bright shapes on dark ground.
+    /// Pixels above the threshold: bright shapes on a dark background.
     ISOLINE_FOREGROUND_ABOVE = 0,
-    /// pixel <= threshold: dark lines on white.
+    /// Pixels at or below the threshold: dark lines on a white background.
     ISOLINE_FOREGROUND_BELOW = 1,
 }
 
-/// What the pixels outside the shape start from.
+/// The initial values of the pixels outside the shape.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_edge_strength_start {
-    /// 0.
+    /// The value 0.
     ISOLINE_EDGE_STRENGTH_START_MASK = 0,
-    /// The input scaled to 0..1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW.
+    /// The input scaled to the range from 0 to 1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW.
     ISOLINE_EDGE_STRENGTH_START_IMAGE = 1,
 }
 
-/// Which implementation iterates; converged has one only. All give the same pixels (scalar: within 1e-6 up to 200
-/// iterations); they differ in speed.
+/// The implementation of the iterations; the converged mode has one only. All variants give the same pixels (scalar:
+/// within 1e-6 up to 200 iterations) and differ in speed.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_edge_strength_variant {
-    /// The fastest of the device.
+    /// The fastest variant of the device.
     ISOLINE_EDGE_STRENGTH_DEFAULT = 0,
-    /// Several iterations per pass over memory. CPU and CUDA.
+    /// Several iterations for each time that the data are read from memory. CPU and CUDA.
     ISOLINE_EDGE_STRENGTH_FUSED = 1,
     /// The paper's first design, a tile in shared memory. CUDA only.
     ISOLINE_EDGE_STRENGTH_SHARED = 2,
     /// The paper's second design, reads through the texture unit. CUDA only.
     ISOLINE_EDGE_STRENGTH_TEXTURE = 3,
-    /// A plain loop on one thread, the reference. CPU only.
+    /// A plain loop on one thread, which is the reference. CPU only.
     ISOLINE_EDGE_STRENGTH_SCALAR = 4,
 }
 
-/// The parameters of isoline_edge_strength. Fill with isoline_edge_strength_params_init, then change what you need.
+/// The parameters of isoline_edge_strength. isoline_edge_strength_params_init fills them with the defaults.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_edge_strength_params {
-    /// Set by isoline_edge_strength_params_init.
+    /// The size of the struct, set by isoline_edge_strength_params_init.
     pub struct_size: u32,
-    /// 2 (default): every slice by itself, four neighbours. 3: the stack is one volume, six neighbours.
+    /// 2 (default): each slice is an image of its own, with four neighbours per pixel. 3: the stack is one volume,
+    /// with six neighbours per voxel.
     pub dimensions: u32,
     /// An isoline_edge_strength_mode. Default: ISOLINE_EDGE_STRENGTH_ITERATIONS.
     pub mode: u32,
@@ -76,28 +77,32 @@ pub struct isoline_edge_strength_params {
     pub start: u32,
     /// An isoline_edge_strength_variant. Default: ISOLINE_EDGE_STRENGTH_DEFAULT.
     pub variant: u32,
-    /// Iterations of eq. 3, 0 to 10,000,000. Default 50. More carry the field further from the shape, about the square
-    /// root of their number in pixels. After every 16th iteration of a call, values below 2⁻⁸⁰ (8e-25) are set to 0.
-    /// Unused by the converged mode.
+    /// The number of iterations of eq. 3, 0 to 10,000,000. Default 50. More iterations carry the field further from
+    /// the shape, by about the square root of their number in pixels. After every 16th iteration of a call, values
+    /// below 2⁻⁸⁰ (8e-25) are set to 0. Not used by the converged mode.
     pub iterations: u64,
-    /// Converged mode: the most cycles to spend, at least 1. Default 100. When they do not suffice the result so far is
-    /// given and the report's `converged` is 0.
+    /// Converged mode: the largest number of multigrid cycles, at least 1. Default 100. If they do not suffice, the
+    /// result so far is returned and the report's `converged` is 0.
     pub max_cycles: u64,
     /// ρ in pixels, at least 1e-18 (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
     /// exp(-distance/ρ): a larger ρ reaches further and smooths more.
     pub rho: f64,
-    /// Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. ISOLINE_AUTOMATIC (default): automatic,
-    /// min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
+    /// The time step Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. ISOLINE_AUTOMATIC (default):
+    /// automatic, min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. With a larger time step the
+    /// field spreads further per iteration.
     pub time_step: f64,
-    /// In the image's own units. Default 0. With the default foreground every pixel above it is shape.
+    /// The threshold of the foreground, in the image's own units. Default 0. With the default foreground every pixel
+    /// above it belongs to the shape.
     pub threshold: f64,
-    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0. This and start_max ISOLINE_AUTOMATIC (default): automatic,
-    /// 0 and 255 for 8-bit images, else the smallest and largest finite pixel of the whole image.
+    /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0. This and start_max ISOLINE_AUTOMATIC
+    /// (default): automatic, 0 and 255 for 8-bit images, else the smallest and largest finite pixel of the whole
+    /// image.
     pub start_min: f64,
     /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
     pub start_max: f64,
-    /// Converged mode: where to stop, in (0, 1). Default 1e-5. What it bounds is said in docs/edge_strength_converged.md;
-    /// a smaller one costs more cycles.
+    /// Converged mode: the multigrid cycles end when the estimated largest error of any pixel is at most this; more
+    /// than 0 and less than 1. Default 1e-5. The estimate is not a strict bound (errors of up to 1.46 times it were
+    /// measured), and 32-bit numbers reach about 1e-6. A smaller tolerance takes more cycles.
     pub tolerance: f64,
 }
 
@@ -149,25 +154,26 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
     params: *mut isoline_edge_strength_params,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
-/// The edge strength function: a smoothed, exponentially decaying distance field of a drawing or shape. It is from 0 to 1 in
-/// both modes, ends included, and 1 on the shape. Solves dv/dt = (Laplacian - 1/ρ²) v with v = 1 on the shape and zero normal derivative at the image border
-/// (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
+/// Computes the edge strength function v: a smoothed, exponentially decaying distance field of a drawing or shape. v
+/// is 1 on the shape and within 0 to 1 everywhere, in both modes. It solves dv/dt = (Laplacian - 1/ρ²) v with v = 1
+/// on the shape and zero normal derivative at the image border (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
 ///
-/// Distances are in pixels: the images' spacing is not used. NaN pixels are never shape and start at 0.
+/// Distances are in pixels; the images' spacing is not used. NaN pixels never belong to the shape and start at 0.
 ///
 /// `context`: not NULL.
 /// `input`: not NULL; any type; host or CUDA memory.
 /// `params`: NULL for the defaults.
 /// `progress`: NULL for none.
-/// `output`: not NULL; ISOLINE_F32, the input's size, memory of its own, host or CUDA.
+/// `output`: not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA.
 /// `report`: NULL for none; else after isoline_report_init.
-/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a variant
-/// that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY.
-/// On an error a single image or a volume is untouched, and of a stack each slice is either whole or untouched.
+/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a
+/// variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+/// _CANCELLED; _BUSY. After an error a single image or a volume is untouched, and each slice of a stack is either
+/// complete or untouched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_strength(
     context: *mut isoline_context,
@@ -178,7 +184,7 @@ pub unsafe extern "C" fn isoline_edge_strength(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
@@ -187,7 +193,7 @@ pub unsafe extern "C" fn isoline_edge_strength(
             let output = Checked::new(output, "output")?;
             output.check_output(&input)?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let target = output.output(PixelType::F32)?;

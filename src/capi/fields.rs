@@ -1,5 +1,5 @@
-//! The params structs of the C API as their operation's table describes them: defaults, checks, and where each parameter
-//! lies.
+//! The params structs of the C API and the tables of their operations: defaults, checks and the offset of each
+//! parameter.
 
 use super::sized::Sized32;
 use crate::error::Result;
@@ -51,7 +51,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// The field that `get` gives, which gives it its type.
+    /// Returns the field that `get` reads, which determines its type.
     pub(super) const fn new<S, T: Stored>(name: &'static str, offset: usize, _get: fn(&S) -> &T) -> Self {
         Self { name, offset, storage: T::STORAGE }
     }
@@ -63,11 +63,11 @@ impl Field {
 /// `FIELDS` are fields of the struct, of the types that they say, and zeros are valid in all its bytes.
 pub(super) unsafe trait Described: Sized32 {
     const OPERATION: &'static Operation;
-    /// A field for each of the operation's parameters, in their order.
+    /// The fields of the operation's parameters, in their order.
     const FIELDS: &'static [Field];
 }
 
-/// Refuses, at compile time, fields that are not those of the table, in names or types, and bytes of the struct that
+/// Refuses, at compile time, fields whose names or types differ from those of the table, and bytes of the struct that
 /// are neither its size, nor a parameter, nor one of `reserved` words.
 pub(super) const fn check<T: Described>(reserved: usize) {
     let parameters = T::OPERATION.parameters;
@@ -92,7 +92,7 @@ pub(super) const fn check<T: Described>(reserved: usize) {
     assert!(bytes == size_of::<T>(), "the struct has a field that is no parameter");
 }
 
-/// The struct with every parameter at its default.
+/// Returns the struct with every parameter at its default.
 pub(super) fn defaults<T: Described>() -> T {
     let mut params = MaybeUninit::<T>::zeroed();
     let start = params.as_mut_ptr().cast::<u8>();
@@ -111,7 +111,7 @@ pub(super) fn defaults<T: Described>() -> T {
     }
 }
 
-/// Refuses a struct with a parameter out of its range, used or not: that is a mistake of the caller's in any case.
+/// Refuses a struct with a parameter out of its range, even if the call does not use it.
 pub(super) fn check_ranges<T: Described>(params: &T) -> Result<()> {
     let start = std::ptr::from_ref(params).cast::<u8>();
     T::FIELDS.iter().zip(T::OPERATION.parameters).try_for_each(|(field, parameter): (&Field, &Parameter)| {
@@ -127,8 +127,9 @@ pub(super) fn check_ranges<T: Described>(params: &T) -> Result<()> {
     })
 }
 
-/// Makes a struct the params struct of an operation: `params_of!(STRUCT, FIRST_SIZE, OPERATION, RESERVED, FIELDS...)`.
-/// FIRST_SIZE is the size of the first release's struct, RESERVED the number of its words that are kept for later.
+/// Makes a struct the params struct of an operation: `params_of!(STRUCT, FIRST_SIZE, OPERATION, RESERVED,
+/// FIELDS...)`. FIRST_SIZE is the size of the struct in the first release, RESERVED the number of its words that are
+/// reserved for later versions.
 macro_rules! params_of {
     ($params:ident, $first_size:literal, $operation:path, $reserved:literal, $($field:ident),+ $(,)?) => {
         // SAFETY: repr(C), struct_size first; integers and floats.

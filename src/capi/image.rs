@@ -20,25 +20,26 @@ pub enum isoline_type {
     ISOLINE_F32 = 2,
 }
 
-/// Where pixels are.
+/// The memory that pixels are in.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_memory {
-    /// In main memory. Page-locked memory (cudaHostAlloc, cudaHostRegister) is found out and copied without staging.
+    /// Host memory. Page-locked memory (cudaHostAlloc, cudaHostRegister) is detected and copied without a staging
+    /// buffer.
     ISOLINE_HOST = 0,
-    /// In the memory of the context's CUDA device (cudaMalloc, cuMemAlloc). All work on it must be finished before the
-    /// call; the call returns when its own work is finished.
+    /// The memory of the context's CUDA device (cudaMalloc, cuMemAlloc). All work on it must be finished before the
+    /// call; the call returns when its own work on it is finished.
     ISOLINE_CUDA = 1,
 }
 
-/// A description of the caller's pixels; the library copies nothing of it and keeps nothing. The struct itself is always
-/// only read; the pixels of an output are written.
+/// Describes pixels in the caller's memory. The library keeps no reference to them after the call. The struct itself
+/// is only read; the pixels of an output are written.
 ///
 /// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride, spacing, data]
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_image {
-    /// Set by isoline_image_init.
+    /// The size of the struct, set by isoline_image_init.
     pub struct_size: u32,
     /// An isoline_type. Default: ISOLINE_U8.
     pub pixel_type: u32,
@@ -46,19 +47,20 @@ pub struct isoline_image {
     pub memory: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// Pixels along x; at least 1. Default 0 (to be set).
+    /// The number of pixels along x, at least 1. Default 0 (must be set).
     pub width: u64,
-    /// Pixels along y; at least 1. Default 0 (to be set).
+    /// The number of pixels along y, at least 1. Default 0 (must be set).
     pub height: u64,
-    /// Slices, z; at least 1. Default 1.
+    /// The number of slices (along z), at least 1. Default 1.
     pub depth: u64,
-    /// Bytes from one row to the next, a multiple of the pixel's size; 0 (default): packed, width pixels.
+    /// The bytes between the starts of two rows, a multiple of the pixel's size. 0 (default): packed, width pixels.
     pub row_stride: u64,
-    /// Bytes from one slice to the next, a multiple of the pixel's size; 0 (default): packed, height rows.
+    /// The bytes between the starts of two slices, a multiple of the pixel's size. 0 (default): packed, height rows.
     pub slice_stride: u64,
-    /// The distance between pixel centres along x, y, z in the caller's unit; each > 0 and finite. Default 1, 1, 1.
+    /// The distance between the centres of two pixels along x, y and z in the caller's unit; each finite and more
+    /// than 0. Default 1, 1, 1.
     pub spacing: [f64; 3],
-    /// The pixel at x = y = z = 0, aligned to the pixel's size. Default NULL (to be set).
+    /// The address of the pixel at x = y = z = 0, aligned to the pixel's size. Default NULL (must be set).
     pub data: *mut c_void,
 }
 
@@ -84,25 +86,25 @@ unsafe impl Sized32 for isoline_image {
 }
 const _: () = assert!(size_of::<isoline_image>() == <isoline_image as Sized32>::FIRST_SIZE);
 
-/// Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data are to be set.
-/// `struct_size`: sizeof(isoline_image). Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too
-/// small.
+/// Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data must be set.
+/// `struct_size`: sizeof(isoline_image). Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is
+/// too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_image_init(image: *mut isoline_image, struct_size: usize) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(image, struct_size, "image") })
 }
 
-/// A checked description: every byte of it can be addressed.
+/// A checked description, every byte of which can be addressed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checked {
     name: &'static str,
     pixel_type: PixelType,
     on_device: bool,
     shape: [usize; 3],
-    /// Bytes from row to row and from slice to slice.
+    /// The bytes between the starts of two rows and of two slices.
     strides: [usize; 2],
-    /// From the first byte of the first pixel to the last byte of the last.
+    /// The number of bytes from the first of the first pixel to the last of the last.
     extent: usize,
     address: usize,
     spacing: [f64; 3],
@@ -110,9 +112,9 @@ pub(super) struct Checked {
 
 impl Checked {
     /// # Safety
-    /// As [`sized::read`].
+    /// The requirements of [`sized::read`] hold.
     pub(super) unsafe fn new(image: *const isoline_image, name: &'static str) -> Result<Self> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         let image = unsafe { sized::read(image, name) }?;
         let pixel_type = match image.pixel_type {
             0 => PixelType::U8,
@@ -167,12 +169,12 @@ impl Checked {
         })
     }
 
-    /// As [`new`](Self::new); NULL is no image.
+    /// Checks a description that may be NULL, which stands for no image.
     ///
     /// # Safety
-    /// As [`sized::read`].
+    /// The requirements of [`sized::read`] hold.
     pub(super) unsafe fn optional(image: *const isoline_image, name: &'static str) -> Result<Option<Self>> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         if image.is_null() { Ok(None) } else { unsafe { Self::new(image, name) }.map(Some) }
     }
 
@@ -180,7 +182,7 @@ impl Checked {
         self.pixel_type
     }
 
-    /// The distance between pixel centres along x, y, z: finite and > 0.
+    /// Returns the distance between the centres of two pixels along x, y and z, each finite and more than 0.
     pub(super) fn spacing(&self) -> [f64; 3] {
         self.spacing
     }
@@ -192,7 +194,7 @@ impl Checked {
         }
         Err(Error::new(
             ErrorKind::InvalidType,
-            format!("the {} must be {}, but it is {}", self.name, c_name(wanted), c_name(self.pixel_type)),
+            format!("cannot use {}: its type must be {} (got {})", self.name, c_name(wanted), c_name(self.pixel_type)),
         ))
     }
 
@@ -212,7 +214,7 @@ impl Checked {
             return Err(Error::new(
                 ErrorKind::Overlap,
                 format!(
-                    "rows or slices of {0} overlap each other; make {0}->row_stride or slice_stride larger",
+                    "cannot write {0}: its rows or slices overlap each other; make {0}->row_stride or slice_stride larger",
                     self.name
                 ),
             ));
@@ -225,14 +227,15 @@ impl Checked {
         if self.on_device == other.on_device && self.shares_bytes(other) {
             return Err(Error::new(
                 ErrorKind::Overlap,
-                format!("{} and {} have memory in common; give each memory of its own", self.name, other.name),
+                format!("cannot write {}: it shares memory with {}; give each its own memory", self.name, other.name),
             ));
         }
         Ok(())
     }
 
-    /// Whether any row of `self` has a byte in common with a row of `other`. Crops side by side in one canvas have
-    /// none, though the memory that they span overlaps; layouts of different strides count as sharing what they span.
+    /// Returns true if a row of `self` shares a byte with a row of `other`. Crops side by side in one canvas share
+    /// none, though the memory that they span overlaps. Layouts of different strides count as sharing if the memory
+    /// that they span overlaps.
     fn shares_bytes(&self, other: &Self) -> bool {
         if self.address >= other.address + other.extent || other.address >= self.address + self.extent {
             return false;
@@ -242,7 +245,7 @@ impl Checked {
         if !(in_step(self) && in_step(other)) {
             return true;
         }
-        // Every row of either starts at the same place within a period of `stride` bytes.
+        // The rows of each image start at one offset within a period of `stride` bytes.
         let from_self_to_other = (other.address % stride + stride - self.address % stride) % stride;
         let [mine, theirs] = [self, other].map(|image| image.shape[0] * image.pixel_type.bytes());
         from_self_to_other < mine || from_self_to_other + theirs > stride
@@ -273,7 +276,7 @@ impl Checked {
         if self.on_device {
             return Image::Device(self.device_pixels());
         }
-        // SAFETY: as the caller vouches; the type is the one described.
+        // SAFETY: as the caller ensures; the type is the one described.
         unsafe {
             match self.pixel_type {
                 PixelType::U8 => Image::U8(self.view()),
@@ -293,7 +296,7 @@ impl Checked {
         unsafe { ArrayViewMut3::from_shape_ptr(shape, self.address as *mut T) }
     }
 
-    /// The pixels as an output of the type that the operation writes.
+    /// Returns the pixels as an output of the type that the operation writes.
     ///
     /// # Safety
     /// The pixels are writable for `'a`, nothing else uses them, and [`check_rows`](Self::check_rows) has passed.
@@ -302,7 +305,7 @@ impl Checked {
         if self.on_device {
             return Ok(ImageMut::Device(self.device_pixels()));
         }
-        // SAFETY: as the caller vouches; the type is the one described.
+        // SAFETY: as the caller ensures; the type is the one described.
         Ok(unsafe {
             match wanted {
                 PixelType::U8 => ImageMut::U8(self.view_mut()),
@@ -313,7 +316,7 @@ impl Checked {
     }
 }
 
-/// A pixel type as C calls it.
+/// Returns the C name of a pixel type.
 fn c_name(pixel_type: PixelType) -> &'static str {
     match pixel_type {
         PixelType::U8 => "ISOLINE_U8",
@@ -324,12 +327,12 @@ fn c_name(pixel_type: PixelType) -> &'static str {
 
 fn too_large(name: &str, image: &isoline_image) -> Error {
     Error::size(format!(
-        "{name} of {} x {} x {} pixels with strides {} and {} is too large to address",
+        "cannot address {name}: too large (got {} x {} x {} pixels with strides {} and {}); check its sizes and strides",
         image.width, image.height, image.depth, image.row_stride, image.slice_stride
     ))
 }
 
-/// Sizes and strides with nothing left at 0, and the bytes they span.
+/// The sizes, the strides with 0 replaced by the packed ones, and the bytes that they span.
 struct Layout {
     shape: [usize; 3],
     strides: [usize; 2],
@@ -366,7 +369,7 @@ impl Layout {
             let rows = (height - 1).checked_mul(row_stride)?;
             slices.checked_add(rows)?.checked_add(row)
         })();
-        // ndarray and pointer arithmetic need every offset in an isize; the pixels in f32 must fit as well.
+        // ndarray and pointer arithmetic need every offset in an isize; the same pixels as f32 must fit too.
         let limit = isize::MAX as u64 / 4;
         let extent = extent.filter(|extent| *extent <= limit).ok_or_else(overflow)?;
         let pixels = width.checked_mul(height).and_then(|area| area.checked_mul(depth));

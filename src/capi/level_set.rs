@@ -1,9 +1,9 @@
-//! Level sets: a solver that keeps state.
+//! The level set, a solver that keeps its state between calls.
 
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::log::complain;
+use super::log::log_error;
 use super::progress::{closure, isoline_progress};
 use super::report::isoline_report;
 use super::sized::{self, Sized32};
@@ -16,71 +16,74 @@ use crate::parameter::{DIMENSIONS, Parameter};
 use crate::progress::Progress;
 use std::sync::{Mutex, MutexGuard};
 
-/// Which implementation computes. They differ in speed; docs/level_set.md says how closely they agree.
+/// The implementation of the iterations. The variants differ in speed; docs/level_set.md says how closely their
+/// results agree.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_level_set_variant {
-    /// ISOLINE_LEVEL_SET_BAND.
+    /// The same as ISOLINE_LEVEL_SET_BAND.
     ISOLINE_LEVEL_SET_DEFAULT = 0,
-    /// Only the tiles that the front can reach are updated. CPU and CUDA.
+    /// A narrow band: only the active tiles, which the front can reach, are updated. CPU and CUDA.
     ISOLINE_LEVEL_SET_BAND = 1,
-    /// Every voxel is updated in every iteration. CPU and CUDA.
+    /// The whole image: every voxel is updated in every iteration. CPU and CUDA.
     ISOLINE_LEVEL_SET_DENSE = 2,
-    /// A plain loop on one thread, the reference. CPU only.
+    /// A plain loop on one thread, which is the reference. CPU only.
     ISOLINE_LEVEL_SET_SCALAR = 3,
 }
 
-/// The parameters of a level set. Fill with isoline_level_set_params_init, then change what you need. The voxel's size
-/// is the input's spacing: curvature, distances and speeds are in its unit; h is its smallest.
+/// The parameters of a level set. isoline_level_set_params_init fills them with the defaults. The size of a voxel is
+/// the input's spacing: curvature, distances and speeds are in its unit, and h is the smallest spacing.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_level_set_params {
-    /// Set by isoline_level_set_params_init.
+    /// The size of the struct, set by isoline_level_set_params_init.
     pub struct_size: u32,
-    /// 3 (default): the stack is one volume. 2: every slice by itself; all advance together.
+    /// 3 (default): the stack is one volume. 2: each slice is an image of its own; all slices advance together.
     pub dimensions: u32,
     /// An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT.
     pub variant: u32,
-    /// φ is made a distance again every so many iterations. Default 10; 0: never, which is faster and lets φ grow steep
-    /// or flat where the front moves unevenly.
+    /// The number of iterations between two reinitialisations of φ. Default 10; 0: none, which is faster and lets φ
+    /// grow steep or flat where the front moves unevenly.
     pub reinitialise_every: u32,
-    /// Iterations that the stop rule looks at together. 0 (default): automatic, as many as a front at the speed α ε + (1 - α)/h
-    /// needs for one voxel, 80 to 1000, rounded up to a multiple of `reinitialise_every`. A larger one waits longer before it
-    /// says that the front stands still.
+    /// The number of iterations over which the stopping criterion is computed. 0 (default): automatic, as many as a
+    /// front at the speed α ε + (1 - α)/h needs for one voxel, 80 to 1000, rounded up to a multiple of
+    /// `reinitialise_every`. With a larger number it takes longer until the front counts as at rest.
     pub check_interval: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// T, the middle of the intensities that the surface grows into, in the image's own units; within ±1e30. Default 0; used
-    /// only when `epsilon` is given.
+    /// T, the centre of the intensity range of the object, in the image's own units; within ±1e30. Default 0; used
+    /// only if `epsilon` is given.
     pub target: f64,
-    /// ε, in the image's own units: the surface grows where the intensity lies within T ± ε and shrinks elsewhere.
-    /// More than 0, at most 1e30. ISOLINE_AUTOMATIC (default): automatic, T and ε are the mean and twice the standard deviation of the pixels inside
-    /// the initial mask; where these are all equal, ε is 1/1000 of the image's range. A larger one takes in more.
+    /// ε, half the width of the intensity range, in the image's own units: the front moves outwards where the
+    /// intensity is within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default):
+    /// automatic, T and ε are the mean and twice the standard deviation of the pixels inside the initial mask; if
+    /// these are all equal, ε is 1/1000 of the image's range. A larger ε includes more intensities.
     pub epsilon: f64,
-    /// α, 0 to 1: the weight of the image against that of curvature, which is 1 - α. ISOLINE_AUTOMATIC
-    /// (default): automatic, 1 / (1 + ε h). A larger one follows the image more closely, a smaller one gives a smoother surface.
+    /// The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
+    /// automatic, 1 / (1 + ε h). A larger α follows the image more closely, a smaller one gives a smoother front.
     pub alpha: f64,
-    /// Δt, more than 0 and at most the stable limit, which the state tells and the error names. ISOLINE_AUTOMATIC
-    /// (default): automatic, `cfl` times the limit. Larger steps need fewer iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
+    /// The time step Δt, more than 0 and at most the stable limit, which isoline_level_set_info returns and the error
+    /// names. ISOLINE_AUTOMATIC (default): automatic, `cfl` times the limit. A larger time step needs fewer
+    /// iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
     /// The limit is 1 / (α D sqrt(S) + (1 - α) S), where S is the sum of 1/h² over the axes and D is the bound of
-    /// |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. Beyond that
-    /// no curvature can outweigh the image, so a larger D would not change where the surface
-    /// rests, and where φ approaches 0 it counts up to this bound only.
+    /// |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. No
+    /// curvature can outweigh an image term beyond that bound, so that a larger D would not change where the front
+    /// comes to rest; where φ approaches 0 the image term is limited to the bound.
     pub time_step: f64,
-    /// The share of the stable limit that the automatic Δt takes; more than 0, at most 1. Default 0.7.
+    /// The share of the stable limit that the automatic time step is; more than 0, at most 1. Default 0.7.
     pub cfl: f64,
-    /// Stop rule: by how much the mean count of voxels inside may differ between a check interval and the one before, as a
-    /// share of the mean count of voxels near the front (about the distance in voxels that the front moves); at least 0.
-    /// Default 0.002. Within the interval the count inside may vary by at most 50 times as much: a front that oscillates by
-    /// more does not count as at rest. A larger one stops earlier; with this and `rms_tolerance` 0 it never stops before its
-    /// iterations are done.
+    /// Stopping criterion: the largest difference between the mean numbers of voxels inside of two successive check
+    /// intervals, as a share of the mean number of voxels near the front (about the distance in voxels that the front
+    /// moves); at least 0. Default 0.002. Within the interval the number of voxels inside may vary by at most 50
+    /// times as much: a front that oscillates by more does not count as at rest. A larger tolerance stops earlier; if
+    /// this and `rms_tolerance` are 0, all iterations are done.
     pub change_tolerance: f64,
-    /// Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels, at
-    /// least 0. Default 8, the largest that it can be, so that the count alone decides: where pixels far out of the range are
-    /// beside a front at rest, φ keeps growing by more than a voxel an iteration there. This and what `change_tolerance` asks
-    /// must be met.
+    /// Stopping criterion: the largest root mean square, over the check interval, of the change of φ near the front
+    /// in an iteration, in voxels; at least 0. Default 8, the largest value that it can have, so that
+    /// `change_tolerance` alone decides: where pixels far outside the intensity range are beside a front at rest, φ
+    /// keeps growing there by more than a voxel per iteration. Both tolerances must be met.
     pub rms_tolerance: f64,
-    /// isoline_level_set_run: the most iterations. Default 10000. Unused by isoline_level_set_new.
+    /// isoline_level_set_run: the largest number of iterations. Default 10000. Not used by isoline_level_set_new.
     pub iterations: u64,
 }
 
@@ -125,33 +128,33 @@ impl isoline_level_set_params {
     }
 }
 
-/// Where a level set is at, and its parameters with nothing left automatic.
+/// The progress of a level set, and its parameters with every automatic one computed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_level_set_state {
-    /// Set by isoline_level_set_state_init.
+    /// The size of the struct, set by isoline_level_set_state_init.
     pub struct_size: u32,
-    /// 1 when the last step met the stop rule, else 0.
+    /// 1 if the last step met the stopping criterion, else 0.
     pub converged: u32,
-    /// Iterations that the stop rule looks at together.
+    /// The number of iterations over which the stopping criterion is computed.
     pub check_interval: u32,
-    /// 0.
+    /// Always 0.
     pub reserved: u32,
-    /// Iterations done.
+    /// The number of iterations done.
     pub iterations: u64,
-    /// Voxels inside: φ < 0.
+    /// The number of voxels inside: φ < 0.
     pub inside: u64,
-    /// Tiles that the last iteration updated; all of them without a band.
+    /// The number of tiles that the last iteration updated; all of them without a narrow band.
     pub active_tiles: u64,
-    /// Tiles of the whole image.
+    /// The number of tiles of the whole image.
     pub tiles: u64,
-    /// T, in the image's own units.
+    /// T, the centre of the intensity range, in the image's own units.
     pub target: f64,
-    /// ε, in the image's own units.
+    /// ε, half the width of the intensity range, in the image's own units.
     pub epsilon: f64,
-    /// α.
+    /// The weight α of the image term.
     pub alpha: f64,
-    /// Δt.
+    /// The time step Δt.
     pub time_step: f64,
     /// The largest stable Δt.
     pub time_step_limit: f64,
@@ -201,19 +204,20 @@ impl From<State> for isoline_level_set_state {
     }
 }
 
-/// What one iteration did. Frozen: it never grows.
+/// The statistics of one iteration. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_iteration_statistics {
-    /// Its number, counted from 1.
+    /// The number of the iteration, counted from 1.
     pub iteration: u64,
-    /// Voxels inside after it: φ < 0.
+    /// The number of voxels inside (φ < 0) after the iteration.
     pub inside: u64,
-    /// Voxels whose sign it changed.
+    /// The number of voxels whose sign the iteration changed.
     pub changed: u64,
-    /// Voxels near the front before it: |φ| at most the largest spacing, in the tiles that it updated.
+    /// The number of voxels near the front before the iteration: |φ| at most the largest spacing, in the tiles that
+    /// the iteration updated.
     pub near_front: u64,
-    /// The root mean square of its change of φ over those, in units of the smallest spacing.
+    /// The root mean square of the change of φ over those voxels, in units of the smallest spacing.
     pub rms: f64,
 }
 
@@ -229,35 +233,39 @@ impl From<&Statistics> for isoline_iteration_statistics {
     }
 }
 
-/// An evolving surface, made by isoline_level_set_new. Opaque.
+/// A level set that evolves on one image, created by isoline_level_set_new. Opaque.
 pub struct isoline_level_set {
     context: Context,
     surface: Mutex<LevelSet>,
 }
 
-// Any thread may use it, and several in turn: C has no compiler to see to that.
+// The object may be used on any thread, and C has no compiler that checks this.
 const _: () = {
     const fn any_thread<T: Send + Sync>() {}
     any_thread::<isoline_level_set>()
 };
 
-/// This thread's turn with the level set behind a caller's pointer.
+/// Locks the level set that a caller's pointer points to.
 ///
 /// # Safety
 /// `level_set` is NULL or came from isoline_level_set_new and has not been freed; it lives for `'a`.
 unsafe fn turn<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a, LevelSet>> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     let level_set = unsafe { level_set.as_ref() }.ok_or_else(|| null("level_set"))?;
-    // Before waiting: a thread inside a call on the context would wait for one that waits for the context, or for itself.
+    // A re-entrant call is refused before it waits for the lock: it would wait for a thread that waits for the
+    // context, or for itself.
     level_set.context.refuse_reentry().map_err(|_| {
         Error::new(
             ErrorKind::Busy,
-            "this level set's context is in use further up this thread's call stack (a progress callback must not use \
-             a level set of the context that is calling it); use it when that call has returned",
+            "cannot use this level set: re-entrant call; a callback used a level set of the context that is calling it; \
+             use it when that call has returned",
         )
     })?;
     level_set.surface.lock().map_err(|_| {
-        Error::new(ErrorKind::Panic, "a call on this level set met a defect in Isoline and left it halfway; free it")
+        Error::new(
+            ErrorKind::Panic,
+            "cannot use this level set: internal error in an earlier call; the level set is poisoned, free it",
+        )
     })
 }
 
@@ -268,7 +276,7 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
     params: *mut isoline_level_set_params,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
@@ -279,34 +287,36 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
     state: *mut isoline_level_set_state,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(state, struct_size, "state") })
 }
 
-/// A surface that evolves with the image's intensity and its own curvature (Mostofi 2009, with its formulas corrected):
-/// φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, H half the divergence of the normals, φ < 0 inside. It grows where
-/// the intensity lies within T ± ε and is held back, and smoothed, by its curvature. |ε - |I - T|| is bounded (see
-/// `time_step` of isoline_level_set_params). Away from the front, where φ moves away from 0, |∇φ| counts at most 1, so that
-/// the front rests where F is 0. docs/level_set.md has the scheme.
+/// Creates a level set: a front that evolves with the image's intensity and its own curvature (Mostofi 2009, with its
+/// formulas corrected), φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, where H is half the divergence of the
+/// normals and φ < 0 inside. The front moves outwards where the intensity is within T ± ε; its curvature slows and
+/// smooths it. |ε - |I - T|| is bounded (see `time_step` of isoline_level_set_params). Away from the front, where φ
+/// moves away from 0, |∇φ| is limited to 1, so that the front comes to rest where F is 0. docs/level_set.md describes
+/// the scheme.
 ///
-/// φ starts as the signed distance to the boundary of the initial mask, and lies where it is computed: in the memory of
-/// the context's device. So does a copy of the image; the caller's images are not needed after the call. Where the
-/// mask (with 2 dimensions: a slice of it) is empty or full φ is plus or minus the image's diagonal, and nothing ever moves.
-/// Pixels that are NaN or infinite count as far from T as the farthest finite pixel of the image: never in range.
+/// φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
+/// device, as is a copy of the image; the caller's images are not needed after the call. If the mask (with 2
+/// dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
+/// Pixels that are NaN or infinite are never within the intensity range: they count as far from T as the farthest
+/// finite pixel of the image.
 ///
-/// `context`: not NULL. The level set keeps the device alive: the two may be freed in either order.
-/// `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the voxel's size, along each
-/// axis 1e-9 to 1e9, the largest at most 1000 times the smallest; with 2 dimensions that along z is not used (but as of
-/// every image it must be finite and more than 0).
-/// `initial_mask`: not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its spacing is
-/// not used. isoline_mask_fill_spheres, _boxes and _polygon make masks.
+/// `context`: not NULL. The level set keeps the device alive; the two may be freed in either order.
+/// `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
+/// each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions the spacing along z is not
+/// used (but, as in every image, it must be finite and more than 0).
+/// `initial_mask`: not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its spacing
+/// is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
 /// `params`: NULL for the defaults.
 /// `out`: receives the level set; free it with isoline_level_set_free. Not written on failure.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names, for
-/// an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), as of pixels near
-/// 1e30 with a spacing of 1e-9, and for an automatic range with an empty mask; _INVALID_SIZE; _INVALID_TYPE;
-/// _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
-/// _DEVICE_FAILED; _BUSY. Any thread; calls on one context take turns.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names,
+/// for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), such as for
+/// pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty mask; _INVALID_SIZE;
+/// _INVALID_TYPE;
+/// _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_new(
     context: *mut isoline_context,
@@ -316,7 +326,7 @@ pub unsafe extern "C" fn isoline_level_set_new(
     out: *mut *mut isoline_level_set,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
@@ -333,17 +343,19 @@ pub unsafe extern "C" fn isoline_level_set_new(
     })
 }
 
-/// Evolves a level set by a number of iterations, or fewer where the stop rule is met (the report's `converged`).
+/// Evolves a level set by a number of iterations, or fewer if the stopping criterion is met (the report's
+/// `converged`).
 ///
 /// `level_set`: not NULL.
-/// `iterations`: the most to do. A step of 20 and one of 30 give what one of 50 gives.
-/// `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last whole iteration: the level
-/// set can be read, and goes on with the next step. Where phi was being made a distance again, its magnitudes, not its
-/// signs, are on the way; a step of 0 iterations ends that, and else does nothing.
+/// `iterations`: the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
+/// `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
+/// level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
+/// are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
+/// otherwise.
 /// `report`: NULL for none; else after isoline_report_init. Its iterations are those of this step.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY from a progress
-/// callback of the level set's context. After ISOLINE_DEVICE_FAILED free it. Any thread; calls on one level set take
-/// turns, as do those on its context.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY for a
+/// re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED free the level set. May be
+/// called on any thread; calls on one level set run one after the other, and so do calls on its context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_step(
     level_set: *mut isoline_level_set,
@@ -352,12 +364,12 @@ pub unsafe extern "C" fn isoline_level_set_step(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let mut surface = turn(level_set)?;
             let mut callback = closure(progress)?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
@@ -367,11 +379,11 @@ pub unsafe extern "C" fn isoline_level_set_step(
     })
 }
 
-/// Writes a level set's mask as it is now: 255 inside (φ < 0), 0 elsewhere.
+/// Writes the current mask of a level set: 255 inside (φ < 0), 0 elsewhere.
 ///
 /// `level_set`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
 /// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
-/// other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; as
+/// other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads: as for
 /// isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_read_mask(
@@ -379,7 +391,7 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
     mask: *const isoline_image,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let surface = turn(level_set)?;
             let mask = Checked::new(mask, "mask")?;
@@ -389,7 +401,7 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
     })
 }
 
-/// Writes a level set's φ as it is now: negative inside; near the front close to the signed distance from it, in the
+/// Writes the current φ of a level set: negative inside; near the front close to the signed distance to it, in the
 /// unit of the input's spacing.
 ///
 /// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
@@ -400,7 +412,7 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
     phi: *const isoline_image,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let surface = turn(level_set)?;
             let phi = Checked::new(phi, "phi")?;
@@ -410,20 +422,20 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
     })
 }
 
-/// Replaces a level set's φ, so that a saved or an edited surface goes on. The count of iterations stays.
+/// Replaces the φ of a level set, for example by one that was saved or edited. The count of iterations is kept.
 ///
-/// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory;
-/// negative inside, near the front close to a distance in the unit of the input's spacing; values beyond ±65536 of the
-/// largest spacing are brought back to that.
-/// Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. On an
-/// error the level set is as it was.
+/// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA
+/// memory; negative inside, near the front close to a distance in the unit of the input's spacing. Values beyond
+/// ±65536 times the largest spacing are clamped to that.
+/// Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. After
+/// an error the level set is unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_write_phi(
     level_set: *mut isoline_level_set,
     phi: *const isoline_image,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let mut surface = turn(level_set)?;
             let phi = Checked::new(phi, "phi")?;
@@ -433,29 +445,29 @@ pub unsafe extern "C" fn isoline_level_set_write_phi(
     })
 }
 
-/// Tells where a level set is at, and its parameters with nothing left automatic.
+/// Returns the progress of a level set, and its parameters with every automatic one computed.
 ///
 /// `level_set`: not NULL. `out`: not NULL; after isoline_level_set_state_init; written on success.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Any thread; as
+/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Threads: as for
 /// isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_info(
     level_set: *mut isoline_level_set,
     out: *mut isoline_level_set_state,
 ) -> isoline_status {
-    // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+    // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
     guard(|| unsafe { sized::write(out, &turn(level_set)?.state().into(), "out") })
 }
 
-/// Tells what each iteration did, for a host that plots how the surface comes to rest. The last million are kept.
+/// Returns the statistics of iterations, for example to plot how the front comes to rest. The last million are kept.
 ///
 /// `level_set`: not NULL.
-/// `first`: the first iteration of interest, counted from 1; one plus the last one seen tells the new ones.
-/// `count`: for how many `out` has room.
-/// `out`: receives those that are kept of the iterations from `first` on, the oldest first, at most `count`; the rest of
-/// it stays as it is. May be NULL when `count` is 0.
-/// `written`: not NULL; receives how many were written.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that no memory has room for; _BUSY. Any thread; as
+/// `first`: the first iteration to return, counted from 1; the last one seen plus one returns only new ones.
+/// `count`: the number of elements that `out` has memory for.
+/// `out`: receives the statistics that are kept of the iterations from `first` on, the oldest first, at most `count`;
+/// further elements are unchanged. May be NULL if `count` is 0.
+/// `written`: not NULL; receives the number of elements that were written.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY. Threads: as for
 /// isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_statistics(
@@ -466,7 +478,7 @@ pub unsafe extern "C" fn isoline_level_set_statistics(
     written: *mut usize,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         let surface = unsafe { turn(level_set) }?;
         check::array(out, count, "out")?;
         if written.is_null() {
@@ -476,41 +488,41 @@ pub unsafe extern "C" fn isoline_level_set_statistics(
         let of_interest = &kept[kept.partition_point(|statistics| statistics.iteration < first)..];
         let given = &of_interest[..count.min(of_interest.len())];
         for (index, statistics) in given.iter().enumerate() {
-            // SAFETY: not NULL, with room for `count`, as the caller vouches.
+            // SAFETY: not NULL, with room for `count`, as the caller ensures.
             unsafe { out.add(index).write(statistics.into()) };
         }
-        // SAFETY: not NULL; writable, as the caller vouches.
+        // SAFETY: not NULL; writable, as the caller ensures.
         unsafe { written.write(given.len()) };
         Ok(())
     })
 }
 
-/// Frees a level set. `level_set`: may be NULL. No call may be running on it, and it must not be used again. Any thread,
-/// but not from within a callback of its own step. Its context may be freed before or after it.
+/// Frees a level set. `level_set`: may be NULL. No call may be running on it, and it must not be used again. May be
+/// called on any thread, but not from a callback of its own step. Its context may be freed before or after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_set) {
     if level_set.is_null() {
         return;
     }
     let freed = guard_or(false, || {
-        // SAFETY: made by Box::into_raw in isoline_level_set_new and freed once, as the caller vouches.
+        // SAFETY: made by Box::into_raw in isoline_level_set_new and freed once, as the caller ensures.
         drop(unsafe { Box::from_raw(level_set) });
         true
     });
     if !freed {
-        complain("freeing a level set failed");
+        log_error("cannot free a level set: internal error in Isoline");
     }
 }
 
-/// A level set in one call: starts from a mask, evolves by up to params->iterations or until the stop rule is met (the
-/// report's `converged`), and writes the mask: 255 inside, 0 elsewhere.
+/// Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
+/// criterion is met (the report's `converged`), and writes the mask: 255 inside, 0 elsewhere.
 ///
 /// `context`, `input`, `initial_mask`, `params`: as for isoline_level_set_new.
 /// `progress`: NULL for none.
-/// `mask`: not NULL; ISOLINE_U8, the input's size, memory of its own, host or CUDA.
+/// `mask`: not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
 /// `report`: NULL for none; else after isoline_report_init.
-/// Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. On an error `mask` is untouched. Any thread; calls on one
-/// context take turns.
+/// Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is untouched. May be called on any
+/// thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_run(
     context: *mut isoline_context,
@@ -522,7 +534,7 @@ pub unsafe extern "C" fn isoline_level_set_run(
     report: *mut isoline_report,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: every pointer is NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
@@ -535,7 +547,7 @@ pub unsafe extern "C" fn isoline_level_set_run(
             mask.check_output(&input)?;
             mask.check_apart(&initial_mask)?;
             if !report.is_null() {
-                // Refused now rather than after the work.
+                // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
             let target = mask.output(PixelType::U8)?;

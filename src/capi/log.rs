@@ -6,24 +6,25 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::RwLock;
 
-/// How much is logged.
+/// The level of detail of log messages.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_log_level {
-    /// Nothing.
+    /// No messages.
     ISOLINE_LOG_OFF = 0,
     /// Failures.
     ISOLINE_LOG_ERROR = 1,
-    /// What the user should know, such as a job that went to the CPU because it did not fit the GPU.
+    /// Warnings, such as a call that fell back to the CPU because its data did not fit into the memory of the GPU.
     ISOLINE_LOG_WARN = 2,
-    /// What was chosen and why.
+    /// Choices, such as the device of a context, and the reasons for them.
     ISOLINE_LOG_INFO = 3,
-    /// Sizes and times of every call.
+    /// The sizes and times of every call.
     ISOLINE_LOG_DEBUG = 4,
 }
 
-/// Receives a log message: UTF-8, without a line end, valid during the call. May be called on any thread that is inside a
-/// call into Isoline, at the same time from several; must not throw or longjmp. It may call isoline_set_logger.
+/// Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on
+/// any thread that is inside a call of this library, and on several at the same time. It must not throw or call
+/// longjmp. It may call isoline_set_logger.
 pub type isoline_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: u32, message: *const c_char)>;
 
 #[derive(Clone, Copy)]
@@ -31,14 +32,14 @@ struct Target {
     function: unsafe extern "C" fn(*mut c_void, u32, *const c_char),
     user: *mut c_void,
 }
-// SAFETY: the pointer is only handed back to the caller's function, which accepts calls from any thread (its contract).
+// SAFETY: the pointer is only passed to the caller's function, which accepts calls from any thread (its contract).
 unsafe impl Send for Target {}
 // SAFETY: as above.
 unsafe impl Sync for Target {}
 
 static TARGET: RwLock<Option<Target>> = RwLock::new(None);
 
-/// Hands the `log` crate's records to [`TARGET`].
+/// Passes the `log` crate's records to [`TARGET`].
 struct Forward;
 
 impl Log for Forward {
@@ -66,11 +67,12 @@ impl Log for Forward {
 
 /// Sets the logger of the whole process.
 ///
-/// `function`: receives the messages; NULL for none (the default: Isoline is silent).
-/// `user`: handed to `function` as it is; may be NULL; must stay valid until another logger is set.
-/// `max`: the most detailed level wanted, an isoline_log_level.
-/// Errors: ISOLINE_INVALID_ARGUMENT for an unknown level; ISOLINE_UNSUPPORTED in a Rust program that set a logger of
-/// its own. Any thread; a message that is under way on another thread may still reach the old logger.
+/// `function`: receives the messages; NULL for none, which is the default.
+/// `user`: passed to `function` unchanged; may be NULL. It must stay valid until another logger is set.
+/// `max`: the most detailed level to log, an isoline_log_level.
+/// Errors: ISOLINE_INVALID_ARGUMENT for an unknown level; ISOLINE_UNSUPPORTED in a Rust program that has set its own
+/// logger. May be called on any thread; a message that is being logged on another thread may still reach the previous
+/// logger.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_set_logger(function: isoline_log_fn, user: *mut c_void, max: u32) -> isoline_status {
     guard(|| {
@@ -87,7 +89,7 @@ pub extern "C" fn isoline_set_logger(function: isoline_log_fn, user: *mut c_void
         static INSTALLED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
         if !INSTALLED.get_or_init(|| log::set_logger(&Forward).is_ok()) {
             return Err(Error::unsupported(
-                "this program has set a logger of its own for Rust's log crate; use that one",
+                "cannot set a logger: this program has set its own logger of Rust's log crate; use that one",
             ));
         }
         *TARGET.write().unwrap_or_else(|e| e.into_inner()) = function.map(|function| Target { function, user });
@@ -97,6 +99,6 @@ pub extern "C" fn isoline_set_logger(function: isoline_log_fn, user: *mut c_void
 }
 
 /// Logs a failure that has no status to return.
-pub(super) fn complain(message: &str) {
+pub(super) fn log_error(message: &str) {
     guard_or((), || log::error!("{message}"));
 }

@@ -1,4 +1,4 @@
-//! Shapes into masks.
+//! Functions that draw shapes into masks.
 
 use super::image::{Checked, isoline_image};
 use super::{check, guard, isoline_status};
@@ -6,27 +6,27 @@ use crate::image::PixelType;
 use crate::mask::{self, Cuboid, Sphere};
 use std::mem::{align_of, offset_of};
 
-/// A ball. Frozen: it never grows.
+/// A ball. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_sphere {
-    /// Column, row and slice of its centre, whole numbers at the pixels' centres, counted from 0.
+    /// The column, row and slice of the centre, counted from 0; whole numbers are the centres of pixels.
     pub centre: [f64; 3],
-    /// In the unit of the mask's spacing, at least 0.
+    /// The radius in the unit of the mask's spacing, at least 0.
     pub radius: f64,
 }
 
-/// A box along the axes. Frozen: it never grows.
+/// A box along the axes. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_box {
-    /// Its first column, row and slice, whole numbers at the pixels' centres, counted from 0.
+    /// The first column, row and slice, counted from 0; whole numbers are the centres of pixels.
     pub min: [f64; 3],
-    /// Its last column, row and slice, each at least that of `min`.
+    /// The last column, row and slice, each at least that of `min`.
     pub max: [f64; 3],
 }
 
-// A caller's shapes are read as they lie in Rust's memory.
+// The caller's shapes are read in the layout that they have in Rust's memory.
 const _: () =
     assert!(size_of::<isoline_sphere>() == size_of::<Sphere>() && align_of::<isoline_sphere>() == align_of::<Sphere>());
 const _: () = assert!(
@@ -39,15 +39,16 @@ const _: () = assert!(
     offset_of!(isoline_box, min) == offset_of!(Cuboid, min) && offset_of!(isoline_box, max) == offset_of!(Cuboid, max)
 );
 
-/// Sets the pixels of a mask that lie in any of some balls: whose centre is at most the radius away from the ball's, as
-/// measured with the mask's spacing. The other pixels keep their value; what lies outside the mask is cut off.
+/// Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
+/// the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
+/// mask are ignored.
 ///
 /// `mask`: not NULL; ISOLINE_U8, host memory.
-/// `spheres`: `count` of them; only read. NULL when `count` is 0.
-/// `value`: what the pixels are set to.
+/// `spheres`: an array of `count` balls, only read. NULL if `count` is 0.
+/// `value`: the value that the pixels are set to.
 /// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a negative
-/// radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On an
-/// error the mask is untouched. Any thread.
+/// radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
+/// After an error the mask is untouched. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_spheres(
     mask: *const isoline_image,
@@ -56,8 +57,8 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
     value: u8,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused or allowed by each reader. The two sphere
-        // types have one layout.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused or allowed by each reader. The two
+        // sphere types have one layout.
         unsafe {
             let mask = Checked::new(mask, "mask")?;
             mask.check_rows()?;
@@ -67,15 +68,15 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
     })
 }
 
-/// Sets the pixels of a mask that lie in any of some boxes: whose centre lies from `min` to `max`, both included. The
-/// other pixels keep their value; what lies outside the mask is cut off.
+/// Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
+/// included. The other pixels are unchanged; parts outside the mask are ignored.
 ///
 /// `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
-/// `boxes`: `count` of them; only read. NULL when `count` is 0.
-/// `value`: what the pixels are set to.
+/// `boxes`: an array of `count` boxes, only read. NULL if `count` is 0.
+/// `value`: the value that the pixels are set to.
 /// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a `min` above
-/// its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory. On
-/// an error the mask is untouched. Any thread.
+/// its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
+/// After an error the mask is untouched. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_boxes(
     mask: *const isoline_image,
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn isoline_mask_fill_boxes(
     value: u8,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused or allowed by each reader. The two box
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused or allowed by each reader. The two box
         // types have one layout.
         unsafe {
             let mask = Checked::new(mask, "mask")?;
@@ -95,20 +96,21 @@ pub unsafe extern "C" fn isoline_mask_fill_boxes(
     })
 }
 
-/// Sets the pixels of a mask whose centre lies in a polygon, on some of its slices: those from which a ray crosses the
-/// outline an odd number of times. A centre on the outline belongs to the side to its right, or below: of polygons that
-/// share a side each pixel along it is in just one. The other pixels keep their value; what lies outside the mask is cut
-/// off.
+/// Sets the pixels of a mask whose centre is inside a polygon, on some of its slices: those from which a ray crosses
+/// the outline an odd number of times. A centre on the outline belongs to the side to its right, or below, so that of
+/// polygons that share a side exactly one contains a pixel along it. The other pixels are unchanged; parts outside
+/// the mask are ignored.
 ///
 /// `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
-/// `xy`: 2 `count` numbers, column and row of each corner, whole numbers at the pixels' centres, counted from 0; only
-/// read. The last corner is joined to the first. NULL only when `count` is 0.
-/// `count`: corners; fewer than 3 enclose nothing and are refused.
-/// `first_slice`, `slice_count`: the slices, which the mask must have.
-/// `value`: what the pixels are set to.
+/// `xy`: an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the
+/// centres of pixels. It is only read. The last corner is joined to the first. NULL only if `count` is 0.
+/// `count`: the number of corners; fewer than 3 enclose nothing and are an error.
+/// `first_slice`, `slice_count`: the first slice and the number of slices, which the mask must have.
+/// `value`: the value that the pixels are set to.
 /// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, fewer than 3
 /// corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each
-/// other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. On an error the mask is untouched. Any thread.
+/// other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. After an error the mask is untouched. May be called on any
+/// thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_polygon(
     mask: *const isoline_image,
@@ -119,7 +121,7 @@ pub unsafe extern "C" fn isoline_mask_fill_polygon(
     value: u8,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused or allowed by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let mask = Checked::new(mask, "mask")?;
             mask.check_rows()?;

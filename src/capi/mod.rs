@@ -1,10 +1,12 @@
-//! The C ABI: one file per noun, nothing but translation. The laws stand at the top of the header (`cbindgen.toml`).
+//! The C API, in one file per noun, which only translates. The API conventions stand at the top of the header
+//! (`cbindgen.toml`).
 //!
 //! # Safety
-//! Every extern function trusts its caller only in what C cannot check: a non-NULL pointer points to what its type
-//! says, lives as long as the call, and `struct_size` is the size of the struct it heads. Everything else is checked.
+//! The caller of every extern function ensures only what C cannot check: a pointer that is not NULL points to what
+//! its type says and stays valid during the call, and `struct_size` is the size of the struct that it begins.
+//! Everything else is checked.
 #![allow(unsafe_code)]
-#![allow(clippy::missing_safety_doc, reason = "said once, above; doc comments here become the header, for C readers")]
+#![allow(clippy::missing_safety_doc, reason = "stated once, above; doc comments here become the header, for C readers")]
 #![allow(non_camel_case_types, reason = "C names")]
 
 mod check;
@@ -61,14 +63,17 @@ fn guard(body: impl FnOnce() -> Result<()>) -> isoline_status {
                 .map(|text| (*text).to_owned())
                 .or_else(|| panic.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "unknown".into());
-            Error::new(ErrorKind::Panic, format!("a defect in Isoline was caught ({what}); please report it"))
+            Error::new(
+                ErrorKind::Panic,
+                format!("cannot finish the call: internal error in Isoline ({what}); please report it"),
+            )
         }
     };
     status::set_last_error(error.message());
     isoline_status::from(error.kind())
 }
 
-/// As [`guard`], for functions without a status: `default` on a panic.
+/// Runs the body of an extern function without a status; returns `default` if it panics.
 fn guard_or<T>(default: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(default)
 }

@@ -1,4 +1,4 @@
-//! The operations and their parameters, as data: what dialogs, macros and other languages are made from.
+//! The operations and their parameters as data, from which dialogs, macros and other languages are built.
 
 use super::fields::{Described, Field};
 use super::sized::{self, Sized32};
@@ -11,8 +11,8 @@ use crate::parameter::{self, Kind, Level, OPERATIONS, Operation, Parameter};
 use std::ffi::{CStr, c_char};
 use std::ptr::null;
 
-/// In a double of a params struct: the operation computes the value itself. Only a parameter whose description has
-/// `automatic` takes it. In an integer of a params struct, 0 stands for the same.
+/// The value of a double in a params struct that makes the parameter automatic: the operation computes it. Only a
+/// parameter whose description has `automatic` accepts it. The integer that makes a parameter automatic is 0.
 pub const ISOLINE_AUTOMATIC: f64 = -1.7976931348623157e308;
 const _: () = assert!(ISOLINE_AUTOMATIC == parameter::AUTOMATIC);
 
@@ -30,89 +30,90 @@ pub enum isoline_parameter_type {
     ISOLINE_PARAMETER_CHOICE = 3,
 }
 
-/// The need to change a parameter.
+/// The level of a parameter: how often users change it.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_parameter_level {
-    /// Most images need it.
+    /// A parameter that most images need.
     ISOLINE_PARAMETER_BASIC = 0,
-    /// It seldom needs another value than the default.
+    /// A parameter that seldom needs another value than the default.
     ISOLINE_PARAMETER_ADVANCED = 1,
 }
 
-/// An operation. Strings are UTF-8, belong to the library and stay as long as it is loaded.
+/// An operation. Its strings are UTF-8, belong to the library and are valid as long as it is loaded.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_operation {
-    /// Set by isoline_operation_init.
+    /// The size of the struct, set by isoline_operation_init.
     pub struct_size: u32,
     /// The number of its parameters.
     pub parameter_count: u32,
-    /// The size of its params struct in this library, in bytes: at most what its params_init takes.
+    /// The size of the operation's params struct in this library, in bytes, which its params_init accepts.
     pub params_size: u64,
-    /// The name in code, such as "edge_strength", of which isoline_edge_strength_params is the struct.
+    /// The name in code, such as "edge_strength" for isoline_edge_strength_params.
     pub name: *const c_char,
-    /// The name for people.
+    /// The name that users see.
     pub title: *const c_char,
-    /// One line: its result.
+    /// One line that describes the result.
     pub help: *const c_char,
 }
 
-/// A parameter of an operation. Strings are UTF-8, belong to the library and stay as long as it is loaded.
+/// A parameter of an operation. Its strings are UTF-8, belong to the library and are valid as long as it is loaded.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_parameter {
-    /// Set by isoline_parameter_init.
+    /// The size of the struct, set by isoline_parameter_init.
     pub struct_size: u32,
     /// An isoline_parameter_type.
     pub r#type: u32,
     /// An isoline_parameter_level.
     pub level: u32,
-    /// An isoline_storage: how the params struct holds it.
+    /// The C type of the field in the params struct, an isoline_storage.
     pub storage: u32,
-    /// Its place in the params struct, in bytes from the start.
+    /// The offset of the field in the params struct, in bytes.
     pub offset: u64,
-    /// The name: that of the struct's field, the macro key and the keyword argument.
+    /// The name of the struct's field, the macro key and the keyword argument.
     pub name: *const c_char,
     /// The label in a dialog.
     pub title: *const c_char,
-    /// One line: its meaning, and the effect of a larger value.
+    /// One line that describes the parameter and the effect of a larger value.
     pub help: *const c_char,
-    /// The unit, as a label beside a field; "" where there is none.
+    /// The unit, as a label beside a field; "" if there is none.
     pub unit: *const c_char,
-    /// NULL where the parameter cannot be automatic; else one line: what is computed then.
+    /// One line that describes the automatic value; NULL if the parameter cannot be automatic.
     pub automatic: *const c_char,
-    /// The value that stands for "automatic", ISOLINE_AUTOMATIC or 0; 0 where the parameter cannot be automatic.
+    /// The value that makes the parameter automatic, ISOLINE_AUTOMATIC or 0; 0 if it cannot be automatic.
     pub automatic_value: f64,
-    /// The default; it may be the value that stands for "automatic".
+    /// The default, which may be the value that makes the parameter automatic.
     pub default_value: f64,
-    /// The smallest value; -INFINITY where there is no bound.
+    /// The smallest value; -INFINITY if there is no bound.
     pub minimum: f64,
-    /// The largest value; INFINITY where there is no bound.
+    /// The largest value; INFINITY if there is no bound.
     pub maximum: f64,
-    /// 1 when `minimum` itself is outside the range, else 0.
+    /// 1 if `minimum` itself is outside the range, else 0.
     pub minimum_excluded: u32,
-    /// 1 when `maximum` itself is outside the range, else 0.
+    /// 1 if `maximum` itself is outside the range, else 0.
     pub maximum_excluded: u32,
-    /// 1 when only powers of two are in the range, else 0.
+    /// 1 if only powers of two are in the range, else 0.
     pub power_of_two: u32,
-    /// The number of its choices; 0 for other types.
+    /// The number of choices; 0 for other types.
     pub choice_count: u32,
 }
 
-/// One value of a parameter that is a choice. Strings are UTF-8, belong to the library and stay as long as it is loaded.
+/// One value of a parameter that is a choice. Its strings are UTF-8, belong to the library and are valid as long as
+/// it is loaded.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_choice {
-    /// Set by isoline_choice_init.
+    /// The size of the struct, set by isoline_choice_init.
     pub struct_size: u32,
-    /// Its number in the params struct.
+    /// The number of the choice in the params struct.
     pub value: u32,
     /// The word in macros and keyword arguments.
     pub name: *const c_char,
-    /// The name for people.
+    /// The name that users see.
     pub title: *const c_char,
-    /// One line: when to choose it.
+    /// One line that says when to use the choice.
     pub help: *const c_char,
 }
 
@@ -148,7 +149,7 @@ impl Entry {
     }
 }
 
-/// In the order of [`OPERATIONS`].
+/// The operations, in the order of [`OPERATIONS`].
 static ENTRIES: [Entry; OPERATIONS.len()] = [
     Entry::of::<isoline_edge_strength_params>(),
     Entry::of::<isoline_edge_drawing_params>(),
@@ -157,14 +158,14 @@ static ENTRIES: [Entry; OPERATIONS.len()] = [
     Entry::of::<isoline_distance_params>(),
 ];
 
-/// The element of a table that a caller asks for.
+/// Returns the element of a table that a caller asks for.
 fn entry<'a, T>(table: &'a [T], index: usize, what: &str) -> Result<&'a T> {
     table.get(index).ok_or_else(|| {
         Error::argument(format!("{what} must be less than {}, the number of them, but it is {index}", table.len()))
     })
 }
 
-/// The parameter that a caller asks for, with its field.
+/// Returns the parameter that a caller asks for, with its field.
 fn parameter_of(operation: usize, index: usize) -> Result<(&'static Parameter, &'static Field)> {
     let of = entry(&ENTRIES, operation, "operation")?;
     Ok((entry(of.operation.parameters, index, "index")?, &of.fields[index]))
@@ -174,7 +175,7 @@ fn pointer(text: &CStr) -> *const c_char {
     text.as_ptr()
 }
 
-/// Returns the number of operations. Any thread.
+/// Returns the number of operations. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_operation_count() -> usize {
     guard_or(0, || OPERATIONS.len())
@@ -187,7 +188,7 @@ pub unsafe extern "C" fn isoline_operation_init(
     operation: *mut isoline_operation,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(operation, struct_size, "operation") })
 }
 
@@ -195,7 +196,7 @@ pub unsafe extern "C" fn isoline_operation_init(
 ///
 /// `index`: less than isoline_operation_count(). An operation keeps its index in all versions of the library.
 /// `out`: not NULL; after isoline_operation_init.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. Any thread.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_operation_info(index: usize, out: *mut isoline_operation) -> isoline_status {
     guard(|| {
@@ -208,7 +209,7 @@ pub unsafe extern "C" fn isoline_operation_info(index: usize, out: *mut isoline_
             help: pointer(operation.help),
             ..Sized32::defaults()
         };
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         unsafe { sized::write(out, &info, "out") }
     })
 }
@@ -220,7 +221,7 @@ pub unsafe extern "C" fn isoline_parameter_init(
     parameter: *mut isoline_parameter,
     struct_size: usize,
 ) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(parameter, struct_size, "parameter") })
 }
 
@@ -229,7 +230,7 @@ pub unsafe extern "C" fn isoline_parameter_init(
 /// `operation`: less than isoline_operation_count().
 /// `index`: less than the operation's parameter_count.
 /// `out`: not NULL; after isoline_parameter_init.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. Any thread.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_parameter_info(
     operation: usize,
@@ -266,7 +267,7 @@ pub unsafe extern "C" fn isoline_parameter_info(
             choice_count: parameter.choices.len() as u32,
             ..Sized32::defaults()
         };
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         unsafe { sized::write(out, &info, "out") }
     })
 }
@@ -275,7 +276,7 @@ pub unsafe extern "C" fn isoline_parameter_info(
 /// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_choice_init(choice: *mut isoline_choice, struct_size: usize) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(choice, struct_size, "choice") })
 }
 
@@ -285,7 +286,7 @@ pub unsafe extern "C" fn isoline_choice_init(choice: *mut isoline_choice, struct
 /// `parameter`: less than the operation's parameter_count.
 /// `index`: less than the parameter's choice_count.
 /// `out`: not NULL; after isoline_choice_init.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. Any thread.
+/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_choice_info(
     operation: usize,
@@ -302,19 +303,19 @@ pub unsafe extern "C" fn isoline_choice_info(
             help: pointer(choice.help),
             ..Sized32::defaults()
         };
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         unsafe { sized::write(out, &info, "out") }
     })
 }
 
-/// Says whether a value is in a parameter's range. Calls of the operation make the same check, and those that depend on
-/// the image or on other parameters.
+/// Checks that a value is in a parameter's range. A call of the operation makes the same check, and others that
+/// depend on the image or on other parameters.
 ///
 /// `operation`: less than isoline_operation_count().
 /// `parameter`: less than the operation's parameter_count.
 /// `value`: of any type of parameter.
-/// Errors: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the parameter, the range and the
-/// value. Any thread.
+/// Errors: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the parameter, the range and
+/// the value. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_parameter_check(operation: usize, parameter: usize, value: f64) -> isoline_status {
     guard(|| parameter_of(operation, parameter)?.0.check(value))
@@ -324,7 +325,7 @@ pub extern "C" fn isoline_parameter_check(operation: usize, parameter: usize, va
 mod tests {
     use super::*;
 
-    /// The comments of the fields of every params struct in the header.
+    /// Returns the comment of a field of a params struct in the header.
     fn header_comment(operation: &str, parameter: &str) -> String {
         let header = include_str!("../../include/isoline.h");
         let end = header.find(&format!("}} isoline_{operation}_params;")).expect("the struct");
@@ -348,7 +349,7 @@ mod tests {
                 let [operation, name] = [operation.name, parameter.name].map(|text| text.to_str().unwrap());
                 let comment = header_comment(operation, name);
                 let default = parameter.default;
-                let told = match parameter.kind {
+                let named = match parameter.kind {
                     _ if parameter.is_automatic(default) => comment.contains("(default): automatic"),
                     Kind::Choice if name == "dimensions" => comment.contains(&format!("{default} (default)")),
                     Kind::Choice => comment.contains("Default: ISOLINE_"),
@@ -360,7 +361,7 @@ mod tests {
                         number.trim_end_matches('.').parse() == Ok(default)
                     }),
                 };
-                assert!(told, "{operation}.{name}: the default is {default}, but the header says: {comment}");
+                assert!(named, "{operation}.{name}: the default is {default}, but the header says: {comment}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Polygons as flat arrays, handed in and lent out.
+//! Polygons as flat arrays, both as inputs and as results.
 
 use super::sized::{self, Sized32};
 use super::{check, guard, isoline_status};
@@ -6,47 +6,50 @@ use crate::error::{Error, Result};
 use crate::snake::{Node, Polygons};
 use std::mem::{align_of, offset_of};
 
-/// A polygon's node, on a corner of pixels: (0, 0) is the upper left corner of the image, (width, height) the lower right
-/// one, and (x, y) the one that the pixels (x - 1, y - 1) and (x, y) share. Frozen: it never grows.
+/// A node of a polygon, on a corner of pixels: (0, 0) is the upper left corner of the image, (width, height) the
+/// lower right one, and (x, y) the corner that the pixels (x - 1, y - 1) and (x, y) share. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct isoline_node {
-    /// To the right.
+    /// The coordinate to the right.
     pub x: i32,
-    /// Downwards.
+    /// The coordinate downwards.
     pub y: i32,
 }
 
-// Nodes are read and handed out as they lie in Rust's memory.
+// Nodes are read and returned in the layout that they have in Rust's memory.
 const _: () =
     assert!(size_of::<isoline_node>() == size_of::<Node>() && align_of::<isoline_node>() == align_of::<Node>());
 const _: () =
     assert!(offset_of!(isoline_node, x) == offset_of!(Node, x) && offset_of!(isoline_node, y) == offset_of!(Node, y));
 
-/// Closed polygons as flat arrays. Polygon i has the nodes `offsets[i]` up to, not including, `offsets[i + 1]`; its last
-/// node is joined to its first.
+/// Closed polygons as flat arrays. Polygon i has the nodes from `offsets[i]` up to but not including
+/// `offsets[i + 1]`; its last node is joined to its first.
 ///
-/// A pixel lies in a polygon when its centre does; a centre on an edge belongs to the side to its right.
+/// A pixel is inside a polygon if its centre is; a centre on an edge belongs to the side to its right.
 ///
-/// Handed in they are the caller's, only read, and not kept after the call. Each has 3 nodes or more at different places,
-/// coordinates from -2^28 to 2^28, and runs in either direction, from any of its nodes on; a node that repeats the one before
-/// counts once. A polygon must not touch itself: edges have nothing in common but the nodes that join them.
+/// Polygons that are passed to a function belong to the caller; they are only read, and not kept after the call. Each
+/// has 3 or more nodes at different positions with coordinates from -2^28 to 2^28, in either direction and beginning
+/// with any node; a node that repeats the one before counts once. A polygon must not touch itself: its edges share
+/// nothing but the nodes that join them.
 ///
-/// Lent out (isoline_snake_polygons) they are the library's, only to be read; each runs clockwise on the screen.
+/// Polygons that a function returns (isoline_snake_polygons) are borrowed: they belong to the library and must only
+/// be read. Each runs clockwise on the screen.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_polygons {
-    /// Set by isoline_polygons_init.
+    /// The size of the struct, set by isoline_polygons_init.
     pub struct_size: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// How many polygons there are; may be 0.
+    /// The number of polygons; may be 0.
     pub count: u64,
-    /// How many nodes they have in all.
+    /// The number of nodes of all polygons.
     pub node_count: u64,
-    /// `node_count` nodes; NULL when there are none.
+    /// An array of `node_count` nodes; NULL if there are none.
     pub nodes: *const isoline_node,
-    /// `count` + 1 numbers that never fall, from 0 to `node_count`. NULL only when handed in with `count` 0.
+    /// An array of `count` + 1 offsets that never decrease, from 0 to `node_count`. NULL only in an input with
+    /// `count` 0.
     pub offsets: *const u64,
 }
 
@@ -68,12 +71,12 @@ unsafe impl Sized32 for isoline_polygons {
 const _: () = assert!(size_of::<isoline_polygons>() == <isoline_polygons as Sized32>::FIRST_SIZE);
 
 impl isoline_polygons {
-    /// A copy of the caller's polygons, whose argument is called `name`.
+    /// Returns a copy of the caller's polygons, whose argument is named `name`.
     ///
     /// # Safety
-    /// As [`sized::read`], and the arrays have the elements that their counts say.
+    /// The requirements of [`sized::read`] hold, and the arrays have as many elements as their counts say.
     pub(super) unsafe fn read(polygons: *const Self, name: &str) -> Result<Polygons> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         let given = unsafe { sized::read(polygons, name) }?;
         if given.reserved != 0 {
             return Err(Error::argument(format!("{name}->reserved must be 0, but it is {}", given.reserved)));
@@ -83,7 +86,7 @@ impl isoline_polygons {
         }
         let [count, nodes] = [given.count.saturating_add(1), given.node_count];
         let [count, nodes] = [count, nodes].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
-        // SAFETY: arrays of these lengths, as the caller vouches; a node has the layout of a Node (asserted above).
+        // SAFETY: arrays of these lengths, as the caller ensures; a node has the layout of a Node (asserted above).
         let (nodes, offsets) = unsafe {
             (
                 check::slice(given.nodes.cast::<Node>(), nodes, &format!("{name}->nodes"))?,
@@ -93,17 +96,17 @@ impl isoline_polygons {
         Polygons::from_flat(nodes, offsets)
     }
 
-    /// As [`read`](Self::read); `None` for NULL.
+    /// Returns a copy of the caller's polygons; `None` for NULL.
     ///
     /// # Safety
-    /// As [`read`](Self::read).
+    /// The requirements of [`read`](Self::read) hold.
     pub(super) unsafe fn read_optional(polygons: *const Self, name: &str) -> Result<Option<Polygons>> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         if polygons.is_null() { Ok(None) } else { unsafe { Self::read(polygons, name) }.map(Some) }
     }
 
-    /// Their arrays, borrowed.
-    pub(super) fn lend(polygons: &Polygons) -> Self {
+    /// Returns a description of polygons that borrows their arrays.
+    pub(super) fn borrowed(polygons: &Polygons) -> Self {
         let nodes = polygons.nodes();
         Self {
             count: polygons.len() as u64,
@@ -115,15 +118,15 @@ impl isoline_polygons {
     }
 }
 
-/// The first node's address; NULL for none, which C must not be given a dangling pointer for.
+/// Returns the address of the first node; NULL if there is none, so that C gets no dangling pointer.
 pub(super) fn address(nodes: &[Node]) -> *const isoline_node {
     if nodes.is_empty() { std::ptr::null() } else { nodes.as_ptr().cast() }
 }
 
-/// Fills `polygons` with none. `struct_size`: sizeof(isoline_polygons).
+/// Sets `polygons` to no polygons. `struct_size`: sizeof(isoline_polygons).
 /// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_polygons_init(polygons: *mut isoline_polygons, struct_size: usize) -> isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(polygons, struct_size, "polygons") })
 }

@@ -5,23 +5,25 @@ use crate::error::{Error, Result};
 use crate::progress::Continue;
 use std::ffi::{CString, c_char, c_void};
 
-/// Told how far a call is. `fraction`: 0..1, never falling within one call. `stage`: what is being done, in English,
-/// valid during the call. Return nonzero to cancel: the call then returns ISOLINE_CANCELLED, within 100 ms of work.
-/// Called on the thread that made the call, every 10 to 30 ms or so. Must not throw, longjmp, or use the same context.
+/// Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
+/// call. `stage` is a short English name of the current step, valid only during the callback. A nonzero result
+/// cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work. The callback is called on the thread
+/// that made the call, about every 10 to 30 ms. It must not throw, call longjmp or use the context that is calling
+/// it.
 pub type isoline_progress_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, fraction: f64, stage: *const c_char) -> std::ffi::c_int>;
 
-/// A progress callback and what it is handed.
+/// Progress callback and its user data.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_progress {
-    /// Set by isoline_progress_init.
+    /// The size of the struct, set by isoline_progress_init.
     pub struct_size: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// NULL: no progress is told.
+    /// The function to call; NULL for none.
     pub callback: isoline_progress_fn,
-    /// Handed to the callback as it is; may be NULL.
+    /// The user data, which is passed to the callback unchanged; may be NULL.
     pub user: *mut c_void,
 }
 
@@ -42,19 +44,19 @@ pub unsafe extern "C" fn isoline_progress_init(
     progress: *mut isoline_progress,
     struct_size: usize,
 ) -> super::isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     super::guard(|| unsafe { sized::init(progress, struct_size, "progress") })
 }
 
-/// The caller's callback as a closure; `None` for NULL.
+/// Returns the caller's callback as a closure; `None` for NULL.
 ///
 /// # Safety
-/// As [`sized::read`]; the callback may be called with its `user` until the closure is dropped.
+/// The requirements of [`sized::read`] hold; the callback may be called with its `user` until the closure is dropped.
 pub(super) unsafe fn closure(progress: *const isoline_progress) -> Result<Option<impl FnMut(f64, &str) -> Continue>> {
     if progress.is_null() {
         return Ok(None);
     }
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     let progress = unsafe { sized::read(progress, "progress") }?;
     if progress.reserved != 0 {
         return Err(Error::argument(format!("progress->reserved must be 0, but it is {}", progress.reserved)));

@@ -4,35 +4,36 @@ use super::sized::{self, Sized32, text};
 use crate::report::Report;
 use std::ffi::c_char;
 
-/// What a call did: where, how much, how long. Written on success.
+/// The device, the amount of work and the times of a call. Written on success.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_report {
-    /// Set by isoline_report_init.
+    /// The size of the struct, set by isoline_report_init.
     pub struct_size: u32,
-    /// The device that did the work, an isoline_device_kind: under "auto" the CPU when the job did not fit the GPU.
+    /// The device that ran the call, an isoline_device_kind. With "auto" it is the CPU if the data did not fit into
+    /// the memory of the GPU.
     pub device_kind: u32,
     /// The number in cuda:N; 0 for the CPU.
     pub device_index: u32,
-    /// 1 when the operation's stopping rule was met; 0 when a fixed number of iterations was asked for or the limit was
-    /// hit first.
+    /// 1 if the operation's stopping criterion was met; 0 if a fixed number of iterations was requested or the limit
+    /// on iterations was reached first.
     pub converged: u32,
-    /// Iterations done; for an iterative solver its cycles. For a stack, the largest of any slice.
+    /// The number of iterations done; multigrid counts its cycles. For a stack, the largest number of any slice.
     pub iterations: u64,
-    /// Slices finished and written.
+    /// The number of slices that were finished and written.
     pub slices_done: u64,
-    /// Seconds of wall-clock time of the whole call.
+    /// The wall-clock time of the whole call, in seconds.
     pub seconds_total: f64,
-    /// Seconds in copies to the device; 0 on the CPU. Copies and computing overlap, so the parts may add up to more
-    /// than the total.
+    /// The time spent in copies to the device, in seconds; 0 on the CPU. Copies and computation overlap, so that the
+    /// parts may add up to more than the total.
     pub seconds_upload: f64,
-    /// Seconds in computing.
+    /// The time spent in computation, in seconds.
     pub seconds_compute: f64,
-    /// Seconds in copies from the device; 0 on the CPU.
+    /// The time spent in copies from the device, in seconds; 0 on the CPU.
     pub seconds_download: f64,
-    /// The residual reached, as the operation defines it; NaN where there is none.
+    /// The residual of the result, as the operation defines it; NaN for an operation without one.
     pub residual: f64,
-    /// The most device memory in use at one time, in bytes; 0 on the CPU.
+    /// The largest amount of device memory in use at one time, in bytes; 0 on the CPU.
     pub peak_device_bytes: u64,
     /// The device's name, UTF-8.
     pub device_name: [c_char; 128],
@@ -82,10 +83,10 @@ impl From<&Report> for isoline_report {
     }
 }
 
-/// Fills `report` with zeros (residual: NaN). `struct_size`: sizeof(isoline_report). Call it before handing the report
-/// to an operation. Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `report` with zeros (residual: NaN). `struct_size`: sizeof(isoline_report). Call it before passing the
+/// report to an operation. Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_report_init(report: *mut isoline_report, struct_size: usize) -> super::isoline_status {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     super::guard(|| unsafe { sized::init(report, struct_size, "report") })
 }

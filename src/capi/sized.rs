@@ -1,4 +1,4 @@
-//! Structs that carry their size: read from older and newer callers, written back only as far as they reach.
+//! Structs that begin with their size: they are read from older and newer callers, and written as far as they reach.
 
 use super::null;
 use crate::error::{Error, Result};
@@ -10,15 +10,15 @@ use std::mem::MaybeUninit;
 /// `repr(C)`, first field `struct_size: u32`, and valid for every bit pattern of its bytes (integers, floats, raw
 /// pointers, optional function pointers, arrays of those), without padding that matters.
 pub(super) unsafe trait Sized32: Copy {
-    /// The C name, for messages.
+    /// The C name of the struct, for messages.
     const NAME: &'static str;
-    /// The size that the first release had; smaller is refused.
+    /// The size of the struct in the first release; a smaller one is an error.
     const FIRST_SIZE: usize;
-    /// What `isoline_..._init` writes, `struct_size` apart.
+    /// Returns the values that `isoline_..._init` writes, except `struct_size`.
     fn defaults() -> Self;
 }
 
-/// The size that the struct at `pointer` says it has, checked against the first release.
+/// Returns the size that the struct at `pointer` states, checked against that of the first release.
 ///
 /// # Safety
 /// `pointer` is NULL or points to at least 4 readable bytes.
@@ -26,11 +26,11 @@ unsafe fn size_of_caller<T: Sized32>(pointer: *const T, argument: &str) -> Resul
     if pointer.is_null() {
         return Err(null(argument));
     }
-    // SAFETY: not NULL; the caller vouches for the first field.
+    // SAFETY: not NULL; the caller ensures the first field.
     let size = unsafe { pointer.cast::<u32>().read_unaligned() } as usize;
     if size < T::FIRST_SIZE {
         return Err(Error::argument(format!(
-            "{argument}->struct_size is {size}, but {} has at least {} bytes; fill it with its init function first",
+            "{argument}->struct_size must be at least the {1} bytes of {0}, but it is {size}; call its init function first",
             T::NAME,
             T::FIRST_SIZE
         )));
@@ -38,13 +38,13 @@ unsafe fn size_of_caller<T: Sized32>(pointer: *const T, argument: &str) -> Resul
     Ok(size)
 }
 
-/// Reads a caller's struct: fields that an older caller does not have take their defaults; of a newer caller, fields
-/// that this library does not know must be zero.
+/// Reads a caller's struct. Fields that an older caller does not have take their defaults; in the struct of a newer
+/// caller, fields that this library does not know must be zero.
 ///
 /// # Safety
 /// `pointer` is NULL or points to `struct_size` readable bytes, `struct_size` being its first field.
 pub(super) unsafe fn read<T: Sized32>(pointer: *const T, argument: &str) -> Result<T> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     let size = unsafe { size_of_caller(pointer, argument) }?;
     let known = size.min(size_of::<T>());
     for offset in known..size {
@@ -66,21 +66,21 @@ pub(super) unsafe fn read<T: Sized32>(pointer: *const T, argument: &str) -> Resu
     })
 }
 
-/// As [`read`]; NULL stands for the defaults.
+/// Reads a caller's struct; NULL stands for the defaults.
 ///
 /// # Safety
-/// As [`read`].
+/// The requirements of [`read`] hold.
 pub(super) unsafe fn read_or_defaults<T: Sized32>(pointer: *const T, argument: &str) -> Result<T> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     if pointer.is_null() { Ok(T::defaults()) } else { unsafe { read(pointer, argument) } }
 }
 
 /// Writes `value` to a caller's struct as far as it reaches, keeping its `struct_size`.
 ///
 /// # Safety
-/// As [`read`], and the bytes are writable.
+/// The requirements of [`read`] hold, and the bytes are writable.
 pub(super) unsafe fn write<T: Sized32>(pointer: *mut T, value: &T, argument: &str) -> Result<()> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     let size = unsafe { size_of_caller(pointer.cast_const(), argument) }?;
     let header = size_of::<u32>();
     let length = size.min(size_of::<T>()) - header;
@@ -95,7 +95,8 @@ pub(super) unsafe fn write<T: Sized32>(pointer: *mut T, value: &T, argument: &st
     Ok(())
 }
 
-/// The body of every `isoline_..._init`: defaults, zeros beyond what this library knows, and the size.
+/// Fills a caller's struct for `isoline_..._init`: the defaults, zeros beyond the fields that this library knows, and
+/// the size.
 ///
 /// # Safety
 /// `pointer` is NULL or points to `struct_size` writable bytes.
@@ -119,7 +120,7 @@ pub(super) unsafe fn init<T: Sized32>(pointer: *mut T, struct_size: usize, argum
     }
 }
 
-/// Copies `text` into a C buffer, cut at a character's end, always terminated.
+/// Copies `text` into a C buffer, cut after a whole character and ended with NUL.
 pub(super) fn text<const N: usize>(text: &str) -> [std::ffi::c_char; N] {
     let mut end = text.len().min(N - 1);
     while !text.is_char_boundary(end) {

@@ -1,4 +1,4 @@
-//! What is read of a snake: polygons, statistics, sums, mask and labels.
+//! The results of a snake: polygons, statistics, sums, mask and labels.
 
 use super::image::{Checked, isoline_image};
 use super::polygons::{address, isoline_node, isoline_polygons};
@@ -9,19 +9,19 @@ use crate::error::{Error, Result};
 use crate::image::{ImageMut, PixelType};
 use crate::snake::{Statistics, Status};
 
-/// Where a target's search stands.
+/// The status of a target's search.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_target_status {
-    /// It has not ended.
+    /// The search has not ended.
     ISOLINE_TARGET_RUNNING = 0,
-    /// No move of one node by one pixel improves it, and no node can be added.
+    /// No move of one node by one pixel improves the criterion, and no node can be added.
     ISOLINE_TARGET_CONVERGED = 1,
-    /// No pixel is left in it.
+    /// No pixel is left inside the polygon.
     ISOLINE_TARGET_VANISHED = 2,
-    /// Its start lies outside the image. Its nodes are as they were.
+    /// The initial polygon is outside the image. Its nodes are unchanged.
     ISOLINE_TARGET_LEFT_IMAGE = 3,
-    /// isoline_snake_params.max_iterations was reached.
+    /// The limit isoline_snake_params.max_iterations was reached.
     ISOLINE_TARGET_ITERATION_LIMIT = 4,
 }
 
@@ -37,32 +37,32 @@ impl From<Status> for isoline_target_status {
     }
 }
 
-/// What is known of one target. Grey values are in the image's own units. Frozen: it never grows.
+/// The statistics of one target. Grey values are in the image's own units. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_target_statistics {
     /// An isoline_target_status.
     pub status: u32,
-    /// 0.
+    /// Always 0.
     pub reserved: u32,
-    /// Steps that it has done.
+    /// The number of iterations done.
     pub iterations: u64,
-    /// Nodes of its polygon.
+    /// The number of nodes of the polygon.
     pub nodes: u64,
-    /// Pixels in it.
+    /// The number of pixels inside the polygon.
     pub pixels: u64,
-    /// Pixels of its background: the image's, or its window's, outside it.
+    /// The number of pixels of the background: those of the image, or of the window, outside the polygon.
     pub background_pixels: u64,
-    /// The mean of the pixels in it; NaN where there are none, as with the next three.
+    /// The mean of the pixels inside the polygon; NaN if there are none, as are the next three fields.
     pub mean: f64,
-    /// Their standard deviation.
+    /// The standard deviation of the pixels inside the polygon.
     pub deviation: f64,
-    /// The mean of its background.
+    /// The mean of the background.
     pub background_mean: f64,
-    /// The standard deviation of its background.
+    /// The standard deviation of the background.
     pub background_deviation: f64,
-    /// The criterion, minus the logarithm of the likelihood up to constants, without what nodes cost; smaller is better,
-    /// and comparable only on the same pixels.
+    /// The criterion without the cost of the nodes: the negative log-likelihood up to constants. Smaller is better;
+    /// values are comparable only for the same pixels.
     pub criterion: f64,
 }
 const _: () = assert!(size_of::<isoline_target_statistics>() == 80);
@@ -85,58 +85,58 @@ impl From<&Statistics> for isoline_target_statistics {
     }
 }
 
-/// Exact sums over the pixels in one polygon. Frozen: it never grows.
+/// Exact sums over the pixels inside one polygon. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_region_sum {
-    /// Pixels in it.
+    /// The number of pixels inside the polygon.
     pub pixels: u64,
-    /// The sum of their levels: the pixel values of 8- and 16-bit images, the steps from 0 to 65535 of f32 images, and 1 for
-    /// every pixel above 0 with ISOLINE_SNAKE_NOISE_BERNOULLI.
+    /// The sum of the levels of the pixels: the pixel values of 8- and 16-bit images, the levels from 0 to 65535 of
+    /// f32 images, and 1 for every pixel above 0 with ISOLINE_SNAKE_NOISE_BERNOULLI.
     pub sum: u64,
-    /// The sum of the squares of their levels.
+    /// The sum of the squares of the levels.
     pub sum_of_squares: u64,
-    /// The mean of the pixels, in the image's own units; NaN where there are none.
+    /// The mean of the pixels, in the image's own units; NaN if there are none.
     pub mean: f64,
-    /// Their standard deviation.
+    /// The standard deviation of the pixels inside the polygon.
     pub deviation: f64,
 }
 const _: () = assert!(size_of::<isoline_region_sum>() == 40);
 
-/// An image that labels can be drawn into.
+/// Returns the output that labels are drawn into.
 ///
 /// # Safety
-/// As [`Checked::output`].
+/// The requirements of [`Checked::output`] hold.
 pub(super) unsafe fn labels_of<'a>(labels: &Checked) -> Result<ImageMut<'a>> {
     let wanted = if labels.pixel_type() == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     unsafe { labels.output(wanted) }
 }
 
-/// Lends out the polygons as they are: one for each target, in the order of the initial ones, clockwise on the screen
-/// (those of ISOLINE_TARGET_LEFT_IMAGE as they were given).
+/// Returns the current polygons, which are borrowed: one for each target, in the order of the initial ones, clockwise
+/// on the screen (those of ISOLINE_TARGET_LEFT_IMAGE as they were given).
 ///
 /// `snake`: not NULL.
-/// `out`: not NULL; after isoline_polygons_init; written on success. Its pointers are borrowed: good until the next
-/// isoline_snake_step, _restart or _free of this snake, and only to be read.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a struct_size that is too small; _OUT_OF_MEMORY; _BUSY. Any thread;
-/// as isoline_snake_step.
+/// `out`: not NULL; after isoline_polygons_init; written on success. Its pointers are valid until the next
+/// isoline_snake_step, _restart or _free of this snake, and must only be read.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a struct_size that is too small; _OUT_OF_MEMORY; _BUSY.
+/// Threads: as for isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_polygons(
     snake: *mut isoline_snake,
     out: *mut isoline_polygons,
 ) -> isoline_status {
-    // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
-    guard(|| unsafe { sized::write(out, &isoline_polygons::lend(turn(snake)?.polygons()?), "out") })
+    // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
+    guard(|| unsafe { sized::write(out, &isoline_polygons::borrowed(turn(snake)?.polygons()?), "out") })
 }
 
-/// Lends out the polygon of one target.
+/// Returns the current polygon of one target, which is borrowed.
 ///
 /// `snake`: not NULL. `index`: less than isoline_snake_count().
-/// `nodes`: receives the first node's address, borrowed as those of isoline_snake_polygons.
-/// `count`: receives how many there are, at least 3.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for an index out of range; _OUT_OF_MEMORY; _BUSY; then neither is written.
-/// Any thread; as isoline_snake_step.
+/// `nodes`: receives the address of the first node, which is valid as long as those of isoline_snake_polygons.
+/// `count`: receives the number of nodes, at least 3.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for an index out of range; _OUT_OF_MEMORY; _BUSY; nothing is
+/// written then. Threads: as for isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_polygon(
     snake: *mut isoline_snake,
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn isoline_snake_polygon(
     count: *mut usize,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         let mut held = unsafe { turn(snake) }?;
         if nodes.is_null() {
             return Err(null("nodes"));
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn isoline_snake_polygon(
                 count => format!("the target's index must be less than {count}, but it is {index}"),
             }));
         };
-        // SAFETY: not NULL; writable, as the caller vouches.
+        // SAFETY: not NULL; writable, as the caller ensures.
         unsafe {
             nodes.write(address(found));
             count.write(found.len());
@@ -169,15 +169,15 @@ pub unsafe extern "C" fn isoline_snake_polygon(
     })
 }
 
-/// Tells what is known of each target, in the order of the initial polygons.
+/// Returns the statistics of targets, in the order of the initial polygons.
 ///
 /// `snake`: not NULL.
-/// `first`: the first target of interest, counted from 0.
-/// `count`: for how many `out` has room.
-/// `out`: receives those of the targets from `first` on, at most `count`; the rest of it stays as it is. May be NULL when
-/// `count` is 0.
-/// `written`: not NULL; receives how many were written.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that no memory has room for; _BUSY. Any thread; as
+/// `first`: the first target to return, counted from 0.
+/// `count`: the number of elements that `out` has memory for.
+/// `out`: receives the statistics of the targets from `first` on, at most `count`; further elements are unchanged.
+/// May be NULL if `count` is 0.
+/// `written`: not NULL; receives the number of elements that were written.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY. Threads: as for
 /// isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_statistics(
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn isoline_snake_statistics(
     written: *mut usize,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: as the caller vouches.
+        // SAFETY: as the caller ensures.
         let held = unsafe { turn(snake) }?;
         check::array(out, count, "out")?;
         if written.is_null() {
@@ -196,24 +196,25 @@ pub unsafe extern "C" fn isoline_snake_statistics(
         }
         let mut given = 0;
         for statistics in held.snake.statistics_from(first).take(count) {
-            // SAFETY: not NULL, with room for `count`, as the caller vouches.
+            // SAFETY: not NULL, with room for `count`, as the caller ensures.
             unsafe { out.add(given).write((&statistics).into()) };
             given += 1;
         }
-        // SAFETY: not NULL; writable, as the caller vouches.
+        // SAFETY: not NULL; writable, as the caller ensures.
         unsafe { written.write(given) };
         Ok(())
     })
 }
 
-/// Sums over the pixels in any polygons, as far as they lie in the snake's image. What was computed of the image is used
-/// again: this takes time with the polygons' heights, not with their areas.
+/// Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
+/// the cumulated rows of the image, so that its time grows with the heights of the polygons and not with their areas.
 ///
-/// `snake`: not NULL. Its targets do not matter.
-/// `polygons`: not NULL; of up to 65536 nodes each.
-/// `out`: room for polygons->count sums. May be NULL when there are no polygons. Not written on failure.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon and
-/// edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Any thread; as isoline_snake_step.
+/// `snake`: not NULL. Its targets have no influence.
+/// `polygons`: not NULL; up to 65536 nodes each.
+/// `out`: memory for polygons->count sums. May be NULL if there are no polygons. Not written on failure.
+/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon
+/// and edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads: as for
+/// isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_region_sums(
     snake: *mut isoline_snake,
@@ -221,32 +222,33 @@ pub unsafe extern "C" fn isoline_snake_region_sums(
     out: *mut isoline_region_sum,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         let (held, polygons) = unsafe { (turn(snake)?, isoline_polygons::read(polygons, "polygons")?) };
         check::array(out, polygons.len(), "out")?;
         for (index, sum) in held.snake.region_sums(&polygons)?.iter().enumerate() {
             let [mean, deviation] = held.snake.moments(sum);
             let [pixels, z, zz] = [sum.pixels, sum.z, sum.zz].map(i64::cast_unsigned);
-            let told = isoline_region_sum { pixels, sum: z, sum_of_squares: zz, mean, deviation };
-            // SAFETY: not NULL, with room for as many as there are polygons, as the caller vouches.
-            unsafe { out.add(index).write(told) };
+            let found = isoline_region_sum { pixels, sum: z, sum_of_squares: zz, mean, deviation };
+            // SAFETY: not NULL, with room for as many as there are polygons, as the caller ensures.
+            unsafe { out.add(index).write(found) };
         }
         Ok(())
     })
 }
 
-/// Draws the targets as they are as a mask: 255 where a pixel lies in any of them, 0 elsewhere.
+/// Draws the current targets as a mask: 255 where a pixel is inside any of them, 0 elsewhere.
 ///
 /// `snake`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the snake's input, host memory.
 /// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
-/// other; _UNSUPPORTED for CUDA memory; _BUSY. On an error the mask is untouched. Any thread; as isoline_snake_step.
+/// other; _UNSUPPORTED for CUDA memory; _BUSY. After an error the mask is untouched. Threads: as for
+/// isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_draw_mask(
     snake: *mut isoline_snake,
     mask: *const isoline_image,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let held = turn(snake)?;
             let mask = Checked::new(mask, "mask")?;
@@ -256,20 +258,20 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
     })
 }
 
-/// Draws the targets as they are as labels: the number of the target that a pixel lies in, counted from 1, 0 elsewhere.
-/// Where targets overlap the smallest number stands.
+/// Draws the current targets as a label image: each pixel gets the number of the target that it is inside, counted
+/// from 1, and 0 elsewhere. Where targets overlap the smallest number is drawn.
 ///
-/// `snake`: not NULL. `labels`: not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of
-/// the snake's input, host memory.
+/// `snake`: not NULL. `labels`: not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the
+/// size of the snake's input, host memory.
 /// Errors: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and threads, as for
-/// isoline_snake_draw_mask. On an error the labels are untouched.
+/// isoline_snake_draw_mask. After an error the labels are untouched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_draw_labels(
     snake: *mut isoline_snake,
     labels: *const isoline_image,
 ) -> isoline_status {
     guard(|| {
-        // SAFETY: both are NULL or good, as the caller vouches; NULL is refused by each reader.
+        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let held = turn(snake)?;
             let labels = Checked::new(labels, "labels")?;

@@ -4,11 +4,11 @@ use crate::error::ErrorKind;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
 
-/// What a call came to. The numbers are frozen; a retired one stays reserved.
+/// The result of a call. The numbers never change, and the number of a retired status is not used again.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_status {
-    /// Success.
+    /// The call succeeded.
     ISOLINE_OK = 0,
     /// A required pointer was NULL.
     ISOLINE_NULL_POINTER = 1,
@@ -16,23 +16,23 @@ pub enum isoline_status {
     ISOLINE_INVALID_ARGUMENT = 2,
     /// A size or stride is zero, too small or overflows, or two sizes that must match do not.
     ISOLINE_INVALID_SIZE = 3,
-    /// The pixel type is unknown or not one that the call takes.
+    /// The pixel type is unknown, or the call does not accept it.
     ISOLINE_INVALID_TYPE = 4,
     /// The output shares memory with the input, or overlaps itself.
     ISOLINE_OVERLAP = 5,
-    /// The device that was asked for cannot be used here; the message says why.
+    /// The requested device cannot be used on this computer; the message gives the reason.
     ISOLINE_DEVICE_UNAVAILABLE = 6,
-    /// Host or device memory ran out, or the job exceeds the memory limit.
+    /// An allocation of host or device memory failed, or the call needs more than the memory limit.
     ISOLINE_OUT_OF_MEMORY = 7,
-    /// The device or its driver failed while working.
+    /// The device or its driver reported an error during the call.
     ISOLINE_DEVICE_FAILED = 8,
-    /// The progress callback asked to stop.
+    /// The progress callback cancelled the call.
     ISOLINE_CANCELLED = 9,
-    /// The request is sound, but this build, version or device cannot do it.
+    /// The request is valid, but this build, version or device does not support it.
     ISOLINE_UNSUPPORTED = 10,
-    /// The context is in use further up this thread's call stack.
+    /// The call is re-entrant: a callback used the context that is calling it, or a solver of that context.
     ISOLINE_BUSY = 11,
-    /// A defect in Isoline was caught at the boundary. Please report it.
+    /// An internal error (a defect in Isoline) was caught. Please report it.
     ISOLINE_PANIC = 12,
 }
 
@@ -55,7 +55,7 @@ impl From<ErrorKind> for isoline_status {
     }
 }
 
-/// The names of the codes, by number.
+/// The names of the statuses, indexed by number.
 const NAMES: [&CStr; 13] = [
     c"ISOLINE_OK",
     c"ISOLINE_NULL_POINTER",
@@ -72,25 +72,26 @@ const NAMES: [&CStr; 13] = [
     c"ISOLINE_PANIC",
 ];
 
-/// The version as text, terminated for C.
+/// The version as text that ends with NUL.
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(text) => text,
     Err(_) => panic!("the version contains no NUL"),
 };
 
-/// The room for a sentence with its NUL: several times what any needs that does not quote a long text of the caller's.
+/// The size of the buffer of a message with its NUL: several times what any message needs that does not quote a long
+/// text of the caller.
 const SENTENCE_BYTES: usize = 2048;
-/// How a sentence ends that had to be cut.
+/// The mark that ends a message which was cut.
 const CUT: &str = "…";
 
 thread_local! {
-    // One place for the thread's life, so that a pointer once handed out never dangles. Without a destructor: C may
-    // still read it from a destructor of its own while the thread ends.
+    // The buffer keeps its address for the thread's life, so that a pointer which was returned never dangles. It has
+    // no destructor, because C may still read it from a destructor of its own while the thread ends.
     static LAST_ERROR: [Cell<u8>; SENTENCE_BYTES] = const { [const { Cell::new(0) }; SENTENCE_BYTES] };
 }
 
 pub(super) fn set_last_error(message: &str) {
-    // An error means that there is no such storage any more; then nobody can ask for it either.
+    // An error means that this thread's storage has ended; then no call can read it either.
     let _ = LAST_ERROR.try_with(|slot| {
         let (whole, end) = fitting(message);
         let bytes = whole.bytes().chain(end.bytes()).map(|byte| if byte == 0 { b' ' } else { byte });
@@ -100,7 +101,7 @@ pub(super) fn set_last_error(message: &str) {
     });
 }
 
-/// As many whole characters of a message as have room, and what comes after them.
+/// Returns as many whole characters of a message as fit into the buffer, and the mark that follows them.
 fn fitting(message: &str) -> (&str, &'static str) {
     if message.len() < SENTENCE_BYTES {
         return (message, "");
@@ -112,30 +113,32 @@ fn fitting(message: &str) -> (&str, &'static str) {
     (&message[..length], CUT)
 }
 
-/// The version of the library that is loaded: major << 16 | minor << 8 | patch. The same major means a compatible C
-/// API (while the major is 0: the same major and minor). Never fails. Any thread.
+/// Returns the version of the loaded library: major << 16 | minor << 8 | patch. Versions with the same major number
+/// (while it is 0: the same major and minor number) have compatible C APIs. Never fails. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_version() -> u32 {
     crate::version()
 }
 
-/// The version as text, such as "0.1.0". Static; never NULL; not to be freed. Any thread.
+/// Returns the version as text, such as "0.1.0". The string is static: it is never NULL and must not be freed. May be
+/// called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_version_string() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// The name of a status, such as "ISOLINE_OK"; "unknown status" for any other number. Static; never NULL; not to be
-/// freed. Any thread.
+/// Returns the name of a status, such as "ISOLINE_OK"; "unknown status" for any other number. The string is static:
+/// it is never NULL and must not be freed. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_status_name(status: u32) -> *const c_char {
     NAMES.get(status as usize).copied().unwrap_or(c"unknown status").as_ptr()
 }
 
-/// The sentence of the last failure on the calling thread: what was wanted, what was got, what to do. Empty if there was
-/// none. A success leaves it as it is; the next failure on this thread writes over it, in place: the pointer is the same
-/// at every call on a thread and good to read until that thread ends. At most 2047 bytes; a longer sentence (it quotes
-/// what it was given) ends with "…" after a whole character. UTF-8; never NULL; not to be freed; for the thread that asks.
+/// Returns the message of the last failed call on the calling thread: a sentence with the cause, the value that was
+/// given and the remedy. The message is empty if no call has failed; a successful call leaves it unchanged. The
+/// pointer is never NULL, is the same for every call on a thread, stays valid until that thread ends, and must not be
+/// freed. The next failure on the thread overwrites the text in place. The text is UTF-8 of at most 2047 bytes; a
+/// longer message (it quotes what was given) is cut after a whole character and ends with "…".
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_last_error() -> *const c_char {
     LAST_ERROR.try_with(|slot| slot.as_ptr().cast()).unwrap_or(c"".as_ptr())
@@ -149,13 +152,13 @@ mod tests {
     fn every_status_has_its_own_name() {
         for (number, name) in NAMES.iter().enumerate() {
             // SAFETY: a static C string.
-            let told = unsafe { CStr::from_ptr(isoline_status_name(number as u32)) };
-            assert_eq!(told, *name);
+            let found = unsafe { CStr::from_ptr(isoline_status_name(number as u32)) };
+            assert_eq!(found, *name);
         }
         assert_eq!(isoline_status::ISOLINE_PANIC as usize, NAMES.len() - 1);
     }
     fn last_error() -> &'static str {
-        // SAFETY: terminated, and only read here before the next failure of this thread.
+        // SAFETY: the text ends with NUL and is only read here, before the next failure of this thread.
         unsafe { CStr::from_ptr(isoline_last_error()) }.to_str().unwrap()
     }
 
@@ -164,7 +167,7 @@ mod tests {
         let room = SENTENCE_BYTES - 1;
         set_last_error(&"x".repeat(room));
         assert_eq!(last_error(), "x".repeat(room));
-        // Characters of one to four bytes, so that the cut falls on each place within them.
+        // The characters have one to four bytes, so that the cut falls on each position within them.
         for character in ["x", "é", "…", "𝄞"] {
             for shift in 0..4 {
                 let long = " ".repeat(shift) + &character.repeat(SENTENCE_BYTES);

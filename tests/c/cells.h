@@ -1,4 +1,4 @@
-/* Three bright discs in dark ground and noise, and a square within each for a region snake to start from. */
+/* Three bright discs on a dark, noisy background, and a square in each as the initial polygon of a region snake. */
 #ifndef ISOLINE_TESTS_CELLS_H
 #define ISOLINE_TESTS_CELLS_H
 
@@ -34,7 +34,7 @@ static inline uint16_t *image_of_cells(void) {
     return pixels;
 }
 
-/* Polygons and the arrays that they lie in. */
+/* Polygons and the arrays that hold them. */
 typedef struct {
     isoline_node nodes[CELLS * CORNERS];
     uint64_t offsets[CELLS + 1];
@@ -57,7 +57,7 @@ static inline isoline_polygons polygons_of(const isoline_node *nodes, const uint
     return polygons;
 }
 
-/* A square of some pixels round the middle of each cell; clockwise, or the other way with the same first node. */
+/* A square around the centre of each cell; clockwise, or anticlockwise with the same first node. */
 static inline isoline_polygons squares_in(squares *room, int clockwise) {
     const int half = 5;
     for (int c = 0; c < CELLS; c++) {
@@ -140,7 +140,7 @@ static inline int labels_untouched(const snake_job *work) {
     return 1;
 }
 
-static inline isoline_polygons lent_by(isoline_snake *snake) {
+static inline isoline_polygons borrowed_by(isoline_snake *snake) {
     isoline_polygons polygons;
     GOOD(isoline_polygons_init(&polygons, sizeof polygons));
     GOOD(isoline_snake_polygons(snake, &polygons));
@@ -153,7 +153,7 @@ static inline int same_polygons(const isoline_polygons *a, const isoline_polygon
            (a->node_count == 0 || memcmp(a->nodes, b->nodes, a->node_count * sizeof *a->nodes) == 0);
 }
 
-/* A copy of what a snake has lent, in one block of memory that the caller frees. */
+/* Returns a copy of polygons that are borrowed from a snake, in one block of memory that the caller frees. */
 typedef struct {
     isoline_polygons polygons;
     void *memory;
@@ -161,7 +161,7 @@ typedef struct {
 
 static inline copied copy_of(isoline_snake *snake) {
     copied made;
-    made.polygons = lent_by(snake);
+    made.polygons = borrowed_by(snake);
     const size_t offsets = (made.polygons.count + 1) * sizeof(uint64_t);
     const size_t nodes = made.polygons.node_count * sizeof(isoline_node);
     made.memory = allocate(offsets + nodes);
@@ -174,7 +174,7 @@ static inline copied copy_of(isoline_snake *snake) {
     return made;
 }
 
-/* Whether the pixel's centre lies in the polygon; on an edge it belongs to the edge's right. By the definition. */
+/* Returns 1 if the pixel's centre is inside the polygon, by the definition; a centre on an edge belongs to its right. */
 static inline int polygon_holds(const isoline_node *nodes, size_t count, int64_t x, int64_t y) {
     int inside = 0;
     for (size_t i = 0; i < count; i++) {
@@ -188,7 +188,7 @@ static inline int polygon_holds(const isoline_node *nodes, size_t count, int64_t
     return inside;
 }
 
-/* The number of the first polygon that holds the pixel, counted from 1; else 0. */
+/* Returns the number of the first polygon that contains the pixel, counted from 1, or 0. */
 static inline uint32_t label_at(const isoline_polygons *polygons, int x, int y) {
     for (uint64_t p = 0; p < polygons->count; p++) {
         const uint64_t first = polygons->offsets[p];

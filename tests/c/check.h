@@ -24,24 +24,24 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How many failed checks of one test are printed. */
+/* The number of failed checks of one test that are printed. */
 enum { ENOUGH_FAILURES = 12 };
 enum { EXIT_SKIPPED = 77, SECONDS_PER_TEST = 60, SLOW_SECONDS_PER_TEST = 300 };
 
 typedef void (*test_function)(const char *device);
 
-/* In the parent: what the tests came to. */
+/* The results of the tests, in the parent. */
 static int tests_passed, tests_failed, tests_skipped;
-/* In the child: what this test came to. Checks may come from several threads. */
+/* The result of this test, in the child. Several threads may make checks. */
 static int checks_failed, test_skipped;
 
-/* The runner says what instruments watch over this run: "valgrind", "asan" or nothing. */
+/* The runner sets the instrument of this run: "valgrind", "asan" or nothing. */
 static inline const char *instrument(void) {
     const char *name = getenv("ISOLINE_TESTS_UNDER");
     return name == NULL ? "" : name;
 }
 
-/* Under an instrument everything is many times slower: sizes shrink, and times and memory are not judged. */
+/* Under an instrument everything is many times slower: sizes are reduced, and times and memory are not checked. */
 static inline int slow(void) {
     return instrument()[0] != '\0';
 }
@@ -111,7 +111,7 @@ static inline void skip(const char *reason) {
     test_skipped = 1;
 }
 
-/* Runs a test in a child process and tells its exit status, or minus the signal that ended it. */
+/* Runs a test in a child process; returns its exit status, or minus the signal that ended it. */
 static inline int in_child(test_function test, const char *device) {
     fflush(NULL);
     pid_t child = fork();
@@ -119,7 +119,7 @@ static inline int in_child(test_function test, const char *device) {
         struct rlimit none = {0, 0};
         setrlimit(RLIMIT_CORE, &none);
         if (!slow() && strcmp(device, "cpu") == 0) {
-            /* A runaway allocation must not take the machine down. CUDA and the instruments reserve far more. */
+            /* An allocation without bound must not exhaust the machine. CUDA and the instruments reserve far more. */
             struct rlimit memory;
             getrlimit(RLIMIT_AS, &memory);
             memory.rlim_cur = (rlim_t)8 << 30;
@@ -159,7 +159,7 @@ static inline void run_test(const char *name, test_function test, const char *de
     fflush(stdout);
 }
 
-/* Ends with 0 when a context can be made on cuda:0; else prints why not. */
+/* Exits with 0 if a context can be created on cuda:0; else prints the reason. */
 static inline void probe_cuda(const char *unused) {
     (void)unused;
     for (size_t index = 1; index < isoline_device_count(); index++) {
@@ -177,7 +177,7 @@ static inline void probe_cuda(const char *unused) {
 static inline int have_cuda(void) {
     static int known = -1;
     if (known < 0) {
-        /* The driver maps memory in ways that the instruments take for defects. */
+        /* The instruments report the driver's mappings of memory as defects. */
         known = !slow() && in_child(probe_cuda, "cuda:0") == 0;
     }
     return known;

@@ -1,4 +1,4 @@
-/* Contexts: making, asking, freeing, and what they leave behind. */
+/* Contexts: creation, description, freeing, and leaks. */
 #include "images.h"
 #include "process.h"
 
@@ -9,7 +9,7 @@ static isoline_device device_of(const isoline_context *context) {
     return entry;
 }
 
-/* One small call, so that threads, kernels and memory are really in use. */
+/* One small call, so that threads, kernels and memory are in use. */
 static void use(isoline_context *context) {
     enum { SIDE = 64 };
     uint8_t *pixels = drawing(SIDE, SIDE, 1, 5);
@@ -112,7 +112,7 @@ static void cuda_by_name_never_falls_back(const char *device) {
         CHECK(context == NULL);
         isoline_device_init(&entry, sizeof entry);
         GOOD(isoline_device_info(1, &entry));
-        /* The query and the error tell the same story. */
+        /* The query and the error give the same reason. */
         CHECK_HAS(isoline_last_error(), entry.reason);
     }
 }
@@ -169,7 +169,7 @@ static void many_contexts_live_side_by_side(const char *device) {
     }
     use(contexts[0]);
     use(contexts[MANY - 1]);
-    /* Freed in another order than made. */
+    /* The contexts are freed in another order than they were created in. */
     for (int i = 0; i < MANY; i++) {
         isoline_context_free(contexts[(i * 7) % MANY]);
     }
@@ -190,7 +190,7 @@ static void the_last_context_ends_the_threads(const char *device) {
     use(two);
     isoline_context_free(two);
     CHECK_NUMBER(threads_settled_to(before), before);
-    /* And they come back. */
+    /* The threads are started again. */
     one = open_context("cpu");
     use(one);
     isoline_context_free(one);
@@ -236,7 +236,7 @@ static void the_last_context_gives_the_gpu_its_memory_back(const char *device) {
         GOOD(isoline_device_info(1, &entry));
         free_memory[i] = entry.free_memory;
     }
-    /* Ten rounds that keep as little as an allocation each (2 MiB at least) are found; less may be other programs. */
+    /* Ten rounds that leak one allocation each (2 MiB at least) are detected; less may be other programs. */
     CHECK(free_memory[1] + ((uint64_t)16 << 20) >= free_memory[0]);
 }
 
@@ -258,7 +258,7 @@ static void without_memory_for_threads_a_context_is_refused(const char *device) 
         return;
     }
     isoline_context *context = NULL;
-    /* Enough for small things, too little for a thread's stack. */
+    /* The limit is enough for small allocations and too little for a thread's stack. */
     allow_only(512 << 10);
     REFUSED(isoline_context_new(device, &context), ISOLINE_OUT_OF_MEMORY, "threads");
     CHECK(context == NULL);

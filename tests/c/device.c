@@ -125,7 +125,7 @@ static void ask_all(void *unused) {
 
 static void asking_often_costs_nothing(const char *device) {
     (void)device;
-    /* A GPU takes a good part of a second to ask. */
+    /* The query of a GPU takes a large part of a second. */
     int cuda = told(isoline_device_count() - 1).usable && isoline_device_count() > 1;
     must_not_grow(ask_all, NULL, cuda ? 2 : (int)scaled(20, 2), cuda ? 5 : (int)scaled(300, 10));
 }
@@ -134,7 +134,7 @@ static void counting_and_refusing_open_no_device(const char *device) {
     (void)device;
     isoline_device entry;
     GOOD(isoline_device_init(&entry, sizeof entry));
-    /* The first call may look for the driver and start it. */
+    /* The first call may load the driver and start it. */
     size_t count = isoline_device_count();
     double started = seconds_now();
     for (size_t round = 0; round < scaled(1000, 20); round++) {
@@ -143,7 +143,7 @@ static void counting_and_refusing_open_no_device(const char *device) {
         REFUSED(isoline_device_info(count, &entry), ISOLINE_INVALID_ARGUMENT, "index");
         REFUSED(isoline_context_new("cuda:99", &context), ISOLINE_DEVICE_UNAVAILABLE, NULL);
     }
-    /* A few milliseconds. Looking for the driver in each round would take a second, opening a GPU minutes. */
+    /* The rounds take a few milliseconds. Loading the driver in each would take a second, opening a GPU minutes. */
     double seconds = seconds_now() - started;
     check_that(slow() || seconds < 0.5, __FILE__, __LINE__, "1000 rounds took %.3f s, not less than 0.5 s", seconds);
 }

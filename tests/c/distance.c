@@ -1,11 +1,11 @@
-/* The distance: right against its definition for every option, and every misuse refused. */
+/* The distance: compared with its definition for every option, and every misuse refused. */
 #include "images.h"
 #include "process.h"
 #include "watch.h"
 
 #include <pthread.h>
 
-/* The promise of docs/distance.md for distances below 1000 pixels. */
+/* The tolerance of docs/distance.md for distances below 1000 pixels. */
 static const double TOLERANCE = 1e-4;
 
 static isoline_distance_params distance_defaults(void) {
@@ -14,7 +14,7 @@ static isoline_distance_params distance_defaults(void) {
     return params;
 }
 
-/* The value of a pixel of any type, row by row. */
+/* Returns the value of a pixel of any type, counted row by row. */
 static double value_at(const isoline_image *image, size_t x, size_t y, size_t z) {
     static const size_t bytes[] = {1, 2, 4};
     const size_t row = image->row_stride ? image->row_stride : image->width * bytes[image->type];
@@ -29,7 +29,7 @@ static double value_at(const isoline_image *image, size_t x, size_t y, size_t z)
     return *(const float *)(const void *)pixel;
 }
 
-/* From the definition: the nearest box of the other class, looked for everywhere. */
+/* Computes the definition: the nearest box of the other class, searched in the whole image. */
 static void exact_distance(const isoline_image *mask, const isoline_distance_params *params, double *distances) {
     const size_t width = mask->width, height = mask->height, depth = mask->depth, count = width * height * depth;
     uint8_t *inside = (uint8_t *)allocate(count);
@@ -262,7 +262,7 @@ static void slices_do_not_look_at_the_z_spacing(const char *device) {
         GOOD(isoline_distance(context, &mask, &params, NULL, &other, NULL));
         CHECK(memcmp(a, b, N * sizeof *a) == 0);
     }
-    /* An image is a good one or not, whoever takes it. */
+    /* The checks of an image do not depend on the function. */
     mask.spacing[2] = 0;
     REFUSED(isoline_distance(context, &mask, &params, NULL, &other, NULL), ISOLINE_INVALID_ARGUMENT, "mask->spacing");
     mask.spacing[2] = 1;
@@ -453,7 +453,7 @@ static void a_cancel_leaves_the_output_untouched(const char *device) {
 }
 
 static void a_cancel_takes_effect_within_100_ms(const char *device) {
-    /* A shared machine adds to the promised time. */
+    /* Other work on the machine adds to the promised time. */
     const size_t side = scaled(300, 40), area = side * side, count = area * side;
     const double promised = 0.1, slack = 0.25;
     isoline_context *context = open_context(device);
@@ -482,7 +482,7 @@ static void a_cancel_takes_effect_within_100_ms(const char *device) {
             CHECK_NUMBER(status, ISOLINE_CANCELLED);
             check_that(slow() || late <= promised + slack, __FILE__, __LINE__,
                        "%u dimensions, cancelled at call %d: it took %.3f s", dimensions, cancel_at, late);
-            /* A volume is untouched, of slices each is whole or untouched. */
+            /* A volume is untouched, and each slice is either complete or untouched. */
             for (size_t z = 0; z < side; z++) {
                 float *slice = distances + z * area;
                 if (!is_unwritten(slice, area)) {
@@ -586,7 +586,7 @@ static void calls_do_not_grow(const char *device) {
 }
 
 static void want_of_memory_on_the_way_is_a_status(const char *device) {
-    /* Ever more memory until the call succeeds: whichever allocation fails before, it fails as a status. */
+    /* The memory limit grows until the call succeeds: each allocation that fails before returns a status. */
     if (slow()) {
         skip("an instrument needs more memory than the test allows");
         return;
@@ -600,7 +600,7 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
     isoline_image small_output = describe(ISOLINE_F32, 64, 64, 4, distances);
     isoline_image mask = describe(ISOLINE_U8, SIDE, SIDE, SIDE, pixels);
     isoline_image output = describe(ISOLINE_F32, SIDE, SIDE, SIDE, distances);
-    /* With a callback a volume is kept back until it cannot be cancelled any more: 64 MiB. */
+    /* With a callback the 64 MiB of a volume are buffered until the call can no longer be cancelled. */
     watch seen = {0, 0, 0, 0, 0};
     isoline_progress progress = watched_by(&seen);
     for (uint32_t way = 0; way < 4; way++) {

@@ -1,5 +1,5 @@
-/* What the library makes of CUDA drivers: whole, old, broken and lacking ones. They are fakes (drivers/cuda.c), so that any
- * machine can test them; what a real one computes is tested where there is a GPU. */
+/* The library with CUDA drivers that are complete, old, broken or lack functions. They are fakes (drivers/cuda.c), so that
+ * any machine can run the test; the results of a real driver are tested where there is a GPU. */
 #include "surfaces.h"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ static isoline_device told(size_t index) {
     return entry;
 }
 
-/* The build that tests drivers must have kernels, or it never looks for one. */
+/* The build that tests drivers must have kernels, or it never loads a driver. */
 static void probe_build(const char *device) {
     (void)device;
     for (size_t index = 1; index < isoline_device_count(); index++) {
@@ -47,7 +47,7 @@ static void probe_build(const char *device) {
     }
 }
 
-/* CUDA is one entry that says `why`; by name it is refused, and auto takes the CPU. */
+/* CUDA is one entry whose reason contains `why`; by name it is refused, and auto selects the CPU. */
 static void cuda_is_unusable(const char *why) {
     CHECK_NUMBER(isoline_device_count(), 2);
     isoline_device entry = told(1);
@@ -131,7 +131,7 @@ static void an_old_driver_is_named(const char *device) {
 
 static void a_driver_that_lacks_functions_is_survived(const char *device) {
     (void)device;
-    /* The function that is missing is told on stderr too; it needs no backtrace there. */
+    /* The missing function is named on stderr too, where it needs no backtrace. */
     setenv("RUST_BACKTRACE", "0", 1);
     if (with_driver("lacking")) {
         cuda_is_unusable("lacks functions");
@@ -161,7 +161,7 @@ static void a_driver_that_cannot_start_may_later(const char *device) {
     isoline_context_free(open_context("cuda:0"));
 }
 
-/* Both devices are listed, each with the reason; no context can be had on them. */
+/* Both devices are listed, each with the reason; no context can be created on them. */
 static void devices_are_unusable(const char *why) {
     CHECK_NUMBER(isoline_device_count(), 3);
     for (size_t index = 1; index < 3; index++) {
@@ -257,7 +257,7 @@ static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char 
 
 int main(void) {
     if (in_child(probe_build, "cuda") == EXIT_SKIPPED) {
-        /* One test that is always there: a build without CUDA has none of the others. */
+        /* This test is always present: a build without CUDA has none of the others. */
         run_test("probe_build", probe_build, "cuda");
         return summary();
     }

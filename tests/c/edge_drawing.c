@@ -1,7 +1,7 @@
-/* Edge drawing: right pixels and segments for every option, and an honest report. */
+/* Edge drawing: correct pixels and segments for every option, and a correct report. */
 #include "edges.h"
 
-/* The picture as integers of any of the three types, and what they are in the caller's units. */
+/* The picture as integers of any of the three types, and their values in the caller's units. */
 typedef struct {
     void *data;
     uint32_t *integers;
@@ -39,10 +39,10 @@ static void matches_the_definition(isoline_context *context, uint32_t type, size
     uint8_t *drawn = drawing(width, height, 1, 5);
     typed_pixels pixels = as_type(type, drawn, count);
     if (type == ISOLINE_F32 && count < 2) {
-        /* One pixel has no range. */
+        /* A single pixel has no range. */
         pixels.integers[0] = 0;
     }
-    /* A little less than the whole number, so that rounding cannot lift it over. */
+    /* A little less than the whole number, so that rounding cannot exceed it. */
     params.gradient_threshold = (threshold - 0.25) * pixels.unit;
     params.anchor_threshold = anchor == 0 ? 0 : (anchor - 0.25) * pixels.unit;
     params.min_length = 1;
@@ -184,7 +184,7 @@ static void a_range_scales_and_clips_floats(const char *device) {
         real[i] = work.pixels[i];
         clipped[i] = fminf(fmaxf(real[i], 20), 90);
     }
-    /* What is not finite counts as the nearer end, and NaN as the smallest. */
+    /* An infinite pixel counts as the nearer end of the range, and NaN as the smallest. */
     real[7] = INFINITY;
     clipped[7] = 90;
     real[COUNT / 2] = -INFINITY;
@@ -329,7 +329,7 @@ static void the_reference_profile_draws_its_segments(const char *device) {
         check_segments(segments, map, W, H, 1, 0);
         isoline_segment_arrays all = all_of(segments);
         CHECK(all.count > 10);
-        /* Nothing on the outermost pixels, and no segment is shorter than the minimum. */
+        /* The outermost pixels are no edges, and no segment is shorter than the minimum. */
         size_t on_border = 0;
         for (size_t i = 0; i < N; i++) {
             on_border += map[i] && (i % W == 0 || i % W == W - 1 || i / W == 0 || i / W == H - 1);
@@ -358,7 +358,7 @@ static void the_minimum_length_drops_short_segments(const char *device) {
             wanted += every.offsets[s + 1] - every.offsets[s] >= lengths[i];
         }
         CHECK_NUMBER(isoline_segments_count(segments), wanted);
-        /* The paper profile's map is that of all edges. */
+        /* The map of the paper profile contains all edges. */
         CHECK_NUMBER(differing(map, work.map, COUNT), 0);
         isoline_segments_free(segments);
         free(map);

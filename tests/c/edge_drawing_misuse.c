@@ -172,7 +172,7 @@ static void sides_that_points_cannot_count_are_refused(const char *device) {
     const uint64_t far = (uint64_t)1 << 32;
     const uint64_t sizes[][3] = {{far, 1, 1}, {1, far, 1}, {1, 1, far}};
     for (size_t i = 0; i < 3; i++) {
-        /* The description is a lie, but must be refused before a pixel is read. */
+        /* The description is wrong and must be refused before a pixel is read. */
         isoline_image input = describe(ISOLINE_U8, sizes[i][0], sizes[i][1], sizes[i][2], work.pixels);
         REFUSED(isoline_edge_drawing(work.context, &input, NULL, NULL, NULL, &work.segments, NULL),
                 ISOLINE_INVALID_SIZE, "4294967295");
@@ -222,7 +222,7 @@ static void images_that_share_memory_are_refused(const char *device) {
             work.input.depth = 2),
            ISOLINE_OVERLAP, "edges");
     CHECK(memcmp(before, good_job.pixels, COUNT) == 0);
-    /* Two outputs in one place, for every pair of them. */
+    /* Every pair of outputs shares memory in turn. */
     isoline_context *context = good_job.context;
     float *memory = unwritten(COUNT * 2);
     const uint32_t types[4] = {ISOLINE_U8, ISOLINE_F32, ISOLINE_U8, ISOLINE_U8};
@@ -324,7 +324,7 @@ static void a_cancelled_stack_has_whole_slices_only(const char *device) {
         edges.data = map;
         isoline_status status = isoline_edge_drawing(context, &input, NULL, &progress, &edges, &segments, NULL);
         if (status == ISOLINE_OK) {
-            /* It was done before the callback came to cancel. */
+            /* The call was finished before the callback could cancel it. */
             CHECK(seen.calls < cancel_at);
             isoline_segments_free(segments);
         } else {
@@ -345,7 +345,7 @@ static void a_cancelled_stack_has_whole_slices_only(const char *device) {
 }
 
 static void a_cancel_takes_effect_within_100_ms(const char *device) {
-    /* Noise, the most work there is; a shared machine adds to the promised time. */
+    /* Noise takes the most work; other work on the machine adds to the promised time. */
     const size_t side = scaled(6000, 128);
     const double promised = 0.1, slack = 0.25;
     isoline_context *context = open_context(device);

@@ -1,4 +1,4 @@
-/* The edge strength: right pixels for every option, an honest report, and every misuse refused. */
+/* The edge strength: correct pixels for every option, a correct report, and every misuse refused. */
 #include "images.h"
 #include "process.h"
 
@@ -10,7 +10,7 @@ static isoline_report new_report(void) {
     return report;
 }
 
-/* The edge strength of packed 8-bit pixels; the caller frees it. */
+/* Returns the edge strength of packed 8-bit pixels; the caller frees it. */
 static float *strength_of(isoline_context *context, uint8_t *pixels, size_t width, size_t height, size_t depth,
                           const isoline_edge_strength_params *params) {
     float *strength = unwritten(width * height * depth);
@@ -41,7 +41,7 @@ static void null_params_are_the_defaults(const char *device) {
     isoline_context *context = open_context(device);
     uint8_t *pixels = drawing(W, H, 1, 2);
     for (size_t i = 0; i < W * H; i++) {
-        /* Anything above 0 is shape. */
+        /* Every value above 0 belongs to the shape. */
         pixels[i] = pixels[i] == 255 ? 1 : 0;
     }
     isoline_edge_strength_params params = defaults();
@@ -149,7 +149,7 @@ static void a_stack_is_its_slices(const char *device) {
     isoline_context_free(context);
 }
 
-/* The start in double precision: the input scaled to 0..1, turned over for dark shapes; 1 on the shape. */
+/* The start in double precision: the input scaled to 0..1, inverted for dark shapes; 1 on the shape. */
 static double start_of(double pixel, double low, double high, int below) {
     double scaled = high > low ? (pixel - low) / (high - low) : 0;
     scaled = fmin(fmax(scaled, 0), 1);
@@ -454,7 +454,7 @@ static void auto_reports_where_it_ran(const char *device) {
 
 enum { WIDTH = 32, HEIGHT = 16, COUNT = WIDTH * HEIGHT };
 
-/* A good call, to be spoilt in one place. */
+/* A valid call, of which each test makes one argument invalid. */
 typedef struct {
     isoline_context *context;
     uint8_t *pixels;
@@ -524,7 +524,7 @@ static void numbers_that_are_none_are_refused_by_name(const char *device) {
     job good_job = new_job(device);
     const double wrong[] = {(double)NAN, -(double)NAN, (double)INFINITY, -(double)INFINITY};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        /* Also where the mode does not use them: a NaN is a mistake of the caller's in any case. */
+        /* A NaN is an error even if the mode does not use the parameter. */
         for (uint32_t mode = 0; mode < 2; mode++) {
             for (uint32_t start = 0; start < 2; start++) {
                 good_job.params.mode = mode;
@@ -662,7 +662,7 @@ static void a_report_can_be_used_again(const char *device) {
     work.params.iterations = 3;
     GOOD(run(&work));
     CHECK_NUMBER(work.report.iterations, 3);
-    /* A failure leaves the last success in it. */
+    /* A failure leaves the report of the last success unchanged. */
     work.params.rho = 0;
     REFUSED(run(&work), ISOLINE_INVALID_ARGUMENT, "rho");
     CHECK_NUMBER(work.report.iterations, 3);
@@ -706,7 +706,7 @@ static int go_on(void *user, double fraction, const char *stage) {
     return 0;
 }
 
-/* With it the CPU keeps the result to itself until the callback cannot cancel any more, and so needs a field. */
+/* With it the CPU buffers the result until the callback can no longer cancel, and so needs a field. */
 static isoline_progress that_goes_on(void) {
     isoline_progress progress;
     isoline_progress_init(&progress, sizeof progress);
@@ -724,7 +724,7 @@ static void want_of_memory_is_a_status(const char *device) {
     uint8_t *pixels = (uint8_t *)allocate(area);
     float *strength = unwritten(area);
     memset(pixels, 0, area);
-    /* The threads are started and warm, so that only the image is left to want memory. */
+    /* The threads have run before, so that only the image needs memory. */
     isoline_image input = describe(ISOLINE_U8, 64, 64, 1, pixels);
     isoline_image output = describe(ISOLINE_F32, 64, 64, 1, strength);
     isoline_edge_strength_params params = for_drawing(5);
@@ -752,7 +752,7 @@ static void want_of_memory_is_a_status(const char *device) {
             CHECK(memcmp(&report, &before, sizeof report) == 0);
         }
     }
-    /* A small job still fits. */
+    /* A small call still fits. */
     input = describe(ISOLINE_U8, 64, 64, 1, pixels);
     output = describe(ISOLINE_F32, 64, 64, 1, strength);
     params = for_drawing(5);
@@ -763,11 +763,11 @@ static void want_of_memory_is_a_status(const char *device) {
 }
 
 static void want_of_memory_on_the_way_is_a_status(const char *device) {
-    /* Ever more memory until the call succeeds: whichever allocation fails before, it fails as a status. */
+    /* The memory limit grows until the call succeeds: each allocation that fails before returns a status. */
     if (cannot_limit_memory(device)) {
         return;
     }
-    /* Large, because a thread's heap has up to 64 MiB of addresses that no limit takes back. */
+    /* The image is large because a thread's heap has up to 64 MiB of addresses that no limit reclaims. */
     enum { SIDE = 4096 };
     isoline_context *context = open_context(device);
     uint8_t *pixels = drawing(SIDE, SIDE, 1, 3);

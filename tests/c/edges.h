@@ -1,4 +1,4 @@
-/* The paper profile of edge drawing straight from its definition, and a call of it to be spoilt. */
+/* The paper profile of edge drawing by its definition, and a valid call for tests of misuse. */
 #ifndef ISOLINE_TESTS_EDGES_H
 #define ISOLINE_TESTS_EDGES_H
 
@@ -6,7 +6,7 @@
 
 /* No map of edges, directions or anchors has this value: an output that still holds it has not been written. */
 enum { NOT_WRITTEN = 77 };
-/* What isoline_edge_drawing_maps writes. */
+/* The values of the edge direction that isoline_edge_drawing_maps writes. */
 enum { NO_EDGE = 0, HORIZONTAL = 1, VERTICAL = 2 };
 
 static inline uint8_t *not_written(size_t count) {
@@ -30,7 +30,7 @@ static inline isoline_edge_drawing_params edge_defaults(void) {
     return params;
 }
 
-/* Everything the definition gives for one slice. */
+/* The results of the definition for one slice. */
 typedef struct {
     size_t width, height;
     uint32_t *smoothed;
@@ -40,7 +40,7 @@ typedef struct {
     uint32_t threshold;
 } definition;
 
-/* Place i of n pixels, mirrored at the centre of the border pixels. */
+/* Returns position i of n pixels, mirrored at the centre of the border pixels. */
 static inline size_t mirrored(long i, size_t n) {
     long period = 2 * ((long)n - 1);
     if (n == 1) {
@@ -54,7 +54,7 @@ static inline uint32_t pixel_at(const definition *d, const uint32_t *pixels, lon
     return pixels[mirrored(y, d->height) * d->width + mirrored(x, d->width)];
 }
 
-/* The gradient where it makes an edge; 0 below the threshold and outside. */
+/* Returns the gradient magnitude; 0 below the threshold and outside. */
 static inline uint32_t gradient_at(const definition *d, long x, long y) {
     if (x < 0 || y < 0 || x >= (long)d->width || y >= (long)d->height) {
         return 0;
@@ -67,9 +67,9 @@ static inline int stands_out(const definition *d, long x, long y, long dx, long 
     return (int64_t)gradient_at(d, x, y) - (int64_t)gradient_at(d, x + dx, y + dy) >= (int64_t)above;
 }
 
-/* Table II from (x, y) in each of the directions of its pixel, with a mark for every pixel and heading. */
+/* Traces Table II from (x, y) in each of the headings of its pixel, and marks every pixel and heading. */
 static inline void walk(const definition *d, uint8_t *marks, long x, long y, int heading, int follow_turns) {
-    /* Left, right, up, down; for each what is straight ahead and what lies to the side. */
+    /* The headings left, right, up and down, with the pixels ahead and to the side of each. */
     static const int ahead[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
     for (;;) {
         uint32_t g = gradient_at(d, x, y);
@@ -82,7 +82,7 @@ static inline void walk(const definition *d, uint8_t *marks, long x, long y, int
             if (follow_turns) {
                 const int first = heading < 2 ? 2 : 0;
                 for (int turned = first; turned < first + 2; turned++) {
-                    /* A walk that was made before ends where it begins, so this ends, too. */
+                    /* A trace that was made before ends where it begins, so that this loop ends. */
                     if (!(marks[i] & 1 << turned)) {
                         walk(d, marks, x, y, turned, follow_turns);
                     }
@@ -170,7 +170,7 @@ static inline void forget(definition *d) {
     free(d->edges);
 }
 
-/* How many bytes differ. */
+/* Returns the number of bytes that differ. */
 static inline size_t differing(const uint8_t *a, const uint8_t *b, size_t count) {
     size_t different = 0;
     for (size_t i = 0; i < count; i++) {
@@ -208,7 +208,7 @@ static inline int same_segments(const isoline_segments *a, const isoline_segment
                            memcmp(left.mean_gradients, right.mean_gradients, count * sizeof(float)) == 0));
 }
 
-/* Whether (x, y) is an edge of a slice; outside there are none. */
+/* Returns 1 if (x, y) is an edge of a slice; there are none outside it. */
 static inline int is_edge(const uint8_t *edges, size_t width, size_t height, long x, long y) {
     return x >= 0 && y >= 0 && x < (long)width && y < (long)height && edges[(size_t)y * width + (size_t)x] != 0;
 }
@@ -236,7 +236,7 @@ static inline int bits_in(unsigned bits) {
     return count;
 }
 
-/* Takes one side off: 0 the top, 1 the right, 2 the bottom, 3 the left. Says whether a pixel went. */
+/* Removes pixels of one side (0 the top, 1 the right, 2 the bottom, 3 the left); returns 1 if it removed any. */
 static inline int take_side_off(uint8_t *edges, uint8_t *before, size_t width, size_t height, int side) {
     int changed = 0;
     memcpy(before, edges, width * height);
@@ -277,7 +277,7 @@ static inline uint8_t *thinned(const uint8_t *edges, size_t width, size_t height
     for (size_t i = 0; i < width * height; i++) {
         const long x = (long)(i % width), y = (long)(i / width);
         for (int k = 0; k < 8; k++) {
-            /* An end that is linked to a junction. */
+            /* The pixel is an end that is linked to a junction. */
             if (before[i] && links_of(before, width, height, x, y) == 1u << k &&
                 bits_in(links_of(before, width, height, x + ring[k][0], y + ring[k][1])) > 2) {
                 now[i] = 0;
@@ -289,7 +289,7 @@ static inline uint8_t *thinned(const uint8_t *edges, size_t width, size_t height
 }
 
 /*
- * What holds of all segments: each is a chain of neighbouring edge pixels. `canonical`: of the paper profile with a
+ * Checks all segments: each is a chain of neighbouring edge pixels. `canonical`: they are of the paper profile with a
  * minimum length of 1, which together are the whole thinned map and come in their canonical order.
  */
 static inline void check_segments(const isoline_segments *segments, const uint8_t *edges, size_t width, size_t height,
@@ -355,7 +355,7 @@ static inline void check_segments(const isoline_segments *segments, const uint8_
     free(covered);
 }
 
-/* A good call on a small picture, to be spoilt in one place. */
+/* A valid call on a small picture, of which each test makes one argument invalid. */
 enum { WIDTH = 48, HEIGHT = 32, COUNT = WIDTH * HEIGHT };
 
 typedef struct {
@@ -368,7 +368,7 @@ typedef struct {
     isoline_report report;
 } drawing_job;
 
-/* What `segments` holds before a call: an address that nobody may follow. */
+/* Returns the value of `segments` before a call: an address that must not be dereferenced. */
 static inline isoline_segments *untouched(void) {
     static int place;
     return (isoline_segments *)(void *)&place;

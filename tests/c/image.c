@@ -6,7 +6,7 @@
 
 enum { WIDTH = 24, HEIGHT = 10, DEPTH = 3, COUNT = WIDTH * HEIGHT * DEPTH };
 
-/* A good call, to be spoilt in one place. */
+/* A valid call, of which each test makes one argument invalid. */
 typedef struct {
     isoline_context *context;
     uint8_t *pixels;
@@ -50,7 +50,7 @@ static void refused(job *work, const isoline_image *spoilt, isoline_status statu
     }
 }
 
-/* Spoils one field of the input, then of the output. */
+/* Makes one field of the input invalid, then of the output. */
 #define SPOILT(change, status, word)                                                                                   \
     do {                                                                                                               \
         for (int which = 0; which < 2; which++) {                                                                      \
@@ -115,7 +115,7 @@ static void strides_that_do_not_fit_are_refused(const char *device) {
     SPOILT(image->slice_stride = (uint64_t)1 << 63, ISOLINE_INVALID_SIZE, "too large");
     SPOILT((image->row_stride = (uint64_t)1 << 61, image->slice_stride = 4096), ISOLINE_INVALID_SIZE, "too large");
     SPOILT((image->row_stride = 4096, image->slice_stride = (uint64_t)1 << 62), ISOLINE_INVALID_SIZE, "too large");
-    /* What a caller with negative strides might pass. */
+    /* A caller with negative strides might pass these. */
     SPOILT(image->row_stride = (uint64_t)-4096, ISOLINE_INVALID_SIZE, "too large");
     SPOILT(image->slice_stride = (uint64_t)-4096, ISOLINE_INVALID_SIZE, "too large");
     end(&good_job);
@@ -278,7 +278,7 @@ static void shared_memory_is_refused(const char *device) {
     isoline_edge_strength_params params = for_drawing(5);
     float *pixels = unwritten(4 * COUNT);
     float *middle = pixels + COUNT;
-    /* From how many pixels before the output the input starts: same pixels, partial overlaps, the last pixel only. */
+    /* The offsets of the input before the output, in pixels: the same pixels, partial overlaps, the last pixel only. */
     const long shifts[] = {0, 1, -1, WIDTH, -WIDTH, COUNT - 1, -(COUNT - 1)};
     for (size_t i = 0; i < sizeof shifts / sizeof shifts[0]; i++) {
         isoline_image input = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, middle + shifts[i]);
@@ -428,7 +428,7 @@ static void slices_of_an_input_may_lie_in_any_order(const char *device) {
     GOOD(isoline_edge_strength(work.context, &input, &params, NULL, &output, NULL));
     CHECK(memcmp(strength, work.strength, COUNT * sizeof(float)) == 0);
 
-    /* Slice z starts at row z. */
+    /* The slice z starts at row z. */
     input = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, work.pixels);
     input.slice_stride = WIDTH;
     GOOD(isoline_edge_strength(work.context, &input, &params, NULL, &output, NULL));
@@ -462,7 +462,7 @@ static void strides_of_single_rows_and_slices_do_not_matter(const char *device) 
 }
 
 static void descriptions_and_input_are_only_read(const char *device) {
-    /* In memory that cannot be written: a write is a crash, which is a failed test. */
+    /* The memory cannot be written: a write crashes, which fails the test. */
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *pages = (uint8_t *)mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (!CHECK((void *)pages != MAP_FAILED)) {
@@ -500,7 +500,7 @@ static void cuda_pixels_need_a_cuda_context(const char *device) {
     end(&good_job);
 }
 
-/* What the test of device memory needs of the driver, found at run time so that the test runs without one. */
+/* The functions of the driver that the test of device memory needs, loaded at run time so that it runs without one. */
 typedef struct {
     int (*init)(unsigned);
     int (*retain)(void **, int);
@@ -554,7 +554,7 @@ static void pixels_may_be_in_cuda_memory(const char *device) {
         free(work.strength);
     }
     work.strength = wanted;
-    /* In place is refused on the device too. */
+    /* An output that is the input is refused on the device too. */
     work.input = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, (void *)(uintptr_t)d_strength);
     work.input.memory = ISOLINE_CUDA;
     REFUSED(run(&work), ISOLINE_OVERLAP, "input");

@@ -1,4 +1,4 @@
-/* Test images, and the edge strength in double precision straight from its definition. */
+/* Test images, and the edge strength in double precision by its definition. */
 #ifndef ISOLINE_TESTS_IMAGES_H
 #define ISOLINE_TESTS_IMAGES_H
 
@@ -9,7 +9,7 @@
 /* No edge strength has this value: an output that still holds it has not been written. */
 static const float UNWRITTEN = -7.0f;
 
-/* The promises of docs and header: against exact arithmetic, and between scalar and fast code. */
+/* The tolerances of the documents: against exact arithmetic, and between scalar and fast code. */
 static const double TOLERANCE_EXACT = 1e-5;
 static const double TOLERANCE_SCALAR = 1e-6;
 
@@ -100,7 +100,7 @@ static inline double largest_difference(const float *a, const float *b, size_t c
     double largest = 0;
     for (size_t i = 0; i < count; i++) {
         double difference = fabs((double)a[i] - (double)b[i]);
-        /* A NaN must not pass for no difference. */
+        /* A NaN must not count as no difference. */
         largest = difference <= largest ? largest : difference;
         if (isnan(difference)) {
             return INFINITY;
@@ -121,7 +121,7 @@ static inline double largest_error(const float *a, const double *exact, size_t c
     return largest;
 }
 
-/* The value of a neighbour; beyond the border the border pixel itself. */
+/* Returns the value of a neighbour; beyond the border that of the pixel itself. */
 static inline double neighbour(const double *v, const size_t size[3], const size_t at[3], int axis, int step) {
     size_t to[3] = {at[0], at[1], at[2]};
     if (step < 0 ? to[axis] > 0 : to[axis] + 1 < size[axis]) {
@@ -158,7 +158,7 @@ static inline void exact_iterations(double *v, const uint8_t *shape, size_t widt
     free(next);
 }
 
-/* What isoline_edge_strength should give for a packed 8-bit image whose non-shape pixels start at 0. */
+/* Returns the exact result of isoline_edge_strength for a packed 8-bit image whose non-shape pixels start at 0. */
 static inline double *exact_edge_strength(const uint8_t *pixels, size_t width, size_t height, size_t depth,
                                           const isoline_edge_strength_params *params) {
     const size_t count = width * height * depth;

@@ -1,7 +1,7 @@
-/* Level sets: what they find, what they tell, and the state that they keep. */
+/* Level sets: results, reports, and the state that they keep. */
 #include "surfaces.h"
 
-/* How well two masks agree: 1 where they are the same, 0 where they have no pixel in common. */
+/* Returns the Dice coefficient of two masks: 1 where they are the same, 0 where they have no pixel in common. */
 static double dice(const uint8_t *a, const uint8_t *b, size_t count) {
     size_t both = 0, all = 0;
     for (size_t i = 0; i < count; i++) {
@@ -18,7 +18,7 @@ static void a_ball_is_found_from_a_seed_in_it(const char *device) {
     CHECK(dice(work.result, ball, COUNT) >= 0.99);
     CHECK_NUMBER(work.report.converged, 1);
     CHECK(work.report.iterations >= 10 && work.report.iterations < work.params.iterations);
-    /* The one call is new, step and read. */
+    /* The single call gives the result of new, step and read. */
     isoline_level_set *surface = surface_of(&work);
     isoline_report report = work.report;
     report.iterations = 0;
@@ -61,7 +61,7 @@ static void the_state_tells_every_parameter(const char *device) {
     GOOD(isoline_level_set_step(surface, 7, NULL, NULL));
     CHECK_NUMBER(state_of(surface).iterations, 7);
     isoline_level_set_free(surface);
-    /* Given parameters come back; automatic ones are the mean and twice the deviation inside the mask. */
+    /* Given parameters are returned; automatic ones are the mean and twice the deviation inside the mask. */
     work.params.alpha = 0.25;
     work.params.time_step = 1e-3;
     work.params.check_interval = 33;
@@ -274,7 +274,7 @@ static void every_pixel_type_gives_the_same(const char *device) {
     float *by_words = phi_after(&work, 15);
     CHECK_NUMBER(largest_difference(by_bytes, by_floats, COUNT), 0);
     CHECK_NUMBER(largest_difference(by_bytes, by_words, COUNT), 0);
-    /* NaN and infinity are never in range. */
+    /* NaN and infinity are never within the intensity range. */
     for (size_t i = 0; i < COUNT; i++) {
         real[i] = work.pixels[i] == BRIGHT ? (float)BRIGHT : i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
     }
@@ -333,7 +333,7 @@ static void a_mask_of_one_class_never_moves(const char *device) {
         free(phi);
         isoline_level_set_free(surface);
     }
-    /* Without pixels there is nothing to measure the range from. */
+    /* Without pixels the intensity range cannot be computed. */
     isoline_level_set *none = NULL;
     memset(work.start, 0, COUNT);
     work.params.epsilon = ISOLINE_AUTOMATIC;
@@ -360,7 +360,7 @@ static void a_front_may_vanish_or_fill_the_image(const char *device) {
 static void variants_agree(const char *device) {
     surface_job work = new_surface_job(device);
     const int cuda = strcmp(device, "cpu") != 0;
-    /* Up to the first reinitialisation, whose tiles are those of the band. */
+    /* The test ends at the first reinitialisation, whose tiles are those of the narrow band. */
     float *usual = phi_after(&work, 9);
     for (uint32_t variant = ISOLINE_LEVEL_SET_BAND; variant <= ISOLINE_LEVEL_SET_SCALAR; variant++) {
         work.params.variant = variant;
@@ -400,7 +400,7 @@ static void nothing_of_the_callers_is_needed_afterwards(const char *device) {
     surface_job work = new_surface_job(device);
     float *wanted = phi_after(&work, 10);
     isoline_level_set *surface = surface_of(&work);
-    /* Images, parameters and the context itself are gone; the device stays until the level set is freed. */
+    /* Images, parameters and the context are freed; the device is kept until the level set is freed. */
     memset(work.pixels, 0, COUNT);
     memset(work.start, 0, COUNT);
     memset(&work.params, 0, sizeof work.params);

@@ -4,13 +4,13 @@
 
 #include <pthread.h>
 
-/* What `out` holds before a call: an address that nobody may follow. */
+/* Returns the value of `out` before a call: an address that must not be dereferenced. */
 static isoline_level_set *untouched(void) {
     static int place;
     return (isoline_level_set *)(void *)&place;
 }
 
-/* A failed call of either way to begin leaves everything as it was. */
+/* A failed isoline_level_set_new or _run leaves everything unchanged. */
 static void refused(surface_job *work, isoline_status status, const char *word, const char *what) {
     const surface_job before = *work;
     isoline_level_set *made = untouched();
@@ -136,7 +136,7 @@ static void structs_of_other_sizes_are_judged_before_any_work(const char *device
     newer.more[2] = 0;
     GOOD(isoline_level_set_new(good_job.context, &good_job.input, &good_job.initial, &newer.known, &made));
     isoline_level_set_free(made);
-    /* The rest of a newer caller's state is left alone. */
+    /* The additional fields of a newer caller's state are unchanged. */
     struct {
         isoline_level_set_state known;
         unsigned char more[24];
@@ -269,7 +269,7 @@ static void a_phi_that_is_none_is_refused(const char *device) {
 static void a_cancel_keeps_the_last_whole_iteration(const char *device) {
     surface_job work = new_surface_job(device);
     never_stop(&work.params);
-    /* A front at rest costs next to nothing: no fast machine must come to the end of these. */
+    /* A front at rest takes almost no time: even a fast machine must not finish these iterations. */
     const uint64_t endless = 1000000000000;
     isoline_level_set *surface = surface_of(&work);
     uint64_t done = 0;
@@ -287,7 +287,7 @@ static void a_cancel_keeps_the_last_whole_iteration(const char *device) {
     CHECK(done >= 1 && done < endless);
     GOOD(isoline_level_set_statistics(surface, done, 1, &last, &written));
     CHECK(written == 1 && last.iteration == done);
-    /* The cancel may have come while phi was being made a distance again: its signs are those of the end. */
+    /* The call may have been cancelled during a reinitialisation: the signs of phi are final then. */
     float *cancelled = phi_of(surface), *whole = phi_after(&work, done);
     for (size_t i = 0; i < COUNT; i++) {
         CHECK((cancelled[i] < 0) == (whole[i] < 0));
@@ -296,7 +296,7 @@ static void a_cancel_keeps_the_last_whole_iteration(const char *device) {
     free(cancelled);
     GOOD(isoline_level_set_step(surface, 0, NULL, NULL));
     CHECK(state_of(surface).iterations == done);
-    /* It is what that many iterations give, and goes on from there. */
+    /* The state is that after as many iterations, and the next step continues from there. */
     for (int more = 0; more < 2; more++) {
         float *got = phi_of(surface), *wanted = phi_after(&work, done + (more ? 3 : 0));
         CHECK(memcmp(got, wanted, COUNT * sizeof(float)) == 0);
@@ -317,7 +317,7 @@ static void a_cancel_keeps_the_last_whole_iteration(const char *device) {
 }
 
 static void a_cancel_takes_effect_within_100_ms(const char *device) {
-    /* A shared machine adds to the promised time. */
+    /* Other work on the machine adds to the promised time. */
     const double promised = 0.1, slack = 0.25;
     const size_t side = scaled(200, 24), count = side * side * side;
     isoline_context *context = open_context(device);
@@ -549,7 +549,7 @@ static void lives_do_not_grow(const char *device) {
 }
 
 static void want_of_memory_on_the_way_is_a_status(const char *device) {
-    /* Ever more memory until the call succeeds: whichever allocation fails before, it fails as a status. */
+    /* The memory limit grows until the call succeeds: each allocation that fails before returns a status. */
     if (slow()) {
         skip("an instrument needs more memory than the test allows");
         return;

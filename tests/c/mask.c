@@ -5,10 +5,10 @@
 #include <pthread.h>
 
 enum { WIDTH = 37, HEIGHT = 29, DEPTH = 11, ROW = 48, COUNT = ROW * HEIGHT * DEPTH };
-/* What a mask holds before a call; no test fills with it. */
+/* The value of a mask's pixels before a call; no test fills with it. */
 enum { BEFORE = 9 };
 
-/* Rows are longer than the mask is wide, so that what lies between them can be watched. */
+/* Rows are longer than the mask is wide, so that the bytes between them can be checked. */
 typedef struct {
     uint8_t *pixels;
     isoline_image mask;
@@ -32,7 +32,7 @@ static int is_untouched(const canvas *work) {
     return 1;
 }
 
-/* Whether the pixels where `inside` holds, and they alone, have been set to `value`. */
+/* Checks that the pixels for which `inside` holds, and no others, have been set to `value`. */
 static void is_filled(const canvas *work, int (*inside)(const void *shape, const double at[3]), const void *shape,
                       uint8_t value, const char *what) {
     size_t wrong = 0, filled = 0;
@@ -155,7 +155,7 @@ static const isoline_sphere SPHERE = {{5, 5, 5}, 3};
 static const isoline_box BOX = {{1, 1, 1}, {4, 4, 4}};
 static const double TRIANGLE[] = {1, 1, 9, 1, 1, 9};
 
-/* Each of the three with `change` made to the mask fails with `status` and names `word`; nothing is written. */
+/* Each of the three functions fails with `status` and names `word` after `change` of the mask; nothing is written. */
 #define SPOILT(change, status, word)                                                                                   \
     do {                                                                                                               \
         canvas work = new_canvas();                                                                                    \

@@ -18,7 +18,7 @@ typedef union {
     unsigned char bytes[512];
 } any_params;
 
-/* An operation's own functions, behind one signature. */
+/* The functions of an operation, behind one signature. */
 typedef struct {
     const char *name;
     size_t size;
@@ -176,7 +176,7 @@ static void every_parameter_is_whole(const char *device) {
             CHECK((parameter.storage == ISOLINE_STORAGE_F64) == (parameter.type == ISOLINE_PARAMETER_FLOAT));
             const double automatic = parameter.type == ISOLINE_PARAMETER_FLOAT ? ISOLINE_AUTOMATIC : 0;
             CHECK_NUMBER(parameter.automatic_value, parameter.automatic == NULL ? 0 : automatic);
-            /* Fields lie within the struct, aligned, and nowhere over one another. */
+            /* Fields are inside the struct, aligned, and do not overlap. */
             const size_t bytes = bytes_of(&parameter);
             CHECK(parameter.offset % bytes == 0 && parameter.offset + bytes <= operation.params_size);
             for (size_t byte = 0; byte < bytes; byte++) {

@@ -1,4 +1,4 @@
-/* What a test asks the system about its own process: memory, threads, open files. */
+/* The properties of its own process that a test reads from the system: memory, threads, open files. */
 #ifndef ISOLINE_TESTS_PROCESS_H
 #define ISOLINE_TESTS_PROCESS_H
 
@@ -58,7 +58,7 @@ static inline void sleep_ms(long milliseconds) {
     nanosleep(&time, NULL);
 }
 
-/* Threads end a moment after they are told to. */
+/* Threads end a moment after they are asked to. */
 static inline long threads_settled_to(long wanted) {
     for (int waited = 0; waited < 3000 && status_number("Threads:") > wanted; waited += 10) {
         sleep_ms(10);
@@ -66,7 +66,7 @@ static inline long threads_settled_to(long wanted) {
     return status_number("Threads:");
 }
 
-/* From here on this process gets `more` bytes of memory than it has mapped now, and not one more. */
+/* Limits the memory of this process to `more` bytes beyond those that are mapped now. */
 static inline void allow_only(size_t more) {
     struct rlimit limit;
     getrlimit(RLIMIT_AS, &limit);

@@ -1,4 +1,4 @@
-/* Progress, cancelling, and what a callback may do. */
+/* Progress, cancelling, and the calls that a callback may make. */
 #include "images.h"
 #include "process.h"
 
@@ -10,7 +10,7 @@ enum { SIDE = 96, COUNT = SIDE * SIDE };
 static const double CANCEL_SECONDS = 0.1;
 static const double SLACK_SECONDS = 0.25;
 
-/* What the callback below saw, and when it is to cancel. */
+/* The observations of the callback below, and the call at which it cancels. */
 typedef struct {
     int calls;
     int cancel_at; /* which call answers nonzero, from 1; 0: none */
@@ -62,7 +62,7 @@ static isoline_progress tell(isoline_progress_fn callback, void *user) {
     return progress;
 }
 
-/* A job of any size, with its pixels. */
+/* A call of any size, with its pixels. */
 typedef struct {
     isoline_context *context;
     size_t width, height, depth, count;
@@ -97,7 +97,7 @@ static void end(job *work) {
     isoline_context_free(work->context);
 }
 
-/* Enough that no device is done before the test cancels, and not so much that a cancel without effect never ends. */
+/* Enough that no device finishes before the test cancels, and few enough that a cancel without effect ends. */
 static job long_job(const char *device) {
     int cuda = strcmp(device, "cpu") != 0;
     size_t side = slow() ? 64 : cuda ? 4096 : 2048;
@@ -131,7 +131,7 @@ static void progress_rises_on_the_calling_thread(const char *device) {
 }
 
 static void progress_of_a_stack_rises(const char *device) {
-    /* Many small slices: the borders between them are where a fraction could fall. */
+    /* Many small slices: a fraction could decrease at the borders between them. */
     job work = new_job(device, 64, 64, scaled(3000, 30), 40);
     watch seen = new_watch(0);
     isoline_progress progress = tell(look, &seen);
@@ -172,7 +172,7 @@ static void progress_changes_no_pixel(const char *device) {
     isoline_progress progress = tell(look, &seen);
     GOOD(run(&work, &progress));
     CHECK(memcmp(without, work.strength, work.count * sizeof(float)) == 0);
-    /* Without a callback the struct means nothing. */
+    /* Without a callback the struct has no effect. */
     progress = tell(NULL, &seen);
     GOOD(run(&work, &progress));
     CHECK(memcmp(without, work.strength, work.count * sizeof(float)) == 0);
@@ -247,7 +247,7 @@ static void any_nonzero_answer_cancels_at_once(const char *device) {
     end(&work);
 }
 
-/* Cancels a long job at its third call; tells how long it took to come back. */
+/* Cancels a long call at its third callback; returns the time until it returned. */
 static double cancel_in_the_middle(job *work) {
     watch seen = new_watch(3);
     isoline_progress progress = tell(look, &seen);
@@ -271,7 +271,7 @@ static void comes_back_in_time(const char *device, job *work) {
     }
     check_that(slow() || best <= CANCEL_SECONDS + SLACK_SECONDS, __FILE__, __LINE__, "cancelling took %.0f ms",
                1e3 * best);
-    /* The context is as good as before. */
+    /* The context still works. */
     isoline_context *fresh = open_context(device);
     work->input.width = work->input.height = work->output.width = work->output.height = 40;
     work->input.depth = work->output.depth = 1;
@@ -314,7 +314,7 @@ static void a_cancel_of_a_grey_start_comes_back_in_time(const char *device) {
 }
 
 static void a_cancel_of_the_converged_mode_comes_back_in_time(const char *device) {
-    /* Too tight a tolerance to be met, so that it goes on until it is stopped. */
+    /* The tolerance cannot be met, so that the call runs until it is cancelled. */
     size_t side = scaled(2048, 64);
     job work = new_job(device, side, side, 1, 0);
     work.params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
@@ -324,7 +324,7 @@ static void a_cancel_of_the_converged_mode_comes_back_in_time(const char *device
     end(&work);
 }
 
-/* However late a callback cancels, a call that was told to stop says so and has written nothing. */
+/* A call that is cancelled, however late, returns ISOLINE_CANCELLED and has written nothing. */
 static void a_late_cancel_is_not_ignored(const char *device) {
     /* Few iterations of many pixels: much of the time goes into writing the result. */
     size_t side = scaled(6000, 100);
@@ -379,7 +379,7 @@ static void a_cancelled_stack_has_whole_slices_only(const char *device) {
     end(&work);
 }
 
-/* A callback that works with a context of its own choosing. */
+/* A callback that calls functions with a given context. */
 typedef struct {
     int calls;
     isoline_context *context;

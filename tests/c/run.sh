@@ -170,7 +170,7 @@ header_and_exports_agree() { # header_and_exports_agree LIBRARY; '<' is only in 
 
 documents_say_the_glibc() { # documents_say_the_glibc LIBRARY: the oldest glibc that it loads with
     local oldest document status=0 loader=fiji-plugin/src/main/java/io/github/isoline/NativeLoader.java
-    # Of the versions that the library refers to, all but weak references (flag 2), without which it loads as well.
+    # The versions that the library refers to, without weak references (flag 2), which it can do without.
     oldest=$(objdump -p "$1" | awk '$2 == "0x00" && $4 ~ /^GLIBC_[0-9.]+$/ { print substr($4, 7) }' | sort -V | tail -1)
     for document in README.md docs/fiji.md docs/c_api.md "$loader"; do
         if ! grep -qF "glibc ${oldest:?no glibc in $1} or newer" "$root/$document"; then

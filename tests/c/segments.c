@@ -1,16 +1,16 @@
-/* Segments as an object: what each function tells, every misuse refused, memory; and images that are hostile to them. */
+/* Segments as an object: the result of each function, every misuse refused, memory; and extreme images. */
 #include "edges.h"
 #include "process.h"
 
 #include <pthread.h>
 
-/* The segments of a picture; freed by the caller. */
+/* Returns the segments of a picture; the caller frees them. */
 static isoline_segments *some_segments(const char *device) {
     drawing_job work = new_drawing_job(device);
     GOOD(draw(&work));
     isoline_segments *segments = work.segments;
     work.segments = untouched();
-    /* They outlive the context and the images. */
+    /* The segments remain valid after the context and the images are freed. */
     end_drawing_job(&work);
     CHECK(isoline_segments_count(segments) >= 4);
     return segments;
@@ -150,7 +150,7 @@ static void arrays_without_init_are_refused(const char *device) {
         REFUSED(isoline_segments_all(segments, &all), ISOLINE_INVALID_ARGUMENT, "arrays->struct_size");
         CHECK(memcmp(&all, &before, sizeof all) == 0);
     }
-    /* What a newer caller has more is left alone. */
+    /* The additional fields of a newer caller are unchanged. */
     struct {
         isoline_segment_arrays known;
         unsigned char more[40];
@@ -246,7 +246,7 @@ static void flat_images_have_no_edges(const char *device) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const size_t count = sizes[i][0] * sizes[i][1];
         uint32_t *memory = (uint32_t *)allocate(count * 4);
-        /* As bytes, as words and as floats: black, grey, saturated, and NaN. */
+        /* These are, as bytes, words and floats: black, grey, saturated, and NaN. */
         const uint32_t values[] = {0, 0x80808080u, 0x3f800000u, 0xffffffffu};
         for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
             for (size_t k = 0; k < count; k++) {

@@ -1,6 +1,6 @@
 /*
- * The laws of structs that carry their size: init, older and newer callers, and what lies behind a struct.
- * What an operation does with each of its structs is tested with the operation.
+ * The conventions of structs that begin with their size: init, older and newer callers, and the bytes after a struct.
+ * The structs of an operation are tested with the operation.
  */
 #include "check.h"
 
@@ -8,7 +8,7 @@
 
 typedef isoline_status (*init_function)(void *, size_t);
 
-/* Each init function behind one signature, with what C would check otherwise. */
+/* Each init function behind one signature, with the properties that C would check otherwise. */
 #define INIT(type, argument)                                                                                           \
     static isoline_status init_##type(void *pointer, size_t size) {                                                    \
         return isoline_##type##_init((isoline_##type *)pointer, size);                                                 \

@@ -1,4 +1,4 @@
-/* Region snakes: what they find, what they tell, and the state that they keep. */
+/* Region snakes: results, reports, and the state that they keep. */
 #include "cells.h"
 
 static const uint64_t TO_THE_END = UINT64_MAX;
@@ -16,7 +16,7 @@ static void every_cell_is_outlined(const char *device) {
     isoline_snake *snake = NULL;
     GOOD(isoline_snake_run(work.context, &work.input, &work.initial, &work.params, NULL, &work.labels, &snake,
                            &work.report));
-    isoline_polygons found = lent_by(snake);
+    isoline_polygons found = borrowed_by(snake);
     CHECK_NUMBER(isoline_snake_count(snake), CELLS);
     CHECK_NUMBER(found.count, CELLS);
     CHECK_NUMBER(wrong_labels(&work, &found), 0);
@@ -42,13 +42,13 @@ static void steps_add_up_to_the_one_call(const char *device) {
     snake_job work = new_snake_job(device);
     isoline_snake *at_once = NULL, *by_steps = snake_of(&work);
     GOOD(isoline_snake_run(work.context, &work.input, &work.initial, &work.params, NULL, NULL, &at_once, NULL));
-    /* At the start it is what it was given. */
-    isoline_polygons start = lent_by(by_steps), wanted = lent_by(at_once);
+    /* At the start the polygons are the initial ones. */
+    isoline_polygons start = borrowed_by(by_steps), wanted = borrowed_by(at_once);
     CHECK(same_polygons(&start, &work.initial));
     CHECK_NUMBER(statistics_of(by_steps, 0).status, ISOLINE_TARGET_RUNNING);
     GOOD(isoline_snake_step(by_steps, 0, NULL, &work.report));
     CHECK(work.report.iterations == 0 && work.report.converged == 0);
-    start = lent_by(by_steps);
+    start = borrowed_by(by_steps);
     CHECK(same_polygons(&start, &work.initial));
     uint64_t steps = 0;
     do {
@@ -56,14 +56,14 @@ static void steps_add_up_to_the_one_call(const char *device) {
         CHECK(work.report.iterations > steps && work.report.iterations <= steps + 3);
         steps = work.report.iterations;
     } while (!work.report.converged && checks_failed == 0);
-    isoline_polygons got = lent_by(by_steps);
+    isoline_polygons got = borrowed_by(by_steps);
     CHECK(same_polygons(&got, &wanted));
     for (size_t c = 0; c < CELLS; c++) {
         isoline_target_statistics a = statistics_of(at_once, c), b = statistics_of(by_steps, c);
         CHECK(memcmp(&a, &b, sizeof a) == 0);
         CHECK(a.iterations <= steps);
     }
-    /* Nothing is left to do. */
+    /* All targets have ended. */
     GOOD(isoline_snake_step(by_steps, TO_THE_END, NULL, &work.report));
     CHECK(work.report.iterations == steps && work.report.converged == 1);
     isoline_snake_free(at_once);
@@ -71,18 +71,18 @@ static void steps_add_up_to_the_one_call(const char *device) {
     end_snake_job(&work);
 }
 
-static void polygons_are_lent_until_the_snake_goes_on(const char *device) {
+static void polygons_are_borrowed_until_the_snake_goes_on(const char *device) {
     snake_job work = new_snake_job(device);
     isoline_snake *snake = snake_of(&work);
     GOOD(isoline_snake_step(snake, 6, NULL, NULL));
-    isoline_polygons lent = lent_by(snake), again = lent_by(snake);
-    CHECK(lent.nodes == again.nodes && lent.offsets == again.offsets);
-    CHECK(lent.offsets[0] == 0 && lent.offsets[lent.count] == lent.node_count);
+    isoline_polygons borrowed = borrowed_by(snake), again = borrowed_by(snake);
+    CHECK(borrowed.nodes == again.nodes && borrowed.offsets == again.offsets);
+    CHECK(borrowed.offsets[0] == 0 && borrowed.offsets[borrowed.count] == borrowed.node_count);
     for (size_t c = 0; c < CELLS; c++) {
         const isoline_node *nodes = NULL;
         size_t count = 0;
         GOOD(isoline_snake_polygon(snake, c, &nodes, &count));
-        CHECK(nodes == lent.nodes + lent.offsets[c] && count == lent.offsets[c + 1] - lent.offsets[c]);
+        CHECK(nodes == borrowed.nodes + borrowed.offsets[c] && count == borrowed.offsets[c + 1] - borrowed.offsets[c]);
         CHECK_NUMBER(statistics_of(snake, c).nodes, count);
         int64_t twice = 0;
         for (size_t i = 0; i < count; i++) {
@@ -92,14 +92,14 @@ static void polygons_are_lent_until_the_snake_goes_on(const char *device) {
         }
         CHECK(count >= 3 && twice > 0); /* clockwise on the screen */
     }
-    /* What is only read, or refused, leaves them. */
+    /* Calls that only read, or that fail, keep them. */
     GOOD(isoline_snake_draw_labels(snake, &work.labels));
     isoline_polygons none;
     GOOD(isoline_polygons_init(&none, sizeof none));
     none.count = 1;
     REFUSED(isoline_snake_restart(snake, &none, NULL), ISOLINE_NULL_POINTER, "initial->offsets");
-    again = lent_by(snake);
-    CHECK(lent.nodes == again.nodes && wrong_labels(&work, &lent) == 0);
+    again = borrowed_by(snake);
+    CHECK(borrowed.nodes == again.nodes && wrong_labels(&work, &borrowed) == 0);
     isoline_snake_free(snake);
     end_snake_job(&work);
 }
@@ -137,7 +137,7 @@ static void sums_are_exact(const char *device) {
         size_t simple = 0, wrong = 0;
         for (size_t round = 0; round < rounds; round++) {
             isoline_node nodes[16];
-            /* Some reach beyond the image, some lie outside. */
+            /* Some polygons extend beyond the image, some are outside. */
             const int x = (int)(next_random(&seed) % (2 * WIDTH)) - WIDTH / 2;
             const int y = (int)(next_random(&seed) % (2 * HEIGHT)) - HEIGHT / 2;
             const size_t count = random_star(nodes, &seed, x, y, 50);
@@ -284,7 +284,7 @@ static void labels_and_mask_are_the_polygons(const char *device) {
         image = describe(ISOLINE_F32, WIDTH, HEIGHT, 1, real);
         image.row_stride = ROW * sizeof(float);
         GOOD(isoline_snake_draw_labels(snake, &image));
-        const isoline_polygons found = lent_by(snake);
+        const isoline_polygons found = borrowed_by(snake);
         size_t wrong = 0;
         for (int i = 0; i < ALL; i++) {
             const int in = i % ROW < WIDTH;
@@ -315,7 +315,7 @@ static void the_default_start_and_the_default_parameters(const char *device) {
     for (uint64_t step = 0; step < 12; step += 11) {
         GOOD(isoline_snake_step(by_null, step, NULL, NULL));
         GOOD(isoline_snake_step(by_init, step, NULL, NULL));
-        isoline_polygons a = lent_by(by_null), b = lent_by(by_init);
+        isoline_polygons a = borrowed_by(by_null), b = borrowed_by(by_init);
         CHECK(same_polygons(&a, &b) && (step > 0 || same_polygons(&a, &middle)));
     }
     isoline_snake_free(by_null);
@@ -323,7 +323,7 @@ static void the_default_start_and_the_default_parameters(const char *device) {
     end_snake_job(&work);
 }
 
-/* Both ways round, from each of the nodes on. */
+/* Both directions, from each of the nodes on. */
 static void a_start_gives_one_result_however_it_is_written(const char *device) {
     enum { NODES = CORNERS };
     snake_job work = new_snake_job(device);
@@ -343,7 +343,7 @@ static void a_start_gives_one_result_however_it_is_written(const char *device) {
             first = snake;
             continue;
         }
-        const isoline_polygons got = lent_by(snake), wanted = lent_by(first);
+        const isoline_polygons got = borrowed_by(snake), wanted = borrowed_by(first);
         CHECK(same_polygons(&got, &wanted));
         isoline_snake_free(snake);
     }
@@ -355,7 +355,7 @@ static void every_pixel_type_gives_the_same(const char *device) {
     snake_job work = new_snake_job(device);
     isoline_snake *by_words = snake_of(&work);
     GOOD(isoline_snake_step(by_words, TO_THE_END, NULL, NULL));
-    const isoline_polygons wanted = lent_by(by_words);
+    const isoline_polygons wanted = borrowed_by(by_words);
     float *real = (float *)allocate(COUNT * sizeof(float));
     for (int scaled_down = 0; scaled_down < 2; scaled_down++) {
         /* Steps of 1, so that no value is rounded; then the same in other units. */
@@ -368,7 +368,7 @@ static void every_pixel_type_gives_the_same(const char *device) {
         work.params.range_max = origin + 65535 * unit;
         isoline_snake *by_floats = snake_of(&work);
         GOOD(isoline_snake_step(by_floats, TO_THE_END, NULL, NULL));
-        const isoline_polygons got = lent_by(by_floats);
+        const isoline_polygons got = borrowed_by(by_floats);
         CHECK(same_polygons(&got, &wanted));
         const isoline_target_statistics a = statistics_of(by_words, 1), b = statistics_of(by_floats, 1);
         CHECK(fabs(b.mean - (origin + unit * a.mean)) < 1e-9 && fabs(b.deviation - unit * a.deviation) < 1e-9);
@@ -384,7 +384,7 @@ static void every_pixel_type_gives_the_same(const char *device) {
     const isoline_target_statistics a = statistics_of(by_words, 1), b = statistics_of(by_floats, 1);
     CHECK(b.status == ISOLINE_TARGET_CONVERGED && fabs(b.mean - (a.mean / 1024 - 3)) < 0.02);
     isoline_snake_free(by_floats);
-    /* Bernoulli: above 0 or not, whatever the type. */
+    /* Bernoulli: above 0 or not, for every type. */
     uint8_t *bytes = (uint8_t *)allocate(COUNT);
     for (int i = 0; i < COUNT; i++) {
         bytes[i] = work.pixels[i] > 600 ? 200 : 0;
@@ -398,7 +398,7 @@ static void every_pixel_type_gives_the_same(const char *device) {
         work.input = describe(type, WIDTH, HEIGHT, 1, data[type]);
         binary[type] = snake_of(&work);
         GOOD(isoline_snake_step(binary[type], TO_THE_END, NULL, NULL));
-        const isoline_polygons first = lent_by(binary[0]), same = lent_by(binary[type]);
+        const isoline_polygons first = borrowed_by(binary[0]), same = borrowed_by(binary[type]);
         CHECK(same_polygons(&first, &same));
         CHECK(statistics_of(binary[type], 0).mean > 0.9 && statistics_of(binary[type], 0).background_mean < 0.3);
     }
@@ -425,7 +425,7 @@ static void a_restart_is_a_new_snake_without_its_image(const char *device) {
     }
     work.initial = squares_in_cells;
     isoline_snake *snake = snake_of(&work);
-    /* What it needs of the image it has. */
+    /* The snake has its own copy of the image. */
     memset(work.pixels, 0, COUNT * sizeof(uint16_t));
     for (int i = 0; i < 3; i++) {
         work.params.noise = i == 1 ? ISOLINE_SNAKE_NOISE_POISSON : ISOLINE_SNAKE_NOISE_GAUSSIAN;
@@ -436,33 +436,33 @@ static void a_restart_is_a_new_snake_without_its_image(const char *device) {
         CHECK_NUMBER(isoline_snake_count(snake), i == 2 ? 1 : CELLS);
         CHECK_NUMBER(statistics_of(snake, 0).iterations, 0);
         GOOD(isoline_snake_step(snake, TO_THE_END, NULL, NULL));
-        const isoline_polygons got = lent_by(snake), wanted = lent_by(fresh[i]);
+        const isoline_polygons got = borrowed_by(snake), wanted = borrowed_by(fresh[i]);
         CHECK(same_polygons(&got, &wanted));
         isoline_snake_free(fresh[i]);
     }
     /* From its own polygons, which the restart ends: the same rings, of which another node may be the first. */
     const uint64_t nodes = statistics_of(snake, 0).nodes, pixels = statistics_of(snake, 0).pixels;
-    const isoline_polygons lent = lent_by(snake);
-    GOOD(isoline_snake_restart(snake, &lent, &work.params));
+    const isoline_polygons borrowed = borrowed_by(snake);
+    GOOD(isoline_snake_restart(snake, &borrowed, &work.params));
     CHECK_NUMBER(statistics_of(snake, 0).nodes, nodes);
     CHECK_NUMBER(statistics_of(snake, 0).pixels, pixels);
     copied start = copy_of(snake);
-    const isoline_polygons again = lent_by(snake);
+    const isoline_polygons again = borrowed_by(snake);
     GOOD(isoline_snake_restart(snake, &again, &work.params));
-    const isoline_polygons same = lent_by(snake);
+    const isoline_polygons same = borrowed_by(snake);
     CHECK(same_polygons(&same, &start.polygons));
     /* NULL: the default rectangle and parameters. */
     GOOD(isoline_snake_restart(snake, NULL, NULL));
     CHECK_NUMBER(isoline_snake_count(snake), 1);
-    /* A restart that is refused changes nothing. */
-    const isoline_polygons whole = lent_by(snake);
+    /* A restart that fails changes nothing. */
+    const isoline_polygons whole = borrowed_by(snake);
     isoline_snake_params binary = snake_defaults();
     binary.noise = ISOLINE_SNAKE_NOISE_BERNOULLI;
     REFUSED(isoline_snake_restart(snake, &work.initial, &binary), ISOLINE_INVALID_ARGUMENT, "bernoulli");
     work.room->nodes[1] = work.room->nodes[2];
     work.room->nodes[2] = corner(work.room->nodes[0].x + 10, work.room->nodes[0].y);
     REFUSED(isoline_snake_restart(snake, &work.initial, NULL), ISOLINE_INVALID_ARGUMENT, "crosses itself");
-    const isoline_polygons still = lent_by(snake);
+    const isoline_polygons still = borrowed_by(snake);
     CHECK(still.nodes == whole.nodes && isoline_snake_count(snake) == 1);
     free(start.memory);
     isoline_snake_free(snake);
@@ -482,7 +482,7 @@ static void every_end_is_told(const char *device) {
     const isoline_target_statistics left = statistics_of(snake, 0), gone = statistics_of(snake, 1);
     CHECK_NUMBER(left.status, ISOLINE_TARGET_LEFT_IMAGE);
     CHECK(left.pixels == 0 && isnan(left.mean) && isnan(left.deviation) && left.iterations == 0);
-    const isoline_polygons found = lent_by(snake);
+    const isoline_polygons found = borrowed_by(snake);
     CHECK(found.offsets[1] == 3 && memcmp(found.nodes, nodes, 3 * sizeof nodes[0]) == 0);
     CHECK_NUMBER(gone.status, ISOLINE_TARGET_VANISHED);
     CHECK(gone.pixels == 0 && isnan(gone.mean));
@@ -506,11 +506,11 @@ static void no_polygons_are_a_snake_without_targets(const char *device) {
         GOOD(isoline_snake_run(work.context, &work.input, &work.initial, &work.params, NULL, &work.labels, &snake,
                                &work.report));
         CHECK(isoline_snake_count(snake) == 0 && work.report.converged == 1);
-        const isoline_polygons found = lent_by(snake);
+        const isoline_polygons found = borrowed_by(snake);
         CHECK(found.count == 0 && found.nodes == NULL && found.offsets != NULL && found.offsets[0] == 0);
         CHECK_NUMBER(wrong_labels(&work, &found), 0);
         GOOD(isoline_snake_region_sums(snake, &work.initial, NULL));
-        /* And with targets after all. */
+        /* A restart with targets works too. */
         work.initial = squares_in(work.room, 1);
         GOOD(isoline_snake_restart(snake, &work.initial, &work.params));
         GOOD(isoline_snake_step(snake, TO_THE_END, NULL, NULL));
@@ -554,7 +554,7 @@ static void nothing_of_the_callers_is_needed_afterwards(const char *device) {
     memset(&work.params, 0, sizeof work.params);
     end_snake_job(&work);
     GOOD(isoline_snake_step(snake, TO_THE_END, NULL, NULL));
-    const isoline_polygons got = lent_by(snake);
+    const isoline_polygons got = borrowed_by(snake);
     CHECK(same_polygons(&got, &wanted.polygons));
     free(wanted.memory);
     isoline_snake_free(snake);
@@ -569,7 +569,7 @@ static void cuda_and_cpu_agree(const char *device) {
         isoline_snake *a = snake_of(&here), *b = snake_of(&there);
         GOOD(isoline_snake_step(a, TO_THE_END, NULL, NULL));
         GOOD(isoline_snake_step(b, TO_THE_END, NULL, NULL));
-        const isoline_polygons found = lent_by(a), theirs = lent_by(b);
+        const isoline_polygons found = borrowed_by(a), theirs = borrowed_by(b);
         CHECK(same_polygons(&found, &theirs));
         isoline_target_statistics ours[CELLS], told[CELLS];
         isoline_region_sum sums[CELLS], same[CELLS];
@@ -589,7 +589,7 @@ static void cuda_and_cpu_agree(const char *device) {
 int main(void) {
     RUN_ON_EACH(every_cell_is_outlined);
     RUN_ON_EACH(steps_add_up_to_the_one_call);
-    RUN_ON_EACH(polygons_are_lent_until_the_snake_goes_on);
+    RUN_ON_EACH(polygons_are_borrowed_until_the_snake_goes_on);
     RUN_ON_EACH(sums_are_exact);
     RUN_ON_EACH(statistics_tell_of_each_target);
     RUN_ON_EACH(labels_and_mask_are_the_polygons);

@@ -6,13 +6,13 @@
 
 static const uint64_t TO_THE_END = UINT64_MAX;
 
-/* What `out` holds before a call: an address that nobody may follow. */
+/* Returns the value of `out` before a call: an address that must not be dereferenced. */
 static isoline_snake *untouched(void) {
     static int place;
     return (isoline_snake *)(void *)&place;
 }
 
-/* A failed call of either way to begin leaves everything as it was. */
+/* A failed isoline_snake_new or _run leaves everything unchanged. */
 static void refused(snake_job *work, isoline_status status, const char *word, const char *what) {
     const snake_job before = *work;
     isoline_snake *made = untouched();
@@ -38,17 +38,17 @@ static void refused(snake_job *work, isoline_status status, const char *word, co
 static void null_is_refused_only_where_it_must_not_be(const char *device) {
     snake_job w = new_snake_job(device);
     isoline_snake *made = untouched();
-    isoline_polygons lent;
+    isoline_polygons borrowed;
     REFUSED(isoline_snake_params_init(NULL, sizeof w.params), ISOLINE_NULL_POINTER, "params");
-    REFUSED(isoline_polygons_init(NULL, sizeof lent), ISOLINE_NULL_POINTER, "polygons");
-    GOOD(isoline_polygons_init(&lent, sizeof lent));
+    REFUSED(isoline_polygons_init(NULL, sizeof borrowed), ISOLINE_NULL_POINTER, "polygons");
+    GOOD(isoline_polygons_init(&borrowed, sizeof borrowed));
     REFUSED(isoline_snake_new(NULL, &w.input, &w.initial, &w.params, &made), ISOLINE_NULL_POINTER, "context");
     REFUSED(isoline_snake_new(w.context, NULL, &w.initial, &w.params, &made), ISOLINE_NULL_POINTER, "input");
     REFUSED(isoline_snake_new(w.context, &w.input, &w.initial, &w.params, NULL), ISOLINE_NULL_POINTER, "out");
     REFUSED(isoline_snake_run(NULL, &w.input, NULL, NULL, NULL, &w.labels, &made, NULL), ISOLINE_NULL_POINTER, "context");
     REFUSED(isoline_snake_run(w.context, NULL, NULL, NULL, NULL, &w.labels, &made, NULL), ISOLINE_NULL_POINTER, "input");
     REFUSED(isoline_snake_run(w.context, &w.input, NULL, NULL, NULL, NULL, NULL, &w.report), ISOLINE_NULL_POINTER,
-            "one of them is enough");
+            "give at least one of them");
     CHECK(made == untouched() && labels_untouched(&w));
     isoline_snake *snake = snake_of(&w);
     isoline_target_statistics one;
@@ -57,7 +57,7 @@ static void null_is_refused_only_where_it_must_not_be(const char *device) {
     size_t number = 99;
     REFUSED(isoline_snake_step(NULL, 1, NULL, &w.report), ISOLINE_NULL_POINTER, "snake");
     REFUSED(isoline_snake_restart(NULL, &w.initial, &w.params), ISOLINE_NULL_POINTER, "snake");
-    REFUSED(isoline_snake_polygons(NULL, &lent), ISOLINE_NULL_POINTER, "snake");
+    REFUSED(isoline_snake_polygons(NULL, &borrowed), ISOLINE_NULL_POINTER, "snake");
     REFUSED(isoline_snake_polygons(snake, NULL), ISOLINE_NULL_POINTER, "out");
     REFUSED(isoline_snake_polygon(NULL, 0, &nodes, &number), ISOLINE_NULL_POINTER, "snake");
     REFUSED(isoline_snake_polygon(snake, 0, NULL, &number), ISOLINE_NULL_POINTER, "nodes");
@@ -75,7 +75,7 @@ static void null_is_refused_only_where_it_must_not_be(const char *device) {
     REFUSED(isoline_snake_draw_mask(snake, NULL), ISOLINE_NULL_POINTER, "mask");
     REFUSED(isoline_snake_draw_labels(NULL, &w.labels), ISOLINE_NULL_POINTER, "snake");
     REFUSED(isoline_snake_draw_labels(snake, NULL), ISOLINE_NULL_POINTER, "labels");
-    CHECK(nodes == NULL && number == 99 && lent.count == 0 && labels_untouched(&w));
+    CHECK(nodes == NULL && number == 99 && borrowed.count == 0 && labels_untouched(&w));
     isoline_snake_free(snake);
     end_snake_job(&w);
 }
@@ -85,7 +85,7 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     const double none[] = {(double)NAN, -(double)NAN, (double)INFINITY, -(double)INFINITY};
     const uint32_t far[] = {0, 1, 250, UINT32_MAX - 10};
     for (size_t i = 0; i < 4; i++) {
-        /* Used or not. */
+        /* The values are errors even if they are not used. */
         SPOILT(work.params.looks = none[i], ISOLINE_INVALID_ARGUMENT, "looks");
         SPOILT(work.params.margin = none[i], ISOLINE_INVALID_ARGUMENT, "margin");
         SPOILT(work.params.node_spacing = none[i], ISOLINE_INVALID_ARGUMENT, "node_spacing");
@@ -140,14 +140,14 @@ static void structs_of_other_sizes_are_judged_before_any_work(const char *device
         SPOILT(work.params.struct_size = sizes[i], ISOLINE_INVALID_ARGUMENT, "params->struct_size");
         SPOILT(work.input.struct_size = sizes[i], ISOLINE_INVALID_ARGUMENT, "input->struct_size");
         SPOILT(work.initial.struct_size = sizes[i], ISOLINE_INVALID_ARGUMENT, "initial->struct_size");
-        isoline_polygons lent, before;
+        isoline_polygons borrowed, before;
         isoline_region_sum sums[CELLS];
-        memset(&lent, 0xA5, sizeof lent);
-        lent.struct_size = sizes[i];
-        before = lent;
-        REFUSED(isoline_snake_polygons(snake, &lent), ISOLINE_INVALID_ARGUMENT, "out->struct_size");
-        REFUSED(isoline_snake_region_sums(snake, &lent, sums), ISOLINE_INVALID_ARGUMENT, "polygons->struct_size");
-        CHECK(memcmp(&lent, &before, sizeof lent) == 0);
+        memset(&borrowed, 0xA5, sizeof borrowed);
+        borrowed.struct_size = sizes[i];
+        before = borrowed;
+        REFUSED(isoline_snake_polygons(snake, &borrowed), ISOLINE_INVALID_ARGUMENT, "out->struct_size");
+        REFUSED(isoline_snake_region_sums(snake, &borrowed, sums), ISOLINE_INVALID_ARGUMENT, "polygons->struct_size");
+        CHECK(memcmp(&borrowed, &before, sizeof borrowed) == 0);
         isoline_report report = good_job.report;
         report.struct_size = sizes[i];
         REFUSED(isoline_snake_step(snake, 3, NULL, &report), ISOLINE_INVALID_ARGUMENT, "report->struct_size");
@@ -167,18 +167,18 @@ static void structs_of_other_sizes_are_judged_before_any_work(const char *device
     newer.more[2] = 0;
     GOOD(isoline_snake_new(good_job.context, &good_job.input, NULL, &newer.known, &made));
     isoline_snake_free(made);
-    /* The rest of a newer caller's polygons is left alone. */
+    /* The additional fields of a newer caller's polygons are unchanged. */
     struct {
         isoline_polygons known;
         unsigned char more[24];
-    } lent, before;
-    memset(&lent, 0xA5, sizeof lent);
-    GOOD(isoline_polygons_init(&lent.known, sizeof lent.known));
-    lent.known.struct_size = sizeof lent;
-    before = lent;
-    GOOD(isoline_snake_polygons(snake, &lent.known));
-    CHECK(memcmp(lent.more, before.more, sizeof lent.more) == 0 && lent.known.struct_size == sizeof lent);
-    CHECK_NUMBER(lent.known.count, CELLS);
+    } borrowed, before;
+    memset(&borrowed, 0xA5, sizeof borrowed);
+    GOOD(isoline_polygons_init(&borrowed.known, sizeof borrowed.known));
+    borrowed.known.struct_size = sizeof borrowed;
+    before = borrowed;
+    GOOD(isoline_snake_polygons(snake, &borrowed.known));
+    CHECK(memcmp(borrowed.more, before.more, sizeof borrowed.more) == 0 && borrowed.known.struct_size == sizeof borrowed);
+    CHECK_NUMBER(borrowed.known.count, CELLS);
     isoline_snake_free(snake);
     end_snake_job(&good_job);
 }
@@ -257,7 +257,7 @@ static void polygons_that_touch_themselves_are_refused_with_the_place(const char
     polygon_refused(&work, snake, line, 3, "crosses itself");
     polygon_refused(&work, snake, far, 3, "coordinates must be from -268435456 to 268435456");
     polygon_refused(&work, snake, beyond, 3, "(268435457, 0)");
-    /* As far as that it is allowed, and all of the image. */
+    /* These bounds themselves are allowed, and the polygon contains the whole image. */
     const isoline_node widest[] = {
         {-268435456, -268435456}, {268435456, -268435456}, {268435456, 268435456}, {-268435456, 268435456}};
     const uint64_t offsets[] = {0, 4};
@@ -391,7 +391,7 @@ static void what_the_image_is_kept_as_cannot_change(const char *device) {
         work.params.noise = binary ? ISOLINE_SNAKE_NOISE_BERNOULLI : ISOLINE_SNAKE_NOISE_RAYLEIGH;
         isoline_snake *snake = snake_of(&work);
         GOOD(isoline_snake_step(snake, 2, NULL, NULL));
-        const isoline_polygons lent = lent_by(snake);
+        const isoline_polygons borrowed = borrowed_by(snake);
         isoline_snake_params other = work.params;
         other.noise = binary ? ISOLINE_SNAKE_NOISE_GAUSSIAN : ISOLINE_SNAKE_NOISE_BERNOULLI;
         REFUSED(isoline_snake_restart(snake, NULL, &other), ISOLINE_INVALID_ARGUMENT, "make a new snake");
@@ -401,8 +401,8 @@ static void what_the_image_is_kept_as_cannot_change(const char *device) {
         other = work.params;
         other.node_spacing = NAN;
         REFUSED(isoline_snake_restart(snake, NULL, &other), ISOLINE_INVALID_ARGUMENT, "node_spacing");
-        const isoline_polygons still = lent_by(snake);
-        CHECK(still.nodes == lent.nodes && statistics_of(snake, 0).iterations == 2);
+        const isoline_polygons still = borrowed_by(snake);
+        CHECK(still.nodes == borrowed.nodes && statistics_of(snake, 0).iterations == 2);
         isoline_snake_free(snake);
     }
     float *real = unwritten(COUNT);
@@ -439,7 +439,7 @@ static uint8_t *endless_image(snake_job *work, size_t side) {
 }
 
 static void a_cancel_keeps_the_last_whole_step(const char *device) {
-    /* A shared machine adds to the promised time. */
+    /* Other work on the machine adds to the promised time. */
     const double promised = 0.1, slack = 0.25;
     snake_job work = new_snake_job(device);
     uint8_t *pixels = endless_image(&work, scaled(2000, 400));
@@ -461,13 +461,13 @@ static void a_cancel_keeps_the_last_whole_step(const char *device) {
         done = now.iterations;
     }
     CHECK(done >= 1);
-    /* It is what that many steps give, and goes on from there. */
+    /* The state is that after as many iterations, and the next step continues from there. */
     for (int more = 0; more < 2; more++) {
         GOOD(isoline_snake_step(other, more ? 2 : done, NULL, NULL));
         if (more) {
             GOOD(isoline_snake_step(snake, 2, NULL, NULL));
         }
-        const isoline_polygons a = lent_by(snake), b = lent_by(other);
+        const isoline_polygons a = borrowed_by(snake), b = borrowed_by(other);
         CHECK(same_polygons(&a, &b));
     }
     isoline_snake_free(other);
@@ -481,7 +481,7 @@ static void a_cancel_keeps_the_last_whole_step(const char *device) {
     end_snake_job(&work);
 }
 
-/* A comb with so many nodes has steps that take seconds: a cancel does not wait for their end. */
+/* The iterations of a comb with so many nodes take seconds; cancelling does not wait for their end. */
 static void a_cancel_of_very_many_nodes_takes_effect_within_100_ms(const char *device) {
     const double promised = 0.1, slack = 0.25;
     const size_t count = scaled(12000, 200), width = 2 * count + 8, height = 40;
@@ -512,7 +512,7 @@ static void a_cancel_of_very_many_nodes_takes_effect_within_100_ms(const char *d
         const isoline_status status = isoline_snake_step(snake, TO_THE_END, &progress, NULL);
         const double late = seconds_now() - seen.cancelled;
         if (status == ISOLINE_OK) {
-            /* It was done before the callback came to cancel. */
+            /* The call was finished before the callback could cancel it. */
             CHECK(seen.calls < cancel_at);
             break;
         }
@@ -520,11 +520,11 @@ static void a_cancel_of_very_many_nodes_takes_effect_within_100_ms(const char *d
         check_that(slow() || late <= promised + slack, __FILE__, __LINE__, "cancelled at call %d: it took %.3f s", cancel_at,
                    late);
     }
-    /* Whole steps are kept, and go on as if nothing had been. */
+    /* Complete iterations are kept, and the next step continues as if nothing had been cancelled. */
     const uint64_t done = statistics_of(snake, 0).iterations;
     GOOD(isoline_snake_step(snake, 1, NULL, NULL));
     GOOD(isoline_snake_step(other, done + 1, NULL, NULL));
-    const isoline_polygons a = lent_by(snake), b = lent_by(other);
+    const isoline_polygons a = borrowed_by(snake), b = borrowed_by(other);
     CHECK(same_polygons(&a, &b));
     isoline_snake_free(other);
     isoline_snake_free(snake);
@@ -543,7 +543,7 @@ static int use_everything(void *user, double fraction, const char *stage) {
     called_from *from = (called_from *)user;
     snake_job *work = from->work;
     isoline_snake *const snakes[] = {from->own, from->other}, *made = untouched();
-    isoline_polygons lent;
+    isoline_polygons borrowed;
     isoline_target_statistics one;
     isoline_region_sum sums[CELLS];
     const isoline_node *nodes = NULL;
@@ -551,11 +551,11 @@ static int use_everything(void *user, double fraction, const char *stage) {
     (void)fraction;
     (void)stage;
     from->calls++;
-    GOOD(isoline_polygons_init(&lent, sizeof lent));
+    GOOD(isoline_polygons_init(&borrowed, sizeof borrowed));
     for (int i = 0; i < 2; i++) {
         REFUSED(isoline_snake_step(snakes[i], 1, NULL, NULL), ISOLINE_BUSY, "snake");
         REFUSED(isoline_snake_restart(snakes[i], NULL, NULL), ISOLINE_BUSY, "snake");
-        REFUSED(isoline_snake_polygons(snakes[i], &lent), ISOLINE_BUSY, "snake");
+        REFUSED(isoline_snake_polygons(snakes[i], &borrowed), ISOLINE_BUSY, "snake");
         REFUSED(isoline_snake_polygon(snakes[i], 0, &nodes, &number), ISOLINE_BUSY, "snake");
         REFUSED(isoline_snake_statistics(snakes[i], 0, 1, &one, &number), ISOLINE_BUSY, "snake");
         REFUSED(isoline_snake_region_sums(snakes[i], &work->initial, sums), ISOLINE_BUSY, "snake");
@@ -664,7 +664,7 @@ static void threads_take_turns_on_one_snake(const char *device) {
         CHECK_NUMBER(workers[i].wrong, 0);
     }
     GOOD(isoline_snake_step(alone, (MOST - 1) * STEPS, NULL, NULL));
-    const isoline_polygons a = lent_by(snake), b = lent_by(alone);
+    const isoline_polygons a = borrowed_by(snake), b = borrowed_by(alone);
     CHECK(same_polygons(&a, &b));
     isoline_snake_free(alone);
     isoline_snake_free(snake);
@@ -676,7 +676,7 @@ static void *make_step_free(void *user) {
     for (size_t i = 0; i < scaled(5, 1); i++) {
         isoline_snake *snake = snake_of(me->work);
         GOOD(isoline_snake_step(snake, TO_THE_END, NULL, NULL));
-        const isoline_polygons got = lent_by(snake);
+        const isoline_polygons got = borrowed_by(snake);
         me->wrong += !same_polygons(&got, &me->wanted->polygons);
         isoline_snake_free(snake);
     }
@@ -722,11 +722,11 @@ static void live_once(void *user) {
     isoline_snake *snake = snake_of(work);
     isoline_region_sum sums[CELLS];
     GOOD(isoline_snake_step(snake, 1, NULL, NULL));
-    const isoline_polygons lent = lent_by(snake);
-    GOOD(isoline_snake_region_sums(snake, &lent, sums));
+    const isoline_polygons borrowed = borrowed_by(snake);
+    GOOD(isoline_snake_region_sums(snake, &borrowed, sums));
     REFUSED(isoline_snake_step(snake, 100, &progress, NULL), ISOLINE_CANCELLED, NULL);
     GOOD(isoline_snake_draw_labels(snake, &work->labels));
-    lent_by(snake);
+    borrowed_by(snake);
     GOOD(isoline_snake_restart(snake, NULL, NULL));
     REFUSED(isoline_snake_polygons(snake, NULL), ISOLINE_NULL_POINTER, NULL);
     isoline_snake_free(snake);
@@ -738,7 +738,7 @@ static void lives_do_not_grow(const char *device) {
     end_snake_job(&work);
 }
 
-/* Ever more memory until a snake can be made: whichever allocation fails before, it fails as a status. */
+/* The memory limit grows until a snake can be created: each allocation that fails before returns a status. */
 static void begins_with_enough_memory(const snake_job *work) {
     int refused_times = 0, done = 0;
     for (size_t mebibytes = 1; mebibytes <= 4096 && !done; mebibytes = mebibytes * 3 / 2 + 1) {

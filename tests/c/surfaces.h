@@ -1,4 +1,4 @@
-/* A bright ball in dark ground, to be segmented by a level set from a small ball within it. */
+/* A bright ball on a dark background, to be segmented by a level set from a small ball inside it. */
 #ifndef ISOLINE_TESTS_SURFACES_H
 #define ISOLINE_TESTS_SURFACES_H
 

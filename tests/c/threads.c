@@ -6,7 +6,7 @@
 
 enum { SIDE = 90, COUNT = SIDE * SIDE, MOST_THREADS = 8 };
 
-/* What one thread does: the same call over and over on its own pixels, each result compared with the first one's. */
+/* The work of one thread: the same call repeatedly on its own pixels, each result compared with the first one. */
 typedef struct {
     pthread_t thread;
     isoline_context *context;
@@ -49,7 +49,7 @@ static void *make_call_free_often(void *user) {
     return NULL;
 }
 
-/* Different pixels for each thread, and what they should become. */
+/* Different pixels for each thread, and their expected results. */
 static struct {
     uint8_t *pixels[MOST_THREADS];
     isoline_image input[MOST_THREADS];
@@ -66,7 +66,7 @@ static void prepare(const char *device) {
         jobs.wanted[i] = unwritten(COUNT);
         isoline_image output = describe(ISOLINE_F32, SIDE, SIDE, 1, jobs.wanted[i]);
         GOOD(isoline_edge_strength(context, &jobs.input[i], &jobs.params[i], NULL, &output, NULL));
-        /* The plain pass judges the pixels; an instrument would need longer for this than for all else. */
+        /* Only the run without an instrument checks the pixels; with one this would take too long. */
         if (!slow()) {
             double *exact = exact_edge_strength(jobs.pixels[i], SIDE, SIDE, 1, &jobs.params[i]);
             CHECK(largest_error(jobs.wanted[i], exact, COUNT) <= TOLERANCE_EXACT);
@@ -207,7 +207,7 @@ static void another_thread_waits_while_a_callback_runs(const char *device) {
         GOOD(isoline_progress_init(&progress, sizeof progress));
         progress.callback = cancelled ? stop : hold;
         others_started = 0;
-        /* The other thread's call is not BUSY: it waits for its turn, also when the first ends by a cancel. */
+        /* The other thread's call does not return ISOLINE_BUSY: it waits, also if the first call is cancelled. */
         worker other = {0, context, device, &jobs.input[1], &jobs.params[1], jobs.wanted[1], 2, 0, 0};
         pthread_create(&other.thread, NULL, start_and_call, &other);
         isoline_status status =

@@ -1,10 +1,10 @@
-/* A progress callback that looks, and cancels at a call of the test's choice. */
+/* A progress callback that records its calls, and cancels at a given one. */
 #ifndef ISOLINE_TESTS_WATCH_H
 #define ISOLINE_TESTS_WATCH_H
 
 #include "check.h"
 
-/* What it saw: how many calls, and how many with a fraction that fell or left 0..1, or without a stage. */
+/* The observations: the number of calls, and of those with a fraction that decreased or left 0..1, or without a stage. */
 typedef struct {
     int calls, cancel_at, bad;
     double last, cancelled;

@@ -1,6 +1,6 @@
 /*
- * A CUDA driver that there is none behind: as much of it as finding and opening a device takes. Environment variables
- * say how it misbehaves, so that a machine without a GPU can test what the library makes of it.
+ * A fake CUDA driver with the functions that finding and opening a device takes. Environment variables set its faults,
+ * so that a machine without a GPU can test how the library treats them.
  *
  * FAKE_VERSION  the CUDA version that it supports (default 13000)     FAKE_INIT    what cuInit returns (default 0)
  * FAKE_COUNT    devices (default 2)                                   FAKE_MAJOR   compute capability FAKE_MAJOR.0 (9)
@@ -29,7 +29,7 @@ int cuModuleLoadData(void **module, const void *image);
 int cuModuleUnload(void *module);
 int cuGetErrorName(int error, const char **name);
 int cuGetErrorString(int error, const char **text);
-/* How often the driver was started, and devices were opened and closed. */
+/* The numbers of starts of the driver, and of devices that were opened and closed. */
 extern int fake_starts, fake_opened, fake_closed;
 int fake_starts, fake_opened, fake_closed;
 
@@ -45,7 +45,7 @@ int cuDriverGetVersion(int *version) {
 
 #ifndef LACKING
 enum {
-    /* As cuda.h numbers them. */
+    /* The numbers are those of cuda.h. */
     MULTIPROCESSOR_COUNT = 16,
     COMPUTE_CAPABILITY_MAJOR = 75,
     COMPUTE_CAPABILITY_MINOR = 76,
