@@ -51,7 +51,7 @@ final class Host {
     static void stopped(String command) {
         IJ.resetEscape();
         if (isUnattended()) {
-            abortMacro(command + ": stopped; the outputs are those of the state it had reached");
+            abortMacro(command + ": stopped; the outputs show the state that was reached");
         }
     }
 

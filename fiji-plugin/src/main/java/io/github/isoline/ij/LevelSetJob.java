@@ -373,8 +373,8 @@ final class LevelSetJob extends StackJob {
     }
 
     @Override
-    String escapeWord() {
-        return "stops and keeps";
+    String escapeHint() {
+        return "stop and keep the result";
     }
 
     @Override
@@ -392,11 +392,11 @@ final class LevelSetJob extends StackJob {
             doubts.add(
                     "stopped by Escape after "
                             + iterations
-                            + " iterations; the outputs are those of the state it had reached"
+                            + " iterations; the outputs show the state that was reached"
                             + (unstarted > 0
-                                    ? ", and of "
+                                    ? ", and the start for "
                                             + unstarted
-                                            + " slices that were not begun the start itself."
+                                            + " slices that the run did not reach."
                                     : "."));
         } else if (settings.isConverged() && !converged) {
             doubts.add(
@@ -409,7 +409,7 @@ final class LevelSetJob extends StackJob {
                         + OptionText.text(range.target - rawThreshold(image, 0))
                         + " \u00b1 "
                         + OptionText.text(range.epsilon)
-                        + "). Look at range, target and epsilon.";
+                        + "). Check range, target and epsilon.";
         if (vanished > 0) {
             doubts.add(
                     where(vanished)

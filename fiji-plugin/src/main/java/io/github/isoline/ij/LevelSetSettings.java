@@ -77,7 +77,7 @@ final class LevelSetSettings extends Settings {
                 Setting.number(DEVIATIONS, 2)
                         .above(0)
                         .label("Deviations (range roi)")
-                        .unit("sd")
+                        .unit("standard deviations")
                         .usedWith(RANGE, ROI));
         declare(ALPHA);
         declare(

@@ -122,7 +122,7 @@ final class RoiOutput {
      * @param what they are, for messages
      */
     static void save(Source rois, String what, String path) throws BadInput, IsolineException {
-        IJ.showStatus("Writing " + what + " (Esc cancels)");
+        IJ.showStatus("Writing " + what + " (Esc: cancel)");
         Path file = Paths.get(path).toAbsolutePath();
         Path part = file.resolveSibling(file.getFileName() + ".part");
         try {

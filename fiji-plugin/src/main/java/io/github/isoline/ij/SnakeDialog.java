@@ -169,7 +169,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
                     (planes.slices() > 1
                                     ? planes.slices() + " slices"
                                     : planes.frames() + " frames")
-                            + ", each from where the last one came to, from the start's on";
+                            + ", each starting from the outlines of the previous one";
         } else if (planes.slices() > 1) {
             what = planes.slices() + " slices, each by itself";
         } else if (image.getNSlices() > 1) {
@@ -177,9 +177,9 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         }
         return what
                 + (where.isEmpty() ? "" : ", " + where)
-                + "; targets are held against "
+                + "; targets are compared with "
                 + (settings.isWindow()
-                        ? "a window round their start."
+                        ? "a window around their start."
                         : "all of the image outside them.");
     }
 }

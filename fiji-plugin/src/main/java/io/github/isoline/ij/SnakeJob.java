@@ -368,8 +368,8 @@ final class SnakeJob extends StackJob {
     }
 
     @Override
-    String escapeWord() {
-        return "stops and keeps";
+    String escapeHint() {
+        return "stop and keep the result";
     }
 
     @Override
@@ -382,11 +382,11 @@ final class SnakeJob extends StackJob {
         List<String> said = new ArrayList<>();
         if (stopped) {
             said.add(
-                    "stopped by Escape; the outputs are those of the state it had reached"
+                    "stopped by Escape; the outputs show the state that was reached"
                             + (unstarted > 0
-                                    ? ", and of "
+                                    ? ", without "
                                             + count(unstarted, "slice")
-                                            + " nothing was begun."
+                                            + " that the run did not reach."
                                     : "."));
         }
         int vanished = ends.getOrDefault(TargetStatistics.State.VANISHED.toString(), 0);

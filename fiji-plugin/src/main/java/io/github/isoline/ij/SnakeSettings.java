@@ -63,14 +63,16 @@ final class SnakeSettings extends Settings {
         declare(
                 Setting.of(parameter(LOOKS)).label("Looks (gamma)").usedWith(NOISE, "gamma"),
                 Setting.of(parameter(BACKGROUND), AUTO, "image", "window"),
-                Setting.of(parameter(MARGIN)).label("Margin (window)").recordedIf(s -> isWindow(s)),
+                Setting.of(parameter(MARGIN)).label("Margin (background window)")
+                        .unit("times the start's longer side")
+                        .recordedIf(s -> isWindow(s)),
                 Setting.orAuto(parameter(LARGEST_STEP))
                         .label("Largest step (1, 2, 4, ... or auto)"));
         declare(NODE_SPACING);
-        declare(Setting.of(parameter("node_cost")).unit("more: fewer nodes, smoother"));
+        declare(Setting.of(parameter("node_cost")).unit("larger: fewer nodes, smoother"));
         declare(
-                Setting.of(parameter("max_nodes")).unit("of a target"),
-                Setting.of(parameter(MAX_ITERATIONS)).unit("of a target"));
+                Setting.of(parameter("max_nodes")).unit("for each target"),
+                Setting.of(parameter(MAX_ITERATIONS)).unit("for each target"));
         declare("schedule");
         declare(
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),

@@ -63,7 +63,7 @@ abstract class StackCommand implements PlugIn {
         ImagePlus made;
         try {
             IJ.resetEscape();
-            made = job.run(new StatusBar(job.context().device(), job.escapeWord()));
+            made = job.run(new StatusBar(job.context().device(), job.escapeHint()));
         } finally {
             image.unlock();
         }

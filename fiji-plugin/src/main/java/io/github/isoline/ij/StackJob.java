@@ -101,9 +101,9 @@ abstract class StackJob {
         return "";
     }
 
-    /** What the Escape key does, in a word for the status line. */
-    String escapeWord() {
-        return "cancels";
+    /** Returns a few words for the status line that say what the Escape key does. */
+    String escapeHint() {
+        return "cancel";
     }
 
     /** True if the user stopped it and it made a result of what it had until then. */

@@ -17,7 +17,7 @@ final class StatusBar implements Progress {
     private long last = System.nanoTime() - REPAINT_NANOS;
 
     /**
-     * @param escape what the Escape key does, in a word
+     * @param escape a few words that say what the Escape key does
      */
     StatusBar(DeviceInfo device, String escape) {
         this.device = device;
@@ -30,7 +30,7 @@ final class StatusBar implements Progress {
         if (now - last >= REPAINT_NANOS) {
             last = now;
             IJ.showProgress(Math.min(fraction, ALMOST_DONE));
-            IJ.showStatus("Isoline on " + device + ": " + stage + " (Esc " + escape + ")");
+            IJ.showStatus("Isoline on " + device + ": " + stage + " (Esc: " + escape + ")");
         }
         return !IJ.escapePressed();
     }

@@ -49,7 +49,7 @@ final class VoxelSize {
                     + calibration.pixelDepth
                     + "; the pixel width, "
                     + OptionText.text(x)
-                    + ", was taken for it."
+                    + ", was used instead."
                     + set;
         }
         String xUnit = calibration.getXUnit();
@@ -70,7 +70,7 @@ final class VoxelSize {
             // Where both width and unit were set, a depth of 1 was most likely set, too.
             return "the voxel depth is 1"
                     + (pixels ? "" : " " + calibration.getUnit())
-                    + ", which is ImageJ's where none was set; is it right?"
+                    + ", ImageJ's default where no depth was set; please check it."
                     + set;
         }
         return null;

@@ -279,7 +279,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                                                         + RANGE)));
         assertEquals(ABORTED, outcome.returned, outcome.log);
         assertTrue(
-                outcome.log.contains("of 10 slices that were not begun the start itself"),
+                outcome.log.contains("the start for 10 slices that the run did not reach"),
                 outcome.log);
         ImagePlus mask = current();
         assertEquals(2, mask.getNFrames());
