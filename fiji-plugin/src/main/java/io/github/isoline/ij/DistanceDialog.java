@@ -17,7 +17,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
         return alone(image, () -> new DistanceDialog(image).ask());
     }
 
-    /** What was chosen last, and what of it fits this image. */
+    /** Returns the parameters chosen last, as far as they fit this image. */
     private static DistanceSettings first(ImagePlus image) throws BadInput, IsolineException {
         DistanceSettings s = new DistanceSettings();
         s.readPrefs(image.getBitDepth());
@@ -72,7 +72,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
         return settings.complaint();
     }
 
-    /** What the settings mean for this image, or what is wrong with them. */
+    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();

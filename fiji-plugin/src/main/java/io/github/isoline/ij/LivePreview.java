@@ -9,29 +9,33 @@ import java.awt.EventQueue;
 import java.util.function.Supplier;
 
 /**
- * Shows on the current slice what a dialog's settings mean, while the user still changes them.
- * Computes in a thread of its own, where the newest wish stops the one before.
+ * Shows on the current slice the effect of a dialog's parameters while the user changes them.
+ * Computes in its own thread, where a new request cancels the running one.
  *
- * @param <S> the settings, which must not change after they were handed over
+ * @param <S> the parameters, which must not change after a request
  */
 abstract class LivePreview<S> implements ImageListener, RoiListener {
-    /** Hears on the event thread what was computed. */
+    /** Receives results on the event thread. */
     interface Listener {
         /**
-         * @param text what is seen, or why nothing is
+         * Receives the text for the dialog.
+         *
+         * @param text the description of the preview, or why there is none
          */
         void status(String text);
 
         /**
-         * @param why the command cannot run with these settings on the image as it is
+         * Receives the reason why the command cannot run.
+         *
+         * @param why the command cannot run with these parameters on the current image
          */
         void refused(String why);
 
-        /** The image's window was closed. */
+        /** Reports that the image's window was closed. */
         void imageClosed();
     }
 
-    /** One thing to do for the worker. */
+    /** One request for the worker. */
     private static final class Wish<S> {
         final S settings;
         final boolean draw;
@@ -46,10 +50,10 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     private final Listener listener;
     private final Thread worker = new Thread(this::work, "Isoline preview");
 
-    /** Of the event thread alone. */
+    /** Only the event thread uses this field. */
     private final GuestOverlay guests;
 
-    // Under the monitor of this:
+    // These fields are guarded by the monitor of this object.
     private Wish<S> wish;
     private Wish<S> last;
     private boolean closed;
@@ -62,24 +66,24 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     /**
-     * Computes in the worker's thread, looks now and then whether it {@link #isOutdated}, and
-     * shows.
+     * Computes in the worker's thread, checks at intervals whether it {@link #isOutdated}, and
+     * shows the result.
      *
      * @param draw false if the image is to be left alone
-     * @return what the dialog is to say; null if a newer wish has come
+     * @return the text for the dialog; null if a newer request has come
      */
     abstract String compute(S settings, boolean draw) throws BadInput, IsolineException;
 
-    /** Pixels of a slice have changed, or another slice is shown. */
+    /** Is called when pixels of a slice have changed, or another slice is shown. */
     void slicesChanged(int slice) {}
 
-    /** The last thing that the worker does. */
+    /** Releases the worker's resources, as its last action. */
     void release() {}
 
     /**
-     * Takes a wish; an older one that is not done yet is dropped.
+     * Makes a request, which replaces an older one that is not finished.
      *
-     * @param draw false: take the preview from the image
+     * @param draw false: remove the preview from the image
      */
     final synchronized void request(S settings, boolean draw) {
         if (last == null) {
@@ -91,12 +95,12 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         notifyAll();
     }
 
-    /** Takes the preview from the image: the settings make no sense. */
+    /** Removes the preview from the image, because the parameters are not valid. */
     final void clear() {
         request(null, false);
     }
 
-    /** The last wish once more: something that it depends on has changed. */
+    /** Repeats the last request, because something that it depends on has changed. */
     final synchronized void requestAgain() {
         if (last != null && wish == null) {
             wish = last;
@@ -104,7 +108,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         }
     }
 
-    /** Computes anew when the image's selection changes. */
+    /** Computes again when the image's selection changes. */
     final void followSelection() {
         Roi.addRoiListener(this);
     }
@@ -112,12 +116,14 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     @Override
     public final void roiModified(ImagePlus which, int what) {
         if (which == image) {
-            // ImageJ says that a selection is deleted while the image still has it.
+            // ImageJ reports the deletion of a selection while the image still has it.
             EventQueue.invokeLater(this::requestAgain);
         }
     }
 
-    /** Ends the preview and gives the image its overlay back. Not on the event thread. */
+    /**
+     * Ends the preview and restores the image's overlay. Must not be called on the event thread.
+     */
     final void close() {
         ImagePlus.removeImageListener(this);
         Roi.removeRoiListener(this);
@@ -139,7 +145,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         return closed || wish != null;
     }
 
-    /** Shows elements on the image, unless it is too late for that. */
+    /** Shows elements on the image, unless the preview was closed or a newer request has come. */
     final void show(Supplier<Roi[]> elements) {
         EventQueue.invokeLater(
                 () -> {
@@ -152,7 +158,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 });
     }
 
-    /** Takes everything from the image. */
+    /** Removes all elements from the image. */
     final void hide() {
         EventQueue.invokeLater(guests::restore);
     }
@@ -166,7 +172,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         return next;
     }
 
-    /** Says what a wish came to, unless there is a newer one by the time that it can be said. */
+    /** Reports the result of a request, unless there is a newer one by then. */
     private void tell(Wish<S> done, Runnable words) {
         EventQueue.invokeLater(
                 () -> {
@@ -197,7 +203,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 } catch (OutOfMemoryError e) {
                     status = "not enough memory in Java for the preview";
                 } catch (RuntimeException e) {
-                    // An image that is closed or changed meanwhile loses its pixels at any time.
+                    // An image that is closed or changed may lose its pixels at any time.
                     status = isOutdated() ? null : "failed: " + e;
                 }
                 if (status != null) {

@@ -14,9 +14,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * The dialog of the region snake command, with a preview of the start. It does not block: a
- * selection can be drawn and slices turned over while it is open. What is seldom changed is in a
- * second dialog.
+ * The dialog of the region snake command, with a preview of the start. It does not block: the user
+ * can draw a selection and scroll through the slices while it is open. Parameters that are seldom
+ * changed are in a second dialog.
  */
 final class SnakeDialog extends OperationDialog<SnakeSettings> {
     private boolean wantsMore;
@@ -30,7 +30,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         return alone(image, () -> new SnakeDialog(image).ask());
     }
 
-    /** What was chosen last, where the image has it. */
+    /** Returns the parameters chosen last, as far as they fit the image. */
     private static SnakeSettings first(ImagePlus image) throws IsolineException {
         SnakeSettings first = new SnakeSettings();
         first.readPrefs(image.getBitDepth());
@@ -39,7 +39,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         }
         Roi roi = image.getRoi();
         if (roi != null && roi.isArea()) {
-            // Who has drawn an area means it.
+            // A user who has drawn an area wants to start from it.
             first.set(SnakeSettings.START, SnakeSettings.ROI);
         }
         return first;
@@ -73,7 +73,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
                 new WindowAdapter() {
                     @Override
                     public void windowActivated(WindowEvent event) {
-                        // The ROI Manager tells nobody when areas come to it.
+                        // The ROI Manager sends no event when areas are added to it.
                         preview.requestAgain();
                     }
                 });
@@ -103,7 +103,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
     @Override
     boolean askMore() {
         boolean recording = Recorder.record;
-        // What it asks is recorded with the rest.
+        // The values of the second dialog are recorded with the others.
         Recorder.record = false;
         try {
             return !wantsMore || askMoreUnrecorded();
@@ -144,7 +144,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
                 .collect(Collectors.joining(", "));
     }
 
-    /** What the settings mean for this image, or what is wrong with them. */
+    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();

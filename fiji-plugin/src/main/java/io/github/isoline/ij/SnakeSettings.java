@@ -8,7 +8,7 @@ import io.github.isoline.Snake;
 import java.util.Arrays;
 import java.util.List;
 
-/** The settings of the region snake command. */
+/** The parameters of the region snake command. */
 final class SnakeSettings extends Settings {
     static final String START = "start";
     static final String START_IMAGE = "start_image";
@@ -34,7 +34,7 @@ final class SnakeSettings extends Settings {
     static final String LABELS = "labels";
     static final String RECTANGLE = "rectangle";
 
-    /** The settings that the second dialog shows. */
+    /** The parameters of the second dialog. */
     static final List<String> SEARCH =
             Arrays.asList(
                     LARGEST_STEP,
@@ -46,7 +46,7 @@ final class SnakeSettings extends Settings {
                     RANGE_MIN,
                     RANGE_MAX);
 
-    /** Of a start, in largest steps: of its area's root. */
+    /** The ratio of the root of a start's area to its automatic largest step. */
     private static final double STEPS_OF_SIZE = 8;
 
     SnakeSettings() throws IsolineException {
@@ -55,9 +55,10 @@ final class SnakeSettings extends Settings {
         declareAxes();
         declare(
                 Setting.choice(START, ROI, MANAGER, LABELS, RECTANGLE).label("Start from"),
-                // The title of an open image.
+                // The value is the title of an open image.
                 Setting.text(START_IMAGE, "").usedWith(START, LABELS).forgotten(),
-                // Areas as the ROI Manager saves them, instead of the ROI Manager; macros only.
+                // The areas are in a file that the ROI Manager saved, instead of the ROI Manager;
+                // only macros have the key.
                 Setting.text(START_FILE, "").usedWith(START, MANAGER).forgotten());
         declare(NOISE);
         declare(
@@ -77,14 +78,15 @@ final class SnakeSettings extends Settings {
         declare(
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
-                // Between two pictures of the polygons; 0 for none.
+                // The number of iterations between two pictures of the polygons; 0 for none.
                 Setting.number(SHOW_EVERY, 1).whole(0).unit("iterations (0: never)"),
-                // The first time somebody sees the dialog, OK gives a picture and numbers.
+                // These outputs are on at first, so that OK gives an image and numbers before
+                // anything is remembered.
                 Setting.toggle(LABEL_IMAGE),
                 Setting.toggle(OVERLAY).first(true),
                 Setting.toggle(ROI_MANAGER).label("ROI Manager"),
                 Setting.toggle(RESULTS_TABLE).first(true),
-                // A ZIP file for the outlines; macros only.
+                // The outlines are saved to this ZIP file; only macros have the key.
                 Setting.text(ROI_FILE, "").forgotten());
         declareOthers();
     }
@@ -108,7 +110,7 @@ final class SnakeSettings extends Settings {
         return s.is(BACKGROUND, "window") || s.is(BACKGROUND, AUTO) && !s.is(START, RECTANGLE);
     }
 
-    /** True if targets are held against a window round their start. */
+    /** Returns true if targets are compared with a window around their start. */
     boolean isWindow() {
         return isWindow(this);
     }
@@ -116,7 +118,7 @@ final class SnakeSettings extends Settings {
     @Override
     HyperStackSelection planes(ImagePlus image) {
         if (isTrack() && image.getNSlices() == 1) {
-            // A track through a film goes through its frames.
+            // In a film the track goes through its frames.
             AxisChoice film = axes();
             film.allFrames = true;
             return film.of(image);
@@ -124,7 +126,7 @@ final class SnakeSettings extends Settings {
         return super.planes(image);
     }
 
-    /** One line: when to use the noise model that is chosen. */
+    /** Returns one line that says when to use the chosen noise model. */
     String noiseHint() {
         for (Parameter.Choice choice : parameter(NOISE).choices()) {
             if (is(NOISE, choice.name())) {
@@ -134,7 +136,7 @@ final class SnakeSettings extends Settings {
         throw new IllegalStateException(text(NOISE));
     }
 
-    /** The complaint about what a preview shows. */
+    /** Returns the problem with the parameters that a preview shows; null if there is none. */
     String startComplaint() {
         String complaint = complaintOf(LOOKS, MARGIN);
         return complaint == null && is(START, LABELS) && text(START_IMAGE).isEmpty()
@@ -142,7 +144,7 @@ final class SnakeSettings extends Settings {
                 : complaint;
     }
 
-    /** The complaint about what the second dialog asks. */
+    /** Returns the problem with the parameters of the second dialog; null if there is none. */
     String searchComplaint() {
         String complaint = complaintOf(SEARCH.toArray(new String[0]));
         complaint = complaint == null ? complaintOf(SHOW_EVERY) : complaint;
@@ -159,8 +161,8 @@ final class SnakeSettings extends Settings {
     }
 
     /**
-     * The largest step for these starts. One that is chosen by the starts' size keeps to what lies
-     * under them: nodes that jump farther than that land in neighbours.
+     * Returns the largest step for these starts. An automatic one depends on the size of the
+     * starts: nodes that move farther would land in neighbouring objects.
      */
     int largestStep(List<SnakeTarget> starts) {
         if (!isAutomatic(LARGEST_STEP)) {
@@ -176,13 +178,15 @@ final class SnakeSettings extends Settings {
         return Math.min(step, (int) parameter(LARGEST_STEP).defaultValue());
     }
 
-    /** The library's parameters, but for an automatic largest step. */
+    /** Returns the library's parameters, except an automatic largest step. */
     @Override
     Params toParams() throws IsolineException {
         return super.toParams().set(BACKGROUND, isWindow() ? "window" : "image");
     }
 
-    /** The settings of the second dialog that are not at their defaults; "" if all are. */
+    /**
+     * Returns the parameters of the second dialog that are not at their defaults; "" if all are.
+     */
     String unusual() {
         StringBuilder text = new StringBuilder();
         for (String key : SEARCH) {
