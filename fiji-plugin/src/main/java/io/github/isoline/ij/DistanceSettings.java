@@ -61,8 +61,8 @@ final class DistanceSettings extends Settings {
     }
 
     @Override
-    String otherComplaint() {
-        return usesThreshold() ? ShapeThreshold.complaint(text(THRESHOLD)) : null;
+    String otherProblem() {
+        return usesThreshold() ? ShapeThreshold.problem(text(THRESHOLD)) : null;
     }
 
     @Override

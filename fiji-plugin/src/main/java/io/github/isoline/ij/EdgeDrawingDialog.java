@@ -66,19 +66,19 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
 
     @Override
     void check() throws BadInput {
-        refuse(settings.complaint());
+        refuse(settings.problem());
     }
 
     @Override
-    String previewComplaint() {
-        return settings.computationComplaint();
+    String previewProblem() {
+        return settings.computationProblem();
     }
 
     /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(complaintOr(scope()));
+        text.append(problemOr(scope()));
         if (image.getType() == ImagePlus.COLOR_256) {
             text.append(
                     "\nThis image has a colour table: its edges are those of the colours' numbers.");

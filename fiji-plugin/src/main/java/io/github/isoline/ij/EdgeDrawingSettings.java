@@ -82,23 +82,23 @@ final class EdgeDrawingSettings extends Settings {
     }
 
     /** Returns the problem with the parameters of the computation; null if there is none. */
-    String computationComplaint() {
-        String complaint =
-                complaintOf(
+    String computationProblem() {
+        String problem =
+                problemOf(
                         GRADIENT_THRESHOLD,
                         "anchor_threshold",
                         "scan_interval",
                         "min_length",
                         RANGE_MIN,
                         RANGE_MAX);
-        return complaint == null ? rangeComplaint() : complaint;
+        return problem == null ? rangeProblem() : problem;
     }
 
     @Override
-    String otherComplaint() {
-        String complaint = rangeComplaint();
-        return complaint == null
-                ? outputComplaint(ROI_FILE, EDGE_MAP, ROI_MANAGER, OVERLAY, RESULTS_TABLE)
-                : complaint;
+    String otherProblem() {
+        String problem = rangeProblem();
+        return problem == null
+                ? outputProblem(ROI_FILE, EDGE_MAP, ROI_MANAGER, OVERLAY, RESULTS_TABLE)
+                : problem;
     }
 }

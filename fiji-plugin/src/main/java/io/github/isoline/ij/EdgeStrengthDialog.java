@@ -66,7 +66,7 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
 
     @Override
     void check() throws BadInput {
-        refuse(settings.complaint());
+        refuse(settings.problem());
         EdgeStrengthJob.check(image, settings.isVolume());
         if (!settings.usesThreshold()) {
             InsideTest.byShownThreshold(image);
@@ -74,15 +74,15 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
     }
 
     @Override
-    String previewComplaint() {
-        return settings.shapeComplaint();
+    String previewProblem() {
+        return settings.shapeProblem();
     }
 
     /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(complaintOr(shape()));
+        text.append(problemOr(shape()));
         if (image.isInvertedLut()) {
             text.append("\nThis image has an inverting LUT: its dark pixels have the high values.");
         }

@@ -56,14 +56,14 @@ final class EdgeStrengthSettings extends Settings {
     }
 
     @Override
-    String otherComplaint() {
-        return shapeComplaint();
+    String otherProblem() {
+        return shapeProblem();
     }
 
     /** Returns the problem with the parameters that a preview shows; null if there is none. */
-    String shapeComplaint() {
+    String shapeProblem() {
         if (usesThreshold()) {
-            return ShapeThreshold.complaint(text(THRESHOLD));
+            return ShapeThreshold.problem(text(THRESHOLD));
         }
         return startsFromImage() && !isConverged()
                 ? "start=image is used with foreground=above and foreground=below, but foreground is"

@@ -178,7 +178,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
 
     @Override
     void check() throws BadInput {
-        refuse(settings.complaint());
+        refuse(settings.problem());
         LevelSetJob.check(image, settings);
         new StartSurface(settings.planes(image), settings).close();
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
@@ -187,15 +187,15 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
     }
 
     @Override
-    String previewComplaint() {
-        return settings.previewComplaint();
+    String previewProblem() {
+        return settings.previewProblem();
     }
 
     /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(complaintOr(scope()));
+        text.append(problemOr(scope()));
         text.append(previewLine());
         text.append("\nEscape stops the run and keeps the state that it has reached.");
         text.append('\n').append(Host.wrap(automaticDevice()));

@@ -204,8 +204,8 @@ final class LevelSetJob extends StackJob {
                 try {
                     surface.step(
                             wanted,
-                            (fraction, stage) -> tell(progress, before + fraction * wanted, most));
-                    stopped = !tell(progress, surface.iterations(), most);
+                            (fraction, stage) -> reportProgress(progress, before + fraction * wanted, most));
+                    stopped = !reportProgress(progress, surface.iterations(), most);
                 } catch (IsolineException e) {
                     if (!e.isCancelled()) {
                         throw e;
@@ -218,7 +218,7 @@ final class LevelSetJob extends StackJob {
     }
 
     /** Reports the progress; returns false to cancel. */
-    private static boolean tell(Progress progress, double iterations, long most) {
+    private static boolean reportProgress(Progress progress, double iterations, long most) {
         return progress == null
                 || progress.step(
                         iterations / most, "iteration " + (long) iterations + " of " + most);

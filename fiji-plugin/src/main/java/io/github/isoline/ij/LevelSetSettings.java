@@ -129,7 +129,7 @@ final class LevelSetSettings extends Settings {
         return is(OVERLAY) || is(ROI_MANAGER) || !text(ROI_FILE).isEmpty();
     }
 
-    private String startComplaint() {
+    private String startProblem() {
         if (is(START, MASK) && text(MASK_IMAGE).isEmpty()) {
             return "mask_image must be the title of an open image: it is where start=mask starts.";
         }
@@ -146,17 +146,17 @@ final class LevelSetSettings extends Settings {
     }
 
     /** Returns the problem with the parameters that a preview shows; null if there is none. */
-    String previewComplaint() {
-        String complaint = complaintOf(RADIUS, TARGET, EPSILON, DEVIATIONS);
-        return complaint == null ? startComplaint() : complaint;
+    String previewProblem() {
+        String problem = problemOf(RADIUS, TARGET, EPSILON, DEVIATIONS);
+        return problem == null ? startProblem() : problem;
     }
 
     @Override
-    String otherComplaint() {
-        String complaint = startComplaint();
-        return complaint == null
-                ? outputComplaint(ROI_FILE, MASK_STACK, PHI, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
-                : complaint;
+    String otherProblem() {
+        String problem = startProblem();
+        return problem == null
+                ? outputProblem(ROI_FILE, MASK_STACK, PHI, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
+                : problem;
     }
 
     /**

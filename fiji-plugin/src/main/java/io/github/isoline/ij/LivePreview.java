@@ -36,11 +36,11 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     /** One request for the worker. */
-    private static final class Wish<S> {
+    private static final class PreviewRequest<S> {
         final S settings;
         final boolean draw;
 
-        Wish(S settings, boolean draw) {
+        PreviewRequest(S settings, boolean draw) {
             this.settings = settings;
             this.draw = draw;
         }
@@ -54,8 +54,8 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     private final GuestOverlay guests;
 
     // These fields are guarded by the monitor of this object.
-    private Wish<S> wish;
-    private Wish<S> last;
+    private PreviewRequest<S> pending;
+    private PreviewRequest<S> last;
     private boolean closed;
 
     LivePreview(ImagePlus image, Listener listener) {
@@ -90,8 +90,8 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
             worker.start();
             ImagePlus.addImageListener(this);
         }
-        wish = new Wish<>(settings, draw);
-        last = wish;
+        pending = new PreviewRequest<>(settings, draw);
+        last = pending;
         notifyAll();
     }
 
@@ -102,8 +102,8 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
 
     /** Repeats the last request, because something that it depends on has changed. */
     final synchronized void requestAgain() {
-        if (last != null && wish == null) {
-            wish = last;
+        if (last != null && pending == null) {
+            pending = last;
             notifyAll();
         }
     }
@@ -142,7 +142,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     final synchronized boolean isOutdated() {
-        return closed || wish != null;
+        return closed || pending != null;
     }
 
     /** Shows elements on the image, unless the preview was closed or a newer request has come. */
@@ -163,17 +163,17 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         EventQueue.invokeLater(guests::restore);
     }
 
-    private synchronized Wish<S> next() throws InterruptedException {
-        while (wish == null && !closed) {
+    private synchronized PreviewRequest<S> next() throws InterruptedException {
+        while (pending == null && !closed) {
             wait();
         }
-        Wish<S> next = closed ? null : wish;
-        wish = null;
+        PreviewRequest<S> next = closed ? null : pending;
+        pending = null;
         return next;
     }
 
     /** Reports the result of a request, unless there is a newer one by then. */
-    private void tell(Wish<S> done, Runnable words) {
+    private void publish(PreviewRequest<S> done, Runnable words) {
         EventQueue.invokeLater(
                 () -> {
                     synchronized (this) {
@@ -187,7 +187,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
 
     private void work() {
         try {
-            for (Wish<S> next = next(); next != null; next = next()) {
+            for (PreviewRequest<S> next = next(); next != null; next = next()) {
                 if (next.settings == null) {
                     hide();
                     continue;
@@ -196,7 +196,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 try {
                     status = compute(next.settings, next.draw);
                 } catch (BadInput e) {
-                    tell(next, () -> listener.refused(e.getMessage()));
+                    publish(next, () -> listener.refused(e.getMessage()));
                     continue;
                 } catch (IsolineException e) {
                     status = e.isCancelled() ? null : e.getMessage();
@@ -208,7 +208,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 }
                 if (status != null) {
                     String text = status;
-                    tell(next, () -> listener.status(text));
+                    publish(next, () -> listener.status(text));
                 }
             }
         } catch (InterruptedException e) {

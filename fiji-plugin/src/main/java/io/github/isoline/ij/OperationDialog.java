@@ -82,7 +82,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private MultiLineLabel hint;
 
     /** Holds why the command cannot run with the values of the fields; null if it can. */
-    private String complaint;
+    private String problem;
 
     /** Holds the problem that the preview found, which may take too long to look for here. */
     private String refusal;
@@ -124,7 +124,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     abstract LivePreview<S> newPreview();
 
     /** Returns the problem with the parameters that the preview shows; null if there is none. */
-    abstract String previewComplaint();
+    abstract String previewProblem();
 
     /** Is called with the values of the fields before they are used. */
     void changed(S asked) {}
@@ -216,9 +216,9 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Refuses parameters with which the command could not run on the current image. */
     abstract void check() throws BadInput;
 
-    static void refuse(String complaint) throws BadInput {
-        if (complaint != null) {
-            throw new BadInput(complaint);
+    static void refuse(String problem) throws BadInput {
+        if (problem != null) {
+            throw new BadInput(problem);
         }
     }
 
@@ -226,16 +226,16 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     final boolean isRunnable() {
         try {
             check();
-            complaint = null;
+            problem = null;
         } catch (BadInput e) {
-            complaint = inLabels(e.getMessage());
+            problem = inLabels(e.getMessage());
         }
-        return complaint == null && refusal == null;
+        return problem == null && refusal == null;
     }
 
     /** Returns why the command cannot run; else the given meaning of the parameters. */
-    final String complaintOr(String meaning) {
-        String why = complaint != null ? complaint : refusal;
+    final String problemOr(String meaning) {
+        String why = problem != null ? problem : refusal;
         return Host.wrap(why != null ? why : meaning);
     }
 
@@ -255,7 +255,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Requests a preview, or removes it. */
     private void requestPreview() {
         refusal = null;
-        String fault = previewComplaint();
+        String fault = previewProblem();
         previewStatus = fault == null ? "computing..." : "none";
         if (fault == null) {
             preview.request(settings, drawPreview);

@@ -30,7 +30,7 @@ final class SegmentRois {
     private static final float CENTRE = 0.5f;
 
     /** The number of selections made between two checks of the Escape key. */
-    private static final int GLANCE = 1024;
+    private static final int CANCEL_INTERVAL = 1024;
 
     private final ImagePlus image;
     private final EdgeDrawingSettings settings;
@@ -103,7 +103,7 @@ final class SegmentRois {
     }
 
     private static void glance(int number, int all) throws IsolineException {
-        if (number % GLANCE == 0) {
+        if (number % CANCEL_INTERVAL == 0) {
             IJ.showProgress(number, all);
             if (IJ.escapePressed()) {
                 throw IsolineException.cancelled();

@@ -297,7 +297,7 @@ final class Setting {
     }
 
     /** Returns the problem with a single value; null if it is valid. */
-    String complaint(Object value) {
+    String problem(Object value) {
         if (type == Type.NUMBER_OR_AUTO) {
             String text = (String) value;
             if (Settings.isAuto(text)) {
@@ -306,12 +306,12 @@ final class Setting {
             double number = number(text);
             return Double.isNaN(number)
                     ? key + " must be \"auto\" or a number, got \"" + text + "\"."
-                    : complaint(number);
+                    : problem(number);
         }
-        return type == Type.NUMBER ? complaint((double) (Double) value) : null;
+        return type == Type.NUMBER ? problem((double) (Double) value) : null;
     }
 
-    private String complaint(double value) {
+    private String problem(double value) {
         String library = parameter == null ? null : parameter.complaint(value);
         if (library != null) {
             return library + (library.endsWith(".") ? "" : ".");

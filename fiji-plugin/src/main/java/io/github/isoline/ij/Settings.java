@@ -174,7 +174,7 @@ abstract class Settings implements Cloneable {
                 setting.checkUse(macro, this);
             }
         }
-        OperationDialog.refuse(complaint());
+        OperationDialog.refuse(problem());
     }
 
     /** Returns true if a macro may give a parameter where it is not used. */
@@ -236,33 +236,33 @@ abstract class Settings implements Cloneable {
     /**
      * Returns the problem with the values, for the dialog and for macros; null if they are valid.
      */
-    final String complaint() {
+    final String problem() {
         for (String key : keys()) {
-            String complaint = complaintOf(key);
-            if (complaint != null) {
-                return complaint;
+            String problem = problemOf(key);
+            if (problem != null) {
+                return problem;
             }
         }
-        return otherComplaint();
+        return otherProblem();
     }
 
     /** Returns the first problem with some of the parameters; null if they are valid. */
-    final String complaintOf(String... keys) {
+    final String problemOf(String... keys) {
         for (String key : keys) {
             Setting setting = setting(key);
-            String complaint = setting.isUsed(this) ? setting.complaint(values.get(key)) : null;
-            if (complaint != null) {
-                return complaint;
+            String problem = setting.isUsed(this) ? setting.problem(values.get(key)) : null;
+            if (problem != null) {
+                return problem;
             }
         }
         return null;
     }
 
     /** Returns a problem that concerns more than single values; null if there is none. */
-    abstract String otherComplaint();
+    abstract String otherProblem();
 
     /** Returns the problem with the range of 32-bit images; null if there is none. */
-    final String rangeComplaint() {
+    final String rangeProblem() {
         if (isAutomatic("range_min") && isAutomatic("range_max")) {
             return null;
         }
@@ -281,7 +281,7 @@ abstract class Settings implements Cloneable {
     /**
      * Returns the problem that none of these outputs is on and no file is given; null if one is.
      */
-    final String outputComplaint(String file, String... outputs) {
+    final String outputProblem(String file, String... outputs) {
         for (String output : outputs) {
             if (is(output)) {
                 return null;

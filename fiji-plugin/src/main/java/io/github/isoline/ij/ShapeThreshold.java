@@ -81,7 +81,7 @@ final class ShapeThreshold {
     }
 
     /** Returns the problem with the text as a threshold; null if it is valid. */
-    static String complaint(String text) {
+    static String problem(String text) {
         boolean finite = Math.abs(number(text)) < Double.POSITIVE_INFINITY;
         return isAutomatic(text) || finite
                 ? null

@@ -86,7 +86,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
 
     @Override
     void check() throws BadInput {
-        refuse(settings.complaint());
+        refuse(settings.problem());
         SnakeJob.check(image, settings);
         if (settings.is(SnakeSettings.START, SnakeSettings.ROI)) {
             StartSurface.areaSelection(image, "start=roi");
@@ -96,8 +96,8 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
     }
 
     @Override
-    String previewComplaint() {
-        return settings.startComplaint();
+    String previewProblem() {
+        return settings.startProblem();
     }
 
     @Override
@@ -126,7 +126,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         more.addDialogListener(
                 (source, event) -> {
                     readers.forEach(reader -> reader.accept(settings));
-                    return settings.searchComplaint() == null;
+                    return settings.searchProblem() == null;
                 });
         more.showDialog();
         return !more.wasCanceled();
@@ -148,7 +148,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(complaintOr(scope()));
+        text.append(problemOr(scope()));
         text.append('\n').append(Host.wrap(settings.noiseHint()));
         text.append(previewLine());
         String unusual = settings.unusual();

@@ -25,10 +25,10 @@ import java.util.TreeMap;
 /** Computes the outlines of objects from an ImagePlus and the polygons to start from. */
 final class SnakeJob extends StackJob {
     /** The share of the node spacing below which an edge of a tracked polygon loses a node. */
-    private static final double SHORT = 1.0 / 4;
+    private static final double SHORT_EDGE = 1.0 / 4;
 
     /** The smallest margin of the library's windows around their start, in pixels on each side. */
-    private static final int LEAST_ROOM = 16;
+    private static final int MIN_MARGIN = 16;
 
     private final SnakeSettings settings;
     private final SnakeStart start;
@@ -200,8 +200,8 @@ final class SnakeJob extends StackJob {
                 snake.step(
                         step,
                         (fraction, stage) ->
-                                tell(progress, pictures == null ? fraction * all : ended[0], all));
-                stopped = !tell(progress, snake.isEnded() ? all : ended[0], all);
+                                reportProgress(progress, pictures == null ? fraction * all : ended[0], all));
+                stopped = !reportProgress(progress, snake.isEnded() ? all : ended[0], all);
             } catch (IsolineException e) {
                 if (!e.isCancelled()) {
                     throw e;
@@ -224,7 +224,7 @@ final class SnakeJob extends StackJob {
     }
 
     /** Reports the progress; returns false to cancel. */
-    private static boolean tell(Progress progress, double ended, int all) {
+    private static boolean reportProgress(Progress progress, double ended, int all) {
         return progress == null
                 || progress.step(ended / all, (int) ended + " of " + all + " targets at rest");
     }
@@ -278,7 +278,7 @@ final class SnakeJob extends StackJob {
         int room =
                 (int)
                         Math.max(
-                                LEAST_ROOM,
+                                MIN_MARGIN,
                                 Math.ceil(settings.number(SnakeSettings.MARGIN) * longer));
         start.grow(room, room);
         return end.x == start.x && start.x > 0
@@ -294,7 +294,7 @@ final class SnakeJob extends StackJob {
      */
     private int[] loosened(int[] nodes) {
         int[] fewer =
-                NodeThinner.spread(nodes, settings.number(SnakeSettings.NODE_SPACING) * SHORT);
+                NodeThinner.spread(nodes, settings.number(SnakeSettings.NODE_SPACING) * SHORT_EDGE);
         return SimplePolygon.isSimple(fewer) ? fewer : nodes;
     }
 

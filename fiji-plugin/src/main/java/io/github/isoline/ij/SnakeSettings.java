@@ -137,27 +137,27 @@ final class SnakeSettings extends Settings {
     }
 
     /** Returns the problem with the parameters that a preview shows; null if there is none. */
-    String startComplaint() {
-        String complaint = complaintOf(LOOKS, MARGIN);
-        return complaint == null && is(START, LABELS) && text(START_IMAGE).isEmpty()
+    String startProblem() {
+        String problem = problemOf(LOOKS, MARGIN);
+        return problem == null && is(START, LABELS) && text(START_IMAGE).isEmpty()
                 ? "start_image must be the title of an open image: it is where start=labels starts."
-                : complaint;
+                : problem;
     }
 
     /** Returns the problem with the parameters of the second dialog; null if there is none. */
-    String searchComplaint() {
-        String complaint = complaintOf(SEARCH.toArray(new String[0]));
-        complaint = complaint == null ? complaintOf(SHOW_EVERY) : complaint;
-        return complaint == null ? rangeComplaint() : complaint;
+    String searchProblem() {
+        String problem = problemOf(SEARCH.toArray(new String[0]));
+        problem = problem == null ? problemOf(SHOW_EVERY) : problem;
+        return problem == null ? rangeProblem() : problem;
     }
 
     @Override
-    String otherComplaint() {
-        String complaint = startComplaint();
-        complaint = complaint == null ? searchComplaint() : complaint;
-        return complaint == null
-                ? outputComplaint(ROI_FILE, LABEL_IMAGE, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
-                : complaint;
+    String otherProblem() {
+        String problem = startProblem();
+        problem = problem == null ? searchProblem() : problem;
+        return problem == null
+                ? outputProblem(ROI_FILE, LABEL_IMAGE, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
+                : problem;
     }
 
     /**

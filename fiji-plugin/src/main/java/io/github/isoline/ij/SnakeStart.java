@@ -131,7 +131,7 @@ final class SnakeStart {
         String source =
                 file ? "the file " + settings.text(SnakeSettings.START_FILE) : "the ROI Manager";
         List<Roi> rois =
-                file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas") : foreign();
+                file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas") : managedStarts();
         if (rois.isEmpty()) {
             throw new BadInput(
                     "start=manager needs areas, but the ROI Manager is empty. Draw them and add each"
@@ -162,7 +162,7 @@ final class SnakeStart {
             int part = 0;
             for (int[] outline : outlines) {
                 String number = outlines.size() == 1 ? "" : "-" + ++part;
-                add(name + number, place, home(place), outline);
+                add(name + number, place, planeOf(place), outline);
             }
         }
     }
@@ -171,7 +171,7 @@ final class SnakeStart {
      * Returns the selections of the ROI Manager without those that an earlier run has added: those
      * are no starts, unless there are no others.
      */
-    private List<Roi> foreign() {
+    private List<Roi> managedStarts() {
         List<Roi> all = RoiFile.managed();
         List<Roi> foreign = new ArrayList<>();
         for (Roi roi : all) {
@@ -196,7 +196,7 @@ final class SnakeStart {
     }
 
     /** Returns the plane of a position; 0 if it covers more than one. */
-    private int home(int... place) {
+    private int planeOf(int... place) {
         ImagePlus image = planes.image;
         int[] sizes = {image.getNChannels(), image.getNSlices(), image.getNFrames()};
         int[] at = new int[place.length];

@@ -72,7 +72,7 @@ abstract class StackCommand implements PlugIn {
         job.deliver();
         result = made;
         IJ.showProgress(1.0);
-        show(result, tell(job));
+        show(result, log(job));
         if (job.isStopped()) {
             // A macro that the user stopped must not continue with the next image.
             Host.stopped(Host.name(command, image));
@@ -80,7 +80,7 @@ abstract class StackCommand implements PlugIn {
     }
 
     /** Logs the warnings, and returns a line for the status bar. */
-    private String tell(StackJob job) throws IsolineException {
+    private String log(StackJob job) throws IsolineException {
         String name = Host.name(command, job.image);
         String where = job.report().device();
         String done = String.format(Locale.ROOT, "%s, %.3f s", where, job.seconds());
