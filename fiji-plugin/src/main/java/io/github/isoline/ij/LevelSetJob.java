@@ -204,7 +204,8 @@ final class LevelSetJob extends StackJob {
                 try {
                     surface.step(
                             wanted,
-                            (fraction, stage) -> reportProgress(progress, before + fraction * wanted, most));
+                            (fraction, stage) ->
+                                    reportProgress(progress, before + fraction * wanted, most));
                     stopped = !reportProgress(progress, surface.iterations(), most);
                 } catch (IsolineException e) {
                     if (!e.isCancelled()) {

@@ -200,7 +200,10 @@ final class SnakeJob extends StackJob {
                 snake.step(
                         step,
                         (fraction, stage) ->
-                                reportProgress(progress, pictures == null ? fraction * all : ended[0], all));
+                                reportProgress(
+                                        progress,
+                                        pictures == null ? fraction * all : ended[0],
+                                        all));
                 stopped = !reportProgress(progress, snake.isEnded() ? all : ended[0], all);
             } catch (IsolineException e) {
                 if (!e.isCancelled()) {

@@ -64,7 +64,8 @@ final class SnakeSettings extends Settings {
         declare(
                 Setting.of(parameter(LOOKS)).label("Looks (gamma)").usedWith(NOISE, "gamma"),
                 Setting.of(parameter(BACKGROUND), AUTO, "image", "window"),
-                Setting.of(parameter(MARGIN)).label("Margin (background window)")
+                Setting.of(parameter(MARGIN))
+                        .label("Margin (background window)")
                         .unit("times the start's longer side")
                         .recordedIf(s -> isWindow(s)),
                 Setting.orAuto(parameter(LARGEST_STEP))

@@ -131,7 +131,9 @@ final class SnakeStart {
         String source =
                 file ? "the file " + settings.text(SnakeSettings.START_FILE) : "the ROI Manager";
         List<Roi> rois =
-                file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas") : managedStarts();
+                file
+                        ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas")
+                        : managedStarts();
         if (rois.isEmpty()) {
             throw new BadInput(
                     "start=manager needs areas, but the ROI Manager is empty. Draw them and add each"

@@ -290,7 +290,8 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                                                         + " schedule=sequential label_image"
                                                         + " results_table")));
         assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertTrue(outcome.log.contains("without 2 slices that the run did not reach"), outcome.log);
+        assertTrue(
+                outcome.log.contains("without 2 slices that the run did not reach"), outcome.log);
         assertEquals(1, table().size());
         assertTrue(count(current().getStack().getProcessor(1), 1) > 1000);
         assertEquals(0, count(current().getStack().getProcessor(2), 1));
