@@ -62,7 +62,7 @@ public final class Context implements AutoCloseable {
             // Another command may have closed the context after a device failure.
             throw new IsolineException(
                     Status.DEVICE_FAILED,
-                    "The device " + device + " was closed meanwhile; run the command again.");
+                    "The device " + device + " was closed in the meantime; run the command again.");
         }
         return pointer;
     }

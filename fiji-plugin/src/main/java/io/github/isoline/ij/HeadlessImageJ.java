@@ -64,7 +64,7 @@ public final class HeadlessImageJ {
      */
     public static void registerCommands() throws IOException {
         if (!GraphicsEnvironment.isHeadless()) {
-            return; // ImageJ builds its menus by itself
+            return; // ImageJ builds its menus itself.
         }
         if (Menus.getCommands() == null) {
             try {

@@ -52,7 +52,7 @@ final class HeadlessMacro extends Macro_Runner
      * Runs a macro file, with each failure as a line on System.err.
      *
      * @param argument may be null
-     * @return true if it and all macros that it ran came to their end
+     * @return true if it and all macros that it ran reached their end
      */
     static boolean run(File file, String argument) {
         HeadlessMacro macro = new HeadlessMacro(file.getName(), System.err);

@@ -1,6 +1,6 @@
 package io.github.isoline.ij;
 
-/** Mean and standard deviation of the pixels in a region that may have many planes. */
+/** The mean and standard deviation of the pixels in a region that may have many planes. */
 final class IntensitySample {
     private long count;
 

@@ -22,7 +22,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
     /** The largest number of slices that are read for the ends of the sliders. */
     private static final int MOST_SAMPLES = 64;
 
-    /** The approximate number of positions of a slider. */
+    /** The smallest number of positions of a slider, whose step is a power of ten. */
     private static final double SLIDER_STEPS = 500;
 
     // These are the fields of the range, and the values that the dialog itself wrote into them

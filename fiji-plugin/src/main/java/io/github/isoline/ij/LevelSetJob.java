@@ -341,7 +341,7 @@ final class LevelSetJob extends StackJob {
 
     private static void finish(ImagePlus made, String info) {
         if (made.getOverlay() != null) {
-            // The segments of an earlier run in the copied overlay are not the user's own.
+            // The outlines of an earlier run in the copied overlay are not the user's own.
             RoiOutput.addToOverlay(made, Collections.emptyList(), KIND);
         }
         made.setProperty("Info", info);

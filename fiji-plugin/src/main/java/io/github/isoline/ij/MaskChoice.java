@@ -127,7 +127,8 @@ final class MaskChoice {
             at = mask.getStackSize() == 1 ? 1 : planes.position(index)[1];
         }
         if (at > mask.getStackSize()) {
-            throw new BadInput("\"" + mask.getTitle() + "\" was closed or cut meanwhile.");
+            throw new BadInput(
+                    "\"" + mask.getTitle() + "\" was closed or cropped in the meantime.");
         }
         return at;
     }

@@ -147,9 +147,9 @@ final class MaskOutlines {
     }
 
     /**
-     * Returns the largest loop of an outline that passes a corner twice; it is cut at such corners,
-     * where parts touch only by a corner. The other loops lie inside it, or outside as parts of
-     * their own.
+     * Returns the largest loop of an outline. An outline that passes a corner twice, where pixels
+     * touch only by a corner, is divided there. The other loops lie inside it, or outside as parts
+     * of their own.
      */
     private static int[] largestLoop(int[] corners) {
         int[] best = corners;

@@ -222,7 +222,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         }
     }
 
-    /** Checks the settings, after the fields or the image have changed. */
+    /** Checks the parameters, after the fields or the image have changed. */
     final boolean isRunnable() {
         try {
             check();

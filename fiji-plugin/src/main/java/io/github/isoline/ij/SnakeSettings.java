@@ -162,7 +162,7 @@ final class SnakeSettings extends Settings {
     }
 
     /**
-     * Returns the largest step for these starts. An automatic one depends on the size of the
+     * Returns the largest step for these starts. An automatic one depends on the median size of the
      * starts: nodes that move farther would land in neighbouring objects.
      */
     int largestStep(List<SnakeTarget> starts) {

@@ -249,7 +249,9 @@ final class SnakeStart {
             // The outline crosses itself; the other loops are no targets of their own.
             parts = Collections.singletonList(largest(parts));
             notes.add(
-                    "of an outline that crosses itself (" + what + ") the largest loop was taken");
+                    "only the largest loop of an outline that crosses itself ("
+                            + what
+                            + ") was used");
         }
         for (MaskOutlines.Part part : parts) {
             outlines.add(moved(thin(part), within.x, within.y));
@@ -343,7 +345,7 @@ final class SnakeStart {
             int id = mask ? byId.size() + 1 : part.value;
             MaskOutlines.Part other = byId.get(id);
             if (other != null) {
-                notes.add("of labels in several pieces the largest piece was taken");
+                notes.add("only the largest part of labels in several parts was used");
             }
             if (other == null || part.pixels > other.pixels) {
                 byId.put(id, part);

@@ -182,7 +182,7 @@ abstract class StackJob {
         return lastReport;
     }
 
-    /** Seconds spent in the library, all parts together. */
+    /** Returns the seconds spent in the library, all parts together. */
     final double seconds() {
         return seconds;
     }

@@ -311,7 +311,7 @@ class DistanceImagesTest extends HeadlessTest {
         }
         assertFalse(
                 macro(mask, "run(\"" + DISTANCE + "\", \"\");").log.contains("voxel depth"),
-                "slices by themselves have no depth");
+                "independent slices have no depth");
     }
 
     @Test

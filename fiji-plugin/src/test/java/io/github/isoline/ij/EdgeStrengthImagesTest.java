@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests results of images: pixel types, stacks, and the properties that a result copies. */
 class EdgeStrengthImagesTest extends HeadlessTest {
-    /** DESIGN: CPU and GPU lie within 1e-5 of float64. */
+    /** The largest difference of CPU and GPU results from float64. */
     private static final double EXACT = 1e-5;
 
     @Test

@@ -66,7 +66,7 @@ class FrontMeasureTest {
         assertEquals(0, measure(true, size, SIDE, p -> true));
     }
 
-    /** A shape. */
+    /** A shape, which contains a point or not. */
     private interface Inside {
         boolean at(double[] place);
     }
