@@ -245,7 +245,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         assertFalse(outcome.log.contains("\tat "), outcome.log);
         String name = "Level Set (" + image.getTitle() + "): ";
         assertTrue(outcome.log.contains(name + "stopped by Escape after "), outcome.log);
-        assertTrue(outcome.log.contains(name + "stopped; the outputs are"), outcome.log);
+        assertTrue(outcome.log.contains(name + "stopped; the outputs show"), outcome.log);
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(1, table.size());
         double iterations = table.getValue("Iterations", 0);

@@ -250,7 +250,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         assertFalse(outcome.log.contains("\tat "), outcome.log);
         String name = "Region Snake (" + image.getTitle() + "): ";
         assertTrue(outcome.log.contains(name + "stopped by Escape; the outputs show"));
-        assertTrue(outcome.log.contains(name + "stopped; the outputs are"), outcome.log);
+        assertTrue(outcome.log.contains(name + "stopped; the outputs show"), outcome.log);
         assertEquals(1, table().size());
         assertEquals("stopped", table().getStringValue("Status", 0));
         double pixels = table().getValue("Area (pixels^2)", 0);
