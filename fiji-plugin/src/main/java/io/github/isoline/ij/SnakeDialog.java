@@ -169,7 +169,8 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
                     (planes.slices() > 1
                                     ? planes.slices() + " slices"
                                     : planes.frames() + " frames")
-                            + ", each starting from the outlines of the previous one";
+                            + ", each starting from the outlines of the previous one, the"
+                            + " first at the start";
         } else if (planes.slices() > 1) {
             what = planes.slices() + " slices, each by itself";
         } else if (image.getNSlices() > 1) {
