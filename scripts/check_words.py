@@ -14,6 +14,7 @@ CHECKED = [
     "benches",
     "cbindgen.toml",
     "include",
+    "fiji-plugin/src",
     "scripts/check_words.py",
     "src/capi",
     "src/device",

@@ -4,8 +4,8 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * One device, made ready for work. Opening a CUDA context takes a while, so keep it for several
- * calls; {@link #trim()} gives back the device memory that it holds between them.
+ * An open device. Opening a CUDA context takes a while, so keep it for several calls; {@link
+ * #trim()} frees the device memory that it holds between them.
  */
 public final class Context implements AutoCloseable {
     private Pointer pointer;
@@ -38,12 +38,12 @@ public final class Context implements AutoCloseable {
         }
     }
 
-    /** The device behind it; its reason says why it was chosen. */
+    /** Returns the device of this context; its reason says why it was chosen. */
     public DeviceInfo device() {
         return device;
     }
 
-    /** Gives pooled device memory back to the other programs on this computer. */
+    /** Returns pooled device memory to the driver, for other programs. */
     public synchronized void trim() throws IsolineException {
         Status.check(IsolineLibrary.isoline_context_trim(pointer()));
     }
@@ -59,10 +59,10 @@ public final class Context implements AutoCloseable {
 
     synchronized Pointer pointer() throws IsolineException {
         if (pointer == null) {
-            // Another command may have found the device broken and closed it meanwhile.
+            // Another command may have closed the context after a device failure.
             throw new IsolineException(
                     Status.DEVICE_FAILED,
-                    "The device " + device + " was closed meanwhile; run the command again.");
+                    "The device " + device + " was closed in the meantime; run the command again.");
         }
         return pointer;
     }

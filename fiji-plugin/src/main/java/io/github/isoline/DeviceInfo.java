@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** What the library knows about one device: the CPU, or one CUDA device. */
+/** The library's description of one device: the CPU, or one CUDA device. */
 public final class DeviceInfo {
     private static final int KIND_CUDA = 1;
 
@@ -35,7 +35,7 @@ public final class DeviceInfo {
         freeMemory = s.free_memory;
     }
 
-    /** All devices: the CPU first, then each CUDA device, usable or not. */
+    /** Returns all devices: the CPU first, then each CUDA device, usable or not. */
     public static List<DeviceInfo> list() throws IsolineException {
         NativeLoader.load();
         List<DeviceInfo> devices = new ArrayList<>();
@@ -54,58 +54,58 @@ public final class DeviceInfo {
         return struct;
     }
 
-    /** What a context is opened with: "cpu", "cuda:0". */
+    /** Returns the text that opens a context on the device: "cpu", "cuda:0". */
     public String id() {
         return id;
     }
 
-    /** The maker's name for it; may be empty for an unusable device. */
+    /** Returns the manufacturer's name of the device; may be empty for an unusable device. */
     public String name() {
         return name;
     }
 
-    /** Why it cannot be used; for a context's device, why it was chosen. */
+    /** Returns why the device cannot be used; for a context's device, why it was chosen. */
     public String reason() {
         return reason;
     }
 
-    /** True if a context can be opened on it now. */
+    /** Returns true if a context can be opened on it now. */
     public boolean isUsable() {
         return usable;
     }
 
-    /** True for a CUDA device, false for the CPU. */
+    /** Returns true for a CUDA device, false for the CPU. */
     public boolean isCuda() {
         return cuda;
     }
 
-    /** CUDA compute capability such as "9.0"; "" for the CPU. */
+    /** Returns the CUDA compute capability such as "9.0"; "" for the CPU. */
     public String computeCapability() {
         return cuda && computeMajor > 0 ? computeMajor + "." + computeMinor : "";
     }
 
-    /** Multiprocessors of a CUDA device, threads of the CPU. */
+    /** Returns multiprocessors of a CUDA device, threads of the CPU. */
     public int multiprocessors() {
         return multiprocessors;
     }
 
-    /** CUDA version of the driver such as "13.0"; "" where there is none. */
+    /** Returns the CUDA version of the driver such as "13.0"; "" where there is none. */
     public String driverVersion() {
         // The driver counts 1000 per major and 10 per minor version.
         return driverVersion > 0 ? driverVersion / 1000 + "." + driverVersion % 1000 / 10 : "";
     }
 
-    /** Memory of the device in bytes. */
+    /** Returns memory of the device in bytes. */
     public long totalMemory() {
         return totalMemory;
     }
 
-    /** Memory of the device that was free when asked, in bytes. */
+    /** Returns the memory of the device that was free at the time of the query, in bytes. */
     public long freeMemory() {
         return freeMemory;
     }
 
-    /** "cuda:0 (NVIDIA H200)" or "cpu (...)". */
+    /** Returns "cuda:0 (NVIDIA H200)" or "cpu (...)". */
     @Override
     public String toString() {
         return name.isEmpty() ? id : id + " (" + name + ")";

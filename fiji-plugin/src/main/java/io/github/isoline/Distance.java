@@ -3,10 +3,10 @@ package io.github.isoline;
 /**
  * The exact Euclidean distance of every pixel's centre to the boundary of a mask, in 2D and 3D.
  *
- * <p>A pixel is the box of its spacing around its centre, and the boundary is where boxes of inside
- * pixels meet boxes of outside pixels; the image's border is none. Distances are in the unit of the
- * spacing, negative inside. Where there is no inside pixel all are +∞, where there is no outside
- * pixel -∞.
+ * <p>A pixel is the box of its spacing around its centre, and the boundary is the faces between
+ * boxes of inside pixels and boxes of outside pixels; the image's border is not a boundary.
+ * Distances are in the unit of the spacing, negative inside. Without any inside pixel all distances
+ * are +∞, without any outside pixel -∞.
  */
 public final class Distance {
     /** The name of the operation. */
@@ -21,10 +21,10 @@ public final class Distance {
      * @param params those of {@link #NAME}
      * @param mask pixels of any type; its spacing is the pixel's size
      * @param output pixels of type F32 and the same size
-     * @param depth how many slices, from the first on
-     * @param progress hears of the progress and may cancel; may be null
-     * @return what was done
-     * @throws IsolineException with the library's own words
+     * @param depth the number of slices, from the first on
+     * @param progress the progress callback, which may cancel; may be null
+     * @return the report of the run
+     * @throws IsolineException with the library's message
      */
     public static Report run(
             Context context,
@@ -39,7 +39,7 @@ public final class Distance {
         ReportStruct report = new ReportStruct();
         Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
         ProgressBridge bridge = new ProgressBridge(progress);
-        // Held during the call, so that nobody can close the context under it.
+        // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
             int status =
                     IsolineLibrary.isoline_distance(

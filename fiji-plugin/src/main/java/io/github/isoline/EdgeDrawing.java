@@ -7,21 +7,21 @@ import com.sun.jna.ptr.PointerByReference;
  * Edge drawing: thin, connected edges as ordered chains of pixels, not only an edge map (Özsen,
  * Topal and Akınlar).
  *
- * <p>Every slice of a stack by itself. Thresholds are in the pixels' own units, lengths and
- * intervals in pixels, whatever the calibration.
+ * <p>Every slice of a stack is processed on its own. Thresholds are in the pixels' own units,
+ * lengths and intervals in pixels, whatever the calibration.
  */
 public final class EdgeDrawing {
     /** The name of the operation. */
     public static final String NAME = "edge_drawing";
 
-    /** The library's automatic gradient threshold of 8-bit images. */
+    /** The library's automatic gradient threshold for 8-bit images. */
     private static final double AUTOMATIC_OF_8_BITS = 20;
 
     private static final double RANGE_OF_8_BITS = 255;
 
     private EdgeDrawing() {}
 
-    /** What a run gave. */
+    /** The result of a run. */
     public static final class Result {
         private final Report report;
         private final Segments segments;
@@ -31,23 +31,23 @@ public final class EdgeDrawing {
             this.segments = segments;
         }
 
-        /** What was done, where, how fast. */
+        /** Returns the report of the run. */
         public Report report() {
             return report;
         }
 
-        /** The segments; null if they were not asked for. */
+        /** Returns the segments; null if they were not requested. */
         public Segments segments() {
             return segments;
         }
     }
 
     /**
-     * The automatic gradient threshold.
+     * Returns the automatic gradient threshold.
      *
      * @param type of the pixels
-     * @param min smallest finite pixel of the whole input; of no matter for U8
-     * @param max largest finite pixel of the whole input; of no matter for U8
+     * @param min smallest finite pixel of the whole input; not used for U8
+     * @param max largest finite pixel of the whole input; not used for U8
      */
     public static double automaticThreshold(PixelBuffer.Type type, double min, double max) {
         return type == PixelBuffer.Type.U8
@@ -56,17 +56,17 @@ public final class EdgeDrawing {
     }
 
     /**
-     * Runs the operation; at least one of edges and segments must be wanted.
+     * Runs the operation; at least one of edges and segments must be requested.
      *
      * @param context the device to run on
      * @param params those of {@link #NAME}
      * @param input pixels of any type
      * @param edges receives the edge map: pixels of type U8 and the same size, 255 on edges; may be
      *     null
-     * @param wantSegments whether the result has segments
-     * @param depth how many slices, from the first on
-     * @param progress hears of the progress and may cancel; may be null
-     * @throws IsolineException with the library's own words
+     * @param wantSegments true if the result has segments
+     * @param depth the number of slices, from the first on
+     * @param progress the progress callback, which may cancel; may be null
+     * @throws IsolineException with the library's message
      */
     public static Result run(
             Context context,
@@ -84,7 +84,7 @@ public final class EdgeDrawing {
         Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
         ProgressBridge bridge = new ProgressBridge(progress);
         PointerByReference found = wantSegments ? new PointerByReference() : null;
-        // Held during the call, so that nobody can close the context under it.
+        // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
             int status =
                     IsolineLibrary.isoline_edge_drawing(

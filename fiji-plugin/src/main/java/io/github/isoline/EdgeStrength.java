@@ -1,7 +1,8 @@
 package io.github.isoline;
 
 /**
- * Edge strength function: a smoothed distance field that is 1 on a shape and decays away from it.
+ * Edge strength function: the solution of the screened Poisson equation, 1 on a shape and falling
+ * to 0 around it.
  *
  * <p>Solves ∂v/∂t = ∇²v − v/ρ² with v = 1 on the shape and mirrored image borders (Keleş 2016). ρ
  * is in pixels in every direction, whatever the calibration.
@@ -19,10 +20,10 @@ public final class EdgeStrength {
      * @param params those of {@link #NAME}
      * @param input pixels of any type
      * @param output pixels of type F32 and the same size
-     * @param depth how many slices, from the first on
-     * @param progress hears of the progress and may cancel; may be null
-     * @return what was done
-     * @throws IsolineException with the library's own words
+     * @param depth the number of slices, from the first on
+     * @param progress the progress callback, which may cancel; may be null
+     * @return the report of the run
+     * @throws IsolineException with the library's message
      */
     public static Report run(
             Context context,
@@ -37,7 +38,7 @@ public final class EdgeStrength {
         ReportStruct report = new ReportStruct();
         Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
         ProgressBridge bridge = new ProgressBridge(progress);
-        // Held during the call, so that nobody can close the context under it.
+        // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
             int status =
                     IsolineLibrary.isoline_edge_strength(

@@ -1,8 +1,6 @@
 package io.github.isoline;
 
-/**
- * A failure that a person can act on: the message says what was wanted, what was got, what to do.
- */
+/** A failure whose message says what was expected, what was found, and what to do. */
 public final class IsolineException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -13,27 +11,29 @@ public final class IsolineException extends Exception {
         this.status = status;
     }
 
-    /** A failure found in Java, before or beside the native library. */
+    /** Creates a failure that was found in Java, before or beside the native library. */
     IsolineException(String message) {
         this(Status.INVALID_ARGUMENT, message);
     }
 
-    /** What a caller throws when the user stops it between two calls to the library. */
+    /** Returns the exception for a cancel by the user between two calls to the library. */
     public static IsolineException cancelled() {
         return new IsolineException(Status.CANCELLED, "The user asked to stop.");
     }
 
-    /** The status code of the C API. */
+    /** Returns the status code of the C API. */
     public int status() {
         return status;
     }
 
-    /** True if the device broke during the work, so that its context is better thrown away. */
+    /**
+     * Returns true if the device failed during the work, so that its context should be discarded.
+     */
     public boolean isDeviceFailure() {
         return status == Status.DEVICE_FAILED || status == Status.PANIC;
     }
 
-    /** True if the progress callback asked to stop: no failure, but no result either. */
+    /** Returns true if the progress callback cancelled: no failure, but no result either. */
     public boolean isCancelled() {
         return status == Status.CANCELLED;
     }

@@ -4,11 +4,11 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * A surface that evolves with the intensity of an image and its own curvature (Mostofi 2009), with
- * its state: it can be looked at, stopped and gone on with.
+ * A front that evolves with the intensity of an image and its own curvature (Mostofi 2009), with
+ * its state: it can be read, stopped and continued.
  *
- * <p>It copies image and mask, and keeps φ (negative inside) on the context's device. One thread at
- * a time.
+ * <p>It copies image and mask, and keeps φ (negative inside) on the context's device. Only one
+ * thread may use it at a time.
  */
 public final class LevelSet implements AutoCloseable {
     /** The name of the operation. */
@@ -33,9 +33,9 @@ public final class LevelSet implements AutoCloseable {
      *
      * @param input pixels of any type, with their spacing
      * @param mask type U8 and the same size; pixels above 0 are inside
-     * @param depth how many slices, from the first on
+     * @param depth the number of slices, from the first on
      * @param params those of {@link #NAME}
-     * @throws IsolineException with the library's own words
+     * @throws IsolineException with the library's message
      */
     public static LevelSet start(
             Context context, PixelBuffer input, PixelBuffer mask, int depth, Params params)
@@ -46,7 +46,7 @@ public final class LevelSet implements AutoCloseable {
         LevelSet surface = new LevelSet(depth);
         PointerByReference out = new PointerByReference();
         long began = System.nanoTime();
-        // Held during the call, so that nobody can close the context under it.
+        // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
             Status.check(
                     IsolineLibrary.isoline_level_set_new(
@@ -55,7 +55,8 @@ public final class LevelSet implements AutoCloseable {
         surface.seconds = (System.nanoTime() - began) * NANOS;
         surface.pointer = out.getValue();
         try {
-            // Of no iterations: who does the work is known even if it is stopped at once.
+            // A step of no iterations fills the report with the device, even if the run is stopped
+            // at once.
             surface.step(0, null);
         } catch (IsolineException | RuntimeException e) {
             surface.close();
@@ -64,17 +65,17 @@ public final class LevelSet implements AutoCloseable {
         return surface;
     }
 
-    /** Sets a stopping criterion that is never met: exactly so many iterations are done. */
+    /** Sets a stopping criterion that is never met, so that all iterations are done. */
     public static Params neverStop(Params params) throws IsolineException {
         return params.set("change_tolerance", 0).set("rms_tolerance", 0);
     }
 
     /**
-     * Evolves by up to so many iterations, fewer where it {@link #converged}.
+     * Evolves by at most this number of iterations, fewer if it has {@link #converged}.
      *
-     * @param progress hears of the progress and may cancel; may be null
-     * @throws IsolineException with the library's own words; when cancelled the last whole
-     *     iteration is kept, and the surface can be read and stepped on
+     * @param progress the progress callback, which may cancel; may be null
+     * @throws IsolineException with the library's message; after a cancel the last whole iteration
+     *     is kept, and the front can be read and stepped on
      */
     public void step(long iterations, Progress progress) throws IsolineException {
         if (iterations < 0) {
@@ -86,7 +87,7 @@ public final class LevelSet implements AutoCloseable {
                 IsolineLibrary.isoline_level_set_step(open(), iterations, bridge.struct(), last);
         seconds += (System.nanoTime() - began) * NANOS;
         String failure = status == Status.OK ? null : IsolineLibrary.isoline_last_error();
-        // What it came to counts after a cancelled step, too.
+        // The state is also valid after a cancelled step.
         Status.check(IsolineLibrary.isoline_level_set_info(open(), state));
         bridge.rethrow();
         if (failure != null) {
@@ -99,47 +100,47 @@ public final class LevelSet implements AutoCloseable {
         Status.check(IsolineLibrary.isoline_level_set_read_mask(open(), mask.describe(depth)));
     }
 
-    /** Copies φ out: type F32, near the front about the distance to it, negative inside. */
+    /** Copies φ out: type F32, close to the signed distance near the front, negative inside. */
     public void readPhi(PixelBuffer phi) throws IsolineException {
         Status.check(IsolineLibrary.isoline_level_set_read_phi(open(), phi.describe(depth)));
     }
 
-    /** Iterations done since the start. */
+    /** Returns the number of iterations since the start. */
     public long iterations() {
         return state.iterations;
     }
 
-    /** Whether the last step met the stop rule. */
+    /** Returns true if the last step met the stopping criterion. */
     public boolean converged() {
         return state.converged != 0;
     }
 
-    /** Voxels inside. */
+    /** Returns the number of voxels inside. */
     public long inside() {
         return state.inside;
     }
 
-    /** T as it is used. */
+    /** Returns the T that is used. */
     public double target() {
         return state.target;
     }
 
-    /** ε as it is used. */
+    /** Returns the ε that is used. */
     public double epsilon() {
         return state.epsilon;
     }
 
-    /** α as it is used. */
+    /** Returns the α that is used. */
     public double alpha() {
         return state.alpha;
     }
 
-    /** Δt as it is used. */
+    /** Returns the Δt that is used. */
     public double timeStep() {
         return state.time_step;
     }
 
-    /** What was done since the start, where, and how long it took in all. */
+    /** Returns the report of all steps since the start, with their total time. */
     public Report report() {
         ReportStruct all = new ReportStruct();
         last.write();
@@ -151,7 +152,7 @@ public final class LevelSet implements AutoCloseable {
         return new Report(all);
     }
 
-    /** Frees the surface; a second call does nothing. */
+    /** Frees the level set; a second call does nothing. */
     @Override
     public void close() {
         if (pointer != null) {

@@ -1,6 +1,6 @@
 package io.github.isoline;
 
-/** Shapes into masks of type U8. What lies outside the image is cut off. */
+/** Draws shapes into masks of type U8. Parts outside the image are clipped. */
 public final class Masks {
     private static final int SPHERE_NUMBERS = 4;
     private static final int BOX_NUMBERS = 6;
@@ -11,7 +11,7 @@ public final class Masks {
      * Fills spheres.
      *
      * @param mask with its spacing
-     * @param depth how many slices, from the first on
+     * @param depth the number of slices, from the first on
      * @param spheres x, y, z of the centre and the radius of one after the other; centres in
      *     pixels, where whole numbers are pixels' centres; radii in the unit of the spacing
      * @param value of the pixels in them
@@ -29,7 +29,7 @@ public final class Masks {
     /**
      * Fills boxes.
      *
-     * @param depth how many slices, from the first on
+     * @param depth the number of slices, from the first on
      * @param boxes smallest x, y, z and largest x, y, z of one after the other, in pixels; pixels
      *     whose centres lie within are filled
      * @param value of the pixels in them

@@ -21,7 +21,7 @@ import java.util.Properties;
  */
 public final class NativeLoader {
     /**
-     * System property: a library file, or the folder that holds it, to use instead of the jar's.
+     * The system property that names a library file, or its folder, to use instead of the jar's.
      */
     public static final String PATH_PROPERTY = "isoline.library.path";
 
@@ -51,12 +51,13 @@ public final class NativeLoader {
             bind(find());
             loaded = true;
         } catch (LinkageError e) {
-            // Everything that JNA can die of: itself missing, or unable to unpack its own part.
+            // These are all failures of JNA to link: JNA is missing, or cannot unpack its own
+            // native part.
             throw unavailable(explainLinkage(e));
         }
     }
 
-    /** The version of this plugin, from its build. */
+    /** Returns the version of this plugin, from its build. */
     public static String pluginVersion() {
         Properties properties = new Properties();
         try (InputStream in = NativeLoader.class.getResourceAsStream("plugin.properties")) {
@@ -69,21 +70,22 @@ public final class NativeLoader {
         return properties.getProperty("version", "unknown");
     }
 
-    /** The version of the loaded native library. */
+    /** Returns the version of the loaded native library. */
     public static String libraryVersion() throws IsolineException {
         load();
         return IsolineLibrary.isoline_version_string();
     }
 
-    /** Where the loaded library came from: a file, or "the plugin's jar". */
+    /** Returns the origin of the loaded library: a file, or "the plugin's jar". */
     public static synchronized String libraryOrigin() {
         return origin;
     }
 
-    /** The version of JNA that is running, which the host and not this plugin decides. */
+    /** Returns the version of JNA that is running, which the host chooses and not this plugin. */
     public static String jnaVersion() {
         try {
-            // By reflection: the compiler would copy the constant of the JNA we compiled against.
+            // Reflection is needed: the compiler would copy the constant of the JNA compiled
+            // against.
             Field version = Native.class.getField("VERSION");
             version.setAccessible(true); // it is inherited from an interface that is not public
             return (String) version.get(null);
@@ -199,8 +201,9 @@ public final class NativeLoader {
     }
 
     /**
-     * Null if a library of that version can serve this plugin, else a sentence for the user. The
-     * patch number is free; major and minor must be the plugin's own, since the two ship together.
+     * Returns null if a library of that version fits this plugin, else a sentence for the user. The
+     * patch number may differ; major and minor must be the plugin's own, since the two ship
+     * together.
      */
     static String versionMismatch(String plugin, int packed) {
         int major = packed >>> 16;
@@ -224,7 +227,7 @@ public final class NativeLoader {
                 + " ImageJ.";
     }
 
-    /** Why the system may have refused the library for that reason, and what to do. */
+    /** Returns a likely cause for the system's refusal of the library, and what to do. */
     private static String explainRefusal(String reason) {
         if (reason.contains("GLIBC_")) {
             return "This Linux is older than the library, which needs glibc 2.34 or newer. Use a"
@@ -245,7 +248,7 @@ public final class NativeLoader {
                 + " -Djna.tmpdir=FOLDER.";
     }
 
-    /** What to say when the host has no JNA at all; also used where this class cannot be loaded. */
+    /** The message for a host without JNA; also used where this class cannot be loaded. */
     public static final String MISSING_JNA =
             "Isoline needs JNA, which this ImageJ lacks. Fiji brings it along; in a plain ImageJ put"
                     + " jna.jar into the folder \"plugins/jars\" and restart.";
@@ -255,8 +258,9 @@ public final class NativeLoader {
     }
 
     /**
-     * JNA names the library on the first line. The system's reason for refusing the file is on the
-     * second, and those of searches elsewhere follow. An old JNA writes one line only.
+     * Returns the system's reason for refusing the file. JNA names the library on the first line;
+     * the system's reason is on the second, and the reasons of searches elsewhere follow. An old
+     * JNA writes one line only.
      */
     private static String systemsReason(Throwable e) {
         String[] lines = String.valueOf(e.getMessage()).trim().split("\n");

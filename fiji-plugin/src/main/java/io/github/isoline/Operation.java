@@ -32,7 +32,7 @@ public final class Operation {
     }
 
     /**
-     * The operation of a name, such as "level_set".
+     * Returns the operation of a name, such as "level_set".
      *
      * @throws IsolineException if the library cannot be loaded
      */
@@ -52,32 +52,32 @@ public final class Operation {
         return operation;
     }
 
-    /** The name in code. */
+    /** Returns the name in code. */
     public String name() {
         return name;
     }
 
-    /** The name for people. */
+    /** Returns the name that users see. */
     public String title() {
         return title;
     }
 
-    /** One line: the result. */
+    /** Returns one line about the result. */
     public String help() {
         return help;
     }
 
-    /** The parameters, in the library's order. */
+    /** Returns the parameters, in the library's order. */
     public Collection<Parameter> parameters() {
         return Collections.unmodifiableCollection(parameters.values());
     }
 
-    /** True if there is a parameter of that name. */
+    /** Returns true if there is a parameter of that name. */
     public boolean has(String parameter) {
         return parameters.containsKey(parameter);
     }
 
-    /** The parameter of a name. */
+    /** Returns the parameter of a name. */
     public Parameter parameter(String parameter) {
         if (!has(parameter)) {
             throw new IllegalArgumentException(

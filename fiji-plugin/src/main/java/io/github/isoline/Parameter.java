@@ -32,12 +32,12 @@ public final class Parameter {
             help = struct.help.getString(0, UTF8);
         }
 
-        /** The word in macros. */
+        /** Returns the word in macros. */
         public String name() {
             return name;
         }
 
-        /** One line: when to choose it. */
+        /** Returns one line that says when to choose it. */
         public String help() {
             return help;
         }
@@ -67,57 +67,57 @@ public final class Parameter {
         choices = Collections.unmodifiableList(all);
     }
 
-    /** The macro key. */
+    /** Returns the macro key. */
     public String name() {
         return name;
     }
 
-    /** The label in a dialog. */
+    /** Returns the label in a dialog. */
     public String title() {
         return struct.title.getString(0, UTF8);
     }
 
-    /** One line: the meaning, and the effect of a larger value. */
+    /** Returns one line: the meaning, and the effect of a larger value. */
     public String help() {
         return struct.help.getString(0, UTF8);
     }
 
-    /** The unit, as a label beside a field; "" where there is none. */
+    /** Returns the unit, as a label beside a field; "" where there is none. */
     public String unit() {
         return struct.unit.getString(0, UTF8);
     }
 
-    /** The type of the values. */
+    /** Returns the type of the values. */
     public Type type() {
         return Type.values()[struct.type];
     }
 
-    /** True if the operation can choose the value itself. */
+    /** Returns true if the operation can choose the value itself. */
     public boolean canBeAutomatic() {
         return struct.automatic != null;
     }
 
-    /** The value that stands for "automatic". */
+    /** Returns the value that stands for "automatic". */
     public double automaticValue() {
         return struct.automatic_value;
     }
 
-    /** The default; it may be {@link #automaticValue()}. */
+    /** Returns the default; it may be {@link #automaticValue()}. */
     public double defaultValue() {
         return struct.default_value;
     }
 
-    /** The values of a choice; empty for other types. */
+    /** Returns the values of a choice; empty for other types. */
     public List<Choice> choices() {
         return choices;
     }
 
-    /** The words of the choices, in their order. */
+    /** Returns the words of the choices, in their order. */
     public String[] words() {
         return choices.stream().map(Choice::name).toArray(String[]::new);
     }
 
-    /** The value that a word stands for. */
+    /** Returns the value that a word stands for. */
     public double valueOf(String word) throws IsolineException {
         for (Choice choice : choices) {
             if (choice.name.equals(word)) {
@@ -128,7 +128,7 @@ public final class Parameter {
                 name + " must be one of " + String.join(", ", words()) + ", got \"" + word + "\".");
     }
 
-    /** The word of a value. */
+    /** Returns the word of a value. */
     public String wordOf(double value) {
         return choices.stream()
                 .filter(choice -> choice.value == value)
@@ -137,12 +137,12 @@ public final class Parameter {
                 .orElseThrow(() -> new IllegalArgumentException(name + " " + value));
     }
 
-    /** Refuses a value out of the range, in the library's words. */
+    /** Refuses a value out of the range, with the library's message. */
     public void check(double value) throws IsolineException {
         Status.check(IsolineLibrary.isoline_parameter_check(operation, index, value));
     }
 
-    /** The library's words about a value out of the range; null for one that is in it. */
+    /** Returns the library's message about a value out of the range; null for one that is in it. */
     public String complaint(double value) {
         try {
             check(value);

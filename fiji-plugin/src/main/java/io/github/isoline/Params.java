@@ -12,7 +12,7 @@ public final class Params {
     private final Memory struct;
 
     /**
-     * The defaults of an operation.
+     * Creates the defaults of an operation.
      *
      * @param operation its name, such as "level_set"
      * @throws IsolineException if the library cannot be loaded
@@ -27,12 +27,12 @@ public final class Params {
         }
     }
 
-    /** The operation that these are for. */
+    /** Returns the operation that these parameters belong to. */
     public Operation operation() {
         return operation;
     }
 
-    /** The value of a parameter; of a choice its number, of a flag 0 or 1. */
+    /** Returns the value of a parameter; for a choice its number, for a flag 0 or 1. */
     public double get(String name) {
         return operation.parameter(name).read(struct);
     }
@@ -40,7 +40,7 @@ public final class Params {
     /**
      * Sets a parameter.
      *
-     * @throws IsolineException in the library's words, if the value is out of range
+     * @throws IsolineException with the library's message, if the value is out of range
      */
     public Params set(String name, double value) throws IsolineException {
         Parameter parameter = operation.parameter(name);
@@ -54,18 +54,18 @@ public final class Params {
         return set(name, operation.parameter(name).valueOf(word));
     }
 
-    /** Lets the operation choose the value. */
+    /** Makes a parameter automatic. */
     public Params setAutomatic(String name) throws IsolineException {
         return set(name, operation.parameter(name).automaticValue());
     }
 
-    /** True if the operation chooses the value. */
+    /** Returns true if the parameter is automatic. */
     public boolean isAutomatic(String name) {
         Parameter parameter = operation.parameter(name);
         return parameter.canBeAutomatic() && get(name) == parameter.automaticValue();
     }
 
-    /** The C struct, for a call of the operation. */
+    /** Returns the C struct, for a call of the operation. */
     Pointer struct(String name) throws IsolineException {
         if (!operation.name().equals(name)) {
             throw new IsolineException(

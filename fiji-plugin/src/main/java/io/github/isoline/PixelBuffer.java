@@ -24,13 +24,13 @@ public final class PixelBuffer implements AutoCloseable {
             this.bytes = bytes;
         }
 
-        /** Bytes of one pixel. */
+        /** Returns bytes of one pixel. */
         public int bytes() {
             return bytes;
         }
     }
 
-    /** JNA's Memory with its release in reach: close() came only with JNA 5.12. */
+    /** JNA's Memory with an accessible release: close() came only with JNA 5.12. */
     private static final class Block extends Memory {
         Block(long bytes) {
             super(bytes);
@@ -50,13 +50,13 @@ public final class PixelBuffer implements AutoCloseable {
     private final double[] spacing = {1, 1, 1};
 
     /**
-     * Reserves native memory.
+     * Allocates native memory.
      *
      * @param type of every pixel
      * @param width in pixels, above 0
      * @param height in pixels, above 0
-     * @param capacity most slices it will hold, above 0
-     * @throws IsolineException if the computer has not that much memory left
+     * @param capacity the largest number of slices, above 0
+     * @throws IsolineException if out of memory
      */
     public PixelBuffer(Type type, int width, int height, int capacity) throws IsolineException {
         if (width <= 0 || height <= 0 || capacity <= 0) {
@@ -87,7 +87,8 @@ public final class PixelBuffer implements AutoCloseable {
     }
 
     /**
-     * Copies one slice in: {@code byte[]}, {@code short[]} or {@code float[]}, as the type asks.
+     * Copies one slice in: {@code byte[]}, {@code short[]} or {@code float[]}, according to the
+     * type.
      */
     public void write(int slice, Object pixels) {
         long offset = offset(slice);
@@ -136,7 +137,7 @@ public final class PixelBuffer implements AutoCloseable {
         spacing[2] = z;
     }
 
-    /** Type of every pixel. */
+    /** Returns type of every pixel. */
     public Type type() {
         return type;
     }
@@ -147,7 +148,7 @@ public final class PixelBuffer implements AutoCloseable {
         memory.release();
     }
 
-    /** The description of the first {@code depth} slices that the C API takes. */
+    /** Returns the description of the first {@code depth} slices that the C API takes. */
     ImageStruct describe(int depth) throws IsolineException {
         if (depth <= 0 || depth > capacity) {
             throw new IllegalArgumentException("depth " + depth + " is not in 1.." + capacity);

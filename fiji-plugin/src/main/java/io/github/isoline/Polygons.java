@@ -11,10 +11,10 @@ import java.util.Arrays;
 public final class Polygons {
     private static final int COORDINATES = 2;
 
-    /** x and y in turn. */
+    /** Holds x and y alternately. */
     private final int[] nodes;
 
-    /** Where each begins among the nodes, and the end of the last. */
+    /** Holds the index of each polygon's first node, and the end of the last polygon. */
     private final int[] offsets;
 
     private Polygons(int[] nodes, int[] offsets) {
@@ -25,7 +25,7 @@ public final class Polygons {
     /**
      * Joins polygons.
      *
-     * @param polygons of each its nodes, x and y in turn; after the last comes the first
+     * @param polygons the nodes of each, x and y alternately; the last node is joined to the first
      */
     public static Polygons of(int[]... polygons) {
         int[] offsets = new int[polygons.length + 1];
@@ -72,7 +72,7 @@ public final class Polygons {
         return new Polygons(nodes, offsets);
     }
 
-    /** The description that the C API takes; the memory belongs to it. */
+    /** Returns the description that the C API takes; the memory belongs to it. */
     PolygonsStruct struct() throws IsolineException {
         PolygonsStruct struct = new PolygonsStruct();
         Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size()));
@@ -93,17 +93,17 @@ public final class Polygons {
         return memory;
     }
 
-    /** How many there are. */
+    /** Returns the number of polygons. */
     public int count() {
         return offsets.length - 1;
     }
 
-    /** How many nodes they have in all. */
+    /** Returns the number of nodes of all polygons. */
     public int nodeCount() {
         return nodes.length / COORDINATES;
     }
 
-    /** The nodes of one polygon: x and y in turn. */
+    /** Returns the nodes of one polygon: x and y alternately. */
     public int[] get(int polygon) {
         return Arrays.copyOfRange(
                 nodes, offsets[polygon] * COORDINATES, offsets[polygon + 1] * COORDINATES);

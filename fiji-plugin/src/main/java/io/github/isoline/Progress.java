@@ -1,14 +1,14 @@
 package io.github.isoline;
 
-/** Hears how far an operation has come, on the thread that called it, and may stop it. */
+/** The progress callback: is called on the thread that called the operation, and may cancel it. */
 @FunctionalInterface
 public interface Progress {
     /**
-     * Called now and then during an operation.
+     * Reports the progress at intervals during an operation.
      *
      * @param fraction 0 at the start, 1 at the end
-     * @param stage what is being done, for a status line
-     * @return true to go on, false to cancel
+     * @param stage the current stage, for a status line
+     * @return true to continue, false to cancel
      */
     boolean step(double fraction, String stage);
 }

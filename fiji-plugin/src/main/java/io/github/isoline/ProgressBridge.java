@@ -3,9 +3,9 @@ package io.github.isoline;
 import com.sun.jna.Pointer;
 
 /**
- * Carries the C callback to a {@link Progress}. It must stay reachable until the call returns, or
- * the garbage collector would free the code that C calls: {@link #rethrow} behind the call keeps it
- * so.
+ * Passes the C callback on to a {@link Progress}. It must stay reachable until the call returns, or
+ * the garbage collector would free the code that C calls: {@link #rethrow} after the call ensures
+ * that.
  */
 final class ProgressBridge implements ProgressStruct.Function {
     private final Progress progress;
@@ -25,7 +25,7 @@ final class ProgressBridge implements ProgressStruct.Function {
         }
     }
 
-    /** What the C function takes; null if there is nobody to tell. */
+    /** Returns the argument of the C function; null if there is no callback. */
     ProgressStruct struct() {
         return struct;
     }
@@ -35,7 +35,7 @@ final class ProgressBridge implements ProgressStruct.Function {
         try {
             return progress.step(fraction, stage == null ? "" : stage) ? 0 : 1;
         } catch (RuntimeException e) {
-            // No exception may cross C: stop there, and go on throwing behind it.
+            // No exception may pass through C code: cancel there, and rethrow after the call.
             thrown = e;
         } catch (Error e) {
             error = e;
@@ -43,7 +43,7 @@ final class ProgressBridge implements ProgressStruct.Function {
         return 1;
     }
 
-    /** Throws what the listener threw during the call. */
+    /** Rethrows the exception that the callback threw during the call. */
     void rethrow() {
         if (thrown != null) {
             throw thrown;

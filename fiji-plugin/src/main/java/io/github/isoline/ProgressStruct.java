@@ -9,9 +9,9 @@ import com.sun.jna.Structure;
  */
 @Structure.FieldOrder({"struct_size", "reserved", "callback", "user"})
 public final class ProgressStruct extends Structure {
-    /** {@code isoline_progress_fn}: anything but 0 asks the library to stop. */
+    /** {@code isoline_progress_fn}: any result but 0 cancels the call. */
     public interface Function extends Callback {
-        /** Called on the thread that called the operation. */
+        /** Is called on the thread that called the operation. */
         int invoke(Pointer user, double fraction, String stage);
     }
 

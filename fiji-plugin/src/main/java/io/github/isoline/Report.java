@@ -2,7 +2,7 @@ package io.github.isoline;
 
 import com.sun.jna.Native;
 
-/** What an operation did, where, and how long it took. */
+/** The report of a run: its device, iterations, convergence and time. */
 public final class Report {
     private static final int KIND_CUDA = 1;
 
@@ -12,34 +12,34 @@ public final class Report {
         this.struct = struct;
     }
 
-    /** The device that did the work: "cpu" or "cuda:N", with its name. */
+    /** Returns the device that computed: "cpu" or "cuda:N", with its name. */
     public String device() {
         String id = struct.device_kind == KIND_CUDA ? "cuda:" + struct.device_index : "cpu";
         String name = Native.toString(struct.device_name, "UTF-8");
         return name.isEmpty() ? id : id + " (" + name + ")";
     }
 
-    /** Iterations, or cycles in converged mode. */
+    /** Returns the number of iterations, or of cycles in converged mode. */
     public long iterations() {
         return struct.iterations;
     }
 
-    /** True unless a wanted tolerance was not reached. */
+    /** Returns true unless the requested tolerance was not reached. */
     public boolean converged() {
         return struct.converged != 0;
     }
 
-    /** What is left of the equation after the last cycle; converged mode only. */
+    /** Returns the residual after the last cycle; converged mode only. */
     public double residual() {
         return struct.residual;
     }
 
-    /** Wall time of the whole call in seconds. */
+    /** Returns the wall time of the whole call in seconds. */
     public double seconds() {
         return struct.seconds_total;
     }
 
-    /** Most device memory in use at any time, in bytes. */
+    /** Returns the most device memory in use at any time, in bytes. */
     public long peakDeviceBytes() {
         return struct.peak_device_bytes;
     }

@@ -13,7 +13,7 @@ public final class Segments {
     private static final int CLOSED = 1;
     private static final int COORDINATES = 2;
 
-    /** x and y in turn. */
+    /** Holds x and y alternately. */
     private final int[] points;
 
     private final int[] offsets;
@@ -31,7 +31,7 @@ public final class Segments {
     }
 
     /**
-     * Copies the library's segments, all points in one piece; the caller frees the library's.
+     * Copies the library's segments, all points in one array; the caller frees the library's.
      *
      * @throws IsolineException if there are more than a Java array holds
      */
@@ -67,49 +67,49 @@ public final class Segments {
                 arrays.mean_gradients.getFloatArray(0, count));
     }
 
-    /** How many segments there are. */
+    /** Returns the number of segments. */
     public int count() {
         return flags.length;
     }
 
-    /** How many points they have in all. */
+    /** Returns the number of points of all segments. */
     public int pointCount() {
         return points.length / COORDINATES;
     }
 
-    /** How many points a segment has. */
+    /** Returns the number of points of a segment. */
     public int pointCount(int segment) {
         return offsets[segment + 1] - offsets[segment];
     }
 
-    /** Column of a segment's point. */
+    /** Returns column of a segment's point. */
     public int x(int segment, int point) {
         return points[COORDINATES * at(segment, point)];
     }
 
-    /** Row of a segment's point. */
+    /** Returns row of a segment's point. */
     public int y(int segment, int point) {
         return points[COORDINATES * at(segment, point) + 1];
     }
 
-    /** True for a loop: after the last point comes the first. */
+    /** Returns true for a closed segment: the first point follows the last. */
     public boolean isClosed(int segment) {
         return (flags[segment] & CLOSED) != 0;
     }
 
-    /** The slice that a segment lies in, from 0 on. */
+    /** Returns the slice that a segment lies in, from 0 on. */
     public int slice(int segment) {
         return slices[segment];
     }
 
-    /** Mean of the gradient over a segment's points, in the image's own units. */
+    /** Returns the mean gradient magnitude over a segment's points, in the image's own units. */
     public float meanGradient(int segment) {
         return meanGradients[segment];
     }
 
     /**
-     * Length of the chain through its pixels' centres, with the way back to its start if it is
-     * closed.
+     * Returns the length of the chain through its pixels' centres; for a closed segment including
+     * the step back to its start.
      *
      * @param width of a pixel
      * @param height of a pixel

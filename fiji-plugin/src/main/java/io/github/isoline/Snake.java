@@ -6,10 +6,11 @@ import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * Polygons that split a noisy image into target and background by maximum likelihood, one or
- * thousands, each by itself (Perrot et al. 2011): they can be looked at, stopped and gone on with.
+ * Polygonal active contours that separate objects from the background of a noisy image by maximum
+ * likelihood (Perrot et al. 2011). There may be one target or thousands, each independent of the
+ * others; they can be read, stopped and continued.
  *
- * <p>It copies the image and keeps the polygons. One thread at a time.
+ * <p>It copies the image and keeps the polygons. Only one thread may use it at a time.
  */
 public final class Snake implements AutoCloseable {
     /** The name of the operation. */
@@ -29,10 +30,10 @@ public final class Snake implements AutoCloseable {
      * Starts on one slice.
      *
      * @param input pixels of any type; the first slice is taken
-     * @param initial a target for each; null for a rectangle that leaves a quarter of each side of
-     *     the image free around it
+     * @param initial a polygon for each target; null for a rectangle that leaves a quarter of the
+     *     image's width and height free on each side
      * @param params those of {@link #NAME}
-     * @throws IsolineException with the library's own words, also if a polygon crosses itself
+     * @throws IsolineException with the library's message, also if a polygon crosses itself
      */
     public static Snake start(Context context, PixelBuffer input, Polygons initial, Params params)
             throws IsolineException {
@@ -42,7 +43,7 @@ public final class Snake implements AutoCloseable {
         Snake snake = new Snake();
         PointerByReference out = new PointerByReference();
         long began = System.nanoTime();
-        // Held during the call, so that nobody can close the context under it.
+        // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
             Status.check(
                     IsolineLibrary.isoline_snake_new(context.pointer(), in, polygons, struct, out));
@@ -50,7 +51,8 @@ public final class Snake implements AutoCloseable {
         snake.seconds = (System.nanoTime() - began) * NANOS;
         snake.pointer = out.getValue();
         try {
-            // Of no iterations: who does the work is known even if it is stopped at once.
+            // A step of no iterations fills the report with the device, even if the run is stopped
+            // at once.
             snake.step(0, null);
         } catch (IsolineException | RuntimeException e) {
             snake.close();
@@ -60,12 +62,12 @@ public final class Snake implements AutoCloseable {
     }
 
     /**
-     * Goes on by up to so many steps of each target that has not ended.
+     * Continues by at most this number of iterations for each target that has not ended.
      *
      * @param iterations {@link Long#MAX_VALUE} until all have ended
-     * @param progress hears of the progress and may cancel; may be null
-     * @throws IsolineException with the library's own words; when cancelled every target keeps its
-     *     last whole step, and the snake can be read and stepped on
+     * @param progress the progress callback, which may cancel; may be null
+     * @throws IsolineException with the library's message; after a cancel every target keeps its
+     *     last whole iteration, and the snake can be read and stepped on
      */
     public void step(long iterations, Progress progress) throws IsolineException {
         if (iterations < 0) {
@@ -79,12 +81,12 @@ public final class Snake implements AutoCloseable {
         Status.check(status);
     }
 
-    /** How many targets there are. */
+    /** Returns the number of targets. */
     public int count() throws IsolineException {
         return (int) IsolineLibrary.isoline_snake_count(open());
     }
 
-    /** The polygons as they are, in the order of the initial ones: clockwise on the screen. */
+    /** Returns the current polygons, in the order of the initial ones: clockwise on the screen. */
     public Polygons polygons() throws IsolineException {
         PolygonsStruct struct = new PolygonsStruct();
         Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size()));
@@ -92,7 +94,7 @@ public final class Snake implements AutoCloseable {
         return Polygons.copyOf(struct);
     }
 
-    /** What is known of each target, in the order of the initial polygons. */
+    /** Returns the statistics of each target, in the order of the initial polygons. */
     public TargetStatistics[] statistics() throws IsolineException {
         int count = count();
         TargetStatistics[] all = new TargetStatistics[count];
@@ -111,8 +113,8 @@ public final class Snake implements AutoCloseable {
     }
 
     /**
-     * Writes the number of the target that a pixel lies in, counted from 1, else 0. Where targets
-     * overlap the smallest number stands.
+     * Writes the number of the target that contains a pixel, counted from 1, else 0. Where targets
+     * overlap the smallest number is written.
      *
      * @param labels type U16, or F32 for more than 65535 targets
      */
@@ -120,17 +122,17 @@ public final class Snake implements AutoCloseable {
         Status.check(IsolineLibrary.isoline_snake_draw_labels(open(), labels.describe(1)));
     }
 
-    /** True if every target has ended. */
+    /** Returns true if every target has ended. */
     public boolean isEnded() {
         return last.converged != 0;
     }
 
-    /** The most steps that a target has done. */
+    /** Returns the largest number of iterations of any target. */
     public long iterations() {
         return last.iterations;
     }
 
-    /** What was done since the start, where, and how long it took in all. */
+    /** Returns the report of all steps since the start, with their total time. */
     public Report report() {
         ReportStruct all = new ReportStruct();
         last.write();

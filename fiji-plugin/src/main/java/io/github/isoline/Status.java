@@ -1,6 +1,6 @@
 package io.github.isoline;
 
-/** Status codes of the C API that the Java side tells apart; the numbers are frozen. */
+/** Status codes of the C API that Java code distinguishes; the numbers are frozen. */
 final class Status {
     static final int OK = 0;
     static final int INVALID_ARGUMENT = 2;
@@ -12,7 +12,7 @@ final class Status {
 
     private Status() {}
 
-    /** Turns any status but OK into an exception that carries the library's own sentence. */
+    /** Turns any status but OK into an exception with the library's message. */
     static void check(int status) throws IsolineException {
         if (status == OK) {
             return;

@@ -1,21 +1,21 @@
 package io.github.isoline;
 
-/** What is known of one target of a {@link Snake}. Grey values are those of the pixels. */
+/** The statistics of one target of a {@link Snake}. Grey values are those of the pixels. */
 public final class TargetStatistics {
-    /** How far a target's search is, in the order of the C API's numbers. */
+    /** The state of a target's search, in the order of the C API's numbers. */
     public enum State {
-        /** It has not ended. */
+        /** The search has not ended. */
         RUNNING,
         /** No node moves by one pixel and none can be added. */
         CONVERGED,
-        /** No pixel is left in it. */
+        /** No pixel is left in the target. */
         VANISHED,
-        /** Its start lies outside the image. */
+        /** The start lies outside the image. */
         LEFT_IMAGE,
-        /** The most steps were done. */
+        /** The largest number of iterations was done. */
         ITERATION_LIMIT;
 
-        /** The same in a word or two. */
+        /** Returns the name in lower case with spaces. */
         @Override
         public String toString() {
             return name().toLowerCase(java.util.Locale.ROOT).replace('_', ' ');
@@ -28,57 +28,57 @@ public final class TargetStatistics {
         this.struct = struct;
     }
 
-    /** How far its search is. */
+    /** Returns the state of the search. */
     public State state() {
         return State.values()[struct.status];
     }
 
-    /** True if there are pixels in it. */
+    /** Returns true if the target contains pixels. */
     public boolean isThere() {
         return struct.pixels > 0 && state() != State.LEFT_IMAGE;
     }
 
-    /** Steps done. */
+    /** Returns the number of iterations. */
     public long iterations() {
         return struct.iterations;
     }
 
-    /** Nodes of its polygon. */
+    /** Returns the number of nodes of the polygon. */
     public long nodes() {
         return struct.nodes;
     }
 
-    /** Pixels in it. */
+    /** Returns the number of pixels in the target. */
     public long pixels() {
         return struct.pixels;
     }
 
-    /** Pixels of its background. */
+    /** Returns the number of pixels of the background. */
     public long backgroundPixels() {
         return struct.background_pixels;
     }
 
-    /** Mean inside; NaN without pixels, as the others. */
+    /** Returns the mean inside; NaN without pixels, like the other statistics. */
     public double mean() {
         return struct.mean;
     }
 
-    /** Standard deviation inside. */
+    /** Returns the standard deviation inside. */
     public double deviation() {
         return struct.deviation;
     }
 
-    /** Mean of the background. */
+    /** Returns the mean of the background. */
     public double backgroundMean() {
         return struct.background_mean;
     }
 
-    /** Standard deviation of the background. */
+    /** Returns the standard deviation of the background. */
     public double backgroundDeviation() {
         return struct.background_deviation;
     }
 
-    /** The criterion without the cost of nodes; smaller is better on the same pixels. */
+    /** Returns the criterion without the cost of nodes; smaller is better on the same pixels. */
     public double criterion() {
         return struct.criterion;
     }

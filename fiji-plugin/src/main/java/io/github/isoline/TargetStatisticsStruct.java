@@ -35,7 +35,7 @@ public final class TargetStatisticsStruct extends Structure {
 
     public TargetStatisticsStruct() {}
 
-    /** The struct that lies there. */
+    /** Reads the struct at an address. */
     TargetStatisticsStruct(Pointer memory) {
         super(memory);
         read();

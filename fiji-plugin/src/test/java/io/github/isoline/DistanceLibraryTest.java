@@ -24,7 +24,7 @@ class DistanceLibraryTest implements OperationContract {
     void spacingIsThePixelsSize() throws IsolineException {
         Params params = new Params(Distance.NAME);
         float[] signed = run(params, 3, null);
-        // Inside from column 20 on, in every slice; columns are half a unit wide.
+        // Pixels are inside from column 20 on, in every slice; columns are half a unit wide.
         assertEquals(0.25f, signed[19]);
         assertEquals(-0.25f, signed[20]);
         assertEquals(9.75f, signed[0]);
@@ -57,7 +57,7 @@ class DistanceLibraryTest implements OperationContract {
         }
     }
 
-    /** The first slice's distances. */
+    /** Returns the first slice's distances. */
     private static float[] run(Params params, int slices, Progress progress)
             throws IsolineException {
         byte[] pixels = new byte[SIDE * SIDE];

@@ -46,7 +46,7 @@ class EdgeDrawingLibraryTest implements OperationContract {
 
     @Test
     void automaticThresholdIsTheLibrarys() throws IsolineException {
-        // The same edges whether the library or Java finds the number.
+        // The edges are the same whether the library or Java computes the number.
         float[] ramp = new float[SIDE * SIDE];
         Random random = new Random(5);
         for (int i = 0; i < ramp.length; i++) {
@@ -118,7 +118,7 @@ class EdgeDrawingLibraryTest implements OperationContract {
         assertThrows(IsolineException.class, () -> params.set("min_length", 1L << 32));
     }
 
-    /** Black above and white below a row of grey, in every slice. */
+    /** Draws black above and white below a row of grey, in every slice. */
     private static EdgeDrawing.Result draw(int slices, boolean segments, Progress progress)
             throws IsolineException {
         byte[] pixels = new byte[SIDE * SIDE];

@@ -32,7 +32,7 @@ class LevelSetLibraryTest implements OperationContract {
         }
     }
 
-    /** Parameters with which it never stops by itself. */
+    /** Returns parameters with which the run never stops early. */
     private static Params restless() throws IsolineException {
         return LevelSet.neverStop(params());
     }

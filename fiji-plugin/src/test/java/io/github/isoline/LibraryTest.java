@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class LibraryTest implements OperationContract {
     private static final int SIDE = 32;
 
-    /** The most that the library takes: far more than a test waits for. */
+    /** The largest number that the library takes: far more than a test waits for. */
     private static final long ENDLESS = 10_000_000;
 
     @BeforeAll
@@ -142,7 +142,7 @@ class LibraryTest implements OperationContract {
 
     @Test
     void memoryThatIsNotThereIsSaidWithItsSize() {
-        // 16 TB: more than any address space limit lets a test machine give.
+        // The size is 16 TB, more than the address space limit of any test machine.
         IsolineException e =
                 assertThrows(
                         IsolineException.class,

@@ -17,21 +17,21 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
- * What the Java layer of every operation does: structs of the right size, the library's defaults,
- * progress that cancels. A test of an operation implements this.
+ * The common behaviour of the Java layer of every operation: structs of the right size, the
+ * library's defaults, progress that cancels. The test of an operation implements this.
  */
 interface OperationContract {
-    /** Its name. */
+    /** Returns the name of the operation. */
     String name();
 
     /**
-     * Runs it on the CPU.
+     * Runs the operation on the CPU.
      *
-     * @param progress hears of it at least three times; null: a run that is short
+     * @param progress is called at least three times; null: a short run
      */
     void play(Progress progress) throws IsolineException;
 
-    /** A params struct of a size after its own init function, or what that refused. */
+    /** Returns a params struct of a size after its own init function, or throws its refusal. */
     static Memory init(String operation, long size) throws IsolineException {
         String resource = "/" + Platform.RESOURCE_PREFIX + "/" + System.mapLibraryName("isoline");
         Memory struct = new Memory(size);
@@ -52,7 +52,7 @@ interface OperationContract {
     default void paramsAreAsLargeAsTheLibrarySays() throws IsolineException {
         long size = Operation.of(name()).paramsSize();
         assertEquals(size, init(name(), size).getInt(0));
-        // A struct that is not the first release's is refused, so these sizes are exact.
+        // A struct smaller than that of the first release is refused, so these sizes are exact.
         assertThrows(IsolineException.class, () -> init(name(), size - 8));
     }
 

@@ -26,7 +26,7 @@ class SnakeLibraryTest implements OperationContract {
 
     @Override
     public void play(Progress progress) throws IsolineException {
-        // Many targets in noise: the library reports as they end.
+        // There are many targets in noise: the library reports as they end.
         int many = progress == null ? 1 : 20_000;
         int[][] starts = new int[many][];
         for (int i = 0; i < many; i++) {
@@ -159,7 +159,7 @@ class SnakeLibraryTest implements OperationContract {
         return new int[] {x, y, x + side, y, x + side, y + side, x, y + side};
     }
 
-    /** A disc of radius 20 in the middle, in noise. */
+    /** A disc of radius 20 in the middle of noise. */
     private static final class Scene implements AutoCloseable {
         private final Context context = Context.open("cpu");
         private final PixelBuffer input = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1);

@@ -5,22 +5,22 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
-/** Whether a command takes the current channel and frame of a hyperstack, or all of them. */
+/** The choice between the current channel and frame of a hyperstack and all of them. */
 final class AxisChoice {
     static final String ALL_CHANNELS = "all_channels";
     static final String ALL_FRAMES = "all_frames";
 
-    /** Macro keys, all of them switches. */
+    /** The macro keys, all of them switches. */
     static final List<String> KEYS =
             Collections.unmodifiableList(Arrays.asList(ALL_CHANNELS, ALL_FRAMES));
 
-    /** True for every channel, false for the current one. */
+    /** Holds true for every channel, false for the current one. */
     boolean allChannels;
 
-    /** True for every frame, false for the current one. */
+    /** Holds true for every frame, false for the current one. */
     boolean allFrames;
 
-    /** What the settings of a command say. */
+    /** Returns the choice in the parameters of a command. */
     static AxisChoice of(Settings settings) {
         AxisChoice choice = new AxisChoice();
         choice.allChannels = settings.is(ALL_CHANNELS);
@@ -28,17 +28,17 @@ final class AxisChoice {
         return choice;
     }
 
-    /** The planes of an image that this means now. */
+    /** Returns the planes of an image that the choice selects now. */
     HyperStackSelection of(ImagePlus image) {
         return new HyperStackSelection(image, this, false);
     }
 
-    /** The same, and of the z slices only the one that is shown. */
+    /** Returns the same planes, but only those of the current z slice. */
     HyperStackSelection ofCurrentSlice(ImagePlus image) {
         return new HyperStackSelection(image, this, true);
     }
 
-    /** The macro options behind others: each with a space before it, "" for none. */
+    /** Returns the macro options to append to others: each with a space before it, "" for none. */
     @Override
     public String toString() {
         return (allChannels ? " " + ALL_CHANNELS : "") + (allFrames ? " " + ALL_FRAMES : "");

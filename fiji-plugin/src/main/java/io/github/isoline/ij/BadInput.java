@@ -1,6 +1,6 @@
 package io.github.isoline.ij;
 
-/** Something the user gave that the command cannot work with; the message says what to do. */
+/** Input that the command cannot work with; the message says what to do. */
 final class BadInput extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -6,7 +6,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * One open context per device choice, kept because opening a CUDA device takes longer than a run.
+ * The open contexts, one for each choice of a device; they are kept because opening a CUDA device
+ * takes longer than a run.
  */
 final class Contexts {
     private static final Map<String, Context> OPEN = new HashMap<>();
@@ -22,7 +23,7 @@ final class Contexts {
         return context;
     }
 
-    /** Forgets a context that may be broken; the next call opens a fresh one. */
+    /** Discards a context that may have failed; the next call opens a new one. */
     static synchronized void discard(String device) {
         Context context = OPEN.remove(device);
         if (context != null) {

@@ -7,7 +7,7 @@ import java.util.List;
 
 /** The device that dialogs offer first: the user's choice in the Devices command. */
 final class DefaultDevice {
-    /** A GPU if one works, else the CPU. */
+    /** The word for a GPU if one works, else the CPU. */
     static final String AUTO = "auto";
 
     private static final String KEY = "isoline.device";
@@ -22,8 +22,8 @@ final class DefaultDevice {
     }
 
     /**
-     * What a dialog offers and a macro may name: auto, every device that can be used now, and cuda
-     * (the first CUDA device that works) where there is one.
+     * Returns the choices of a dialog and of macros: auto, every device that can be used now, and
+     * cuda (the first CUDA device that works) where there is one.
      */
     static List<String> choices(List<DeviceInfo> devices) {
         List<String> ids = new ArrayList<>();

@@ -24,7 +24,7 @@ public final class DevicesPlugin implements PlugIn {
     }
 
     /**
-     * The list of devices and versions as text; for macros: {@code
+     * Returns the list of devices and versions as text; for macros: {@code
      * call("io.github.isoline.ij.DevicesPlugin.list")}.
      */
     public static String list() throws IsolineException {
@@ -89,7 +89,7 @@ public final class DevicesPlugin implements PlugIn {
 
     private static String describe(DeviceInfo device) {
         List<String> facts = new ArrayList<>();
-        // The CPU's threads are in its reason already.
+        // The reason of the CPU already names its threads.
         if (device.isCuda() && device.multiprocessors() > 0) {
             facts.add(device.multiprocessors() + " multiprocessors");
         }

@@ -6,7 +6,7 @@ import ij.process.LUT;
 final class DistanceColours {
     private static final int SIZE = 256;
 
-    /** Red, green and blue from far inside over the boundary to far outside. */
+    /** The red, green and blue values from far inside over the boundary to far outside. */
     private static final int[][] STOPS = {
         {5, 30, 100},
         {50, 110, 200},
@@ -17,13 +17,13 @@ final class DistanceColours {
         {105, 0, 30},
     };
 
-    /** The farther of two sides may be this much farther than the nearer one and still be shown. */
+    /** The largest factor by which one side may reach farther than the other and still be shown. */
     private static final double MOST_UNEVEN = 3;
 
     private DistanceColours() {}
 
     /**
-     * Colours for distances of a region.
+     * Returns the colours for distances of a region.
      *
      * @param low the smallest finite distance
      * @param high the largest one
@@ -53,8 +53,9 @@ final class DistanceColours {
     }
 
     /**
-     * How far from the boundary colours reach. The same on both sides, so that white is the
-     * boundary; of a small thing in a large image they must not be all white.
+     * Returns the distance from the boundary that the colours cover. It is the same on both sides,
+     * so that white is the boundary; for a small object in a large image it is limited, so that not
+     * all of the object is white.
      */
     private static double reach(double inside, double outside) {
         double near = Math.min(inside, outside);
@@ -63,7 +64,7 @@ final class DistanceColours {
     }
 
     /**
-     * The colour of a place between the far inside and the far outside.
+     * Returns the colour of a position between the far inside and the far outside.
      *
      * @param at 0 to 1; 0.5 is the boundary
      */

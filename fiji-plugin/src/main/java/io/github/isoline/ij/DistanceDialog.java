@@ -17,7 +17,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
         return alone(image, () -> new DistanceDialog(image).ask());
     }
 
-    /** What was chosen last, and what of it fits this image. */
+    /** Returns the parameters chosen last, as far as they fit this image. */
     private static DistanceSettings first(ImagePlus image) throws BadInput, IsolineException {
         DistanceSettings s = new DistanceSettings();
         s.readPrefs(image.getBitDepth());
@@ -58,7 +58,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
 
     @Override
     void check() throws BadInput {
-        refuse(settings.complaint());
+        refuse(settings.problem());
         DistanceJob.check(image, settings);
         if (settings.is(DistanceSettings.INSIDE, DistanceSettings.THRESHOLDED)) {
             InsideTest.byShownThreshold(image);
@@ -68,15 +68,15 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
     }
 
     @Override
-    String previewComplaint() {
-        return settings.complaint();
+    String previewProblem() {
+        return settings.problem();
     }
 
-    /** What the settings mean for this image, or what is wrong with them. */
+    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(complaintOr(inside()));
+        text.append(problemOr(inside()));
         if (image.isInvertedLut() && settings.usesThreshold()) {
             text.append("\nThis image has an inverting LUT: its dark pixels have the high values.");
         }

@@ -9,7 +9,7 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 
-/** From an ImagePlus to the signed distance from the boundary of what is inside. */
+/** Computes the signed distance from the boundary of the inside pixels of an ImagePlus. */
 final class DistanceJob extends StackJob {
     private final DistanceSettings settings;
     private VoxelSize size;
@@ -18,7 +18,7 @@ final class DistanceJob extends StackJob {
     private byte[] mask;
     private float[][] result;
 
-    /** How many pixels of each plane are inside. */
+    /** Holds the number of inside pixels of each plane. */
     private int[] insideCounts;
 
     private double low = Double.POSITIVE_INFINITY;
@@ -28,13 +28,13 @@ final class DistanceJob extends StackJob {
         this(image, settings, DEFAULT_CALL_BYTES);
     }
 
-    /** With a memory bound of its own, so that tests need no huge images. */
+    /** Creates a job with its own memory limit, so that tests need no large images. */
     DistanceJob(ImagePlus image, DistanceSettings settings, long callBytes) {
         super(settings.planes(image), settings.device(), callBytes);
         this.settings = settings;
     }
 
-    /** Refuses what cannot be computed, with what to do about it. */
+    /** Refuses an image that cannot be processed, and says what to do. */
     static void check(ImagePlus image, DistanceSettings settings) throws BadInput {
         checkOneChannel(image, "The signed distance");
         new VoxelSize(image, settings.isVolume());
@@ -51,7 +51,7 @@ final class DistanceJob extends StackJob {
         params = settings.toParams();
         mask = new byte[image.getWidth() * image.getHeight()];
         insideCounts = new int[planes.size()];
-        // All of it now: a lack of memory is better found before the work than after it.
+        // The whole result is allocated now: running out of memory is better found before the work.
         result = new float[planes.size()][mask.length];
     }
 
@@ -61,7 +61,7 @@ final class DistanceJob extends StackJob {
     }
 
     /**
-     * The test that the settings ask for.
+     * Returns the test for inside pixels that the parameters select.
      *
      * @param values of the planes, where the threshold is automatic
      */
@@ -137,7 +137,7 @@ final class DistanceJob extends StackJob {
         return made;
     }
 
-    /** What has no boundary has no distance: says where, and why. */
+    /** Returns the warning about planes without a boundary, where distances are not finite. */
     @Override
     String warning() {
         String said =

@@ -7,7 +7,7 @@ import io.github.isoline.IsolineException;
 public final class DistancePlugin extends StackCommand {
     static final String COMMAND = "Signed Distance";
 
-    /** Called by ImageJ. */
+    /** Creates the command; ImageJ calls this constructor. */
     public DistancePlugin() {
         super(COMMAND);
     }
@@ -19,7 +19,7 @@ public final class DistancePlugin extends StackCommand {
 
     @Override
     StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException {
-        // Said before the dialog, so that nobody fills it in for nothing.
+        // The check comes before the dialog, so that no dialog is filled in in vain.
         DistanceJob.check(image, new DistanceSettings());
         DistanceSettings settings = DistanceDialog.ask(image);
         return settings == null ? null : new DistanceJob(image, settings);

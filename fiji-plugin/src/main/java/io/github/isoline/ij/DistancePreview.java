@@ -24,15 +24,15 @@ import java.util.Locale;
 final class DistancePreview extends ShapePreview<DistanceSettings> {
     private static final int OPACITY = 140;
 
-    /** Of inside pixels on the boundary. */
+    /** The colour of inside pixels on the boundary. */
     private static final Color BOUNDARY = new Color(0xffe800);
 
-    /** Its number among the colours; the LUT's own white beside it hardly differs. */
+    /** The index of that colour; the neighbouring white of the LUT hardly differs. */
     private static final int BOUNDARY_INDEX = 127;
 
     private static final int LAST_COLOUR = 255;
 
-    // Of the worker alone:
+    // Only the worker uses these fields.
     private final byte[] mask;
     private Context context;
     private PixelBuffer input;
@@ -52,7 +52,7 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
         }
         try {
             if (context != null) {
-                // The device's memory belongs to other programs from here on.
+                // The device memory is freed now for other programs.
                 context.trim();
             }
         } catch (IsolineException e) {

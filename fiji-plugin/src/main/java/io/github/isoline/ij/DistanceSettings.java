@@ -4,22 +4,22 @@ import io.github.isoline.Distance;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
 
-/** The settings of the signed distance command. */
+/** The parameters of the signed distance command. */
 final class DistanceSettings extends Settings {
     static final String INSIDE = "inside";
     static final String THRESHOLD = "threshold";
     static final String REGION = "region";
 
-    /** Pixels that are seen brighter than the threshold. */
+    /** The word for pixels that are displayed brighter than the threshold. */
     static final String BRIGHT = "bright";
 
-    /** Pixels that are not. */
+    /** The word for the other pixels. */
     static final String DARK = "dark";
 
-    /** Pixels that ImageJ's own threshold marks in the image. */
+    /** The word for pixels that ImageJ's own threshold selects in the image. */
     static final String THRESHOLDED = ShapeThreshold.THRESHOLDED;
 
-    /** Pixels in the image's selection. */
+    /** The word for pixels in the image's selection. */
     static final String SELECTION = "selection";
 
     static final String SIGNED = "signed";
@@ -30,7 +30,7 @@ final class DistanceSettings extends Settings {
         super(Distance.NAME);
         declare(
                 Setting.choice(INSIDE, BRIGHT, DARK, THRESHOLDED, SELECTION).label("Inside is"),
-                // As it was typed; in signed values for a signed 16-bit image.
+                // The text is kept as typed; it is a signed value for a signed 16-bit image.
                 Setting.text(THRESHOLD, AUTO)
                         .label("Threshold (bright, dark)")
                         .usedWith(INSIDE, BRIGHT, DARK)
@@ -38,7 +38,7 @@ final class DistanceSettings extends Settings {
         declare(REGION);
         declare(Setting.choice(STACK, "slices", "volume", "current").label("Stack as"));
         declareAxes();
-        // Masks go to the library: 0 outside, above 0 inside.
+        // The library gets masks: 0 outside, above 0 inside.
         declareOthers("dimensions", "foreground");
     }
 
@@ -53,14 +53,16 @@ final class DistanceSettings extends Settings {
         return ShapeThreshold.isAutomatic(text(THRESHOLD));
     }
 
-    /** True if the values of pixels say which are inside, and so the threshold has a meaning. */
+    /**
+     * Returns true if pixel values decide which pixels are inside, so that the threshold is used.
+     */
     boolean usesThreshold() {
         return is(INSIDE, BRIGHT) || is(INSIDE, DARK);
     }
 
     @Override
-    String otherComplaint() {
-        return usesThreshold() ? ShapeThreshold.complaint(text(THRESHOLD)) : null;
+    String otherProblem() {
+        return usesThreshold() ? ShapeThreshold.problem(text(THRESHOLD)) : null;
     }
 
     @Override
@@ -68,7 +70,7 @@ final class DistanceSettings extends Settings {
         return super.toParams().set("dimensions", isVolume() ? "volume" : "slices");
     }
 
-    /** The result, in the words of a title. */
+    /** Returns the name of the result for a title. */
     String quantity() {
         return is(REGION, SIGNED)
                 ? "Signed distance"

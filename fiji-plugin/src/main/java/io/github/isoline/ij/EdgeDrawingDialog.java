@@ -4,8 +4,8 @@ import ij.ImagePlus;
 import io.github.isoline.IsolineException;
 
 /**
- * The dialog of the edge drawing command, with a live preview. It does not block: slices can be
- * turned over and the image zoomed while it is open.
+ * The dialog of the edge drawing command, with a live preview. It does not block: the user can
+ * scroll through the slices and zoom while it is open.
  */
 final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
         implements EdgeDrawingPreview.Listener {
@@ -20,7 +20,7 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
         return alone(image, () -> new EdgeDrawingDialog(image).ask());
     }
 
-    /** What was chosen last. */
+    /** Returns the parameters chosen last. */
     private static EdgeDrawingSettings first(ImagePlus image) throws IsolineException {
         EdgeDrawingSettings s = new EdgeDrawingSettings();
         s.readPrefs(image.getBitDepth());
@@ -66,19 +66,19 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
 
     @Override
     void check() throws BadInput {
-        refuse(settings.complaint());
+        refuse(settings.problem());
     }
 
     @Override
-    String previewComplaint() {
-        return settings.computationComplaint();
+    String previewProblem() {
+        return settings.computationProblem();
     }
 
-    /** What the settings mean for this image, or what is wrong with them. */
+    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(complaintOr(scope()));
+        text.append(problemOr(scope()));
         if (image.getType() == ImagePlus.COLOR_256) {
             text.append(
                     "\nThis image has a colour table: its edges are those of the colours' numbers.");
@@ -89,7 +89,7 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
         return text.toString();
     }
 
-    /** Which slices the command will look at. */
+    /** Returns the slices that the command will process, in words. */
     private String scope() {
         HyperStackSelection planes = settings.planes(image);
         String slices =

@@ -14,7 +14,7 @@ import io.github.isoline.Report;
 import java.util.Collections;
 import java.util.List;
 
-/** From an ImagePlus to its edge map and segments. */
+/** Computes the edge map and the segments of an ImagePlus. */
 final class EdgeDrawingJob extends StackJob {
     private static final double WHITE = 255;
 
@@ -30,13 +30,13 @@ final class EdgeDrawingJob extends StackJob {
         this(image, settings, DEFAULT_CALL_BYTES);
     }
 
-    /** With a memory bound of its own, so that tests need no huge images. */
+    /** Creates a job with its own memory limit, so that tests need no large images. */
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings, long callBytes) {
         super(settings.planes(image), settings.device(), callBytes);
         this.settings = settings;
     }
 
-    /** Refuses what cannot be computed, with what to do about it. */
+    /** Refuses an image that cannot be processed, and says what to do. */
     static void check(ImagePlus image, EdgeDrawingSettings settings) throws BadInput {
         checkOneChannel(image, "Edge drawing");
         if (settings.hasRange() && image.getBitDepth() != Float.SIZE) {
@@ -55,7 +55,7 @@ final class EdgeDrawingJob extends StackJob {
     @Override
     void begin() throws BadInput, IsolineException {
         check(image, settings);
-        // Before the work: it may be that there is none.
+        // The ROI Manager is fetched before the work: there may be none.
         manager = settings.is(EdgeDrawingSettings.ROI_MANAGER) ? RoiOutput.manager() : null;
         params = settings.toParams();
         if (needsRange(image, settings)) {
@@ -69,12 +69,13 @@ final class EdgeDrawingJob extends StackJob {
             resolve(params, type(), range);
         }
         if (settings.is(EdgeDrawingSettings.EDGE_MAP)) {
-            // All of it now: a lack of memory is better found before the work than after it.
+            // The whole result is allocated now: running out of memory is better found before the
+            // work.
             edges = new byte[planes.size()][image.getWidth() * image.getHeight()];
         }
     }
 
-    /** True if a parameter depends on the smallest and largest value of all slices. */
+    /** Returns true if a parameter depends on the smallest and largest value of all slices. */
     static boolean needsRange(ImagePlus image, EdgeDrawingSettings settings) {
         switch (type(image)) {
             case U8:
@@ -87,8 +88,8 @@ final class EdgeDrawingJob extends StackJob {
     }
 
     /**
-     * Fixes what the library would take from the pixels of each call: it must not depend on how the
-     * stack was cut into calls.
+     * Sets the parameters that the library would compute from the pixels of each call: they must
+     * not depend on how the stack was divided into calls.
      */
     static void resolve(Params params, PixelBuffer.Type type, GreyRange range)
             throws IsolineException {
@@ -162,7 +163,9 @@ final class EdgeDrawingJob extends StackJob {
         return made;
     }
 
-    /** What an earlier run left in the input's overlay is not the user's own. */
+    /**
+     * Removes the segments of an earlier run from the copied overlay: they are not the user's own.
+     */
     private static void dropOldSegments(ImagePlus made) {
         if (made.getOverlay() != null) {
             RoiOutput.addToOverlay(made, Collections.emptyList(), SegmentRois.EDGE_DRAWING);
@@ -172,7 +175,7 @@ final class EdgeDrawingJob extends StackJob {
     @Override
     void deliver() throws BadInput, IsolineException {
         if (!settings.text(EdgeDrawingSettings.ROI_FILE).isEmpty()) {
-            // First, since it is the one that can fail.
+            // The file is written first, since it is the output that can fail.
             SegmentRois all = new SegmentRois(image, settings);
             RoiOutput.save(
                     taker -> all.all(segments, taker),

@@ -7,7 +7,7 @@ import io.github.isoline.IsolineException;
 public final class EdgeDrawingPlugin extends StackCommand {
     static final String COMMAND = "Edge Drawing";
 
-    /** Called by ImageJ. */
+    /** Creates the command; ImageJ calls this constructor. */
     public EdgeDrawingPlugin() {
         super(COMMAND);
     }
@@ -19,7 +19,7 @@ public final class EdgeDrawingPlugin extends StackCommand {
 
     @Override
     StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException {
-        // Said before the dialog, so that nobody fills it in for nothing.
+        // The check comes before the dialog, so that no dialog is filled in in vain.
         EdgeDrawingJob.check(image, new EdgeDrawingSettings());
         EdgeDrawingSettings settings = EdgeDrawingDialog.ask(image);
         return settings == null ? null : new EdgeDrawingJob(image, settings);

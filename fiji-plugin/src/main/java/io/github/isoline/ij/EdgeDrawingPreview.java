@@ -14,11 +14,16 @@ import java.awt.image.BufferedImage;
 import java.util.Locale;
 import java.util.stream.IntStream;
 
-/** Shows on the current slice the segments that edge drawing's settings would give. */
+/**
+ * Shows on the current slice the segments that edge drawing gives with the parameters of the
+ * dialog.
+ */
 final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
-    /** Hears on the event thread what was computed. */
+    /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
         /**
+         * Receives the gradient threshold.
+         *
          * @param threshold the gradient threshold that is used, in pixel values
          */
         void threshold(double threshold);
@@ -27,10 +32,13 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     private final Listener listener;
     private final PreviewRoi roi;
 
-    /** Of each slice, null where it is not known; of the worker alone but for being forgotten. */
+    /**
+     * Holds the range of each slice, null where it is unknown; only the worker writes ranges, but
+     * others may remove them.
+     */
     private final GreyRange[] ranges;
 
-    // Of the worker alone:
+    // Only the worker uses these fields.
     private Context context;
     private PixelBuffer pixels;
     private PixelBuffer edges;
@@ -51,7 +59,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         }
         try {
             if (context != null) {
-                // The device's memory belongs to other programs from here on.
+                // The device memory is freed now for other programs.
                 context.trim();
             }
         } catch (IsolineException e) {
@@ -131,7 +139,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         }
     }
 
-    /** Pixels of the edge map that are in no segment. */
+    /** Returns the pixels of the edge map that are in no segment. */
     private int[] rest(Segments segments, int width, int height) {
         byte[] map = new byte[width * height];
         edges.read(0, map);
@@ -143,7 +151,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         return IntStream.range(0, map.length).filter(pixel -> map[pixel] != 0).toArray();
     }
 
-    /** Smallest and largest value of some slices; null if a newer wish came meanwhile. */
+    /** Returns the smallest and largest value of some slices; null if a newer request has come. */
     private GreyRange range(int[] indices) throws BadInput {
         GreyRange range = new GreyRange();
         for (int i : indices) {

@@ -3,7 +3,7 @@ package io.github.isoline.ij;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
 
-/** The settings of the edge drawing command. */
+/** The parameters of the edge drawing command. */
 final class EdgeDrawingSettings extends Settings {
     static final String PROFILE = "profile";
     static final String GRADIENT_THRESHOLD = "gradient_threshold";
@@ -32,7 +32,8 @@ final class EdgeDrawingSettings extends Settings {
                 Setting.choice(STACK, "all", "current"));
         declareAxes();
         declare(
-                // The first time somebody sees the dialog, OK gives a picture.
+                // This output is on at first, so that OK gives an image before anything is
+                // remembered.
                 Setting.toggle(EDGE_MAP).first(true),
                 Setting.toggle(ROI_MANAGER).label("ROI Manager"),
                 Setting.toggle(OVERLAY),
@@ -40,18 +41,19 @@ final class EdgeDrawingSettings extends Settings {
                 Setting.choice(ROI_SHAPE, "freeline", "polyline")
                         .label("ROI shape")
                         .recordedIf(s -> wantsRois(s)),
-                // How far a polyline may lie from the pixels.
+                // The tolerance is the largest distance of a polyline from the pixels.
                 Setting.number(TOLERANCE, 1)
                         .atLeast(0)
                         .unit("pixels")
                         .recordedIf(s -> wantsRois(s) && isPolyline(s)),
-                // The ROI Manager and an overlay get no more than that, the longest ones.
+                // The ROI Manager and an overlay get at most this number of segments, the longest
+                // ones.
                 Setting.number(MOST_ROIS, 10_000)
                         .whole(1)
                         .label("Most ROIs")
                         .unit("(ROI Manager, overlay)")
                         .recordedIf(s -> wantsRois(s)),
-                // A ZIP file for the segments as ROIs; macros only.
+                // The segments are saved to this ZIP file as ROIs; only macros have the key.
                 Setting.text(ROI_FILE, "").forgotten());
         declareOthers("variant");
     }
@@ -79,24 +81,24 @@ final class EdgeDrawingSettings extends Settings {
         return wantsRois(this) || is(RESULTS_TABLE);
     }
 
-    /** The complaint about what is computed. */
-    String computationComplaint() {
-        String complaint =
-                complaintOf(
+    /** Returns the problem with the parameters of the computation; null if there is none. */
+    String computationProblem() {
+        String problem =
+                problemOf(
                         GRADIENT_THRESHOLD,
                         "anchor_threshold",
                         "scan_interval",
                         "min_length",
                         RANGE_MIN,
                         RANGE_MAX);
-        return complaint == null ? rangeComplaint() : complaint;
+        return problem == null ? rangeProblem() : problem;
     }
 
     @Override
-    String otherComplaint() {
-        String complaint = rangeComplaint();
-        return complaint == null
-                ? outputComplaint(ROI_FILE, EDGE_MAP, ROI_MANAGER, OVERLAY, RESULTS_TABLE)
-                : complaint;
+    String otherProblem() {
+        String problem = rangeProblem();
+        return problem == null
+                ? outputProblem(ROI_FILE, EDGE_MAP, ROI_MANAGER, OVERLAY, RESULTS_TABLE)
+                : problem;
     }
 }

@@ -18,13 +18,13 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
         return alone(image, () -> new EdgeStrengthDialog(image).ask());
     }
 
-    /** What was chosen last, and what of it fits this image. */
+    /** Returns the parameters chosen last, as far as they fit this image. */
     private static EdgeStrengthSettings first(ImagePlus image) throws BadInput, IsolineException {
         EdgeStrengthSettings s = new EdgeStrengthSettings();
         s.readPrefs(image.getBitDepth());
         ShapeThreshold.Offer offer = ShapeThreshold.offer(image);
         if (offer == ShapeThreshold.Offer.MASK && image.getBitDepth() == Byte.SIZE) {
-            // Bright is above the threshold, but where an inverting LUT shows it.
+            // Bright pixels are above the threshold, except with an inverting LUT.
             boolean above = ShapeThreshold.areThingsBright() != image.isInvertedLut();
             s.set(
                     EdgeStrengthSettings.FOREGROUND,
@@ -66,7 +66,7 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
 
     @Override
     void check() throws BadInput {
-        refuse(settings.complaint());
+        refuse(settings.problem());
         EdgeStrengthJob.check(image, settings.isVolume());
         if (!settings.usesThreshold()) {
             InsideTest.byShownThreshold(image);
@@ -74,15 +74,15 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
     }
 
     @Override
-    String previewComplaint() {
-        return settings.shapeComplaint();
+    String previewProblem() {
+        return settings.shapeProblem();
     }
 
-    /** What the numbers mean for this image, or what is wrong with them. */
+    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(complaintOr(shape()));
+        text.append(problemOr(shape()));
         if (image.isInvertedLut()) {
             text.append("\nThis image has an inverting LUT: its dark pixels have the high values.");
         }

@@ -9,7 +9,7 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 
-/** From an ImagePlus to its edge strength. */
+/** Computes the edge strength of an ImagePlus. */
 final class EdgeStrengthJob extends StackJob {
     private final EdgeStrengthSettings settings;
     private Params params;
@@ -18,21 +18,21 @@ final class EdgeStrengthJob extends StackJob {
     private InsideTest shape;
     private byte[] mask;
 
-    /** How many pixels of each plane are shape. */
+    /** Holds the number of pixels of the shape in each plane. */
     private int[] shapeCounts;
 
     EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings) {
         this(image, settings, DEFAULT_CALL_BYTES);
     }
 
-    /** With a memory bound of its own, so that tests need no huge images. */
+    /** Creates a job with its own memory limit, so that tests need no large images. */
     EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings, long callBytes) {
         super(settings.axes().of(image), settings.device(), callBytes);
         this.settings = settings;
     }
 
     /**
-     * Refuses what cannot be computed, with what to do about it.
+     * Refuses an image that cannot be processed, and says what to do.
      *
      * @param image the input
      * @param volume true if its slices are to be one volume
@@ -60,7 +60,7 @@ final class EdgeStrengthJob extends StackJob {
         mask = new byte[image.getWidth() * image.getHeight()];
         shapeCounts = new int[planes.size()];
         setStartRange(params);
-        // All of it now: a lack of memory is better found before the work than after it.
+        // The whole result is allocated now: running out of memory is better found before the work.
         result = new float[planes.size()][image.getWidth() * image.getHeight()];
     }
 
@@ -87,7 +87,7 @@ final class EdgeStrengthJob extends StackJob {
             Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         Report report = EdgeStrength.run(context, params, input, output, part.length, progress);
-        // The library says "converged" of the converged mode only.
+        // The library reports "converged" in converged mode only.
         converged &= !settings.isConverged() || report.converged();
         return report;
     }
@@ -124,8 +124,8 @@ final class EdgeStrengthJob extends StackJob {
     }
 
     /**
-     * Fixes the grey range that becomes 0..1 at the start, for all planes: left to the library it
-     * would be each call's own, and the result would depend on how the stack was cut into calls.
+     * Sets the grey range that becomes 0..1 at the start, for all planes: the library would compute
+     * a range for each call, and the result would depend on how the stack was divided into calls.
      * 8-bit images always have 0..255.
      */
     private void setStartRange(Params params) throws BadInput, IsolineException {
@@ -138,7 +138,7 @@ final class EdgeStrengthJob extends StackJob {
         for (int index : planes.indices()) {
             range.add(GreyRange.of(pixels(index)));
         }
-        // An image of one value has no range; the library knows what to do with it.
+        // An image of one value has no range; the library handles that case.
         if (range.hasExtent()) {
             params.set("start_min", range.min).set("start_max", range.max);
         }

@@ -7,7 +7,7 @@ import io.github.isoline.IsolineException;
 public final class EdgeStrengthPlugin extends StackCommand {
     static final String COMMAND = "Edge Strength Function";
 
-    /** Called by ImageJ. */
+    /** Creates the command; ImageJ calls this constructor. */
     public EdgeStrengthPlugin() {
         super(COMMAND);
     }
@@ -19,7 +19,7 @@ public final class EdgeStrengthPlugin extends StackCommand {
 
     @Override
     StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException {
-        // Said before the dialog, so that nobody fills it in for nothing.
+        // The check comes before the dialog, so that no dialog is filled in in vain.
         EdgeStrengthJob.check(image, false);
         EdgeStrengthSettings settings = EdgeStrengthDialog.ask(image);
         return settings == null ? null : new EdgeStrengthJob(image, settings);

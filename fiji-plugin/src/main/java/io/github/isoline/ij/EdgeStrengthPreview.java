@@ -5,7 +5,7 @@ import ij.gui.Roi;
 import io.github.isoline.IsolineException;
 import java.util.Locale;
 
-/** Shades the pixels of the current slice that edge strength takes for the shape. */
+/** Shades the pixels of the current slice that belong to the shape. */
 final class EdgeStrengthPreview extends ShapePreview<EdgeStrengthSettings> {
     EdgeStrengthPreview(ImagePlus image, Listener listener) {
         super(image, listener);
@@ -41,7 +41,7 @@ final class EdgeStrengthPreview extends ShapePreview<EdgeStrengthSettings> {
         }
         if (draw) {
             Roi shading = Shading.of(shade, image.getWidth(), "Isoline shape");
-            // No label, and not saved with the image.
+            // A cursor element has no label and is not saved with the image.
             shading.setIsCursor(true);
             int[] position = HyperStackSelection.everything(image).position(slice);
             ResultImage.setPosition(shading, image, position);

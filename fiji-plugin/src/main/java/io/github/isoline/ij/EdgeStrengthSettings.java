@@ -5,7 +5,7 @@ import io.github.isoline.EdgeStrength;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
 
-/** The settings of the edge strength command. */
+/** The parameters of the edge strength command. */
 final class EdgeStrengthSettings extends Settings {
     static final String RHO = "rho";
     static final String MODE = "mode";
@@ -28,7 +28,7 @@ final class EdgeStrengthSettings extends Settings {
                 Setting.of(parameter(ITERATIONS)).unit("(mode iterations)").whole(1),
                 Setting.of(parameter(TOLERANCE)).unit("(mode converged)"),
                 Setting.of(parameter(FOREGROUND), ABOVE, BELOW, THRESHOLDED).label("Foreground is"),
-                // As it was typed; in signed values for a signed 16-bit image.
+                // The text is kept as typed; it is a signed value for a signed 16-bit image.
                 Setting.text(THRESHOLD, AUTO)
                         .label("Threshold (above, below)")
                         .usedWith(FOREGROUND, ABOVE, BELOW)
@@ -56,14 +56,14 @@ final class EdgeStrengthSettings extends Settings {
     }
 
     @Override
-    String otherComplaint() {
-        return shapeComplaint();
+    String otherProblem() {
+        return shapeProblem();
     }
 
-    /** The complaint about what a preview shows. */
-    String shapeComplaint() {
+    /** Returns the problem with the parameters that a preview shows; null if there is none. */
+    String shapeProblem() {
         if (usesThreshold()) {
-            return ShapeThreshold.complaint(text(THRESHOLD));
+            return ShapeThreshold.problem(text(THRESHOLD));
         }
         return startsFromImage() && !isConverged()
                 ? "start=image is used with foreground=above and foreground=below, but foreground is"
@@ -71,18 +71,18 @@ final class EdgeStrengthSettings extends Settings {
                 : null;
     }
 
-    /** True if the values of pixels are compared with a threshold of our own. */
+    /** Returns true if pixel values are compared with the threshold of the dialog. */
     boolean usesThreshold() {
         return !is(FOREGROUND, THRESHOLDED);
     }
 
-    /** True if the threshold is found in the image's values. */
+    /** Returns true if the threshold is computed from the image's values. */
     boolean needsValues() {
         return usesThreshold() && ShapeThreshold.isAutomatic(text(THRESHOLD));
     }
 
     /**
-     * The test of which pixels are the shape.
+     * Returns the test for pixels of the shape.
      *
      * @param values of the planes, where the threshold is automatic
      */
@@ -94,9 +94,9 @@ final class EdgeStrengthSettings extends Settings {
     }
 
     /**
-     * The library's parameters.
+     * Returns the library's parameters.
      *
-     * @param rawThreshold in raw pixel values; of no effect without a threshold of our own: then
+     * @param rawThreshold in raw pixel values; ignored where the shape does not depend on it: then
      *     the input is a mask, above 0 on the shape
      */
     Params toParams(double rawThreshold) throws IsolineException {

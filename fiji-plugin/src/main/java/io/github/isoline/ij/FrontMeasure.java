@@ -1,23 +1,23 @@
 package io.github.isoline.ij;
 
 /**
- * How long the border of a mask is in a slice, and how large its surface in a volume, estimated by
- * the formula of Crofton: lines are laid through all pixels in the four (thirteen) directions to
- * their neighbours, and where they cross the border is counted. Unlike the sum of the pixels' sides
- * it does not depend on how the border lies to the grid, but for a few percent.
+ * Estimates the length of the border of a mask in a slice, or the area of its surface in a volume,
+ * by the formula of Crofton: lines pass through all pixels in the four (thirteen) directions to
+ * their neighbours, and their crossings of the border are counted. Unlike the sum of the pixels'
+ * sides, the estimate is independent of the border's orientation to within a few percent.
  *
- * <p>The border of the image is none of the mask.
+ * <p>The border of the image does not count.
  */
 final class FrontMeasure {
-    /** Points on the half circle or sphere that are shared among the directions. */
+    /** The number of points on the half circle or sphere that are divided among the directions. */
     private static final int SAMPLES = 20_000;
 
     private static final double GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
 
-    /** Steps to the neighbours in the same slice: x, y, z. */
+    /** The steps to the neighbours in the same slice: x, y, z. */
     private static final int[][] FLAT = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {-1, 1, 0}};
 
-    /** And with those in the next one. */
+    /** The steps to the neighbours in the same slice and in the next one. */
     private static final int[][] ALL = {
         {1, 0, 0},
         {0, 1, 0},
@@ -37,13 +37,15 @@ final class FrontMeasure {
     private final int width;
     private final boolean volume;
 
-    /** For each direction what one crossing stands for: a length, or an area. */
+    /** Holds for each direction the length or the area that one crossing counts for. */
     private final double[] weights;
 
     private double measure;
     private byte[] before;
 
     /**
+     * Creates a measure for masks of one size.
+     *
      * @param width of a row, in pixels
      * @param volume true for a surface, false for a border in a slice
      */
@@ -63,10 +65,10 @@ final class FrontMeasure {
             for (int axis = 0; axis < 3; axis++) {
                 directions[k][axis] /= length;
             }
-            // How far lines in this direction lie apart: of a volume, the area for each of them.
+            // This is the distance between lines in this direction; in a volume, the area per line.
             double apart = size[0] * size[1] * (volume ? size[2] : 1) / length;
-            // A line crosses twice what a convex shape shows of itself from that side; its border
-            // is pi times its mean width, its surface four times the mean area of its shadow.
+            // A line crosses a convex shape's border twice; the border's length is pi times its
+            // mean width, the surface's area is four times the mean area of its projection.
             weights[k] = apart * (volume ? 2 : Math.PI / 2);
         }
         share(directions);
@@ -76,7 +78,7 @@ final class FrontMeasure {
         return volume ? ALL : FLAT;
     }
 
-    /** Gives each direction the share of all directions that are nearest to it. */
+    /** Sets the weight of each direction to the share of all directions that are nearest to it. */
     private void share(double[][] directions) {
         int[] nearest = new int[directions.length];
         for (int i = 0; i < SAMPLES; i++) {
@@ -103,7 +105,7 @@ final class FrontMeasure {
     }
 
     /**
-     * Takes in a slice; of a volume, the one behind that of the last call.
+     * Adds a slice; in a volume, the one after that of the previous call.
      *
      * @param mask 0 outside; must not change until the next call
      */
@@ -119,7 +121,7 @@ final class FrontMeasure {
         before = mask;
     }
 
-    /** How often a step from one slice to another crosses the border. */
+    /** Returns the number of steps from one slice to another that cross the border. */
     private long crossings(byte[] from, byte[] to, int dx, int dy) {
         int height = from.length / width;
         long count = 0;
@@ -136,7 +138,7 @@ final class FrontMeasure {
         return count;
     }
 
-    /** Length or area of what was taken in, in the unit of the size. */
+    /** Returns the length or the area of the added slices, in the unit of the size. */
     double get() {
         return measure;
     }

@@ -14,7 +14,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class FrontOverlay implements AutoCloseable {
     static final Color COLOUR = new Color(0xff5a00);
 
-    /** No more pictures than the eye takes, however few iterations are between them. */
+    /**
+     * The smallest time between two pictures, which the eye could not follow if it were shorter.
+     */
     static final long LEAST_NANOS = 40_000_000;
 
     private final ImagePlus image;
@@ -25,7 +27,9 @@ final class FrontOverlay implements AutoCloseable {
     private long last = System.nanoTime() - LEAST_NANOS;
 
     /**
-     * @param part stack indices of what evolves
+     * Creates the overlay.
+     *
+     * @param part stack indices of the slices that evolve
      */
     FrontOverlay(HyperStackSelection planes, int[] part) {
         image = planes.image;
@@ -34,7 +38,7 @@ final class FrontOverlay implements AutoCloseable {
         guests = new GuestOverlay(image);
     }
 
-    /** Draws the front as it is now, unless it was drawn just before. */
+    /** Draws the current front, unless the last picture is very recent. */
     void show(LevelSet surface, PixelBuffer buffer) throws IsolineException {
         long now = System.nanoTime();
         if (now - last < LEAST_NANOS || !pending.compareAndSet(false, true)) {
@@ -55,7 +59,7 @@ final class FrontOverlay implements AutoCloseable {
         for (Roi roi : shown) {
             roi.setName("Isoline front");
             roi.setStrokeColor(COLOUR);
-            // No label, and not saved with the image.
+            // A cursor element has no label and is not saved with the image.
             roi.setIsCursor(true);
             ResultImage.setPosition(roi, image, planes.position(index));
         }
@@ -66,11 +70,11 @@ final class FrontOverlay implements AutoCloseable {
                 });
     }
 
-    /** Gives the image its overlay back. Not on the event thread. */
+    /** Restores the image's overlay. Must not be called on the event thread. */
     @Override
     public void close() {
         try {
-            // Behind what show() has left to be done there.
+            // This runs after the events that show() has queued.
             EventQueue.invokeAndWait(guests::restore);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

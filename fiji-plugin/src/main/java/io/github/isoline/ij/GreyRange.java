@@ -5,7 +5,7 @@ final class GreyRange {
     double min = Double.POSITIVE_INFINITY;
     double max = Double.NEGATIVE_INFINITY;
 
-    /** Takes in one slice: short[] as unsigned, or float[]. */
+    /** Returns the range of one slice: short[] as unsigned, or float[]. */
     static GreyRange of(Object pixels) {
         GreyRange range = new GreyRange();
         if (pixels instanceof short[]) {
@@ -32,12 +32,12 @@ final class GreyRange {
         max = Math.max(max, other.max);
     }
 
-    /** False for pixels of one value only, and where none is finite. */
+    /** Returns false for pixels of one value only, and where none is finite. */
     boolean hasExtent() {
         return min < max;
     }
 
-    /** max - min; 0 where there is no extent. */
+    /** Returns max - min; 0 where there is no extent. */
     double extent() {
         return hasExtent() ? max - min : 0;
     }

@@ -9,8 +9,8 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 
 /**
- * Shows elements among those of an image's overlay for a while. The overlay itself is untouched
- * behind them and comes back. On the event thread only.
+ * Shows temporary elements among those of an image's overlay. The overlay itself is unchanged and
+ * is restored afterwards. Only the event thread may use it.
  */
 final class GuestOverlay {
     private static final String PROPERTY = "isoline-guest";
@@ -25,17 +25,17 @@ final class GuestOverlay {
         this.image = image;
     }
 
-    /** True for an element that is here for a while only. */
+    /** Returns true for a temporary element. */
     static boolean isGuest(Roi roi) {
         return roi.getProperty(PROPERTY) != null;
     }
 
-    /** Shows these, and none that were shown before. */
+    /** Shows these elements instead of those shown before. */
     void show(Roi... guests) {
         if (shown == null) {
             own = image.getOverlay();
             ownHidden = image.getHideOverlay();
-            // What the user has hidden stays hidden.
+            // Elements that the user has hidden stay hidden.
             shown = own == null || ownHidden ? new Overlay() : own.duplicate();
             shown.selectable(false);
             known = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -64,7 +64,7 @@ final class GuestOverlay {
         }
     }
 
-    /** Puts the image's overlay back as it was, with what was added to it meanwhile. */
+    /** Restores the image's overlay, with the elements that were added to it in the meantime. */
     void restore() {
         if (shown == null) {
             return;
@@ -79,7 +79,7 @@ final class GuestOverlay {
             image.setOverlay(own);
             image.setHideOverlay(ownHidden);
         } else if (image.getOverlay() != null) {
-            // Somebody has given the image another overlay, which is not ours to replace.
+            // The image has another overlay now, which must not be replaced.
             removeGuests(image.getOverlay());
         }
         shown = null;

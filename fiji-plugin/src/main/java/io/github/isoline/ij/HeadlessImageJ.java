@@ -20,31 +20,32 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Runs a macro in a plain ImageJ without any display, which ij.jar cannot do by itself: it knows
- * its commands only once it has built its menus.
+ * Runs a macro in a plain ImageJ without any display, which ij.jar alone cannot do: it knows its
+ * commands only once it has built its menus.
  *
  * <pre>
  * java -cp ij.jar:jna.jar:Isoline_.jar io.github.isoline.ij.HeadlessImageJ macro.ijm [argument]
  * </pre>
  *
- * <p>Ends with 0 if the macro came to its end or to exit(). Ends with 1 if anything went wrong: the
+ * <p>The exit status is 0 if the macro reached its end or exit(). It is 1 if anything failed: the
  * macro cannot be interpreted, calls exit("message") or has "[aborted]" as its return value, or a
- * command reports an error, throws an exception or wants to show a dialog. What went wrong is said
- * on the standard error output, with the line of the macro. Ends with 2 if it was called wrongly.
- * Fiji has a headless mode of its own and does not need this.
+ * command reports an error, throws an exception or tries to show a dialog. The failure is written
+ * to the standard error output, with the line of the macro. It is 2 for wrong arguments. Fiji has a
+ * headless mode of its own and does not need this class.
  */
 public final class HeadlessImageJ {
     /**
-     * A line of plugins.config or of IJ_Props.txt: "Command",class or "Command", class("argument").
+     * Matches a line of plugins.config or of IJ_Props.txt: "Command",class or "Command",
+     * class("argument").
      */
     private static final Pattern COMMAND = Pattern.compile("\"([^\"]+)\"\\s*,\\s*(\\S.*)");
 
-    /** A shortcut key that IJ_Props.txt appends to a command's name. */
+    /** Matches a shortcut key that IJ_Props.txt appends to a command's name. */
     private static final Pattern SHORTCUT = Pattern.compile("\\[[^\\]]*\\]$");
 
     private HeadlessImageJ() {}
 
-    /** The program. */
+    /** Runs the program. */
     public static void main(String[] args) throws IOException {
         if (args.length < 1 || args.length > 2 || !new File(args[0]).isFile()) {
             System.err.println("usage: HeadlessImageJ MACRO.ijm [ARGUMENT]");
@@ -53,7 +54,7 @@ public final class HeadlessImageJ {
         System.setProperty("java.awt.headless", "true");
         registerCommands();
         boolean done = HeadlessMacro.run(new File(args[0]), args.length > 1 ? args[1] : null);
-        // Ends threads that ImageJ or the library may keep.
+        // The exit ends threads that ImageJ or the library may keep.
         System.exit(done ? 0 : 1);
     }
 
@@ -63,7 +64,7 @@ public final class HeadlessImageJ {
      */
     public static void registerCommands() throws IOException {
         if (!GraphicsEnvironment.isHeadless()) {
-            return; // ImageJ builds its menus by itself
+            return; // ImageJ builds its menus itself.
         }
         if (Menus.getCommands() == null) {
             try {
@@ -98,7 +99,8 @@ public final class HeadlessImageJ {
         for (Object value : properties.values()) {
             register(table, value.toString());
         }
-        // Commands that ImageJ's own code adds to its menus, as far as they ask nothing.
+        // These commands are added to the menus by ImageJ's own code; only those without a dialog
+        // are listed.
         for (String type : new String[] {"8-bit", "16-bit", "32-bit", "RGB Color"}) {
             table.put(type, "ij.plugin.Converter(\"" + type + "\")");
         }

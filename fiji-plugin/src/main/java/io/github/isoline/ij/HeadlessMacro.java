@@ -14,8 +14,8 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 
 /**
- * Runs a macro without a display, and knows whether it failed. ImageJ says most of what goes wrong
- * in dialogs only; without a display these become exceptions, which it prints and forgets.
+ * Runs a macro without a display and detects failures. ImageJ reports most failures only in
+ * dialogs; without a display these become exceptions, which it prints and otherwise ignores.
  */
 final class HeadlessMacro extends Macro_Runner
         implements CommandListener, Debugger, IJ.ExceptionHandler {
@@ -35,10 +35,10 @@ final class HeadlessMacro extends Macro_Runner
     private boolean failed;
     private Interpreter outer;
 
-    /** What ran last: of a macro that runs others, it may be one of those. */
+    /** The interpreter that ran last: if the macro runs others, it may belong to one of those. */
     private Interpreter interpreter;
 
-    /** 0 before the first statement, and in scripts. */
+    /** The current line; 0 before the first statement, and in scripts. */
     private int line;
 
     private String command;
@@ -52,7 +52,7 @@ final class HeadlessMacro extends Macro_Runner
      * Runs a macro file, with each failure as a line on System.err.
      *
      * @param argument may be null
-     * @return true if it and all macros that it ran came to their end
+     * @return true if it and all macros that it ran reached their end
      */
     static boolean run(File file, String argument) {
         HeadlessMacro macro = new HeadlessMacro(file.getName(), System.err);
@@ -72,9 +72,9 @@ final class HeadlessMacro extends Macro_Runner
     }
 
     /**
-     * Takes note of a failure of a command.
+     * Records a failure of a command.
      *
-     * @return false if no macro runs that would tell of it
+     * @return false if no macro runs that would report it
      */
     static boolean takes(String message) {
         HeadlessMacro macro = running;
@@ -84,7 +84,7 @@ final class HeadlessMacro extends Macro_Runner
         return macro != null;
     }
 
-    /** The macro of {@link #run}, which a Macro_Runner has read from its file. */
+    /** Runs the macro of {@link #run}, which a Macro_Runner has read from its file. */
     @Override
     public String runMacro(String macro, String argument) {
         outer = new Interpreter();
@@ -106,7 +106,7 @@ final class HeadlessMacro extends Macro_Runner
         return null;
     }
 
-    /** True if the macro's own exit() ended it. */
+    /** Returns true if the macro's own exit() ended it. */
     private static boolean isExit(Throwable e) {
         StackTraceElement[] trace = e.getStackTrace();
         return trace.length > 0
@@ -114,7 +114,7 @@ final class HeadlessMacro extends Macro_Runner
                 && "exit".equals(trace[0].getMethodName());
     }
 
-    /** ImageJ calls it before each statement of the outer macro. */
+    /** Notes the line; ImageJ calls this before each statement of the outer macro. */
     @Override
     public int debug(Interpreter statement, int mode) {
         interpreter = statement;
@@ -123,7 +123,7 @@ final class HeadlessMacro extends Macro_Runner
         return 0;
     }
 
-    /** ImageJ calls it before each command of any macro. */
+    /** Notes the command; ImageJ calls this before each command of any macro. */
     @Override
     public String commandExecuting(String next) {
         Interpreter caller = Interpreter.getInstance();
@@ -135,7 +135,7 @@ final class HeadlessMacro extends Macro_Runner
         return next;
     }
 
-    /** An exception that left a macro, or a thread that a command has started. */
+    /** Handles an exception that left a macro, or a thread that a command has started. */
     @Override
     public void handle(Throwable e) {
         if (e instanceof HeadlessException) {
@@ -148,7 +148,7 @@ final class HeadlessMacro extends Macro_Runner
         }
     }
 
-    /** An exception that left a command, with its trace. */
+    /** Records an exception that left a command, with its trace. */
     private void failIn(String trace) {
         if (trace.startsWith(HeadlessException.class.getName())) {
             failForDisplay(trace);
@@ -158,7 +158,9 @@ final class HeadlessMacro extends Macro_Runner
         }
     }
 
-    /** The dialog may have been the one in which ImageJ says that a macro has an error. */
+    /**
+     * Records the attempt to show a dialog, which may be ImageJ's report of an error in a macro.
+     */
     private void failForDisplay(String trace) {
         String said = subject() + NO_DISPLAY;
         if (trace.contains(Interpreter.class.getName() + ".showError")) {
@@ -179,7 +181,7 @@ final class HeadlessMacro extends Macro_Runner
         return command == null ? "The macro" : "\"" + command + "\"";
     }
 
-    /** Says why, and ends the macro that runs. */
+    /** Prints the reason and ends the running macro. */
     private void fail(String message) {
         failed = true;
         String place =
@@ -191,14 +193,14 @@ final class HeadlessMacro extends Macro_Runner
                 name + ": " + message.trim().replaceAll("\\s*\n\\s*", " ") + (placed ? "" : place));
         Interpreter now = Interpreter.getInstance();
         if (now != null) {
-            // Left to itself it would show a dialog.
+            // ImageJ would otherwise show a dialog.
             now.setIgnoreErrors(true);
             now.abort(message);
         }
     }
 
     /**
-     * ImageJ prints what it would show in windows: messages, errors, and exceptions of commands.
+     * Receives the messages, errors and exceptions that ImageJ prints instead of showing windows.
      */
     private final class Output extends PrintStream {
         private final PrintStream before;
@@ -221,7 +223,7 @@ final class HeadlessMacro extends Macro_Runner
             }
         }
 
-        /** True for a method that called println() by way of methods of IJ only. */
+        /** Returns true for a method that called println() through methods of IJ only. */
         private boolean isCalledBy(StackTraceElement[] callers, String type, String method) {
             // The first one is println() itself.
             for (int i = 1; i < callers.length; i++) {

@@ -5,13 +5,13 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 
-/** The texts behind the Help buttons: in the jar, so that they are there without a network. */
+/** The help pages: they are in the jar, so that they are available without a network. */
 final class Help {
     private static final int BLOCK_BYTES = 4096;
 
     private Help() {}
 
-    /** The HTML page help-NAME.html, in the form that GenericDialog.addHelp shows by itself. */
+    /** Returns the HTML page help-NAME.html, in the form that GenericDialog.addHelp displays. */
     static String text(String name) {
         try (InputStream in = Help.class.getResourceAsStream("help-" + name + ".html")) {
             if (in == null) {

@@ -10,23 +10,26 @@ import io.github.isoline.NativeLoader;
 import java.awt.EventQueue;
 import java.awt.GraphicsEnvironment;
 
-/** How a command speaks with the ImageJ around it: with a person, a macro, or nobody. */
+/** The way a command reports to ImageJ: to a user, to a macro, or without either. */
 final class Host {
     private static final String TITLE = "Isoline";
 
     private Host() {}
 
-    /** How log lines about an image begin: of many images each line must say whose it is. */
+    /**
+     * Returns the start of log lines about an image, so that lines of several images can be told
+     * apart.
+     */
     static String name(String command, ImagePlus image) {
         return image == null ? command : command + " (" + image.getTitle() + ")";
     }
 
-    /** True if there is nobody to show a dialog to: a macro runs, or there is no ImageJ window. */
+    /** Returns true if no user can see a dialog: a macro runs, or there is no ImageJ window. */
     static boolean isUnattended() {
         return isMacroThread() || GraphicsEnvironment.isHeadless() || IJ.getInstance() == null;
     }
 
-    /** Reports a failure: one dialog to a person, one line in the log to a macro, which ends. */
+    /** Reports a failure: by a dialog to a user; by one line in the log to a macro, which ends. */
     static void fail(String command, String message) {
         IJ.showProgress(1.0);
         IJ.showStatus("");
@@ -37,7 +40,10 @@ final class Host {
         }
     }
 
-    /** The user pressed Escape: no failure, but a macro must not go on without the result. */
+    /**
+     * Reports a cancel by Escape: it is no failure, but a macro must not continue without the
+     * result.
+     */
     static void cancelled(String command) {
         IJ.showProgress(1.0);
         IJ.resetEscape();
@@ -47,15 +53,15 @@ final class Host {
         IJ.showStatus(command + ": cancelled");
     }
 
-    /** The user pressed Escape, and got what there was: a macro ends all the same. */
+    /** Reports a run that Escape ended with a partial result: a macro ends as well. */
     static void stopped(String command) {
         IJ.resetEscape();
         if (isUnattended()) {
-            abortMacro(command + ": stopped; the outputs are those of the state it had reached");
+            abortMacro(command + ": stopped; the outputs show the state that was reached");
         }
     }
 
-    /** ImageJ gives this name to a thread on which IJ.run() works, and knows macros by it. */
+    /** Returns true on a thread on which IJ.run() works: ImageJ recognises macros by its name. */
     private static boolean isMacroThread() {
         return Thread.currentThread().getName().startsWith("Run$_");
     }
@@ -66,8 +72,8 @@ final class Host {
         if (!HeadlessMacro.takes(message + line)) {
             IJ.log(message + line);
             if (macro != null) {
-                // IJ.error() is the only way to the interpreter that runs us. Left to itself it
-                // would open a dialog, which without a display ends in a stack trace.
+                // IJ.error() is the only access to the running interpreter. By default it would
+                // open a dialog, which without a display ends in a stack trace.
                 macro.setIgnoreErrors(true);
                 IJ.error(TITLE, message);
             }
@@ -76,8 +82,8 @@ final class Host {
     }
 
     /**
-     * Runs a command with every failure turned into {@link #fail}. A call on the event thread,
-     * which would freeze all windows, goes on in a thread of its own.
+     * Runs a command and turns every failure into {@link #fail}. A call on the event thread, which
+     * would freeze all windows, continues in a new thread.
      */
     static void guard(String command, Command body) {
         if (EventQueue.isDispatchThread()) {
@@ -97,7 +103,7 @@ final class Host {
             }
             failure = e.getMessage();
         } catch (NoClassDefFoundError e) {
-            // Without JNA the loader itself cannot be linked and so cannot say it.
+            // Without JNA the loader itself cannot be linked and so cannot report it.
             failure =
                     String.valueOf(e.getMessage()).contains("com/sun/jna")
                             ? NativeLoader.MISSING_JNA
@@ -124,7 +130,7 @@ final class Host {
                         WindowManager.setTempCurrentImage(null);
                     }
                 };
-        // Options and the current image belong to a thread, and the name says that a macro runs.
+        // Options and the current image belong to a thread, and its name marks it as a macro's.
         Thread thread = new Thread(work, options == null ? command : "Run$_" + command);
         Macro.setOptions(thread, options);
         if (image != null) {
@@ -133,7 +139,7 @@ final class Host {
         thread.start();
     }
 
-    /** Breaks long lines, which ImageJ's message dialogs do not do by themselves. */
+    /** Breaks long lines, since ImageJ's message dialogs do not. */
     static String wrap(String text) {
         final int width = 80;
         StringBuilder out = new StringBuilder();

@@ -5,22 +5,22 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The planes of an image that a command works on: of its channels and of its frames the current one
- * or all, and all of its z slices or the current one. Fixed when it is made, so that somebody may
- * turn over the slices while a job runs.
+ * The planes of an image that a command processes: the current channel or all, the current frame or
+ * all, and the current z slice or all. The selection is fixed when it is made, so that the user may
+ * scroll through the slices while a job runs.
  *
  * <p>Channels, slices, frames and stack indices count from 1, as everywhere in ImageJ.
  */
 final class HyperStackSelection {
     final ImagePlus image;
 
-    /** What the image has: channels, slices, frames. */
+    /** Holds the image's numbers of channels, slices and frames. */
     private final int[] all;
 
-    /** The first channel, slice and frame taken. */
+    /** Holds the first channel, slice and frame taken. */
     private final int[] first;
 
-    /** How many are taken: channels, slices, frames. */
+    /** Holds the numbers of channels, slices and frames taken. */
     private final int[] count;
 
     HyperStackSelection(ImagePlus image, AxisChoice choice, boolean currentSliceOnly) {
@@ -36,7 +36,7 @@ final class HyperStackSelection {
         }
     }
 
-    /** Every plane that an image has. */
+    /** Returns every plane that an image has. */
     static HyperStackSelection everything(ImagePlus image) {
         AxisChoice choice = new AxisChoice();
         choice.allChannels = true;
@@ -44,27 +44,27 @@ final class HyperStackSelection {
         return choice.of(image);
     }
 
-    /** How many channels are taken. */
+    /** Returns the number of channels taken. */
     int channels() {
         return count[0];
     }
 
-    /** How many z slices are taken. */
+    /** Returns the number of z slices taken. */
     int slices() {
         return count[1];
     }
 
-    /** How many frames are taken. */
+    /** Returns the number of frames taken. */
     int frames() {
         return count[2];
     }
 
-    /** How many planes are taken: channels x slices x frames. */
+    /** Returns the number of planes taken: channels x slices x frames. */
     int size() {
         return count[0] * count[1] * count[2];
     }
 
-    /** Stack indices of all planes in the order of ImageJ's stacks: channel fastest, frame last. */
+    /** Returns the stack indices of all planes in ImageJ's order: channel fastest, frame last. */
     int[] indices() {
         int[] indices = new int[size()];
         for (int place = 0; place < indices.length; place++) {
@@ -76,7 +76,7 @@ final class HyperStackSelection {
         return indices;
     }
 
-    /** For each channel of each frame, the stack indices of its z slices: one volume. */
+    /** Returns the stack indices of the z slices of each channel of each frame: one volume each. */
     List<int[]> volumes() {
         List<int[]> volumes = new ArrayList<>();
         for (int t = first[2]; t < first[2] + count[2]; t++) {
@@ -91,7 +91,10 @@ final class HyperStackSelection {
         return volumes;
     }
 
-    /** Where a plane of the image lies among those that are taken, from 0 on; -1 if it is not. */
+    /**
+     * Returns the index of a plane of the image among those taken, from 0 on; -1 if it is not
+     * taken.
+     */
     int place(int index) {
         int[] position = position(index);
         for (int axis = 0; axis < position.length; axis++) {
@@ -103,7 +106,7 @@ final class HyperStackSelection {
         return position[0] + count[0] * (position[1] + count[1] * position[2]);
     }
 
-    /** Channel, slice and frame of a stack index of the image. */
+    /** Returns the channel, slice and frame of a stack index of the image. */
     int[] position(int index) {
         int place = index - 1;
         return new int[] {
@@ -112,10 +115,10 @@ final class HyperStackSelection {
     }
 
     /**
-     * What a position of the image is in a new image of the planes that are taken.
+     * Returns a position of the image as a position in a new image of the planes taken.
      *
      * @param position channel, slice, frame; 0 for all
-     * @return the same of the new image, or null if it has none of it
+     * @return the position in the new image, or null if that has none of it
      */
     int[] moved(int... position) {
         int[] moved = new int[position.length];
@@ -131,7 +134,7 @@ final class HyperStackSelection {
     }
 
     /**
-     * Which channels and frames are taken, in words; "" for an image that has one of each. Slices
+     * Returns the channels and frames taken, in words; "" for an image that has one of each. Slices
      * are not named.
      */
     String describe() {
@@ -150,8 +153,8 @@ final class HyperStackSelection {
     }
 
     /**
-     * A plane in words, by what the image has several of: "slice 3", "frame 2", "channel 1, slice
-     * 4, frame 2".
+     * Returns a plane in words, naming the axes that the image has several of: "slice 3", "frame
+     * 2", "channel 1, slice 4, frame 2".
      */
     String name(int index) {
         String[] axes = {"channel", "slice", "frame"};

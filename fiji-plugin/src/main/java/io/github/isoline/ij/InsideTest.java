@@ -4,9 +4,9 @@ import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.process.ImageProcessor;
 
-/** Tells which pixels of an image are inside, as the settings of a command ask. */
+/** The test for inside pixels of an image, according to the parameters of a command. */
 final class InsideTest {
-    /** Inside is low < value <= high, or what is not, NaN apart; of no meaning for a selection. */
+    /** Inside is low < value <= high, or its complement without NaN; unused for a selection. */
     private final double low;
 
     private final double high;
@@ -23,9 +23,9 @@ final class InsideTest {
     }
 
     /**
-     * By the values of pixels, against a threshold.
+     * Returns a test of pixel values against a threshold.
      *
-     * @param bright true for the pixels that are seen brighter, false for the others
+     * @param bright true for the pixels that are displayed brighter, false for the others
      * @param threshold raw pixel value; values equal to it belong to the lower ones
      */
     static InsideTest byValue(ImagePlus image, boolean bright, double threshold) {
@@ -34,7 +34,7 @@ final class InsideTest {
     }
 
     /**
-     * The same, whatever the LUT shows.
+     * Returns a test of stored values against a threshold, whatever the LUT.
      *
      * @param above true for the values above the threshold, false for the others
      */
@@ -42,7 +42,7 @@ final class InsideTest {
         return new InsideTest(threshold, Double.POSITIVE_INFINITY, !above, null);
     }
 
-    /** By the threshold that the image shows, from Image > Adjust > Threshold. */
+    /** Returns the test for the threshold that the image shows, from Image > Adjust > Threshold. */
     static InsideTest byShownThreshold(ImagePlus image) throws BadInput {
         ImageProcessor processor = image.getProcessor();
         double min = processor.getMinThreshold();
@@ -59,14 +59,14 @@ final class InsideTest {
         return new InsideTest(justBelow, processor.getMaxThreshold(), false, null);
     }
 
-    /** By the selection, the same one in every slice. */
+    /** Returns the test for the selection, which is the same in every slice. */
     static InsideTest bySelection(ImagePlus image) throws BadInput {
         String purpose = DistanceSettings.INSIDE + "=" + DistanceSettings.SELECTION;
         Roi roi = StartSurface.areaSelection(image, purpose);
         return new InsideTest(0, 0, false, StartSurface.pixels(roi, image));
     }
 
-    /** True if the pixels' values do not matter. */
+    /** Returns true if the pixels' values do not matter. */
     boolean isSelection() {
         return selection != null;
     }

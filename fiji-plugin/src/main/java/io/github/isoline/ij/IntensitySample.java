@@ -1,17 +1,19 @@
 package io.github.isoline.ij;
 
-/** Mean and standard deviation of the pixels in a region that may have many planes. */
+/** The mean and standard deviation of the pixels in a region that may have many planes. */
 final class IntensitySample {
     private long count;
 
-    /** Of the values, each less the first: that keeps the sum of squares exact enough. */
+    /**
+     * Holds the sum of the values, each less the first: that keeps the sum of squares exact enough.
+     */
     private double sum;
 
     private double squares;
     private double first = Double.NaN;
 
     /**
-     * Takes in the pixels where the region is not 0; NaN and infinity are left out.
+     * Adds the pixels where the region is not 0; NaN and infinity are left out.
      *
      * @param pixels byte[] and short[] as unsigned, or float[]
      */
@@ -45,7 +47,7 @@ final class IntensitySample {
         return first + sum / count;
     }
 
-    /** Of all the pixels: divided by their number. */
+    /** Returns the standard deviation of all pixels: the sum is divided by their number. */
     double deviation() {
         double mean = sum / count;
         return Math.sqrt(Math.max(0, squares / count - mean * mean));

@@ -11,21 +11,22 @@ import java.awt.event.WindowEvent;
 import java.util.Arrays;
 
 /**
- * The dialog of the level set command, with a live preview. It does not block: a selection can be
- * drawn, points added and slices turned over while it is open.
+ * The dialog of the level set command, with a live preview. It does not block: the user can draw a
+ * selection, add points and scroll through the slices while it is open.
  */
 final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         implements LevelSetPreview.Listener {
-    /** In pixels. */
+    /** The radius that is proposed first, in pixels. */
     private static final int FIRST_RADIUS = 10;
 
-    /** How many slices are looked at for the ends of the sliders. */
+    /** The largest number of slices that are read for the ends of the sliders. */
     private static final int MOST_SAMPLES = 64;
 
-    /** Places of the sliders, of the choice of a range among their kind. */
+    /** The smallest number of positions of a slider, whose step is a power of ten. */
     private static final double SLIDER_STEPS = 500;
 
-    // The fields of the range, and what was written into them last by the dialog itself.
+    // These are the fields of the range, and the values that the dialog itself wrote into them
+    // last.
     private Choice rangeChoice;
     private TextField targetField;
     private TextField epsilonField;
@@ -42,7 +43,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         return alone(image, () -> new LevelSetDialog(image).ask());
     }
 
-    /** What was chosen last, where the image has it. */
+    /** Returns the parameters chosen last, as far as they fit the image. */
     private static LevelSetSettings first(ImagePlus image) throws IsolineException {
         LevelSetSettings first = new LevelSetSettings();
         first.readPrefs(image.getBitDepth());
@@ -50,7 +51,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
             first.reset(Settings.STACK);
         }
         if (first.number(LevelSetSettings.RADIUS) == 0) {
-            // Nobody has chosen one yet: something that can be seen.
+            // No radius has been chosen yet: this one is large enough to be seen.
             double radius = FIRST_RADIUS * image.getCalibration().pixelWidth;
             first.set(LevelSetSettings.RADIUS, Double.parseDouble(number(radius)));
         }
@@ -95,7 +96,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
                 new WindowAdapter() {
                     @Override
                     public void windowActivated(WindowEvent event) {
-                        // Points may have come to the ROI Manager meanwhile, which tells nobody.
+                        // Points may have been added to the ROI Manager, which sends no event.
                         preview.requestAgain();
                     }
                 });
@@ -123,7 +124,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         write(middle, width);
     }
 
-    /** A round step for a slider over a range. */
+    /** Returns a round step for a slider over a range. */
     private double step(double extent) {
         if (image.getBitDepth() != Float.SIZE) {
             return 1;
@@ -131,7 +132,10 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         return extent > 0 ? Math.pow(10, Math.floor(Math.log10(extent / SLIDER_STEPS))) : 1;
     }
 
-    /** The smallest and the largest value, as ImageJ shows them: from a part of a large stack. */
+    /**
+     * Returns the smallest and the largest value, as ImageJ shows them; for a large stack, of some
+     * slices.
+     */
     private GreyRange extent() throws BadInput {
         GreyRange extent = new GreyRange();
         if (image.getBitDepth() == Byte.SIZE) {
@@ -164,7 +168,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         double epsilon = asked.number(LevelSetSettings.EPSILON);
         boolean moved = target != writtenTarget || epsilon != writtenEpsilon;
         if (moved && !asked.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
-            // Who moves a slider wants that value.
+            // Moving a slider selects the range by values.
             asked.set(LevelSetSettings.RANGE, LevelSetSettings.VALUES);
             rangeChoice.select(LevelSetSettings.VALUES);
         }
@@ -174,7 +178,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
 
     @Override
     void check() throws BadInput {
-        refuse(settings.complaint());
+        refuse(settings.problem());
         LevelSetJob.check(image, settings);
         new StartSurface(settings.planes(image), settings).close();
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
@@ -183,15 +187,15 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
     }
 
     @Override
-    String previewComplaint() {
-        return settings.previewComplaint();
+    String previewProblem() {
+        return settings.previewProblem();
     }
 
-    /** What the settings mean for this image, or what is wrong with them. */
+    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(complaintOr(scope()));
+        text.append(problemOr(scope()));
         text.append(previewLine());
         text.append("\nEscape stops the run and keeps the state that it has reached.");
         text.append('\n').append(Host.wrap(automaticDevice()));
@@ -228,7 +232,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
 
     @Override
     public void range(double target, double epsilon) {
-        // Not over what somebody is typing, which the dialog may not have heard of yet.
+        // A text that is being typed is not overwritten; the dialog may not have read it yet.
         boolean typed =
                 Tools.parseDouble(targetField.getText(), Double.NaN) != writtenTarget
                         || Tools.parseDouble(epsilonField.getText(), Double.NaN) != writtenEpsilon;
@@ -237,7 +241,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         }
     }
 
-    /** Puts the sliders where the fields are. */
+    /** Moves the sliders to the values of the fields. */
     private void moveSliders() {
         double[] values = {writtenTarget, writtenEpsilon};
         for (int i = 0; i < values.length; i++) {
@@ -248,7 +252,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         }
     }
 
-    /** Shows a range that nobody typed. */
+    /** Shows a range that was computed and not typed. */
     private void write(double target, double epsilon) {
         for (TextField field : Arrays.asList(targetField, epsilonField)) {
             String text = number(field == targetField ? target : epsilon);

@@ -16,14 +16,17 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** From an ImagePlus and a region to start from to the level set's mask and φ. */
+/** Computes the level set's mask and φ from an ImagePlus and a start region. */
 final class LevelSetJob extends StackJob {
-    /** The property of its selections in overlays. */
+    /** The property that marks its selections in overlays. */
     static final String KIND = "level set";
 
     private static final int WHITE = 255;
 
-    /** Of slices by themselves: the library's copy of the image, φ twice, and φ read back. */
+    /**
+     * The bytes per pixel for independent slices: the library's copy of the image, φ twice, and φ
+     * read back.
+     */
     private static final int WORKING_BYTES = 3 * Float.BYTES;
 
     private final LevelSetSettings settings;
@@ -35,7 +38,7 @@ final class LevelSetJob extends StackJob {
     private LevelSetRange range;
     private RoiManager manager;
 
-    /** Of each plane; only where they are wanted. */
+    /** Holds the mask of each plane, if masks are an output. */
     private byte[][] masks;
 
     private float[][] phi;
@@ -50,7 +53,10 @@ final class LevelSetJob extends StackJob {
     private int unstarted;
     private int empty;
 
-    /** Slices or volumes; of them, those that ended without a front: nothing inside, or all. */
+    /**
+     * The number of slices or volumes, and of those that ended without a front: nothing inside, or
+     * all.
+     */
     private int parts;
 
     private int vanished;
@@ -60,13 +66,13 @@ final class LevelSetJob extends StackJob {
         this(image, settings, DEFAULT_CALL_BYTES);
     }
 
-    /** With a memory bound of its own, so that tests need no huge images. */
+    /** Creates a job with its own memory limit, so that tests need no large images. */
     LevelSetJob(ImagePlus image, LevelSetSettings settings, long callBytes) throws BadInput {
         super(planes(image, settings), settings.device(), callBytes);
         this.settings = settings;
         voxel = new VoxelSize(image, settings.isVolume());
         table = new LevelSetTable(planes, settings.isVolume(), voxel.unit);
-        // Fixed here: somebody may draw another selection while the job waits or runs.
+        // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new StartSurface(planes, settings);
     }
 
@@ -76,7 +82,7 @@ final class LevelSetJob extends StackJob {
         return settings.planes(image);
     }
 
-    /** Refuses what cannot be computed, with what to do about it. */
+    /** Refuses an image that cannot be processed, and says what to do. */
     static void check(ImagePlus image, LevelSetSettings settings) throws BadInput {
         checkOneChannel(image, "A level set");
         if (settings.isVolume()) {
@@ -86,7 +92,7 @@ final class LevelSetJob extends StackJob {
 
     @Override
     void begin() throws BadInput, IsolineException {
-        // Before the work: it may be that there is none.
+        // The ROI Manager is fetched before the work: there may be none.
         manager = settings.is(LevelSetSettings.ROI_MANAGER) ? RoiOutput.manager() : null;
         params = settings.toParams();
         range = LevelSetRange.of(planes, settings, start, IJ::escapePressed);
@@ -95,7 +101,7 @@ final class LevelSetJob extends StackJob {
         }
         range.write(params);
         plane = new byte[image.getWidth() * image.getHeight()];
-        // All of it now: a lack of memory is better found before the work than after it.
+        // The whole result is allocated now: running out of memory is better found before the work.
         if (settings.is(LevelSetSettings.MASK_STACK)) {
             masks = new byte[planes.size()][plane.length];
         }
@@ -129,7 +135,7 @@ final class LevelSetJob extends StackJob {
             begun[isVolume() ? 0 : slot] += count(plane);
         }
         if (stopped) {
-            // What was not begun stays at its start.
+            // Slices that were not reached stay at their start.
             unstarted += part.length;
             return null;
         }
@@ -159,9 +165,9 @@ final class LevelSetJob extends StackJob {
     }
 
     /**
-     * Which of the slices, or whether the volume, ended with a front; counts the others.
+     * Returns which slices, or whether the volume, ended with a front; counts the others.
      *
-     * @param begun how many pixels of each were inside at the start
+     * @param begun the number of pixels inside each at the start
      */
     private boolean[] fronts(long[] begun, PixelBuffer mask, int[] part) {
         long[] inside = new long[begun.length];
@@ -181,7 +187,7 @@ final class LevelSetJob extends StackJob {
         return fronts;
     }
 
-    /** Until it rests, has done its iterations, or the user presses Escape. */
+    /** Evolves until convergence, the last iteration, or Escape. */
     private void evolve(LevelSet surface, PixelBuffer buffer, int[] part, Progress progress)
             throws IsolineException {
         long most = (long) settings.number(LevelSetSettings.ITERATIONS);
@@ -198,34 +204,35 @@ final class LevelSetJob extends StackJob {
                 try {
                     surface.step(
                             wanted,
-                            (fraction, stage) -> tell(progress, before + fraction * wanted, most));
-                    stopped = !tell(progress, surface.iterations(), most);
+                            (fraction, stage) ->
+                                    reportProgress(progress, before + fraction * wanted, most));
+                    stopped = !reportProgress(progress, surface.iterations(), most);
                 } catch (IsolineException e) {
                     if (!e.isCancelled()) {
                         throw e;
                     }
-                    // It keeps its last whole iteration, and so does the user.
+                    // The level set keeps its last whole iteration, which becomes the result.
                     stopped = true;
                 }
             }
         }
     }
 
-    /** False if it is to stop. */
-    private static boolean tell(Progress progress, double iterations, long most) {
+    /** Reports the progress; returns false to cancel. */
+    private static boolean reportProgress(Progress progress, double iterations, long most) {
         return progress == null
                 || progress.step(
                         iterations / most, "iteration " + (long) iterations + " of " + most);
     }
 
-    /** Makes the rows of the table, of the mask that was read last. */
+    /** Makes the rows of the table from the mask that was read last. */
     private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts)
             throws IsolineException {
         Report report = surface.report();
         double voxels = 0;
         FrontMeasure front = null;
         for (int slot = 0; slot < part.length; slot++) {
-            // An array of its own for each: the measure looks back at the last one.
+            // Each slice needs its own array: the measure reads the previous one again.
             byte[] slice = new byte[plane.length];
             mask.read(slot, slice);
             if (front == null || !isVolume()) {
@@ -290,7 +297,7 @@ final class LevelSetJob extends StackJob {
     ImagePlus end(Progress progress) {
         start.close();
         if (stopped) {
-            // It has done what it was pressed for.
+            // Escape has had its effect and must not cancel the next command.
             IJ.resetEscape();
         }
         String info =
@@ -334,13 +341,13 @@ final class LevelSetJob extends StackJob {
 
     private static void finish(ImagePlus made, String info) {
         if (made.getOverlay() != null) {
-            // What an earlier run left in the input's overlay is not the user's own.
+            // The outlines of an earlier run in the copied overlay are not the user's own.
             RoiOutput.addToOverlay(made, Collections.emptyList(), KIND);
         }
         made.setProperty("Info", info);
     }
 
-    /** φ as an image; null if it was not asked for. */
+    /** Returns φ as an image; null if it was not requested. */
     ImagePlus phiImage() {
         return phiImage;
     }
@@ -348,7 +355,7 @@ final class LevelSetJob extends StackJob {
     @Override
     void deliver() throws BadInput, IsolineException {
         if (!settings.text(LevelSetSettings.ROI_FILE).isEmpty()) {
-            // First, since it is the one that can fail.
+            // The file is written first, since it is the output that can fail.
             RoiOutput.save(
                     taker -> {
                         for (Roi roi : rois) {
@@ -373,8 +380,8 @@ final class LevelSetJob extends StackJob {
     }
 
     @Override
-    String escapeWord() {
-        return "stops and keeps";
+    String escapeHint() {
+        return "stop and keep the result";
     }
 
     @Override
@@ -392,11 +399,11 @@ final class LevelSetJob extends StackJob {
             doubts.add(
                     "stopped by Escape after "
                             + iterations
-                            + " iterations; the outputs are those of the state it had reached"
+                            + " iterations; the outputs show the state that was reached"
                             + (unstarted > 0
-                                    ? ", and of "
+                                    ? ", and the start for "
                                             + unstarted
-                                            + " slices that were not begun the start itself."
+                                            + " slices that the run did not reach."
                                     : "."));
         } else if (settings.isConverged() && !converged) {
             doubts.add(
@@ -409,7 +416,7 @@ final class LevelSetJob extends StackJob {
                         + OptionText.text(range.target - rawThreshold(image, 0))
                         + " \u00b1 "
                         + OptionText.text(range.epsilon)
-                        + "). Look at range, target and epsilon.";
+                        + "). Check range, target and epsilon.";
         if (vanished > 0) {
             doubts.add(
                     where(vanished)
@@ -433,7 +440,7 @@ final class LevelSetJob extends StackJob {
         return doubts.isEmpty() ? null : String.join(" Also: ", doubts);
     }
 
-    /** "in the image " or "in 3 of 7 slices ". */
+    /** Returns "in the image " or "in 3 of 7 slices ". */
     private String where(int count) {
         String what = isVolume() ? "volume" : planes.size() > 1 ? "slice" : "image";
         return parts == 1
@@ -441,7 +448,7 @@ final class LevelSetJob extends StackJob {
                 : "in " + count + " of " + parts + " " + what + "s ";
     }
 
-    /** True if every front came to rest; where none is left, nothing did. */
+    /** Returns true if every front is at rest; false where no front is left. */
     private boolean hasConverged() {
         return settings.isConverged() && converged && vanished + filled < parts;
     }

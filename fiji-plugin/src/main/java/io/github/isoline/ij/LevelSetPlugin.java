@@ -9,12 +9,12 @@ public final class LevelSetPlugin extends StackCommand {
 
     private LevelSetJob job;
 
-    /** Called by ImageJ. */
+    /** Creates the command; ImageJ calls this constructor. */
     public LevelSetPlugin() {
         super(COMMAND);
     }
 
-    /** φ of the last run, null if it was not asked for; for callers from Java. */
+    /** Returns φ of the last run, null if it was not requested; for callers from Java. */
     public ImagePlus getPhi() {
         return job == null ? null : job.phiImage();
     }
@@ -27,7 +27,7 @@ public final class LevelSetPlugin extends StackCommand {
 
     @Override
     StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException {
-        // Said before the dialog, so that nobody fills it in for nothing.
+        // The check comes before the dialog, so that no dialog is filled in in vain.
         LevelSetJob.check(image, new LevelSetSettings());
         LevelSetSettings settings = LevelSetDialog.ask(image);
         job = settings == null ? null : new LevelSetJob(image, settings);

@@ -10,14 +10,13 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Shades the pixels of the current slice that lie within T ± ε, and draws the outline of where the
- * surface starts.
+ * Shades the pixels of the current slice that lie within T ± ε, and draws the outline of the start.
  */
 final class LevelSetPreview extends LivePreview<LevelSetSettings> {
-    /** Hears on the event thread what was computed. */
+    /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
         /**
-         * The range that is used, in the pixel values that ImageJ shows.
+         * Receives the range that is used, in the pixel values that ImageJ shows.
          *
          * @param epsilon 0 if all pixels of the sample are equal
          */
@@ -98,7 +97,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         }
         int[] position = planes.position(index);
         for (Roi roi : shown) {
-            // No label, and not saved with the image.
+            // A cursor element has no label and is not saved with the image.
             roi.setIsCursor(true);
             ResultImage.setPosition(roi, image, position);
         }
@@ -111,7 +110,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         return status + (start != null ? "; start (blue): " + start.describe() : "");
     }
 
-    /** Marks the pixels in range with 1, and counts them. */
+    /** Marks the pixels in range with 1, and returns their number. */
     static int within(Object pixels, double target, double epsilon, byte[] shade) {
         int count = 0;
         for (int i = 0; i < shade.length; i++) {

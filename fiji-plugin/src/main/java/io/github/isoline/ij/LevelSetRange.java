@@ -6,14 +6,14 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
 import java.util.function.BooleanSupplier;
 
-/** The intensities that the surface grows into, T ± ε, as raw pixel values. */
+/** The intensity range T ± ε of the object, as raw pixel values. */
 final class LevelSetRange {
-    /** How many standard deviations the automatic range takes, as the library's does. */
+    /** The half width of the automatic range in standard deviations, the same as the library's. */
     private static final double AUTOMATIC_DEVIATIONS = 2;
 
     final double target;
 
-    /** 0 where all pixels of the sample are equal: the library finds one. */
+    /** ε; 0 where all pixels of the sample are equal: the library then computes it. */
     final double epsilon;
 
     private LevelSetRange(double target, double epsilon) {
@@ -21,7 +21,7 @@ final class LevelSetRange {
         this.epsilon = Math.max(0, epsilon);
     }
 
-    /** Gives the range to the library. */
+    /** Writes the range to the library's parameters. */
     void write(Params params) throws IsolineException {
         if (epsilon > 0) {
             params.set(LevelSetSettings.TARGET, target).set(LevelSetSettings.EPSILON, epsilon);
@@ -29,9 +29,9 @@ final class LevelSetRange {
     }
 
     /**
-     * Finds the range: one for all planes, however they are cut into calls.
+     * Computes one range for all planes, however they are divided into calls.
      *
-     * @param stop asked now and then
+     * @param stop is called at intervals
      * @return null if it was stopped
      */
     static LevelSetRange of(
@@ -71,7 +71,9 @@ final class LevelSetRange {
         return new LevelSetRange(sample.mean(), AUTOMATIC_DEVIATIONS * sample.deviation());
     }
 
-    /** The plane that a selection is sampled on: its slice, in the channel and frame shown. */
+    /**
+     * Returns the plane that a selection is sampled on: its slice, in the channel and frame shown.
+     */
     private static int shown(Roi roi, HyperStackSelection planes) {
         int z = StartSurface.slice(roi, planes);
         int[] current = planes.position(planes.image.getCurrentSlice());

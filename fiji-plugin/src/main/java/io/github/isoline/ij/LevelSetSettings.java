@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 
-/** The settings of the level set command. */
+/** The parameters of the level set command. */
 final class LevelSetSettings extends Settings {
     static final String START = "start";
     static final String ROI_SLICES = "roi_slices";
@@ -53,7 +53,7 @@ final class LevelSetSettings extends Settings {
         declareAxes();
         declare(
                 Setting.choice(START, ROI, SPHERES, MASK, BOX).label("Start from"),
-                // Of a volume that starts from the selection.
+                // This parameter belongs to a volume that starts from the selection.
                 Setting.choice(ROI_SLICES, OWN, ALL)
                         .label("ROI slices")
                         .recordedIf(s -> s.is(START, ROI) && s.isVolume()),
@@ -62,22 +62,25 @@ final class LevelSetSettings extends Settings {
                         .label("Radius (spheres)")
                         .unit("in the image's unit of length")
                         .usedWith(START, SPHERES),
-                // Points as the ROI Manager saves them, instead of the ROI Manager; macros only.
+                // The points are in a file that the ROI Manager saved, instead of the ROI Manager;
+                // only macros have the key.
                 Setting.text(SPHERE_FILE, "").usedWith(START, SPHERES).forgotten(),
-                // The title of an open image.
+                // The value is the title of an open image.
                 Setting.text(MASK_IMAGE, "").usedWith(START, MASK).forgotten(),
-                // "auto" or "first-last": x and y in pixels from 0 on, z in slices from 1 on.
+                // The values are "auto" or "first-last": x and y in pixels from 0 on, z in slices
+                // from 1 on.
                 Setting.text(BOX_X, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Y, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Z, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.choice(RANGE, AUTO, VALUES, ROI).forgotten(),
                 Setting.given(parameter(TARGET)).usedWith(RANGE, VALUES).forgotten(),
                 Setting.given(parameter(EPSILON)).usedWith(RANGE, VALUES).forgotten(),
-                // How many standard deviations around the mean range=roi takes.
+                // The range of range=roi is the mean plus and minus this number of standard
+                // deviations.
                 Setting.number(DEVIATIONS, 2)
                         .above(0)
                         .label("Deviations (range roi)")
-                        .unit("sd")
+                        .unit("standard deviations")
                         .usedWith(RANGE, ROI));
         declare(ALPHA);
         declare(
@@ -86,15 +89,16 @@ final class LevelSetSettings extends Settings {
         declare(REINITIALISE_EVERY);
         declare(
                 Setting.of(parameter(TIME_STEP)).forgotten(),
-                // Between two pictures of the front; 0 for none.
+                // The number of iterations between two pictures of the front; 0 for none.
                 Setting.number(SHOW_EVERY, 10).whole(0).unit("iterations"),
-                // The first time somebody sees the dialog, OK gives a picture.
+                // This output is on at first, so that OK gives an image before anything is
+                // remembered.
                 Setting.toggle(MASK_STACK).first(true),
                 Setting.toggle(PHI),
                 Setting.toggle(OVERLAY),
                 Setting.toggle(ROI_MANAGER).label("ROI Manager"),
                 Setting.toggle(RESULTS_TABLE),
-                // A ZIP file for the outlines; macros only.
+                // The outlines are saved to this ZIP file; only macros have the key.
                 Setting.text(ROI_FILE, "").forgotten());
         declareOthers("dimensions", "variant");
     }
@@ -108,7 +112,7 @@ final class LevelSetSettings extends Settings {
 
     @Override
     Map<String, String> oldKeys() {
-        // ImageJ's recorder takes "k=" for a duplicate where "stack=" stands.
+        // ImageJ's recorder mistakes "k=" for a duplicate where "stack=" stands.
         return Collections.singletonMap("k", DEVIATIONS);
     }
 
@@ -125,7 +129,7 @@ final class LevelSetSettings extends Settings {
         return is(OVERLAY) || is(ROI_MANAGER) || !text(ROI_FILE).isEmpty();
     }
 
-    private String startComplaint() {
+    private String startProblem() {
         if (is(START, MASK) && text(MASK_IMAGE).isEmpty()) {
             return "mask_image must be the title of an open image: it is where start=mask starts.";
         }
@@ -141,21 +145,23 @@ final class LevelSetSettings extends Settings {
         return null;
     }
 
-    /** The complaint about what a preview shows. */
-    String previewComplaint() {
-        String complaint = complaintOf(RADIUS, TARGET, EPSILON, DEVIATIONS);
-        return complaint == null ? startComplaint() : complaint;
+    /** Returns the problem with the parameters that a preview shows; null if there is none. */
+    String previewProblem() {
+        String problem = problemOf(RADIUS, TARGET, EPSILON, DEVIATIONS);
+        return problem == null ? startProblem() : problem;
     }
 
     @Override
-    String otherComplaint() {
-        String complaint = startComplaint();
-        return complaint == null
-                ? outputComplaint(ROI_FILE, MASK_STACK, PHI, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
-                : complaint;
+    String otherProblem() {
+        String problem = startProblem();
+        return problem == null
+                ? outputProblem(ROI_FILE, MASK_STACK, PHI, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
+                : problem;
     }
 
-    /** The two whole numbers of "first-last"; null if there are none, or in the wrong order. */
+    /**
+     * Returns the two whole numbers of "first-last"; null if there are none, or in the wrong order.
+     */
     static int[] span(String text) {
         String[] ends = text.trim().split("\\s*-\\s*", -1);
         if (ends.length != 2 || !ends[0].matches("\\d{1,9}") || !ends[1].matches("\\d{1,9}")) {
@@ -165,7 +171,7 @@ final class LevelSetSettings extends Settings {
         return span[0] <= span[1] ? span : null;
     }
 
-    /** The library's parameters; T and ε are still automatic. */
+    /** Returns the library's parameters; T and ε are still automatic. */
     @Override
     Params toParams() throws IsolineException {
         Params params = super.toParams().set("dimensions", isVolume() ? "volume" : "slices");

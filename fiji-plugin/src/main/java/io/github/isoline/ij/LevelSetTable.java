@@ -5,22 +5,22 @@ import ij.measure.ResultsTable;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What level sets came to, as rows of ImageJ's own Results table, below what it has already. */
+/** The results of level sets as rows of ImageJ's Results table, below its existing rows. */
 final class LevelSetTable {
     static final String ITERATIONS = "Iterations";
     static final String CONVERGED = "Converged";
     static final String SECONDS = "Seconds";
     static final String DEVICE = "Device";
 
-    /** One volume, or one slice. */
+    /** The values of one volume, or of one slice. */
     static final class Row {
-        /** Stack index of the slice, or of the first one of the volume. */
+        /** The stack index of the slice, or of the volume's first slice. */
         final int index;
 
-        /** Volume of the voxels inside, or area of the pixels. */
+        /** The volume of the voxels inside, or the area of the pixels. */
         final double inside;
 
-        /** Area of the surface, or perimeter. */
+        /** The area of the surface, or the perimeter. */
         final double front;
 
         final long iterations;
@@ -61,12 +61,12 @@ final class LevelSetTable {
         rows.add(row);
     }
 
-    /** "Volume (µm^3)" or "Area (µm^2)". */
+    /** Returns "Volume (µm^3)" or "Area (µm^2)". */
     String insideHeading() {
         return volume ? "Volume (" + unit + "^3)" : "Area (" + unit + "^2)";
     }
 
-    /** "Surface (µm^2)" or "Perimeter (µm)". */
+    /** Returns "Surface (µm^2)" or "Perimeter (µm)". */
     String frontHeading() {
         return volume ? "Surface (" + unit + "^2)" : "Perimeter (" + unit + ")";
     }
@@ -77,12 +77,12 @@ final class LevelSetTable {
         ImagePlus image = planes.image;
         boolean hyperstack = ResultImage.isHyperStack(image);
         for (Row row : rows) {
-            // addRow() came only with ImageJ 1.53d.
+            // This works also with ImageJ before 1.53d, which has no addRow().
             table.incrementCounter();
             table.addLabel(image.getTitle());
             int[] position = planes.position(row.index);
             if (hyperstack) {
-                // The names that ImageJ's own Measure has; "Slice" is z.
+                // These are the column names of ImageJ's own Measure; "Slice" is z.
                 table.addValue(SegmentTable.CHANNEL, position[0]);
             }
             if (!volume) {

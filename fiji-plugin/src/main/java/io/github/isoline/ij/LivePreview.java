@@ -9,34 +9,38 @@ import java.awt.EventQueue;
 import java.util.function.Supplier;
 
 /**
- * Shows on the current slice what a dialog's settings mean, while the user still changes them.
- * Computes in a thread of its own, where the newest wish stops the one before.
+ * Shows on the current slice the effect of a dialog's parameters while the user changes them.
+ * Computes in its own thread, where a new request cancels the running one.
  *
- * @param <S> the settings, which must not change after they were handed over
+ * @param <S> the parameters, which must not change after a request
  */
 abstract class LivePreview<S> implements ImageListener, RoiListener {
-    /** Hears on the event thread what was computed. */
+    /** Receives results on the event thread. */
     interface Listener {
         /**
-         * @param text what is seen, or why nothing is
+         * Receives the text for the dialog.
+         *
+         * @param text the description of the preview, or why there is none
          */
         void status(String text);
 
         /**
-         * @param why the command cannot run with these settings on the image as it is
+         * Receives the reason why the command cannot run.
+         *
+         * @param why the command cannot run with these parameters on the current image
          */
         void refused(String why);
 
-        /** The image's window was closed. */
+        /** Reports that the image's window was closed. */
         void imageClosed();
     }
 
-    /** One thing to do for the worker. */
-    private static final class Wish<S> {
+    /** One request for the worker. */
+    private static final class PreviewRequest<S> {
         final S settings;
         final boolean draw;
 
-        Wish(S settings, boolean draw) {
+        PreviewRequest(S settings, boolean draw) {
             this.settings = settings;
             this.draw = draw;
         }
@@ -46,12 +50,12 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     private final Listener listener;
     private final Thread worker = new Thread(this::work, "Isoline preview");
 
-    /** Of the event thread alone. */
+    /** Only the event thread uses this field. */
     private final GuestOverlay guests;
 
-    // Under the monitor of this:
-    private Wish<S> wish;
-    private Wish<S> last;
+    // These fields are guarded by the monitor of this object.
+    private PreviewRequest<S> pending;
+    private PreviewRequest<S> last;
     private boolean closed;
 
     LivePreview(ImagePlus image, Listener listener) {
@@ -62,49 +66,49 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     /**
-     * Computes in the worker's thread, looks now and then whether it {@link #isOutdated}, and
-     * shows.
+     * Computes in the worker's thread, checks at intervals whether it {@link #isOutdated}, and
+     * shows the result.
      *
      * @param draw false if the image is to be left alone
-     * @return what the dialog is to say; null if a newer wish has come
+     * @return the text for the dialog; null if a newer request has come
      */
     abstract String compute(S settings, boolean draw) throws BadInput, IsolineException;
 
-    /** Pixels of a slice have changed, or another slice is shown. */
+    /** Is called when pixels of a slice have changed, or another slice is shown. */
     void slicesChanged(int slice) {}
 
-    /** The last thing that the worker does. */
+    /** Releases the worker's resources, as its last action. */
     void release() {}
 
     /**
-     * Takes a wish; an older one that is not done yet is dropped.
+     * Makes a request, which replaces an older one that is not finished.
      *
-     * @param draw false: take the preview from the image
+     * @param draw false: remove the preview from the image
      */
     final synchronized void request(S settings, boolean draw) {
         if (last == null) {
             worker.start();
             ImagePlus.addImageListener(this);
         }
-        wish = new Wish<>(settings, draw);
-        last = wish;
+        pending = new PreviewRequest<>(settings, draw);
+        last = pending;
         notifyAll();
     }
 
-    /** Takes the preview from the image: the settings make no sense. */
+    /** Removes the preview from the image, because the parameters are not valid. */
     final void clear() {
         request(null, false);
     }
 
-    /** The last wish once more: something that it depends on has changed. */
+    /** Repeats the last request, because something that it depends on has changed. */
     final synchronized void requestAgain() {
-        if (last != null && wish == null) {
-            wish = last;
+        if (last != null && pending == null) {
+            pending = last;
             notifyAll();
         }
     }
 
-    /** Computes anew when the image's selection changes. */
+    /** Computes again when the image's selection changes. */
     final void followSelection() {
         Roi.addRoiListener(this);
     }
@@ -112,12 +116,14 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     @Override
     public final void roiModified(ImagePlus which, int what) {
         if (which == image) {
-            // ImageJ says that a selection is deleted while the image still has it.
+            // ImageJ reports the deletion of a selection while the image still has it.
             EventQueue.invokeLater(this::requestAgain);
         }
     }
 
-    /** Ends the preview and gives the image its overlay back. Not on the event thread. */
+    /**
+     * Ends the preview and restores the image's overlay. Must not be called on the event thread.
+     */
     final void close() {
         ImagePlus.removeImageListener(this);
         Roi.removeRoiListener(this);
@@ -136,10 +142,10 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     final synchronized boolean isOutdated() {
-        return closed || wish != null;
+        return closed || pending != null;
     }
 
-    /** Shows elements on the image, unless it is too late for that. */
+    /** Shows elements on the image, unless the preview was closed or a newer request has come. */
     final void show(Supplier<Roi[]> elements) {
         EventQueue.invokeLater(
                 () -> {
@@ -152,22 +158,22 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 });
     }
 
-    /** Takes everything from the image. */
+    /** Removes all elements from the image. */
     final void hide() {
         EventQueue.invokeLater(guests::restore);
     }
 
-    private synchronized Wish<S> next() throws InterruptedException {
-        while (wish == null && !closed) {
+    private synchronized PreviewRequest<S> next() throws InterruptedException {
+        while (pending == null && !closed) {
             wait();
         }
-        Wish<S> next = closed ? null : wish;
-        wish = null;
+        PreviewRequest<S> next = closed ? null : pending;
+        pending = null;
         return next;
     }
 
-    /** Says what a wish came to, unless there is a newer one by the time that it can be said. */
-    private void tell(Wish<S> done, Runnable words) {
+    /** Reports the result of a request, unless there is a newer one by then. */
+    private void publish(PreviewRequest<S> done, Runnable words) {
         EventQueue.invokeLater(
                 () -> {
                     synchronized (this) {
@@ -181,7 +187,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
 
     private void work() {
         try {
-            for (Wish<S> next = next(); next != null; next = next()) {
+            for (PreviewRequest<S> next = next(); next != null; next = next()) {
                 if (next.settings == null) {
                     hide();
                     continue;
@@ -190,19 +196,19 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 try {
                     status = compute(next.settings, next.draw);
                 } catch (BadInput e) {
-                    tell(next, () -> listener.refused(e.getMessage()));
+                    publish(next, () -> listener.refused(e.getMessage()));
                     continue;
                 } catch (IsolineException e) {
                     status = e.isCancelled() ? null : e.getMessage();
                 } catch (OutOfMemoryError e) {
                     status = "not enough memory in Java for the preview";
                 } catch (RuntimeException e) {
-                    // An image that is closed or changed meanwhile loses its pixels at any time.
+                    // An image that is closed or changed may lose its pixels at any time.
                     status = isOutdated() ? null : "failed: " + e;
                 }
                 if (status != null) {
                     String text = status;
-                    tell(next, () -> listener.status(text));
+                    publish(next, () -> listener.status(text));
                 }
             }
         } catch (InterruptedException e) {

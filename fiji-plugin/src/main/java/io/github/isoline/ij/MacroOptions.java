@@ -12,14 +12,14 @@ import java.util.Map;
 /**
  * The "key=value key=[a value] switch" string of a macro's run().
  *
- * <p>Read here and not by GenericDialog, which a plain ImageJ cannot create without a display, and
- * strictly: a misspelt key is an error and not a silent default.
+ * <p>It is parsed here and not by GenericDialog, which a plain ImageJ cannot create without a
+ * display. Parsing is strict: a misspelt key is an error and not a silent default.
  */
 final class MacroOptions {
     private final Map<String, String> values = new LinkedHashMap<>();
 
     /**
-     * Splits the string.
+     * Parses the string.
      *
      * @param options as Macro.getOptions() returns them; null for none
      * @param known every key that the command has
@@ -30,17 +30,17 @@ final class MacroOptions {
     }
 
     /**
-     * Splits the string of a command that has switches, too.
+     * Parses the string of a command that also has switches.
      *
      * @param known every key that the command has, switches included
-     * @param switches keys without a value: there for yes, left out for no
+     * @param switches keys without a value: present for yes, left out for no
      */
     MacroOptions(String options, List<String> known, List<String> switches) throws BadInput {
         this(options, known, switches, Collections.emptyMap());
     }
 
     /**
-     * Splits the string of a command of which keys were renamed.
+     * Parses the string of a command with renamed keys.
      *
      * @param renamed from old keys, which macros may still have, to the new ones
      */
@@ -89,7 +89,9 @@ final class MacroOptions {
         }
     }
 
-    /** The word given for a key, one of the choices; the first choice if the key is absent. */
+    /**
+     * Returns the word given for a key, one of the choices; the first choice if the key is absent.
+     */
     String choice(String key, String... choices) throws BadInput {
         String value = text(key, choices[0]).toLowerCase(Locale.ROOT);
         if (!Arrays.asList(choices).contains(value)) {
@@ -104,7 +106,7 @@ final class MacroOptions {
         return value;
     }
 
-    /** The number given for a key. */
+    /** Returns the number given for a key. */
     double number(String key, double defaultValue) throws BadInput {
         String value = values.get(key);
         if (value == null) {
@@ -118,31 +120,31 @@ final class MacroOptions {
         return number;
     }
 
-    /** The whole number, 1 or more, given for a key. */
+    /** Returns the whole number, 1 or more, given for a key. */
     long count(String key, long defaultValue) throws BadInput {
         double number = number(key, defaultValue);
         if (number != Math.rint(number) || Math.abs(number) > Integer.MAX_VALUE) {
             throw new BadInput(key + " must be a whole number, got " + values.get(key) + ".");
         }
         if (number < 1) {
-            // It becomes an unsigned number in C, where -1 would be a very long wait.
+            // In C it becomes an unsigned number, where -1 would be a very large one.
             throw new BadInput(key + " must be 1 or more, got " + values.get(key) + ".");
         }
         return (long) number;
     }
 
-    /** The text given for a key. */
+    /** Returns the text given for a key. */
     String text(String key, String defaultValue) {
         String value = values.get(key);
         return value == null ? defaultValue : resolve(value);
     }
 
-    /** True if the macro named the key. */
+    /** Returns true if the macro named the key. */
     boolean has(String key) {
         return values.containsKey(key);
     }
 
-    /** "&name" stands for a variable of the running macro, as in ImageJ's own dialogs. */
+    /** Resolves "&name", a variable of the running macro, as ImageJ's own dialogs do. */
     private static String resolve(String value) {
         Interpreter interpreter = Interpreter.getInstance();
         if (!value.startsWith("&") || interpreter == null) {

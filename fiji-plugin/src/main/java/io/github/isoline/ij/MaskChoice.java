@@ -9,7 +9,7 @@ import java.util.List;
 final class MaskChoice {
     private MaskChoice() {}
 
-    /** The titles of all that fit. */
+    /** Returns the titles of all images that fit. */
     static String[] titles(ImagePlus image) {
         List<String> titles = new ArrayList<>();
         for (ImagePlus other : open()) {
@@ -32,7 +32,7 @@ final class MaskChoice {
         return images;
     }
 
-    /** The image that the settings name. */
+    /** Returns the image that the parameters name. */
     static ImagePlus find(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
         boolean current = settings.is(Settings.STACK, LevelSetSettings.CURRENT);
         return find(
@@ -45,12 +45,12 @@ final class MaskChoice {
     }
 
     /**
-     * The open image with a title.
+     * Returns the open image with a title.
      *
-     * @param single true if one of a single slice will do
-     * @param what it is to be, for messages
-     * @param key what macros name it by
-     * @param singles the sentence's end about those of a single slice
+     * @param single true if an image of a single slice is accepted
+     * @param what the role of the image, for messages
+     * @param key the macro key that names it
+     * @param singles the end of the message about images of a single slice
      */
     static ImagePlus find(
             ImagePlus image, String title, boolean single, String what, String key, String singles)
@@ -120,19 +120,23 @@ final class MaskChoice {
                         || planes == 1 && current);
     }
 
-    /** The plane of the mask that belongs to one of the image. */
+    /** Returns the plane of the mask that corresponds to a plane of the image. */
     static int at(ImagePlus mask, HyperStackSelection planes, int index) throws BadInput {
         int at = index;
         if (mask.getStackSize() != planes.image.getStackSize()) {
             at = mask.getStackSize() == 1 ? 1 : planes.position(index)[1];
         }
         if (at > mask.getStackSize()) {
-            throw new BadInput("\"" + mask.getTitle() + "\" was closed or cut meanwhile.");
+            throw new BadInput(
+                    "\"" + mask.getTitle() + "\" was closed or cropped in the meantime.");
         }
         return at;
     }
 
-    /** 255 where the mask is above 0 in the plane that belongs to one of the image. */
+    /**
+     * Copies the plane of the mask that corresponds to a plane of the image: 255 where it is above
+     * 0.
+     */
     static void copy(ImagePlus mask, HyperStackSelection planes, int index, byte[] pixels)
             throws BadInput {
         Object from = StackJob.pixels(mask, at(mask, planes, index));

@@ -5,18 +5,20 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The outer outlines of the parts of a picture: pixels of one value that are joined by their sides.
- * Holes are filled.
+ * Computes the outer outlines of the parts of a picture: connected pixels of one value. Pixels are
+ * connected by their sides; holes are filled.
  */
 final class MaskOutlines {
-    /** One part. */
+    /** One connected part. */
     static final class Part {
         /** The value of its pixels. */
         final int value;
 
         final int pixels;
 
-        /** Its outline between the pixels, clockwise: corners, x and y in turn. Simple. */
+        /**
+         * The outline between the pixels, clockwise: corners, x and y alternately. It is simple.
+         */
         final int[] outline;
 
         Part(int value, int pixels, int[] outline) {
@@ -25,13 +27,13 @@ final class MaskOutlines {
             this.outline = outline;
         }
 
-        /** True if the outline holds pixels that are none of its own. */
+        /** Returns true if the outline encloses pixels that are not of the part. */
         boolean hasHoles() {
             return SimplePolygon.twiceArea(outline) / 2 > pixels;
         }
     }
 
-    /** Right, down, left, up. */
+    /** The directions right, down, left, up. */
     private static final int[] DX = {1, 0, -1, 0};
 
     private static final int[] DY = {0, 1, 0, -1};
@@ -40,7 +42,7 @@ final class MaskOutlines {
     private final int height;
     private final int[] values;
 
-    /** The number of the part that a pixel is in, from 1 on; 0 outside all. */
+    /** Holds the number of the part that contains a pixel, from 1 on; 0 outside all. */
     private final int[] parts;
 
     private MaskOutlines(int[] values, int width) {
@@ -51,7 +53,7 @@ final class MaskOutlines {
     }
 
     /**
-     * All parts, in the order of their first pixels, row by row.
+     * Returns all parts, in the order of their first pixels, row by row.
      *
      * @param values 0 outside
      */
@@ -68,7 +70,7 @@ final class MaskOutlines {
         return found;
     }
 
-    /** Numbers the pixels of a part, and counts them. */
+    /** Numbers the pixels of a part, and returns their count. */
     private int fill(int first, int number) {
         int[] open = new int[64];
         int waiting = 0;
@@ -100,7 +102,7 @@ final class MaskOutlines {
         return x >= 0 && x < width && y >= 0 && y < height && parts[y * width + x] == number;
     }
 
-    /** Walks round a part between the pixels, with it on the right hand. */
+    /** Traces the border of a part between the pixels, with the part on the right-hand side. */
     private int[] trace(int first, int number) {
         int startX = first % width;
         int startY = first / width;
@@ -108,7 +110,7 @@ final class MaskOutlines {
         int used = 0;
         int x = startX;
         int y = startY;
-        // The first pixel is the part's topmost: its upper side is a piece of the outline.
+        // The first pixel is the part's topmost: its upper side lies on the outline.
         int heading = 0;
         do {
             x += DX[heading];
@@ -126,9 +128,9 @@ final class MaskOutlines {
         return largestLoop(Arrays.copyOf(corners, used));
     }
 
-    /** Where to go on at a corner. */
+    /** Returns the heading after a corner. */
     private int turn(int x, int y, int heading, int number) {
-        // The pixels ahead: those whose shared corner with the ones behind is this one.
+        // These are the two pixels ahead of the corner.
         int right = (heading + 1) % DX.length;
         int left = (heading + 3) % DX.length;
         if (!isAhead(x, y, heading, right, number)) {
@@ -138,20 +140,21 @@ final class MaskOutlines {
     }
 
     private boolean isAhead(int x, int y, int heading, int hand, int number) {
-        // From the corner half a pixel ahead and half a pixel to that hand, to a pixel's number.
+        // The corner plus half a pixel ahead and half a pixel to that side is a pixel's centre.
         int px = x + (DX[heading] + DX[hand] - 1) / 2;
         int py = y + (DY[heading] + DY[hand] - 1) / 2;
         return isIn(px, py, number);
     }
 
     /**
-     * An outline that comes by a corner twice is cut there: pieces that touch only by a corner. The
-     * largest is kept; the others lie in it, or outside as pieces of other parts.
+     * Returns the largest loop of an outline. An outline that passes a corner twice, where pixels
+     * touch only by a corner, is divided there. The other loops lie inside it, or outside as parts
+     * of their own.
      */
     private static int[] largestLoop(int[] corners) {
         int[] best = corners;
         boolean cut = false;
-        // Corners so far that are not cut off, with the last place of each.
+        // These are the remaining corners, with the last index of each.
         java.util.Map<Long, Integer> places = new java.util.HashMap<>();
         int[] open = new int[corners.length];
         int used = 0;

@@ -2,7 +2,9 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 
-/** Counts the volumes or slices without a boundary, all inside or all outside, and says so. */
+/**
+ * Counts the volumes or slices without a boundary, all inside or all outside, and describes them.
+ */
 final class MissingBoundary {
     private final String what;
     private int all;
@@ -12,9 +14,9 @@ final class MissingBoundary {
     private String firstFull;
 
     /**
-     * Looks at all slices or volumes of a job.
+     * Examines all slices or volumes of a job.
      *
-     * @param inside how many pixels of each plane are inside
+     * @param inside the number of inside pixels of each plane
      */
     MissingBoundary(StackJob job, int... inside) {
         HyperStackSelection planes = job.planes;
@@ -41,11 +43,11 @@ final class MissingBoundary {
     }
 
     /**
-     * Looks at one.
+     * Examines one slice or volume.
      *
-     * @param where it is, in words
-     * @param inside how many of its pixels are inside
-     * @param pixels how many it has
+     * @param where its name
+     * @param inside the number of its inside pixels
+     * @param pixels the number of its pixels
      */
     private void add(String where, long inside, long pixels) {
         all++;
@@ -57,7 +59,10 @@ final class MissingBoundary {
         }
     }
 
-    /** What is missing, where, and what the distances of that region are; null if nothing is. */
+    /**
+     * Returns a sentence that names the slices or volumes and their distances in that region; null
+     * if none lacks a boundary.
+     */
     String sentence(String region) {
         boolean inside = DistanceSettings.INSIDE_ONLY.equals(region);
         boolean outside = DistanceSettings.OUTSIDE_ONLY.equals(region);
@@ -69,11 +74,11 @@ final class MissingBoundary {
     }
 
     /**
-     * The same of any kind of result.
+     * Returns such a sentence for any kind of result.
      *
      * @param noneInside the end of "has no pixel ..."
      * @param noneOutside the end of "has no pixel ..."
-     * @param field what to look at beside the threshold
+     * @param field the field to check beside the threshold
      */
     String sentence(String noneInside, String noneOutside, String field) {
         String said =

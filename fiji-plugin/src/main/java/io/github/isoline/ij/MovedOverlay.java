@@ -7,16 +7,16 @@ import ij.gui.Roi;
 import ij.process.FloatPolygon;
 import java.util.Arrays;
 
-/** An image's overlay in a new image of some of its planes. */
+/** The overlay of an image, moved to a new image of some of its planes. */
 final class MovedOverlay {
-    /** How PointRoi packs the position of a point beside its counter. */
+    /** The bit shift by which PointRoi packs the position of a point beside its counter. */
     private static final int POSITION_SHIFT = 8;
 
     private static final int COUNTER = 0xff;
 
     private MovedOverlay() {}
 
-    /** The elements that lie in the planes, each at its place in the new image. */
+    /** Returns the elements that lie in the planes, each at its position in the new image. */
     static Overlay of(HyperStackSelection planes, ImagePlus result) {
         Overlay overlay = planes.image.getOverlay();
         Overlay moved = overlay.duplicate();
@@ -45,7 +45,9 @@ final class MovedOverlay {
         return copy;
     }
 
-    /** Points that have each a slice of its own: those whose slices are taken; null for none. */
+    /**
+     * Returns the points whose slices are taken, of points that each have a slice; null for none.
+     */
     private static Roi movedPoints(HyperStackSelection planes, PointRoi roi) {
         FloatPolygon points = roi.getFloatPolygon();
         int[] counters = roi.getCounters();
@@ -74,7 +76,10 @@ final class MovedOverlay {
         return moved;
     }
 
-    /** Channel, slice and frame of a selection, 0 for all, as ImageJ's canvas understands it. */
+    /**
+     * Returns the channel, slice and frame of a selection, 0 for all, as ImageJ's canvas reads
+     * them.
+     */
     static int[] position(HyperStackSelection planes, Roi roi) {
         int index = roi.getPosition();
         boolean known = index > 0 && index <= planes.image.getStackSize();

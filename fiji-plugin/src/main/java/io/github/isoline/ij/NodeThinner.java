@@ -4,26 +4,28 @@ import java.util.Arrays;
 import java.util.BitSet;
 
 /**
- * Makes a start of an outline: few nodes, since the search adds its own where they help, and nodes
- * that lie close together only hold each other.
+ * Makes a start of an outline: it has few nodes, since the search adds nodes where they help, and
+ * nodes that lie close together hinder each other.
  */
 final class NodeThinner {
-    /** How far an outline may move, in shares of the longest edge and of the root of the area. */
+    /**
+     * The largest move of an outline, as a share of the longest edge and of the root of the area.
+     */
     private static final double TOLERANCE_OF_SPACING = 1.0 / 8;
 
     private static final double TOLERANCE_OF_SIZE = 1.0 / 20;
     private static final double LEAST_TOLERANCE = 0.5;
 
-    /** A start has at least about so many nodes. */
+    /** The approximate smallest number of nodes of a start. */
     private static final int NODES = 8;
 
-    /** By how much of itself the area may change. */
+    /** The largest relative change of the area. */
     private static final double MOST_CHANGE = 0.15;
 
     private NodeThinner() {}
 
     /**
-     * A simple polygon of fewer nodes; the outline itself where fewer would cross.
+     * Returns a simple polygon of fewer nodes; the outline itself where fewer nodes would cross.
      *
      * @param outline simple
      * @param spacing the length from which on the search itself adds nodes, in pixels
@@ -49,7 +51,7 @@ final class NodeThinner {
         return outline;
     }
 
-    /** The same with nodes that are not closer than that, where it stays simple. */
+    /** Returns the polygon without nodes that are closer than a distance, where it stays simple. */
     static int[] spread(int[] nodes, double apart) {
         int count = nodes.length / 2;
         int[] kept = new int[nodes.length];
@@ -61,7 +63,7 @@ final class NodeThinner {
                                             nodes[2 * i] - kept[2 * used - 2],
                                             nodes[2 * i + 1] - kept[2 * used - 1])
                                     < apart;
-            // The last one is also a neighbour of the first.
+            // The last node is also a neighbour of the first.
             close |=
                     i == count - 1 && used > 1 && SimplePolygon.distance(nodes, i, 0, 1, 1) < apart;
             if (!close) {
@@ -73,7 +75,9 @@ final class NodeThinner {
         return Arrays.copyOf(kept, 2 * used);
     }
 
-    /** By Ramer, Douglas and Peucker: no node of the outline is farther from the new one. */
+    /**
+     * Simplifies by Ramer, Douglas and Peucker: no node of the outline is farther from the new one.
+     */
     private static int[] straighten(int[] nodes, double tolerance) {
         int count = nodes.length / 2;
         int opposite = 0;
@@ -86,7 +90,7 @@ final class NodeThinner {
         BitSet keep = new BitSet(count);
         keep.set(0);
         keep.set(opposite);
-        // Spans that are still to be looked at; the end of the last one is the first node again.
+        // These spans are still to be split; the end of the last one is the first node again.
         int[] spans = new int[2 * count + 4];
         int open = 0;
         spans[open++] = 0;
@@ -115,7 +119,8 @@ final class NodeThinner {
     }
 
     /**
-     * The node between two that lies farthest from the line between them; -1 if none is too far.
+     * Returns the node between two others that is farthest from the line between them; -1 if none
+     * is too far.
      */
     private static int farthest(int[] nodes, int from, int to, double tolerance) {
         int count = nodes.length / 2;

@@ -32,13 +32,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the dialogs of the operations share: a field for each setting that is shown, the device, a
- * preview, and a hint that says what the fields mean for this image, or what is wrong with them.
+ * The common part of the operations' dialogs: a field for each parameter, the device, a preview,
+ * and a hint that states the meaning of the fields for this image, or the problem with them.
  *
- * @param <S> what the dialog asks
+ * @param <S> the parameters of the dialog
  */
 abstract class OperationDialog<S extends Settings> implements DialogListener, LivePreview.Listener {
-    /** Stands in a list of open images where none fits. */
+    /** The entry of a list of open images where none fits. */
     private static final String NO_IMAGE = "none";
 
     private static final int COLUMNS = 8;
@@ -46,18 +46,21 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private static final double SMALL = 0.01;
     private static final double SMALL_DEFAULT = 1e-3;
 
-    /** A macro key, and with "=" a word for it. */
+    /** Matches a macro key, or "key=word". */
     private static final Pattern KEY =
             Pattern.compile("\\b([a-z]+(?:_[a-z]+)*)\\b(?:=([a-z]+)\\b)?");
 
-    /** Images with an open dialog: two previews on one image would take each other's overlay. */
+    /**
+     * Holds images with an open dialog: two previews on one image would replace each other's
+     * overlay.
+     */
     private static final Set<ImagePlus> ASKED = Collections.newSetFromMap(new IdentityHashMap<>());
 
     final ImagePlus image;
     final boolean stack;
     final GenericDialog dialog;
 
-    /** As they were when the dialog was made, whatever happens to the image meanwhile. */
+    /** Holds the number at the time the dialog was made, even if the image changes. */
     private final int channels;
 
     private final int frames;
@@ -65,10 +68,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private final String command;
     private final String previewPrefs;
 
-    /** In the order of the fields: each takes the value of one. */
+    /** Holds a reader for each field, in the order of the fields. */
     private final List<Consumer<S>> readers = new ArrayList<>();
 
-    /** The labels of the settings that have a field. */
+    /** Holds the labels of the parameters that have a field. */
     private final Map<String, String> labels = new HashMap<>();
 
     S settings;
@@ -78,19 +81,19 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private final Object hintLock = new Object();
     private MultiLineLabel hint;
 
-    /** Why the command could not run with what the fields say; null if it could. */
-    private String complaint;
+    /** Holds why the command cannot run with the values of the fields; null if it can. */
+    private String problem;
 
-    /** What the preview found to be in the way, which may take too long to look for here. */
+    /** Holds the problem that the preview found, which may take too long to look for here. */
     private String refusal;
 
     private String previewStatus = "";
 
     /**
-     * A dialog that does not block: the image can be worked on while it is open.
+     * Creates a dialog that does not block: the image can be worked on while it is open.
      *
      * @param command its name, without the dots of the menu
-     * @param first the settings that it begins with
+     * @param first the initial parameters
      */
     OperationDialog(ImagePlus image, String command, S first) throws IsolineException {
         this.image = image;
@@ -103,7 +106,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         channels = image.getNChannels();
         frames = image.getNFrames();
         devices = DeviceInfo.list();
-        // An axis that the image has not is off.
+        // An axis that the image does not have is off.
         if (channels == 1) {
             settings.reset(AxisChoice.ALL_CHANNELS);
         }
@@ -120,18 +123,18 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     abstract LivePreview<S> newPreview();
 
-    /** The complaint about the settings that the preview shows; null if there is none. */
-    abstract String previewComplaint();
+    /** Returns the problem with the parameters that the preview shows; null if there is none. */
+    abstract String previewProblem();
 
-    /** Looks at the values of the fields before they are taken. */
+    /** Is called with the values of the fields before they are used. */
     void changed(S asked) {}
 
-    /** Shows a second dialog, if one is wanted; false if it was cancelled. */
+    /** Shows a second dialog, if one was requested; returns false if it was cancelled. */
     boolean askMore() {
         return true;
     }
 
-    /** Shows the dialog; null if it was cancelled. */
+    /** Shows the dialog; returns null if it was cancelled. */
     final S ask() throws BadInput, IsolineException {
         build();
         preview = newPreview();
@@ -169,16 +172,16 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         return (S) settings.clone();
     }
 
-    /** What a dialog finds out. */
+    /** A dialog that returns an answer. */
     @FunctionalInterface
     interface Question<T> {
         T ask() throws BadInput, IsolineException;
     }
 
-    /** Asks while no other dialog with a preview is open for the image. */
+    /** Shows a dialog unless another one with a preview is open for the image. */
     static <T> T alone(ImagePlus image, Question<T> question) throws BadInput, IsolineException {
         synchronized (ASKED) {
-            // Such a dialog does not block: nothing else keeps a person from opening another.
+            // Such a dialog does not block, so the user could open a second one.
             if (!ASKED.add(image)) {
                 throw new BadInput(
                         "A dialog for \""
@@ -196,7 +199,8 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     }
 
     /**
-     * True if the dialog was cancelled, which the recorder would take for a run without options.
+     * Returns true if the dialog was cancelled, which the recorder would record as a run without
+     * options.
      */
     final boolean isCancelled() {
         boolean cancelled = dialog.wasCanceled();
@@ -206,36 +210,39 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         return cancelled;
     }
 
-    /** The text of the hint. */
+    /** Returns the text of the hint. */
     abstract String hintText();
 
-    /** Refuses settings with which the command could not run on the image as it is now. */
+    /** Refuses parameters with which the command could not run on the current image. */
     abstract void check() throws BadInput;
 
-    static void refuse(String complaint) throws BadInput {
-        if (complaint != null) {
-            throw new BadInput(complaint);
+    static void refuse(String problem) throws BadInput {
+        if (problem != null) {
+            throw new BadInput(problem);
         }
     }
 
-    /** Checks the settings, after the fields or the image have changed. */
+    /** Checks the parameters, after the fields or the image have changed. */
     final boolean isRunnable() {
         try {
             check();
-            complaint = null;
+            problem = null;
         } catch (BadInput e) {
-            complaint = inLabels(e.getMessage());
+            problem = inLabels(e.getMessage());
         }
-        return complaint == null && refusal == null;
+        return problem == null && refusal == null;
     }
 
-    /** Why the command could not run; else, what its settings mean. */
-    final String complaintOr(String meaning) {
-        String why = complaint != null ? complaint : refusal;
+    /** Returns why the command cannot run; else the given meaning of the parameters. */
+    final String problemOr(String meaning) {
+        String why = problem != null ? problem : refusal;
         return Host.wrap(why != null ? why : meaning);
     }
 
-    /** Checks what was not changed in the fields: the selection, say. On the event thread. */
+    /**
+     * Checks again after a change outside the fields, such as the selection. Runs on the event
+     * thread.
+     */
     private void checkAgain() {
         boolean runnable = isRunnable();
         Button ok = dialog.getButtons()[0];
@@ -245,10 +252,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         refreshHint();
     }
 
-    /** Asks for a preview, or takes it away. */
+    /** Requests a preview, or removes it. */
     private void requestPreview() {
         refusal = null;
-        String fault = previewComplaint();
+        String fault = previewProblem();
         previewStatus = fault == null ? "computing..." : "none";
         if (fault == null) {
             preview.request(settings, drawPreview);
@@ -281,8 +288,8 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     }
 
     /**
-     * A message in the words of the dialog: macro keys become the labels of their fields, and
-     * key=word the choice in it.
+     * Returns a message with the labels of the dialog: macro keys become the labels of their
+     * fields, and key=word the choice in it.
      */
     final String inLabels(String message) {
         Matcher matcher = KEY.matcher(message);
@@ -290,7 +297,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         while (matcher.find()) {
             boolean first = matcher.start() == 0;
             boolean chosen = matcher.group(2) != null;
-            // A single word may be one of the sentence.
+            // A single word may be an ordinary word of the sentence.
             boolean isKey = first || chosen || matcher.group(1).indexOf('_') > 0;
             String label = isKey ? labels.get(matcher.group(1)) : null;
             String words = matcher.group();
@@ -302,12 +309,14 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         return matcher.appendTail(text).toString();
     }
 
-    /** Adds a field for each of these settings, one below the other. */
+    /** Adds a field for each of these parameters, one below the other. */
     final void add(String... keys) {
         readers.addAll(addFields(dialog, Arrays.asList(keys)));
     }
 
-    /** Adds fields to a dialog; the results take the values of one each, in this order. */
+    /**
+     * Adds fields to a dialog; each of the returned readers takes the value of one, in this order.
+     */
     final List<Consumer<S>> addFields(GenericDialog to, List<String> keys) {
         List<Consumer<S>> added = new ArrayList<>();
         keys.forEach(key -> added.add(addField(to, settings.setting(key))));
@@ -346,7 +355,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Adds a list of open images, the first of which is chosen. */
     final void addImages(String key, String... titles) {
         String[] listed = titles.length == 0 ? new String[] {NO_IMAGE} : titles;
-        // The one that the list begins with.
+        // This is the first entry of the list.
         settings.set(key, titles.length == 0 ? "" : titles[0]);
         Setting setting = settings.setting(key);
         dialog.addChoice(label(setting, ""), listed, listed[0]);
@@ -387,7 +396,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         addCheckbox("Preview", drawPreview, on -> drawPreview = on);
     }
 
-    /** Adds a checkbox that is no setting. */
+    /** Adds a checkbox that is not a parameter. */
     final void addCheckbox(String label, boolean on, Consumer<Boolean> taker) {
         dialog.addCheckbox(label, on);
         readers.add(asked -> taker.accept(dialog.getNextBoolean()));
@@ -423,8 +432,8 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     }
 
     /**
-     * As many decimals as the value has, so that what is seen is what is used; scientific notation
-     * where the default is small.
+     * Returns the number of decimals of the value, so that the field shows exactly the value used;
+     * -2, for scientific notation, where the default is small.
      */
     private static int decimals(Setting setting, double value) {
         double usual = Math.abs((Double) setting.initial);
@@ -440,14 +449,14 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         return decimals;
     }
 
-    /** The label of a field, in which ImageJ shows underscores as spaces. */
+    /** Returns the label of a field, in which ImageJ shows underscores as spaces. */
     private String label(Setting setting, String more) {
         String plain = setting.label.replaceAll(" \\(.*", "");
         labels.put(setting.key, plain);
         return plain.replace(' ', '_') + setting.label.substring(plain.length()) + more;
     }
 
-    /** Says in the status bar what a field is for, when it is entered. */
+    /** Shows the help of a field in the status bar when it gets the focus. */
     private static void describe(Setting setting, List<?> fields) {
         if (!setting.help.isEmpty()) {
             Component field = (Component) fields.get(fields.size() - 1);
@@ -462,7 +471,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         }
     }
 
-    /** The hint, the versions and the help: the end of every dialog. */
+    /** Adds the hint, the versions and the help button at the end of the dialog. */
     final void addFooter(String method, String helpPage) throws IsolineException {
         isRunnable();
         dialog.addMessage(hintText());
@@ -480,19 +489,19 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
                 new WindowAdapter() {
                     @Override
                     public void windowOpened(WindowEvent event) {
-                        // The preview may have been ready before there was a button to disable.
+                        // The preview may have finished before there was a button to disable.
                         checkAgain();
                     }
                 });
     }
 
-    /** Writes the hint anew. On the event thread, or on the one that opens the dialog. */
+    /** Updates the hint. Runs on the event thread, or on the thread that opens the dialog. */
     final void refreshHint() {
-        // Of these two none may write an older text over a newer one.
+        // Neither of these two threads may write an older text over a newer one.
         synchronized (hintLock) {
             String text = hintText();
             hint.setText(text);
-            // The label paints its text: nothing else could read it.
+            // The label paints its text: accessibility tools could not read it otherwise.
             hint.getAccessibleContext().setAccessibleDescription(text);
         }
         boolean tooSmall =
@@ -503,7 +512,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         }
     }
 
-    /** What "auto" stands for on this computer. */
+    /** Returns the device that "auto" selects on this computer. */
     final String automaticDevice() {
         String why = "";
         for (DeviceInfo device : devices) {
@@ -517,7 +526,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         return "Device auto: " + devices.get(0) + why;
     }
 
-    /** Three decimals, or scientific notation where they would say nothing. */
+    /** Returns three decimals, or scientific notation where they would show no digit. */
     static String number(double value) {
         if (value == Math.rint(value)) {
             return IJ.d2s(value, 0);

@@ -4,9 +4,9 @@ import ij.plugin.frame.Recorder;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Macro options that repeat a run: for the recorder, and for an image's information. */
+/** The macro options that repeat a run: for the recorder, and for an image's information. */
 final class OptionText {
-    /** null for a switch. */
+    /** Holds the values by their keys; null for a switch. */
     private final Map<String, String> values = new LinkedHashMap<>();
 
     OptionText with(String key, String value) {
@@ -18,7 +18,7 @@ final class OptionText {
         return with(key, text(value));
     }
 
-    /** A switch, if it is on. */
+    /** Adds a switch, if it is on. */
     OptionText with(String key, boolean on) {
         if (on) {
             values.put(key, null);
@@ -27,8 +27,8 @@ final class OptionText {
     }
 
     /**
-     * Records anew what a dialog has recorded already: other commands may have run while it was
-     * open, and the recorder knows only the last.
+     * Records a dialog again: other commands may have run while it was open, and the recorder keeps
+     * only the last one.
      *
      * @param command without the dots of the menu
      */
@@ -61,18 +61,18 @@ final class OptionText {
         return text.toString();
     }
 
-    /** As short as it can be without losing anything: 10 and not 10.0. */
+    /** Returns the shortest text that keeps the value: 10 and not 10.0. */
     static String text(double value) {
         boolean whole = value == Math.rint(value) && Math.abs(value) < Integer.MAX_VALUE;
         return whole ? Long.toString((long) value) : Double.toString(value);
     }
 
-    /** The end of a complaint about a number. */
+    /** Returns the end of a message about a number. */
     static String got(double value) {
         return ", got " + text(value) + ".";
     }
 
-    /** True for a whole number that C can take, and not below another. */
+    /** Returns true for a whole number that C can represent, not below another. */
     static boolean isWhole(double value, int least) {
         return value == Math.rint(value) && value >= least && value <= Integer.MAX_VALUE;
     }

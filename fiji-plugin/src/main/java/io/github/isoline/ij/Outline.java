@@ -5,14 +5,14 @@ import ij.plugin.filter.ThresholdToSelection;
 import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
 
-/** Masks as selections. */
+/** Converts masks to selections. */
 final class Outline {
     private static final int WHITE = 255;
 
     private Outline() {}
 
     /**
-     * The pixels' own border, stairs and all: a selection of exactly the mask's pixels.
+     * Returns the border of the pixels, with its steps: a selection of exactly the mask's pixels.
      *
      * @param mask 255 inside
      * @return null if nothing is inside

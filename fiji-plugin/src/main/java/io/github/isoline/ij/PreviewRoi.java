@@ -15,13 +15,13 @@ import java.awt.image.Raster;
 import java.awt.image.WritableRaster;
 
 /**
- * All segments of one slice as a single element of an overlay. As selections of their own they
- * would take longer to make and to draw than to compute.
+ * All segments of one slice as a single element of an overlay. Separate selections would take
+ * longer to make and to draw than the segments take to compute.
  */
 final class PreviewRoi extends Roi {
     private static final long serialVersionUID = 1L;
 
-    /** Of pixels that are on the edge map, but in no segment. */
+    /** The colour of pixels of the edge map that are in no segment. */
     private static final Color REST = new Color(0xb0b0b0);
 
     private static final int MOST_POINTS = 300_000;
@@ -36,12 +36,12 @@ final class PreviewRoi extends Roi {
         super(0, 0, shown.getWidth(), shown.getHeight());
         this.shown = shown;
         setName("Isoline preview");
-        // No label, and not saved with the image.
+        // A cursor element has no label and is not saved with the image.
         setIsCursor(true);
     }
 
     /**
-     * On the event thread.
+     * Sets the segments to draw; runs on the event thread.
      *
      * @param segments null for none
      * @param rest pixels (y * width + x) to be drawn grey below them
@@ -55,12 +55,12 @@ final class PreviewRoi extends Roi {
         this.slice = slice;
     }
 
-    /** True for so many points that drawing them one by one would hold up the windows. */
+    /** Returns true if drawing the points one by one would block the windows for too long. */
     static boolean isDense(Segments segments, int[] rest) {
         return segments.pointCount() + (long) rest.length > MOST_POINTS;
     }
 
-    /** The same pixels as an image, transparent elsewhere. */
+    /** Returns the same pixels as an image, transparent elsewhere. */
     static BufferedImage picture(Segments segments, int[] rest, int width, int height) {
         byte[] pixels = new byte[width * height];
         for (int pixel : rest) {
@@ -93,7 +93,7 @@ final class PreviewRoi extends Roi {
 
     @Override
     public void draw(Graphics g) {
-        // Slices may be turned over faster than they are computed.
+        // The user may scroll through the slices faster than they are computed.
         if (segments == null || ic == null || shown.getCurrentSlice() != slice) {
             return;
         }
@@ -129,7 +129,8 @@ final class PreviewRoi extends Roi {
                 y = new int[2 * count];
             }
             for (int p = 0; p < count; p++) {
-                // The middle of the pixel, and the first point again at the end of a loop.
+                // A line passes the middle of each pixel, and the first point again at the end of a
+                // loop.
                 int point = p == points ? 0 : p;
                 x[p] = (int) Math.floor((segments.x(i, point) - view.x + 0.5) * zoom);
                 y[p] = (int) Math.floor((segments.y(i, point) - view.y + 0.5) * zoom);
@@ -156,11 +157,11 @@ final class PreviewRoi extends Roi {
         }
     }
 
-    /** True if a chain that begins so far away cannot come into view. */
+    /** Returns true if a chain begins too far away to reach the view. */
     private boolean isOutside(int segment, int points, Rectangle view) {
         int x = segments.x(segment, 0);
         int y = segments.y(segment, 0);
-        // Chains of the reference profile may step over a pixel.
+        // Chains of the reference profile may skip a pixel.
         int reach = 2 * points;
         return x + reach < view.x
                 || x - reach > view.x + view.width

@@ -8,17 +8,17 @@ import ij.measure.Calibration;
 import ij.process.ImageProcessor;
 import ij.process.LUT;
 
-/** Gives bare pixels what the image that they were computed from has. */
+/** Adds the properties of the input image to computed pixels. */
 final class ResultImage {
     private ResultImage() {}
 
     /**
-     * A new image of the planes that were taken: calibration, labels, dimensions, colours, overlay
+     * Returns a new image of the planes taken: calibration, labels, dimensions, colours, overlay
      * and position are the input's.
      *
      * @param pixels one array for each plane, in their order
-     * @param quantity what the values are, for the grey calibration
-     * @param max what is shown as white; 0 is black
+     * @param quantity the name of the values, for the grey calibration
+     * @param max the value that is shown as white; 0 is black
      */
     static ImagePlus like(
             HyperStackSelection planes,
@@ -52,7 +52,7 @@ final class ResultImage {
     }
 
     /**
-     * The same in colours of its own, the same for every channel.
+     * Returns such an image with its own colours, the same for every channel.
      *
      * @param lut from the lowest value that is shown to the highest, which it names
      */
@@ -65,7 +65,7 @@ final class ResultImage {
         return result;
     }
 
-    /** Pixels, labels, dimensions and calibration. */
+    /** Returns an image with pixels, labels, dimensions and calibration. */
     private static ImagePlus bare(
             HyperStackSelection planes, Object[] pixels, String title, String quantity) {
         ImagePlus image = planes.image;
@@ -84,10 +84,10 @@ final class ResultImage {
         return result;
     }
 
-    /** What can only be set when the image is otherwise whole. */
+    /** Sets the properties that can be set only when the image is otherwise complete. */
     private static void finish(HyperStackSelection planes, ImagePlus result) {
         ImagePlus image = planes.image;
-        // A single stack of z slices is no hyperstack any more.
+        // A single stack of z slices is no longer a hyperstack.
         boolean axes = planes.channels() > 1 || planes.frames() > 1;
         result.setOpenAsHyperStack(image.isHyperStack() && axes);
         if (image.getOverlay() != null) {
@@ -99,7 +99,7 @@ final class ResultImage {
         }
     }
 
-    /** Puts a selection where it belongs; 0 for all channels, slices or frames. */
+    /** Sets the position of a selection; 0 for all channels, slices or frames. */
     static void setPosition(Roi roi, ImagePlus image, int... position) {
         if (isHyperStack(image)) {
             roi.setPosition(position[0], position[1], position[2]);
@@ -115,7 +115,7 @@ final class ResultImage {
         }
     }
 
-    /** True if ImageJ's canvas looks at a selection's channel, slice and frame. */
+    /** Returns true if ImageJ's canvas uses a selection's channel, slice and frame. */
     static boolean isHyperStack(ImagePlus image) {
         return image.isHyperStack() || image.getNChannels() > 1;
     }

@@ -15,27 +15,27 @@ import java.util.List;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 
-/** Selections that the ROI Manager has, or has saved. */
+/** Reads the selections of the ROI Manager and of its files. */
 final class RoiFile {
     private static final int BLOCK_BYTES = 4096;
 
     private RoiFile() {}
 
-    /** What the ROI Manager holds; nothing where there is none. */
+    /** Returns the selections of the ROI Manager; an empty list where there is none. */
     static List<Roi> managed() {
         try {
             RoiManager manager = RoiManager.getInstance2();
             return manager == null ? new ArrayList<>() : Arrays.asList(manager.getRoisAsArray());
         } catch (HeadlessException e) {
-            // There is no ROI Manager without a display.
+            // Without a display there is no ROI Manager.
             return new ArrayList<>();
         }
     }
 
     /**
-     * A file of the ROI Manager: one selection (.roi) or many (.zip).
+     * Reads a file of the ROI Manager: one selection (.roi) or many (.zip).
      *
-     * @param what they are to be, for messages
+     * @param what their role, for messages
      */
     static List<Roi> read(String path, String what) throws BadInput {
         List<Roi> rois = new ArrayList<>();

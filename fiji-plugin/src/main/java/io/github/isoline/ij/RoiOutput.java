@@ -26,15 +26,18 @@ import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
-/** Where selections go: the ROI Manager, an image's overlay, a file. */
+/** Writes selections to the ROI Manager, an image's overlay, or a file. */
 final class RoiOutput {
-    /** How many the ROI Manager's window takes at a time, so that it does not freeze. */
+    /**
+     * The number of selections added to the ROI Manager's window at a time, so that it does not
+     * freeze.
+     */
     private static final int CHUNK = 500;
 
     private RoiOutput() {}
 
     /**
-     * The ROI Manager: its window, or the hidden one of a macro in batch mode.
+     * Returns the ROI Manager: its window, or the hidden one of a macro in batch mode.
      *
      * @throws BadInput if there can be none
      */
@@ -48,7 +51,7 @@ final class RoiOutput {
                 return new RoiManager();
             }
         } catch (HeadlessException noDisplay) {
-            // The ROI Manager is a window even where it is hidden.
+            // Without a display there is no ROI Manager: it is a window even where it is hidden.
         }
         throw new BadInput(
                 "There is no ROI Manager without a display: ImageJ's is a window. Write"
@@ -74,15 +77,15 @@ final class RoiOutput {
         }
         ImageCanvas canvas = image.getCanvas();
         if (canvas != null && canvas.getShowAllROIs()) {
-            // The manager shows all it has: let it look again.
+            // The ROI Manager shows all its selections: this makes it update.
             manager.runCommand(image, "Show All");
         }
     }
 
     /**
-     * Adds to the image's overlay, instead of what an earlier run has added.
+     * Adds to the image's overlay, replacing the selections of an earlier run.
      *
-     * @param kind what these selections have as their {@link SegmentRois#PROPERTY}
+     * @param kind the {@link SegmentRois#PROPERTY} of these selections
      */
     static void addToOverlay(ImagePlus image, List<Roi> rois, String kind) {
         Overlay before = image.getOverlay();
@@ -103,26 +106,26 @@ final class RoiOutput {
         image.setOverlay(extended);
     }
 
-    /** Selections, handed over one by one. */
+    /** A source that passes selections on one by one. */
     @FunctionalInterface
     interface Source {
         void all(Taker taker) throws IsolineException, IOException;
     }
 
-    /** What is done with one selection. */
+    /** A receiver of single selections. */
     @FunctionalInterface
     interface Taker {
         void take(Roi roi) throws IOException;
     }
 
     /**
-     * Writes selections as the ROI Manager's own "Save..." does; the file is there only when it is
-     * whole.
+     * Writes selections as the ROI Manager's own "Save..." does; the file appears only when it is
+     * complete.
      *
-     * @param what they are, for messages
+     * @param what the selections are, for messages
      */
     static void save(Source rois, String what, String path) throws BadInput, IsolineException {
-        IJ.showStatus("Writing " + what + " (Esc cancels)");
+        IJ.showStatus("Writing " + what + " (Esc: cancel)");
         Path file = Paths.get(path).toAbsolutePath();
         Path part = file.resolveSibling(file.getFileName() + ".part");
         try {
@@ -132,7 +135,7 @@ final class RoiOutput {
             throw new BadInput(
                     "The file " + file + " for the " + what + " cannot be written: " + e + ".");
         } finally {
-            // Still there if something went wrong.
+            // The partial file still exists if writing failed.
             part.toFile().delete();
         }
     }
@@ -141,13 +144,14 @@ final class RoiOutput {
         try (ZipOutputStream zip =
                         new ZipOutputStream(new BufferedOutputStream(Files.newOutputStream(file)));
                 DataOutputStream out = new DataOutputStream(zip)) {
-            // Very many small files: trying hard would take minutes and save little.
+            // There are very many small files: stronger compression would take minutes and save
+            // little.
             zip.setLevel(Deflater.BEST_SPEED);
             RoiEncoder encoder = new RoiEncoder(out);
             Set<String> names = new HashSet<>();
             rois.all(
                     roi -> {
-                        // A file cannot have two of one name.
+                        // A ZIP file cannot have two entries of one name.
                         String name = roi.getName();
                         for (int i = 1; !names.add(name); i++) {
                             name = roi.getName() + "-" + i;

@@ -2,7 +2,7 @@ package io.github.isoline.ij;
 
 import java.awt.Color;
 
-/** Colours that neighbours in a list can be told apart by, on dark and on bright images. */
+/** Colours that distinguish neighbours in a list, on dark and on bright images. */
 final class SegmentColours {
     private static final Color[] COLOURS = {
         new Color(0xff4b4b),
@@ -19,7 +19,7 @@ final class SegmentColours {
 
     private SegmentColours() {}
 
-    /** The colour of a segment by its number, from 0 on. */
+    /** Returns the colour of a segment by its number, from 0 on. */
     static Color of(int number) {
         return COLOURS[number % COLOURS.length];
     }

@@ -5,15 +5,17 @@ import io.github.isoline.Segments;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The segments of a whole image, which may have come from several calls to the library. */
+/** The segments of a whole image, which may come from several calls to the library. */
 final class SegmentList {
-    /** Looks at one segment. */
+    /** A visitor of single segments. */
     @FunctionalInterface
     interface Visitor {
         /**
-         * @param number the segment's place among all, from 0 on
-         * @param segments where it lies
-         * @param at its place there
+         * Visits a segment.
+         *
+         * @param number the index of the segment among all, from 0 on
+         * @param segments the list that holds it
+         * @param at the index in that list
          * @param index its slice in the input stack, from 1 on
          */
         void visit(int number, Segments segments, int at, int index) throws IsolineException;
@@ -24,7 +26,7 @@ final class SegmentList {
     private int count;
 
     /**
-     * Adds what one call found.
+     * Adds the segments of one call.
      *
      * @param part the stack index of each slice of the call
      */
@@ -38,7 +40,7 @@ final class SegmentList {
         return count;
     }
 
-    /** Shows every segment in order. */
+    /** Visits every segment in order. */
     void forEach(Visitor visitor) throws IsolineException {
         int number = 0;
         for (int call = 0; call < calls.size(); call++) {
@@ -52,9 +54,9 @@ final class SegmentList {
     }
 
     /**
-     * How many points a segment must have to be among the longest.
+     * Returns the number of points that a segment needs to be among the longest.
      *
-     * @param most how many segments are wanted
+     * @param most the requested number of segments
      */
     int leastPoints(int most) throws IsolineException {
         if (count <= most) {

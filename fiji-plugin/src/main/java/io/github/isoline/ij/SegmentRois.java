@@ -11,9 +11,12 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Segments as ImageJ's selections: lines, or areas where a segment is closed. */
+/** Converts segments to ImageJ's selections: lines, or areas where a segment is closed. */
 final class SegmentRois {
-    /** Set on every selection made here, so that a later run can replace them in an overlay. */
+    /**
+     * The property of every selection made here, by which a later run can replace them in an
+     * overlay.
+     */
     static final String PROPERTY = "isoline";
 
     static final String EDGE_DRAWING = "edge drawing";
@@ -21,13 +24,13 @@ final class SegmentRois {
     private static final int LEAST_DIGITS = 4;
 
     /**
-     * From a pixel's number to its centre, for areas: their coordinates are those of the pixels'
-     * corners. For lines and points ImageJ itself counts from the centres.
+     * The offset from a pixel's index to its centre, for areas: their coordinates are those of the
+     * pixels' corners. For lines and points ImageJ itself counts from the centres.
      */
     private static final float CENTRE = 0.5f;
 
-    /** How many selections are made between two looks at the Escape key. */
-    private static final int GLANCE = 1024;
+    /** The number of selections made between two checks of the Escape key. */
+    private static final int CANCEL_INTERVAL = 1024;
 
     private final ImagePlus image;
     private final EdgeDrawingSettings settings;
@@ -36,14 +39,15 @@ final class SegmentRois {
     SegmentRois(ImagePlus image, EdgeDrawingSettings settings) {
         this.image = image;
         this.settings = settings;
-        // As ImageJ's canvas decides which kind of position it looks at.
+        // ImageJ's canvas decides by the same test which kind of position it reads.
         hyperstack = ResultImage.isHyperStack(image);
     }
 
     /**
-     * The longest segments as selections, in their own order, named by their number among all.
+     * Returns the longest segments as selections, in their own order, named by their number among
+     * all.
      *
-     * @param most how many at most; of the shortest that still count, the first
+     * @param most the largest number; of the shortest that are still taken, the first
      */
     List<Roi> longest(SegmentList list, int most) throws IsolineException {
         int least = list.leastPoints(most);
@@ -65,7 +69,8 @@ final class SegmentRois {
     }
 
     /**
-     * Makes every segment a selection, one after the other: all at once would need much memory.
+     * Converts every segment to a selection, one after the other: all at once would need much
+     * memory.
      *
      * @throws IOException the taker's own
      */
@@ -98,7 +103,7 @@ final class SegmentRois {
     }
 
     private static void glance(int number, int all) throws IsolineException {
-        if (number % GLANCE == 0) {
+        if (number % CANCEL_INTERVAL == 0) {
             IJ.showProgress(number, all);
             if (IJ.escapePressed()) {
                 throw IsolineException.cancelled();
@@ -118,7 +123,7 @@ final class SegmentRois {
                                 segments, at, settings.number(EdgeDrawingSettings.TOLERANCE))
                         : null;
         int count = polyline ? kept.length : all;
-        // Two points enclose nothing.
+        // Two points enclose no area.
         boolean closed = segments.isClosed(at) && count > 2;
         float[] x = new float[count];
         float[] y = new float[count];
@@ -146,12 +151,18 @@ final class SegmentRois {
         }
     }
 
-    /** "seg-0012", "seg-0012 s3" in a stack: short, since the ROI Manager's list is narrow. */
+    /**
+     * Returns "seg-0012", or "seg-0012 s3" in a stack: short, since the ROI Manager's list is
+     * narrow.
+     */
     private String name(int number, int digits, int index) {
         return "seg-" + IJ.pad(number + 1, digits) + where(image, index);
     }
 
-    /** The end of a name that says where a selection lies: " s3", " c1z2t1"; "" in an image. */
+    /**
+     * Returns the end of a name that gives a selection's position: " s3", " c1z2t1"; "" in an
+     * image.
+     */
     static String where(ImagePlus image, int index) {
         if (ResultImage.isHyperStack(image)) {
             int[] position = image.convertIndexToPosition(index);

@@ -6,7 +6,7 @@ import ij.measure.Calibration;
 import ij.measure.ResultsTable;
 import io.github.isoline.IsolineException;
 
-/** Segments as rows of ImageJ's own Results table, below what it has already. */
+/** The segments as rows of ImageJ's Results table, below its existing rows. */
 final class SegmentTable {
     static final String SEGMENT = "Segment";
     static final String CHANNEL = "Ch";
@@ -18,7 +18,7 @@ final class SegmentTable {
 
     private SegmentTable() {}
 
-    /** "Length (µm)". */
+    /** Returns "Length (µm)". */
     static String lengthHeading(Calibration calibration) {
         return "Length (" + VoxelSize.unit(calibration) + ")";
     }
@@ -31,12 +31,12 @@ final class SegmentTable {
         boolean hyperstack = ResultImage.isHyperStack(image);
         list.forEach(
                 (number, segments, at, index) -> {
-                    // addRow() came only with ImageJ 1.53d.
+                    // This works also with ImageJ before 1.53d, which has no addRow().
                     table.incrementCounter();
                     table.addLabel(image.getTitle());
                     table.addValue(SEGMENT, number + 1);
                     if (hyperstack) {
-                        // The names that ImageJ's own Measure has; "Slice" is z.
+                        // These are the column names of ImageJ's own Measure; "Slice" is z.
                         int[] position = image.convertIndexToPosition(index);
                         table.addValue(CHANNEL, position[0]);
                         table.addValue(SLICE, position[1]);
@@ -56,7 +56,7 @@ final class SegmentTable {
                     Host.name(EdgeDrawingPlugin.COMMAND, image)
                             + ": no segments, so no new rows in the table.");
         }
-        // ImageJ turns every number into text, which takes some seconds for a million rows.
+        // ImageJ formats every number, which takes some seconds for a million rows.
         IJ.showStatus("Showing " + table.size() + " rows...");
         table.show("Results");
     }

@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.function.Predicate;
 
 /**
- * One field of a dialog, macro key and remembered preference: a parameter of the library, or what
- * only the plugin has. Values are a String, a Double or a Boolean.
+ * One field of a dialog, macro key and remembered preference: a parameter of the library, or one of
+ * the plugin alone. Values are a String, a Double or a Boolean.
  */
 final class Setting {
     /** The type of the values, and of the field that shows them. */
@@ -18,11 +18,11 @@ final class Setting {
         TEXT,
         /** A number. */
         NUMBER,
-        /** "auto" or a number, as it was typed. */
+        /** The word "auto" or a number, as it was typed. */
         NUMBER_OR_AUTO,
         /** One of {@link #words}. */
         CHOICE,
-        /** On or off; in a macro a key without a value. */
+        /** A value that is on or off; in a macro a key without a value. */
         SWITCH
     }
 
@@ -31,7 +31,7 @@ final class Setting {
     final Object initial;
     final String[] words;
 
-    /** Null for what only the plugin has. */
+    /** The library's parameter; null for one of the plugin alone. */
     final Parameter parameter;
 
     String label;
@@ -39,18 +39,18 @@ final class Setting {
     String help = "";
     boolean remembered = true;
 
-    /** True if a value counts for one kind of pixels only. */
+    /** Holds true if a value is remembered for one kind of pixels only. */
     boolean perBitDepth;
 
     /** The value that a dialog shows before anything is remembered. */
     Object first;
 
-    /** True if the macro that repeats a run names it only where it is not the default. */
+    /** Holds true if the macro that repeats a run names it only where it is not the default. */
     private boolean recordedIfChanged;
 
     private Predicate<Settings> recorded = settings -> true;
 
-    /** A key, and the words of it with which this setting is used; null for always. */
+    /** Holds a key, and those of its words with which this parameter is used; null for always. */
     private String[] use;
 
     private double least = Double.NEGATIVE_INFINITY;
@@ -67,7 +67,9 @@ final class Setting {
         label = key.substring(0, 1).toUpperCase(Locale.ROOT) + key.substring(1).replace('_', ' ');
     }
 
-    /** A parameter of the library: type, default, label, unit and help are the library's. */
+    /**
+     * Returns a parameter of the library: type, default, label, unit and help are the library's.
+     */
     static Setting of(Parameter parameter) {
         Object initial;
         Type type;
@@ -96,17 +98,17 @@ final class Setting {
         return made;
     }
 
-    /** The parameter with other choices, of which the first is the default: the plugin's own. */
+    /** Returns the parameter with the plugin's own choices, of which the first is the default. */
     static Setting of(Parameter parameter, String... words) {
         return of(parameter, Type.CHOICE, words[0], words);
     }
 
-    /** The parameter as a number or "auto" (the default), which the plugin finds. */
+    /** Returns the parameter as a number or "auto" (the default), which the plugin computes. */
     static Setting orAuto(Parameter parameter) {
         return of(parameter, Type.NUMBER_OR_AUTO, Settings.AUTO);
     }
 
-    /** The parameter as a number that has to be given where it is used. */
+    /** Returns the parameter as a number that must be given where it is used. */
     static Setting given(Parameter parameter) {
         return of(parameter, Type.NUMBER, 0.0);
     }
@@ -119,7 +121,7 @@ final class Setting {
         return new Setting(key, Type.NUMBER, initial, null);
     }
 
-    /** A choice of which the first word is the default. */
+    /** Returns a choice of which the first word is the default. */
     static Setting choice(String key, String... words) {
         return new Setting(key, Type.CHOICE, words[0], null, words);
     }
@@ -138,7 +140,7 @@ final class Setting {
         return this;
     }
 
-    /** Belongs to one image. */
+    /** Makes the value belong to one image, so that it is not remembered. */
     Setting forgotten() {
         remembered = false;
         return this;
@@ -164,7 +166,9 @@ final class Setting {
         return this;
     }
 
-    /** It is neither recorded nor complained of with other words of the key. */
+    /**
+     * Limits the use to some words of another key; with others it is neither recorded nor checked.
+     */
     Setting usedWith(String other, String... of) {
         use = new String[of.length + 1];
         use[0] = other;
@@ -182,7 +186,7 @@ final class Setting {
         return this;
     }
 
-    /** A whole number, from a bound on. */
+    /** Requires a whole number, from a bound on. */
     Setting whole(double bound) {
         whole = true;
         return atLeast(bound);
@@ -200,7 +204,7 @@ final class Setting {
                 && !"".equals(value);
     }
 
-    /** The value that a macro gives; the default if it gives none. */
+    /** Returns the value that a macro gives; the default if it gives none. */
     Object fromMacro(MacroOptions macro) throws BadInput {
         switch (type) {
             case SWITCH:
@@ -215,8 +219,8 @@ final class Setting {
     }
 
     /**
-     * Refuses a key that is there in vain: silently something else than what was written would be
-     * the worst of all.
+     * Refuses a key that has no effect: silently ignoring it would give another result than
+     * requested.
      */
     void checkUse(MacroOptions macro, Settings settings) throws BadInput {
         if (!macro.has(key) || isUsed(settings)) {
@@ -275,7 +279,8 @@ final class Setting {
     }
 
     /**
-     * A text as it is kept: "auto" in one way, which earlier macros wrote as 0 where that is none.
+     * Returns a text in its normal form: "auto" is written in one way, for which earlier macros
+     * wrote 0 where that is not a valid value.
      */
     String normal(String text) {
         if (type != Type.NUMBER_OR_AUTO) {
@@ -286,13 +291,13 @@ final class Setting {
         return auto ? Settings.AUTO : text.trim();
     }
 
-    /** The number that was typed; NaN if it is none. */
+    /** Returns the number that was typed; NaN if it is none. */
     static double number(String text) {
         return Tools.parseDouble(text.trim(), Double.NaN);
     }
 
-    /** Null if a value makes sense by itself, else what is wrong. */
-    String complaint(Object value) {
+    /** Returns the problem with a single value; null if it is valid. */
+    String problem(Object value) {
         if (type == Type.NUMBER_OR_AUTO) {
             String text = (String) value;
             if (Settings.isAuto(text)) {
@@ -301,12 +306,12 @@ final class Setting {
             double number = number(text);
             return Double.isNaN(number)
                     ? key + " must be \"auto\" or a number, got \"" + text + "\"."
-                    : complaint(number);
+                    : problem(number);
         }
-        return type == Type.NUMBER ? complaint((double) (Double) value) : null;
+        return type == Type.NUMBER ? problem((double) (Double) value) : null;
     }
 
-    private String complaint(double value) {
+    private String problem(double value) {
         String library = parameter == null ? null : parameter.complaint(value);
         if (library != null) {
             return library + (library.endsWith(".") ? "" : ".");

@@ -13,14 +13,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Everything that a command asks, under the names that macros use; at first the defaults. A command
- * declares each setting once, in the order of the macro that repeats a run.
+ * The parameters of a command, by the names that macros use; initially the defaults. A command
+ * declares each parameter once, in the order of the macro that repeats a run.
  */
 abstract class Settings implements Cloneable {
     static final String DEVICE = "device";
     static final String STACK = "stack";
 
-    /** Stands for a value that is found from the image. */
+    /** The word for a value that is computed from the image. */
     static final String AUTO = "auto";
 
     final Operation operation;
@@ -34,7 +34,7 @@ abstract class Settings implements Cloneable {
         declare(Setting.text(DEVICE, DefaultDevice.AUTO).forgotten());
     }
 
-    /** Adds settings; a second one of a key would be a mistake. */
+    /** Adds parameters; no key may be declared twice. */
     final void declare(Setting... more) {
         for (Setting setting : more) {
             if (declared.put(setting.key, setting) != null) {
@@ -44,12 +44,12 @@ abstract class Settings implements Cloneable {
         }
     }
 
-    /** Adds the settings that all commands on hyperstacks have. */
+    /** Adds the parameters of all commands on hyperstacks. */
     final void declareAxes() {
         AxisChoice.KEYS.forEach(key -> declare(Setting.toggle(key)));
     }
 
-    /** Adds parameters of the operation as they are. */
+    /** Adds parameters of the operation unchanged. */
     final void declare(String... names) {
         for (String name : names) {
             declare(Setting.of(parameter(name)));
@@ -57,9 +57,9 @@ abstract class Settings implements Cloneable {
     }
 
     /**
-     * Adds the parameters that nothing was said of, for macros only.
+     * Adds the parameters that were not declared yet, for macros only.
      *
-     * @param but those that the plugin finds itself
+     * @param but those that the plugin sets itself
      */
     final void declareOthers(String... but) {
         for (Parameter parameter : operation.parameters()) {
@@ -86,12 +86,12 @@ abstract class Settings implements Cloneable {
         return declared.containsKey(key);
     }
 
-    /** Every macro key. */
+    /** Returns every macro key. */
     final List<String> keys() {
         return new ArrayList<>(declared.keySet());
     }
 
-    /** The keys without a value. */
+    /** Returns the keys without a value. */
     final List<String> switches() {
         List<String> keys = keys();
         keys.removeIf(key -> setting(key).type != Setting.Type.SWITCH);
@@ -103,12 +103,12 @@ abstract class Settings implements Cloneable {
         return values.get(key);
     }
 
-    /** A choice or a text. */
+    /** Returns a choice or a text. */
     final String text(String key) {
         return (String) value(key);
     }
 
-    /** A number; that of the library for "auto". */
+    /** Returns a number; the library's number for "auto". */
     final double number(String key) {
         Object value = value(key);
         if (value instanceof Double) {
@@ -117,12 +117,12 @@ abstract class Settings implements Cloneable {
         return isAutomatic(key) ? parameter(key).automaticValue() : Setting.number((String) value);
     }
 
-    /** True if a switch is on. */
+    /** Returns true if a switch is on. */
     final boolean is(String key) {
         return (Boolean) value(key);
     }
 
-    /** True if a choice is this word. */
+    /** Returns true if a choice has this word. */
     final boolean is(String key, String word) {
         return word.equals(text(key));
     }
@@ -136,7 +136,7 @@ abstract class Settings implements Cloneable {
         return AUTO.equalsIgnoreCase(text.trim());
     }
 
-    /** Changes a value, of the type that the setting has. */
+    /** Changes a value, which has the type of the parameter. */
     final Settings set(String key, Object value) {
         Setting setting = setting(key);
         Object kept = value instanceof Integer ? (Object) ((Integer) value).doubleValue() : value;
@@ -150,18 +150,19 @@ abstract class Settings implements Cloneable {
         return this;
     }
 
-    /** Goes back to the default. */
+    /** Resets a value to the default. */
     final void reset(String key) {
         values.put(key, setting(key).initial);
     }
 
-    /** Earlier names of keys, which macros may still have. */
+    /** Returns earlier names of keys, which macros may still have. */
     Map<String, String> oldKeys() {
         return Collections.emptyMap();
     }
 
     /**
-     * Takes what a macro asks for; what it leaves out has the defaults, never remembered values.
+     * Reads the options of a macro; keys that are left out have the defaults, never remembered
+     * values.
      */
     final void readMacro(String options) throws BadInput {
         MacroOptions macro = new MacroOptions(options, keys(), switches(), oldKeys());
@@ -173,18 +174,18 @@ abstract class Settings implements Cloneable {
                 setting.checkUse(macro, this);
             }
         }
-        OperationDialog.refuse(complaint());
+        OperationDialog.refuse(problem());
     }
 
-    /** True if a macro may give a setting where it is not used. */
+    /** Returns true if a macro may give a parameter where it is not used. */
     boolean ignoredWhereUnused(String key) {
         return false;
     }
 
     /**
-     * Takes what the user chose last, for the dialog.
+     * Reads the values chosen last, for the dialog.
      *
-     * @param bitDepth of the image: some values are those chosen for pixels of this kind
+     * @param bitDepth of the image: some values are remembered for pixels of this kind
      */
     final void readPrefs(int bitDepth) {
         for (Setting setting : declared.values()) {
@@ -195,7 +196,10 @@ abstract class Settings implements Cloneable {
         values.put(DEVICE, DefaultDevice.get());
     }
 
-    /** Remembers what does not belong to one image; the device is set in the Devices command. */
+    /**
+     * Remembers the values that do not belong to one image; the device is set in the Devices
+     * command.
+     */
     final void savePrefs(int bitDepth) {
         for (Setting setting : declared.values()) {
             if (setting.remembered) {
@@ -208,57 +212,57 @@ abstract class Settings implements Cloneable {
         return text(DEVICE);
     }
 
-    /** The channels and frames that are taken. */
+    /** Returns the channels and frames that are taken. */
     final AxisChoice axes() {
         return AxisChoice.of(this);
     }
 
-    /** The planes of an image that these settings take, now. */
+    /** Returns the planes of an image that these parameters take now. */
     HyperStackSelection planes(ImagePlus image) {
         boolean current = has(STACK) && is(STACK, "current");
         return current ? axes().ofCurrentSlice(image) : axes().of(image);
     }
 
-    /** True if the stack is one volume. */
+    /** Returns true if the stack is one volume. */
     final boolean isVolume() {
         return is(STACK, "volume");
     }
 
-    /** True if a 32-bit image's range was given. */
+    /** Returns true if a range was given for a 32-bit image. */
     final boolean hasRange() {
         return !isAutomatic("range_min") || !isAutomatic("range_max");
     }
 
     /**
-     * Null if the values make sense, else what is wrong: said while the user types, and to macros.
+     * Returns the problem with the values, for the dialog and for macros; null if they are valid.
      */
-    final String complaint() {
+    final String problem() {
         for (String key : keys()) {
-            String complaint = complaintOf(key);
-            if (complaint != null) {
-                return complaint;
+            String problem = problemOf(key);
+            if (problem != null) {
+                return problem;
             }
         }
-        return otherComplaint();
+        return otherProblem();
     }
 
-    /** The first complaint about some of the settings; null if they are in order. */
-    final String complaintOf(String... keys) {
+    /** Returns the first problem with some of the parameters; null if they are valid. */
+    final String problemOf(String... keys) {
         for (String key : keys) {
             Setting setting = setting(key);
-            String complaint = setting.isUsed(this) ? setting.complaint(values.get(key)) : null;
-            if (complaint != null) {
-                return complaint;
+            String problem = setting.isUsed(this) ? setting.problem(values.get(key)) : null;
+            if (problem != null) {
+                return problem;
             }
         }
         return null;
     }
 
-    /** The complaint that is about more than single values; null if there is none. */
-    abstract String otherComplaint();
+    /** Returns a problem that concerns more than single values; null if there is none. */
+    abstract String otherProblem();
 
-    /** The complaint about the range of 32-bit images; null if there is none. */
-    final String rangeComplaint() {
+    /** Returns the problem with the range of 32-bit images; null if there is none. */
+    final String rangeProblem() {
         if (isAutomatic("range_min") && isAutomatic("range_max")) {
             return null;
         }
@@ -274,8 +278,10 @@ abstract class Settings implements Cloneable {
                         + ".";
     }
 
-    /** The complaint that none of these switches is on, and no file given; null if one is. */
-    final String outputComplaint(String file, String... outputs) {
+    /**
+     * Returns the problem that none of these outputs is on and no file is given; null if one is.
+     */
+    final String outputProblem(String file, String... outputs) {
         for (String output : outputs) {
             if (is(output)) {
                 return null;
@@ -290,7 +296,7 @@ abstract class Settings implements Cloneable {
                 : null;
     }
 
-    /** The library's parameters, as far as settings have their names. */
+    /** Returns the library's parameters, as far as the names agree. */
     Params toParams() throws IsolineException {
         Params params = new Params(operation.name());
         for (Setting setting : declared.values()) {
@@ -299,7 +305,7 @@ abstract class Settings implements Cloneable {
             }
             String key = setting.key;
             if (setting.type == Setting.Type.CHOICE) {
-                // A word of the plugin's own stands for the library's default.
+                // A word of the plugin alone stands for the library's default.
                 if (Arrays.asList(setting.parameter.words()).contains(text(key))) {
                     params.set(key, text(key));
                 }
@@ -312,12 +318,12 @@ abstract class Settings implements Cloneable {
         return params;
     }
 
-    /** The macro options that repeat this run. */
+    /** Returns the macro options that repeat this run. */
     final OptionText options() {
         return options(keys());
     }
 
-    /** The part of the macro options that these keys are. */
+    /** Returns the macro options of these keys. */
     final OptionText options(List<String> keys) {
         OptionText text = new OptionText();
         for (String key : keys) {
@@ -341,7 +347,7 @@ abstract class Settings implements Cloneable {
         return options().toString();
     }
 
-    /** A copy, to be changed by itself. */
+    /** Returns an independent copy. */
     @Override
     public final Settings clone() {
         try {

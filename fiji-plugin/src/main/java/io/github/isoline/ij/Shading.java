@@ -9,14 +9,14 @@ import java.awt.image.IndexColorModel;
 import java.awt.image.Raster;
 import java.awt.image.WritableRaster;
 
-/** Pixels in half transparent red, for previews. */
+/** Shades pixels half transparent red, for previews. */
 final class Shading {
     private static final int RED = 0x80ff3030;
 
     private Shading() {}
 
     /**
-     * An element of an overlay that shades pixels.
+     * Returns an element of an overlay that shades pixels.
      *
      * @param shade 1 where it is red, else 0
      */

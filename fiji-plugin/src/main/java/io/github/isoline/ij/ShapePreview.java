@@ -2,11 +2,14 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 
-/** A preview that depends on which pixels of the current slice are a shape. */
+/** A preview that depends on which pixels of the current slice belong to a shape. */
 abstract class ShapePreview<S> extends LivePreview<S> {
     private static final double PERCENT = 100;
 
-    /** Of each slice, null where it is not known; of the worker alone but for being forgotten. */
+    /**
+     * Holds the values of each slice, null where they are unknown; only the worker writes them, but
+     * others may remove them.
+     */
     private final TwoValues[] values;
 
     ShapePreview(ImagePlus image, Listener listener) {
@@ -15,12 +18,12 @@ abstract class ShapePreview<S> extends LivePreview<S> {
         followSelection();
     }
 
-    /** A share in percent, with three digits. */
+    /** Returns a share in percent. */
     static double percent(int part, int all) {
         return PERCENT * part / all;
     }
 
-    /** The values of some slices; null if a newer wish came meanwhile. */
+    /** Returns the values of some slices; null if a newer request has come. */
     final TwoValues values(int[] indices) throws BadInput {
         TwoValues all = new TwoValues();
         for (int index : indices) {

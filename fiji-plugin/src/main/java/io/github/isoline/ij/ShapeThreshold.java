@@ -6,23 +6,26 @@ import ij.process.ImageProcessor;
 import ij.util.Tools;
 
 /**
- * The threshold of commands that ask which pixels are a shape: "auto" for an image of two values,
- * or a number, as it was typed; and what fits an image when a dialog opens.
+ * The threshold of commands that need the pixels of a shape: "auto" for an image of two values, or
+ * a number as it was typed. It also proposes a threshold when a dialog opens.
  */
 final class ShapeThreshold {
-    /** Between the two values of a mask. */
+    /** The word for a threshold between the two values of a mask. */
     static final String AUTO = "auto";
 
-    /** The choice of what Image > Adjust > Threshold marks, instead of a threshold of our own. */
+    /**
+     * The choice of the pixels that Image > Adjust > Threshold marks, instead of a threshold of the
+     * dialog.
+     */
     static final String THRESHOLDED = "thresholded";
 
-    /** What an image has by which its shape can be known. */
+    /** The ways in which an image can define its shape. */
     enum Offer {
-        /** It has two values at most. */
+        /** The image has at most two values. */
         MASK,
-        /** It shows a threshold. */
+        /** The image shows a threshold. */
         SHOWN,
-        /** Neither: ImageJ can propose a threshold. */
+        /** The image has neither; ImageJ can propose a threshold. */
         NOTHING
     }
 
@@ -39,19 +42,23 @@ final class ShapeThreshold {
         return mask ? Offer.MASK : Offer.NOTHING;
     }
 
-    /** True for a slice of two values at most: "auto" will do. */
+    /** Returns true for a slice of at most two values, for which "auto" works. */
     private static boolean isTwoValued(ImagePlus image) throws BadInput {
         return !TwoValues.of(StackJob.pixels(image, image.getCurrentSlice())).isMore();
     }
 
     /**
-     * True if ImageJ's own binary commands take for things what is seen bright in an 8-bit mask.
+     * Returns true if ImageJ's own binary commands take the bright pixels of an 8-bit mask as
+     * objects.
      */
     static boolean areThingsBright() {
         return Prefs.blackBackground;
     }
 
-    /** What a dialog begins with: {@link #AUTO} for a mask, else ImageJ's own for this slice. */
+    /**
+     * Returns the proposal of a dialog: {@link #AUTO} for a mask, else ImageJ's own threshold for
+     * this slice.
+     */
     static String proposal(ImagePlus image) throws BadInput {
         if (isTwoValued(image)) {
             return AUTO;
@@ -60,7 +67,7 @@ final class ShapeThreshold {
         copy.setAutoThreshold("Default dark");
         double min = copy.getMinThreshold();
         boolean whole = image.getBitDepth() != Float.SIZE;
-        // ImageJ's bright pixels begin with this value, and ours above it.
+        // ImageJ's bright pixels begin with this value, ours above it.
         return OperationDialog.number(whole ? min - 1 - StackJob.rawThreshold(image, 0) : min);
     }
 
@@ -68,13 +75,13 @@ final class ShapeThreshold {
         return AUTO.equalsIgnoreCase(text.trim());
     }
 
-    /** The number that was typed; NaN if it is none. */
+    /** Returns the number that was typed; NaN if it is none. */
     static double number(String text) {
         return Tools.parseDouble(text.trim(), Double.NaN);
     }
 
-    /** Null if it can be a threshold, else what is wrong. */
-    static String complaint(String text) {
+    /** Returns the problem with the text as a threshold; null if it is valid. */
+    static String problem(String text) {
         boolean finite = Math.abs(number(text)) < Double.POSITIVE_INFINITY;
         return isAutomatic(text) || finite
                 ? null
@@ -82,7 +89,7 @@ final class ShapeThreshold {
     }
 
     /**
-     * The threshold as a raw pixel value.
+     * Returns the threshold as a raw pixel value.
      *
      * @param values of all planes, where it is automatic
      */

@@ -3,13 +3,13 @@ package io.github.isoline.ij;
 import java.awt.Rectangle;
 
 /**
- * Polygons of pixel corners, as the library takes them: none may touch itself. Nodes are x and y in
- * turn; after the last comes the first.
+ * Polygons of pixel corners, as the library takes them: none may touch itself. Nodes are x and y
+ * alternately; the last is joined to the first.
  */
 final class SimplePolygon {
     private SimplePolygon() {}
 
-    /** True if it has three nodes and an area, and no edge touches another. */
+    /** Returns true if the polygon has three nodes and an area, and no edge touches another. */
     static boolean isSimple(int[] nodes) {
         int count = nodes.length / 2;
         if (count < 3 || twiceArea(nodes) == 0) {
@@ -29,7 +29,7 @@ final class SimplePolygon {
         return true;
     }
 
-    /** Whether two successive edges, a to b and b to c, lie on each other or have no length. */
+    /** Returns true if two successive edges, a to b and b to c, overlap or have no length. */
     private static boolean folds(int[] nodes, int a, int b, int c) {
         long ux = nodes[2 * b] - nodes[2 * a];
         long uy = nodes[2 * b + 1] - nodes[2 * a + 1];
@@ -40,7 +40,7 @@ final class SimplePolygon {
                 || ux * vy == uy * vx && ux * vx + uy * vy < 0;
     }
 
-    /** Whether the edges ab and cd have a point in common, ends included. */
+    /** Returns true if the edges ab and cd have a point in common, ends included. */
     private static boolean meet(int[] nodes, int a, int b, int c, int d) {
         for (int axis = 0; axis < 2; axis++) {
             int from = Math.min(nodes[2 * a + axis], nodes[2 * b + axis]);
@@ -50,12 +50,12 @@ final class SimplePolygon {
                 return false;
             }
         }
-        // Their boxes overlap: they meet unless one lies wholly on one side of the other.
+        // The boxes overlap: the edges intersect unless one lies wholly on one side of the other.
         return side(nodes, a, b, c) * side(nodes, a, b, d) <= 0
                 && side(nodes, c, d, a) * side(nodes, c, d, b) <= 0;
     }
 
-    /** On which side of the way from a to b the node c lies: 1, 0 or -1. */
+    /** Returns the side of the edge from a to b on which the node c lies: 1, 0 or -1. */
     private static int side(int[] nodes, int a, int b, int c) {
         long abx = nodes[2 * b] - nodes[2 * a];
         long aby = nodes[2 * b + 1] - nodes[2 * a + 1];
@@ -64,7 +64,7 @@ final class SimplePolygon {
         return Long.signum(abx * acy - aby * acx);
     }
 
-    /** Twice its area: above 0 if it runs clockwise on the screen. */
+    /** Returns twice the area: above 0 if the polygon runs clockwise on the screen. */
     static long twiceArea(int[] nodes) {
         long sum = 0;
         int count = nodes.length / 2;
@@ -78,7 +78,7 @@ final class SimplePolygon {
     }
 
     /**
-     * Its length.
+     * Returns the perimeter.
      *
      * @param width of a pixel
      * @param height of a pixel
@@ -92,7 +92,7 @@ final class SimplePolygon {
         return sum;
     }
 
-    /** The smallest rectangle around it. */
+    /** Returns the bounding box. */
     static Rectangle bounds(int[] nodes) {
         Rectangle bounds = new Rectangle(nodes[0], nodes[1], 0, 0);
         for (int i = 2; i < nodes.length; i += 2) {

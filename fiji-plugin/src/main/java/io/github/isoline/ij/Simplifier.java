@@ -7,7 +7,7 @@ import java.util.BitSet;
 import java.util.Deque;
 
 /**
- * Leaves out points of a segment that lie close to the line between others (Ramer; Douglas and
+ * Removes points of a segment that lie close to the line between others (Ramer; Douglas and
  * Peucker). ImageJ itself only has interpolation at equal intervals, which moves points.
  */
 final class Simplifier {
@@ -23,9 +23,9 @@ final class Simplifier {
     }
 
     /**
-     * The points to keep, in order: every other point lies within the tolerance of the line between
-     * its kept neighbours. An open segment keeps its ends, a closed one its first point and the one
-     * farthest from it.
+     * Returns the points to keep, in order: every other point lies within the tolerance of the line
+     * between its kept neighbours. An open segment keeps its ends, a closed one its first point and
+     * the one farthest from it.
      *
      * @param tolerance in pixels, 0 or more
      */
@@ -37,14 +37,14 @@ final class Simplifier {
             int far = simplifier.farthestFromFirst(last);
             simplifier.kept.set(far);
             simplifier.split(0, far);
-            // The way back ends at the first point again.
+            // The second half of the loop ends at the first point again.
             simplifier.split(far, last + 1);
         } else {
             simplifier.kept.set(last);
             simplifier.split(0, last);
         }
         int[] points = simplifier.kept.stream().toArray();
-        // Where the last piece ends at the first point, that has the number behind the last.
+        // The end of a loop is its first point, which has the number after the last one here.
         return points[points.length - 1] > last ? Arrays.copyOf(points, points.length - 1) : points;
     }
 
@@ -62,7 +62,10 @@ final class Simplifier {
         return far;
     }
 
-    /** Keeps what is needed between two points that are kept; a stack, since chains are long. */
+    /**
+     * Keeps the points that are needed between two kept ones; it uses a stack, since chains are
+     * long.
+     */
     private void split(int from, int to) {
         Deque<int[]> open = new ArrayDeque<>();
         open.push(new int[] {from, to});
@@ -85,7 +88,7 @@ final class Simplifier {
         }
     }
 
-    /** From a point to the line between two others, and not beyond its ends. */
+    /** Returns the squared distance from a point to the line segment between two others. */
     private double squaredDistance(int point, int from, int to) {
         double dx = x(to) - x(from);
         double dy = y(to) - y(from);

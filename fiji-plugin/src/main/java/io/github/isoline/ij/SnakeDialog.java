@@ -14,9 +14,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * The dialog of the region snake command, with a preview of the start. It does not block: a
- * selection can be drawn and slices turned over while it is open. What is seldom changed is in a
- * second dialog.
+ * The dialog of the region snake command, with a preview of the start. It does not block: the user
+ * can draw a selection and scroll through the slices while it is open. Parameters that are seldom
+ * changed are in a second dialog.
  */
 final class SnakeDialog extends OperationDialog<SnakeSettings> {
     private boolean wantsMore;
@@ -30,7 +30,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         return alone(image, () -> new SnakeDialog(image).ask());
     }
 
-    /** What was chosen last, where the image has it. */
+    /** Returns the parameters chosen last, as far as they fit the image. */
     private static SnakeSettings first(ImagePlus image) throws IsolineException {
         SnakeSettings first = new SnakeSettings();
         first.readPrefs(image.getBitDepth());
@@ -39,7 +39,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         }
         Roi roi = image.getRoi();
         if (roi != null && roi.isArea()) {
-            // Who has drawn an area means it.
+            // A user who has drawn an area wants to start from it.
             first.set(SnakeSettings.START, SnakeSettings.ROI);
         }
         return first;
@@ -73,7 +73,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
                 new WindowAdapter() {
                     @Override
                     public void windowActivated(WindowEvent event) {
-                        // The ROI Manager tells nobody when areas come to it.
+                        // The ROI Manager sends no event when areas are added to it.
                         preview.requestAgain();
                     }
                 });
@@ -86,7 +86,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
 
     @Override
     void check() throws BadInput {
-        refuse(settings.complaint());
+        refuse(settings.problem());
         SnakeJob.check(image, settings);
         if (settings.is(SnakeSettings.START, SnakeSettings.ROI)) {
             StartSurface.areaSelection(image, "start=roi");
@@ -96,14 +96,14 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
     }
 
     @Override
-    String previewComplaint() {
-        return settings.startComplaint();
+    String previewProblem() {
+        return settings.startProblem();
     }
 
     @Override
     boolean askMore() {
         boolean recording = Recorder.record;
-        // What it asks is recorded with the rest.
+        // The values of the second dialog are recorded with the others.
         Recorder.record = false;
         try {
             return !wantsMore || askMoreUnrecorded();
@@ -126,7 +126,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         more.addDialogListener(
                 (source, event) -> {
                     readers.forEach(reader -> reader.accept(settings));
-                    return settings.searchComplaint() == null;
+                    return settings.searchProblem() == null;
                 });
         more.showDialog();
         return !more.wasCanceled();
@@ -144,11 +144,11 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
                 .collect(Collectors.joining(", "));
     }
 
-    /** What the settings mean for this image, or what is wrong with them. */
+    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
     String hintText() {
         StringBuilder text = new StringBuilder();
-        text.append(complaintOr(scope()));
+        text.append(problemOr(scope()));
         text.append('\n').append(Host.wrap(settings.noiseHint()));
         text.append(previewLine());
         String unusual = settings.unusual();
@@ -169,7 +169,8 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
                     (planes.slices() > 1
                                     ? planes.slices() + " slices"
                                     : planes.frames() + " frames")
-                            + ", each from where the last one came to, from the start's on";
+                            + ", each starting from the outlines of the previous one, the"
+                            + " first at the start";
         } else if (planes.slices() > 1) {
             what = planes.slices() + " slices, each by itself";
         } else if (image.getNSlices() > 1) {
@@ -177,9 +178,9 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         }
         return what
                 + (where.isEmpty() ? "" : ", " + where)
-                + "; targets are held against "
+                + "; targets are compared with "
                 + (settings.isWindow()
-                        ? "a window round their start."
+                        ? "a window around their start."
                         : "all of the image outside them.");
     }
 }

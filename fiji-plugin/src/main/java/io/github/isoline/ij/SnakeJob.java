@@ -22,13 +22,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** From an ImagePlus and polygons to start from to the outlines of what is there. */
+/** Computes the outlines of objects from an ImagePlus and the polygons to start from. */
 final class SnakeJob extends StackJob {
-    /** Edges of a tracked polygon that are this much shorter than new ones lose a node. */
-    private static final double SHORT = 1.0 / 4;
+    /** The share of the node spacing below which an edge of a tracked polygon loses a node. */
+    private static final double SHORT_EDGE = 1.0 / 4;
 
-    /** The library's windows are at least so many pixels wider than their start on each side. */
-    private static final int LEAST_ROOM = 16;
+    /** The smallest margin of the library's windows around their start, in pixels on each side. */
+    private static final int MIN_MARGIN = 16;
 
     private final SnakeSettings settings;
     private final SnakeStart start;
@@ -36,10 +36,10 @@ final class SnakeJob extends StackJob {
     private final VoxelSize size;
     private final List<Roi> rois = new ArrayList<>();
 
-    /** Of each track, what its last plane came to. */
+    /** Holds for each track the targets of its last plane. */
     private final Map<String, List<SnakeTarget>> tracks = new HashMap<>();
 
-    /** The targets that start on each plane, but for those that come along a track. */
+    /** Holds the targets that start on each plane, without those that continue a track. */
     private final Map<Integer, List<SnakeTarget>> starts = new HashMap<>();
 
     private Params params;
@@ -54,24 +54,24 @@ final class SnakeJob extends StackJob {
     private boolean stopped;
     private int unstarted;
 
-    /** How many targets ended at the border of their window. */
+    /** The number of targets that ended at the border of their window. */
     private int held;
 
-    /** How many targets ended in which way. */
+    /** Holds the number of targets by the way in which they ended. */
     private final Map<String, Integer> ends = new TreeMap<>();
 
-    /** The plane after which nothing was left to track; 0 if there was always something. */
+    /** The plane after which no target was left to track; 0 if there was always one. */
     private int lostAfter;
 
     SnakeJob(ImagePlus image, SnakeSettings settings) throws BadInput {
-        // One slice at a time: each is a search of its own.
+        // The slices are processed one at a time: each is a search of its own.
         super(planes(image, settings), settings.device(), 1);
         this.settings = settings;
         size = new VoxelSize(image, false);
-        // A binary image's levels are 0 and 1, whatever its pixels are.
+        // The levels of a binary image are 0 and 1, whatever its pixel values.
         boolean binary = settings.is(SnakeSettings.NOISE, "bernoulli");
         table = new SnakeTable(planes, size, binary ? 0 : rawThreshold(image, 0));
-        // Fixed here: somebody may draw another selection while the job waits or runs.
+        // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new SnakeStart(planes, settings);
     }
 
@@ -81,7 +81,7 @@ final class SnakeJob extends StackJob {
         return settings.planes(image);
     }
 
-    /** Refuses what cannot be computed, with what to do about it. */
+    /** Refuses an image that cannot be processed, and says what to do. */
     static void check(ImagePlus image, SnakeSettings settings) throws BadInput {
         checkOneChannel(image, "A region snake");
         if (settings.isTrack()) {
@@ -102,7 +102,7 @@ final class SnakeJob extends StackJob {
 
     @Override
     void begin() throws BadInput, IsolineException {
-        // Before the work: it may be that there is none.
+        // The ROI Manager is fetched before the work: there may be none.
         manager = settings.is(SnakeSettings.ROI_MANAGER) ? RoiOutput.manager() : null;
         params = settings.toParams();
         int most = 0;
@@ -128,7 +128,8 @@ final class SnakeJob extends StackJob {
                             + " looked at.");
         }
         if (settings.is(SnakeSettings.LABEL_IMAGE)) {
-            // All of it now: a lack of memory is better found before the work than after it.
+            // The whole result is allocated now: running out of memory is better found before the
+            // work.
             labels = new SnakeLabels(planes, largest);
         }
         boolean shown = settings.number(SnakeSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
@@ -181,7 +182,7 @@ final class SnakeJob extends StackJob {
         }
     }
 
-    /** Until all have ended, or the user presses Escape. */
+    /** Iterates until all targets have ended, or the user presses Escape. */
     private void search(Snake snake, int index, Progress progress) throws IsolineException {
         long step =
                 pictures == null
@@ -195,17 +196,20 @@ final class SnakeJob extends StackJob {
                 ended[0] = ended(snake);
             }
             try {
-                // The library counts the targets that are through this step.
+                // The library counts the targets that have finished this step.
                 snake.step(
                         step,
                         (fraction, stage) ->
-                                tell(progress, pictures == null ? fraction * all : ended[0], all));
-                stopped = !tell(progress, snake.isEnded() ? all : ended[0], all);
+                                reportProgress(
+                                        progress,
+                                        pictures == null ? fraction * all : ended[0],
+                                        all));
+                stopped = !reportProgress(progress, snake.isEnded() ? all : ended[0], all);
             } catch (IsolineException e) {
                 if (!e.isCancelled()) {
                     throw e;
                 }
-                // Every target keeps its last whole step, and so does the user.
+                // Every target keeps its last whole iteration, which becomes the result.
                 stopped = true;
             }
         }
@@ -222,8 +226,8 @@ final class SnakeJob extends StackJob {
         return ended;
     }
 
-    /** False if it is to stop. */
-    private static boolean tell(Progress progress, double ended, int all) {
+    /** Reports the progress; returns false to cancel. */
+    private static boolean reportProgress(Progress progress, double ended, int all) {
         return progress == null
                 || progress.step(ended / all, (int) ended + " of " + all + " targets at rest");
     }
@@ -235,7 +239,7 @@ final class SnakeJob extends StackJob {
         }
     }
 
-    /** Keeps what a plane came to, and what goes on to the next. */
+    /** Keeps the targets of a plane, and those that continue on the next one. */
     private void take(
             int index, List<SnakeTarget> targets, Polygons found, TargetStatistics[] statistics) {
         List<SnakeTarget> on = new ArrayList<>();
@@ -267,17 +271,17 @@ final class SnakeJob extends StackJob {
         }
     }
 
-    /** True if a target came to where its window ends and the image does not. */
+    /** Returns true if a target reached the border of its window inside the image. */
     private boolean isHeld(int[] from, int[] to) {
         Rectangle start = SimplePolygon.bounds(from);
         Rectangle end = SimplePolygon.bounds(to);
-        // The library's window round a start that was cut to the image.
+        // This is the library's window around a start that was clipped to the image.
         start = start.intersection(new Rectangle(image.getWidth(), image.getHeight()));
         int longer = Math.max(start.width, start.height);
         int room =
                 (int)
                         Math.max(
-                                LEAST_ROOM,
+                                MIN_MARGIN,
                                 Math.ceil(settings.number(SnakeSettings.MARGIN) * longer));
         start.grow(room, room);
         return end.x == start.x && start.x > 0
@@ -288,10 +292,12 @@ final class SnakeJob extends StackJob {
                         && end.y + end.height < image.getHeight();
     }
 
-    /** For the next slice: without nodes that came close to others on this one. */
+    /**
+     * Returns the start for the next slice: without nodes that came close to others on this one.
+     */
     private int[] loosened(int[] nodes) {
         int[] fewer =
-                NodeThinner.spread(nodes, settings.number(SnakeSettings.NODE_SPACING) * SHORT);
+                NodeThinner.spread(nodes, settings.number(SnakeSettings.NODE_SPACING) * SHORT_EDGE);
         return SimplePolygon.isSimple(fewer) ? fewer : nodes;
     }
 
@@ -321,7 +327,7 @@ final class SnakeJob extends StackJob {
     @Override
     ImagePlus end(Progress progress) {
         if (stopped) {
-            // It has done what it was pressed for.
+            // Escape has had its effect and must not cancel the next command.
             IJ.resetEscape();
         }
         if (labels == null) {
@@ -329,7 +335,7 @@ final class SnakeJob extends StackJob {
         }
         ImagePlus made = labels.image();
         if (made.getOverlay() != null) {
-            // What an earlier run left in the input's overlay is not the user's own.
+            // The outlines of an earlier run in the copied overlay are not the user's own.
             RoiOutput.addToOverlay(made, Collections.emptyList(), SnakeStart.KIND);
         }
         made.setProperty(
@@ -346,7 +352,7 @@ final class SnakeJob extends StackJob {
     @Override
     void deliver() throws BadInput, IsolineException {
         if (!settings.text(SnakeSettings.ROI_FILE).isEmpty()) {
-            // First, since it is the one that can fail.
+            // The file is written first, since it is the output that can fail.
             RoiOutput.save(
                     taker -> {
                         for (Roi roi : rois) {
@@ -368,8 +374,8 @@ final class SnakeJob extends StackJob {
     }
 
     @Override
-    String escapeWord() {
-        return "stops and keeps";
+    String escapeHint() {
+        return "stop and keep the result";
     }
 
     @Override
@@ -382,11 +388,11 @@ final class SnakeJob extends StackJob {
         List<String> said = new ArrayList<>();
         if (stopped) {
             said.add(
-                    "stopped by Escape; the outputs are those of the state it had reached"
+                    "stopped by Escape; the outputs show the state that was reached"
                             + (unstarted > 0
-                                    ? ", and of "
+                                    ? ", without "
                                             + count(unstarted, "slice")
-                                            + " nothing was begun."
+                                            + " that the run did not reach."
                                     : "."));
         }
         int vanished = ends.getOrDefault(TargetStatistics.State.VANISHED.toString(), 0);

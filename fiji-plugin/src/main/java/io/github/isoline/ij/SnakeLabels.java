@@ -6,25 +6,27 @@ import io.github.isoline.PixelBuffer;
 import java.awt.Color;
 import java.util.List;
 
-/** The label image: pixels have the number of the target that they lie in, else 0. */
+/** The label image: pixels hold the number of their target, else 0. */
 final class SnakeLabels {
-    /** More need 32 bits. */
+    /** The largest label of a 16-bit image; larger ones need 32 bits. */
     private static final int MOST_OF_16_BITS = 0xffff;
 
     private static final int COLOURS = 256;
 
-    /** Neighbouring numbers get hues that are far apart. */
+    /** The step of the hue between neighbouring numbers, which gives them very different hues. */
     private static final float GOLDEN_RATIO = 0.618034f;
 
     private final HyperStackSelection planes;
     private final int largest;
 
-    /** Of each plane; one of the two. */
+    /** Holds the labels of each plane; only one of the two arrays is used. */
     private final short[][] small;
 
     private final float[][] large;
 
     /**
+     * Creates an empty label image.
+     *
      * @param largest the largest number, and how many targets a plane has at most
      */
     SnakeLabels(HyperStackSelection planes, int largest) {
@@ -40,7 +42,7 @@ final class SnakeLabels {
     }
 
     /**
-     * Takes a plane.
+     * Adds a plane.
      *
      * @param targets those that the library numbered from 1 on
      */
@@ -61,14 +63,14 @@ final class SnakeLabels {
         }
     }
 
-    /** The new image. */
+    /** Returns the new image. */
     ImagePlus image() {
         String title = "Labels of " + planes.image.getTitle();
         Object[] pixels = small != null ? small : large;
         return ResultImage.inColours(planes, pixels, title, "Label", colours());
     }
 
-    /** Black, and colours that neighbours in number can be told apart by. */
+    /** Returns black, and colours that distinguish neighbouring numbers. */
     private LUT colours() {
         byte[][] steps = new byte[3][COLOURS];
         for (int i = 1; i < COLOURS; i++) {

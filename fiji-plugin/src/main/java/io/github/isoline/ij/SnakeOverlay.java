@@ -11,7 +11,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Polygons while they move, drawn on the slice that is shown. */
+/** The moving polygons, drawn on the slice that is shown. */
 final class SnakeOverlay implements AutoCloseable {
     static final Color COLOUR = FrontOverlay.COLOUR;
 
@@ -19,7 +19,7 @@ final class SnakeOverlay implements AutoCloseable {
     private final GuestOverlay guests;
     private final AtomicBoolean pending = new AtomicBoolean();
 
-    /** Of every plane, as they were last. */
+    /** Holds the last polygons of every plane. */
     private final Map<Integer, Polygons> known = new HashMap<>();
 
     private long last = System.nanoTime() - FrontOverlay.LEAST_NANOS;
@@ -29,12 +29,12 @@ final class SnakeOverlay implements AutoCloseable {
         guests = new GuestOverlay(planes.image);
     }
 
-    /** True if so much time has passed since the last picture that another would be seen. */
+    /** Returns true if enough time has passed since the last picture for a new one to be seen. */
     boolean isDue() {
         return System.nanoTime() - last >= FrontOverlay.LEAST_NANOS && !pending.get();
     }
 
-    /** Draws what is known of the slice that is shown. */
+    /** Draws the known polygons of the slice that is shown. */
     void show(int index, Polygons polygons) {
         known.put(index, polygons);
         if (!isDue() || !pending.compareAndSet(false, true)) {
@@ -48,7 +48,7 @@ final class SnakeOverlay implements AutoCloseable {
             Roi roi = all(shown);
             roi.setName("Isoline snake");
             roi.setStrokeColor(COLOUR);
-            // No label, and not saved with the image.
+            // A cursor element has no label and is not saved with the image.
             roi.setIsCursor(true);
             ResultImage.setPosition(roi, planes.image, planes.position(here));
             drawn = new Roi[] {roi};
@@ -61,7 +61,7 @@ final class SnakeOverlay implements AutoCloseable {
                 });
     }
 
-    /** Any number of polygons as one element. */
+    /** Returns any number of polygons as one element. */
     static Roi all(Polygons polygons) {
         Path2D.Double path = new Path2D.Double(Path2D.WIND_EVEN_ODD);
         for (int p = 0; p < polygons.count(); p++) {
@@ -78,11 +78,11 @@ final class SnakeOverlay implements AutoCloseable {
         return new ShapeRoi(path);
     }
 
-    /** Gives the image its overlay back. Not on the event thread. */
+    /** Restores the image's overlay. Must not be called on the event thread. */
     @Override
     public void close() {
         try {
-            // Behind what show() has left to be done there.
+            // This runs after the events that show() has queued.
             EventQueue.invokeAndWait(guests::restore);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -7,7 +7,7 @@ import io.github.isoline.IsolineException;
 public final class SnakePlugin extends StackCommand {
     static final String COMMAND = "Region Snake";
 
-    /** Called by ImageJ. */
+    /** Creates the command; ImageJ calls this constructor. */
     public SnakePlugin() {
         super(COMMAND);
     }
@@ -19,7 +19,7 @@ public final class SnakePlugin extends StackCommand {
 
     @Override
     StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException {
-        // Said before the dialog, so that nobody fills it in for nothing.
+        // The check comes before the dialog, so that no dialog is filled in in vain.
         SnakeJob.check(image, new SnakeSettings());
         SnakeSettings settings = SnakeDialog.ask(image);
         return settings == null ? null : new SnakeJob(image, settings);

@@ -35,7 +35,7 @@ final class SnakePreview extends LivePreview<SnakeSettings> {
                 all.setName("Isoline start");
                 all.setStrokeColor(START);
                 all.setStrokeWidth(START_WIDTH);
-                // No label, and not saved with the image.
+                // A cursor element has no label and is not saved with the image.
                 all.setIsCursor(true);
                 ResultImage.setPosition(all, image, planes.position(index));
                 show(() -> new Roi[] {all});

@@ -8,7 +8,7 @@ import io.github.isoline.Snake;
 import java.util.Arrays;
 import java.util.List;
 
-/** The settings of the region snake command. */
+/** The parameters of the region snake command. */
 final class SnakeSettings extends Settings {
     static final String START = "start";
     static final String START_IMAGE = "start_image";
@@ -34,7 +34,7 @@ final class SnakeSettings extends Settings {
     static final String LABELS = "labels";
     static final String RECTANGLE = "rectangle";
 
-    /** The settings that the second dialog shows. */
+    /** The parameters of the second dialog. */
     static final List<String> SEARCH =
             Arrays.asList(
                     LARGEST_STEP,
@@ -46,7 +46,7 @@ final class SnakeSettings extends Settings {
                     RANGE_MIN,
                     RANGE_MAX);
 
-    /** Of a start, in largest steps: of its area's root. */
+    /** The ratio of the root of a start's area to its automatic largest step. */
     private static final double STEPS_OF_SIZE = 8;
 
     SnakeSettings() throws IsolineException {
@@ -55,34 +55,39 @@ final class SnakeSettings extends Settings {
         declareAxes();
         declare(
                 Setting.choice(START, ROI, MANAGER, LABELS, RECTANGLE).label("Start from"),
-                // The title of an open image.
+                // The value is the title of an open image.
                 Setting.text(START_IMAGE, "").usedWith(START, LABELS).forgotten(),
-                // Areas as the ROI Manager saves them, instead of the ROI Manager; macros only.
+                // The areas are in a file that the ROI Manager saved, instead of the ROI Manager;
+                // only macros have the key.
                 Setting.text(START_FILE, "").usedWith(START, MANAGER).forgotten());
         declare(NOISE);
         declare(
                 Setting.of(parameter(LOOKS)).label("Looks (gamma)").usedWith(NOISE, "gamma"),
                 Setting.of(parameter(BACKGROUND), AUTO, "image", "window"),
-                Setting.of(parameter(MARGIN)).label("Margin (window)").recordedIf(s -> isWindow(s)),
+                Setting.of(parameter(MARGIN))
+                        .label("Margin (background window)")
+                        .unit("times the start's longer side")
+                        .recordedIf(s -> isWindow(s)),
                 Setting.orAuto(parameter(LARGEST_STEP))
                         .label("Largest step (1, 2, 4, ... or auto)"));
         declare(NODE_SPACING);
-        declare(Setting.of(parameter("node_cost")).unit("more: fewer nodes, smoother"));
+        declare(Setting.of(parameter("node_cost")).unit("larger: fewer nodes, smoother"));
         declare(
-                Setting.of(parameter("max_nodes")).unit("of a target"),
-                Setting.of(parameter(MAX_ITERATIONS)).unit("of a target"));
+                Setting.of(parameter("max_nodes")).unit("for each target"),
+                Setting.of(parameter(MAX_ITERATIONS)).unit("for each target"));
         declare("schedule");
         declare(
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
-                // Between two pictures of the polygons; 0 for none.
+                // The number of iterations between two pictures of the polygons; 0 for none.
                 Setting.number(SHOW_EVERY, 1).whole(0).unit("iterations (0: never)"),
-                // The first time somebody sees the dialog, OK gives a picture and numbers.
+                // These outputs are on at first, so that OK gives an image and numbers before
+                // anything is remembered.
                 Setting.toggle(LABEL_IMAGE),
                 Setting.toggle(OVERLAY).first(true),
                 Setting.toggle(ROI_MANAGER).label("ROI Manager"),
                 Setting.toggle(RESULTS_TABLE).first(true),
-                // A ZIP file for the outlines; macros only.
+                // The outlines are saved to this ZIP file; only macros have the key.
                 Setting.text(ROI_FILE, "").forgotten());
         declareOthers();
     }
@@ -106,7 +111,7 @@ final class SnakeSettings extends Settings {
         return s.is(BACKGROUND, "window") || s.is(BACKGROUND, AUTO) && !s.is(START, RECTANGLE);
     }
 
-    /** True if targets are held against a window round their start. */
+    /** Returns true if targets are compared with a window around their start. */
     boolean isWindow() {
         return isWindow(this);
     }
@@ -114,7 +119,7 @@ final class SnakeSettings extends Settings {
     @Override
     HyperStackSelection planes(ImagePlus image) {
         if (isTrack() && image.getNSlices() == 1) {
-            // A track through a film goes through its frames.
+            // In a film the track goes through its frames.
             AxisChoice film = axes();
             film.allFrames = true;
             return film.of(image);
@@ -122,7 +127,7 @@ final class SnakeSettings extends Settings {
         return super.planes(image);
     }
 
-    /** One line: when to use the noise model that is chosen. */
+    /** Returns one line that says when to use the chosen noise model. */
     String noiseHint() {
         for (Parameter.Choice choice : parameter(NOISE).choices()) {
             if (is(NOISE, choice.name())) {
@@ -132,33 +137,33 @@ final class SnakeSettings extends Settings {
         throw new IllegalStateException(text(NOISE));
     }
 
-    /** The complaint about what a preview shows. */
-    String startComplaint() {
-        String complaint = complaintOf(LOOKS, MARGIN);
-        return complaint == null && is(START, LABELS) && text(START_IMAGE).isEmpty()
+    /** Returns the problem with the parameters that a preview shows; null if there is none. */
+    String startProblem() {
+        String problem = problemOf(LOOKS, MARGIN);
+        return problem == null && is(START, LABELS) && text(START_IMAGE).isEmpty()
                 ? "start_image must be the title of an open image: it is where start=labels starts."
-                : complaint;
+                : problem;
     }
 
-    /** The complaint about what the second dialog asks. */
-    String searchComplaint() {
-        String complaint = complaintOf(SEARCH.toArray(new String[0]));
-        complaint = complaint == null ? complaintOf(SHOW_EVERY) : complaint;
-        return complaint == null ? rangeComplaint() : complaint;
+    /** Returns the problem with the parameters of the second dialog; null if there is none. */
+    String searchProblem() {
+        String problem = problemOf(SEARCH.toArray(new String[0]));
+        problem = problem == null ? problemOf(SHOW_EVERY) : problem;
+        return problem == null ? rangeProblem() : problem;
     }
 
     @Override
-    String otherComplaint() {
-        String complaint = startComplaint();
-        complaint = complaint == null ? searchComplaint() : complaint;
-        return complaint == null
-                ? outputComplaint(ROI_FILE, LABEL_IMAGE, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
-                : complaint;
+    String otherProblem() {
+        String problem = startProblem();
+        problem = problem == null ? searchProblem() : problem;
+        return problem == null
+                ? outputProblem(ROI_FILE, LABEL_IMAGE, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
+                : problem;
     }
 
     /**
-     * The largest step for these starts. One that is chosen by the starts' size keeps to what lies
-     * under them: nodes that jump farther than that land in neighbours.
+     * Returns the largest step for these starts. An automatic one depends on the median size of the
+     * starts: nodes that move farther would land in neighbouring objects.
      */
     int largestStep(List<SnakeTarget> starts) {
         if (!isAutomatic(LARGEST_STEP)) {
@@ -174,13 +179,15 @@ final class SnakeSettings extends Settings {
         return Math.min(step, (int) parameter(LARGEST_STEP).defaultValue());
     }
 
-    /** The library's parameters, but for an automatic largest step. */
+    /** Returns the library's parameters, except an automatic largest step. */
     @Override
     Params toParams() throws IsolineException {
         return super.toParams().set(BACKGROUND, isWindow() ? "window" : "image");
     }
 
-    /** The settings of the second dialog that are not at their defaults; "" if all are. */
+    /**
+     * Returns the parameters of the second dialog that are not at their defaults; "" if all are.
+     */
     String unusual() {
         StringBuilder text = new StringBuilder();
         for (String key : SEARCH) {

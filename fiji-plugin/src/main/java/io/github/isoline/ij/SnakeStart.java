@@ -20,38 +20,40 @@ import java.util.TreeMap;
  * made, so that the user may draw on while it is used.
  */
 final class SnakeStart {
-    /** The property of selections that the command itself has made. */
+    /** The property that marks selections made by the command itself. */
     static final String KIND = "region snake";
 
     private static final int DIGITS = 4;
 
-    /** Polygons of more nodes were not clicked by hand: they are thinned. */
+    /** The largest number of nodes of a polygon drawn by hand: others are thinned. */
     private static final int MOST_CLICKED_NODES = 200;
 
-    /** The largest whole number up to which 32-bit pixels have all of them. */
+    /** The largest label: up to it 32-bit pixels represent all whole numbers. */
     private static final int MOST_LABELS = 1 << 24;
 
     private final HyperStackSelection planes;
     private final SnakeSettings settings;
     private final int[] shown;
 
-    /** Along which targets are tracked: 1 for slices, 2 for frames; -1 if they are not. */
+    /** The axis of the tracks: 1 for slices, 2 for frames; -1 if targets are not tracked. */
     private final int trackAxis;
 
-    /** Of selections: each with where it lies, 0 for everywhere. */
+    /** Holds the targets of selections, each with its position, 0 for everywhere. */
     private final List<SnakeTarget> targets = new ArrayList<>();
 
     private final List<int[]> places = new ArrayList<>();
 
-    /** Of the start from labels. */
+    /** The label image, if it is the start. */
     private ImagePlus labels;
 
-    /** What should be known about the starts. */
+    /** Holds remarks about the starts. */
     private final Set<String> notes = new LinkedHashSet<>();
 
     private int skipped;
 
     /**
+     * Reads the starts.
+     *
      * @throws BadInput if there is nothing to start from, with what to do about it
      */
     SnakeStart(HyperStackSelection planes, SnakeSettings settings) throws BadInput {
@@ -85,7 +87,7 @@ final class SnakeStart {
         }
     }
 
-    /** Slices, if there are several, else frames. */
+    /** Returns the axis of the slices, if there are several, else of the frames. */
     static int trackAxis(ImagePlus image) throws BadInput {
         if (image.getNSlices() == 1 && image.getNFrames() == 1) {
             throw new BadInput(
@@ -112,7 +114,7 @@ final class SnakeStart {
                             + planes.image.getTitle()
                             + "\". Move it into the image, or draw another.");
         }
-        // Slices by themselves all start from it; a track starts where it lies.
+        // Independent slices all start from the selection; a track starts at its position.
         int[] own = place(roi);
         int[] place = new int[own.length];
         if (trackAxis >= 0) {
@@ -129,7 +131,9 @@ final class SnakeStart {
         String source =
                 file ? "the file " + settings.text(SnakeSettings.START_FILE) : "the ROI Manager";
         List<Roi> rois =
-                file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas") : foreign();
+                file
+                        ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas")
+                        : managedStarts();
         if (rois.isEmpty()) {
             throw new BadInput(
                     "start=manager needs areas, but the ROI Manager is empty. Draw them and add each"
@@ -150,7 +154,7 @@ final class SnakeStart {
             }
             List<int[]> outlines = outlines(roi, "\"" + name + "\"");
             if (outlines.isEmpty()) {
-                // The library says of it that it lies outside.
+                // The library reports this target as outside the image.
                 Rectangle r = roi.getBounds();
                 int right = r.x + Math.max(1, r.width);
                 int below = r.y + Math.max(1, r.height);
@@ -160,16 +164,16 @@ final class SnakeStart {
             int part = 0;
             for (int[] outline : outlines) {
                 String number = outlines.size() == 1 ? "" : "-" + ++part;
-                add(name + number, place, home(place), outline);
+                add(name + number, place, planeOf(place), outline);
             }
         }
     }
 
     /**
-     * What the ROI Manager holds, but for what an earlier run has put beside it: those are no
-     * starts of their own, unless there is nothing else.
+     * Returns the selections of the ROI Manager without those that an earlier run has added: those
+     * are no starts, unless there are no others.
      */
-    private List<Roi> foreign() {
+    private List<Roi> managedStarts() {
         List<Roi> all = RoiFile.managed();
         List<Roi> foreign = new ArrayList<>();
         for (Roi roi : all) {
@@ -184,7 +188,7 @@ final class SnakeStart {
         return foreign;
     }
 
-    /** Channel, slice and frame of a selection, 0 for all. */
+    /** Returns the channel, slice and frame of a selection, 0 for all. */
     private int[] place(Roi roi) {
         int[] place = MovedOverlay.position(planes, roi);
         boolean nowhere = place[0] == 0 && place[1] == 0 && place[2] == 0;
@@ -193,8 +197,8 @@ final class SnakeStart {
         return known && planes.image.getStackSize() > 1 ? planes.position(named) : place;
     }
 
-    /** The plane of a place; 0 if it is more than one. */
-    private int home(int... place) {
+    /** Returns the plane of a position; 0 if it covers more than one. */
+    private int planeOf(int... place) {
         ImagePlus image = planes.image;
         int[] sizes = {image.getNChannels(), image.getNSlices(), image.getNFrames()};
         int[] at = new int[place.length];
@@ -212,8 +216,8 @@ final class SnakeStart {
     }
 
     /**
-     * A selection as simple polygons: one, or of a composite selection one for each part. Empty if
-     * no pixel of it lies in the image.
+     * Returns a selection as simple polygons: one, or for a composite selection one for each part.
+     * Empty if no pixel of it lies in the image.
      */
     private List<int[]> outlines(Roi roi, String what) {
         ImagePlus image = planes.image;
@@ -242,10 +246,12 @@ final class SnakeStart {
         }
         List<MaskOutlines.Part> parts = MaskOutlines.of(values, within.width);
         if (roi.getType() != Roi.COMPOSITE && parts.size() > 1) {
-            // It crosses itself; what is beside the loop is no second target.
+            // The outline crosses itself; the other loops are no targets of their own.
             parts = Collections.singletonList(largest(parts));
             notes.add(
-                    "of an outline that crosses itself (" + what + ") the largest loop was taken");
+                    "only the largest loop of an outline that crosses itself ("
+                            + what
+                            + ") was used");
         }
         for (MaskOutlines.Part part : parts) {
             outlines.add(moved(thin(part), within.x, within.y));
@@ -276,7 +282,7 @@ final class SnakeStart {
         return nodes;
     }
 
-    /** The corners of a polygon of few straight edges; null for anything else. */
+    /** Returns the corners of a polygon of few straight edges; null for anything else. */
     private static int[] clicked(Roi roi) {
         boolean polygon =
                 roi.getType() == Roi.POLYGON
@@ -291,12 +297,12 @@ final class SnakeStart {
             nodes[2 * i] = corners.xpoints[i];
             nodes[2 * i + 1] = corners.ypoints[i];
         }
-        // Two clicks at one place are one.
+        // Two clicks at one position count as one.
         nodes = NodeThinner.spread(nodes, 1);
         return SimplePolygon.isSimple(nodes) ? nodes : null;
     }
 
-    /** The targets that start on a plane; of a track, those that enter there. */
+    /** Returns the targets that start on a plane; in a track, those that begin there. */
     List<SnakeTarget> on(int index) throws BadInput {
         int[] position = planes.position(index);
         if (labels != null) {
@@ -318,12 +324,12 @@ final class SnakeStart {
         return here;
     }
 
-    /** True if targets of earlier planes go on to this one. */
+    /** Returns true if targets of earlier planes continue on this one. */
     boolean isTrack() {
         return trackAxis >= 0;
     }
 
-    /** Which track a plane belongs to. */
+    /** Returns the name of the track that a plane belongs to. */
     String track(int index) {
         int[] position = planes.position(index);
         return position[0] + " " + (trackAxis == 1 ? position[2] : 0);
@@ -339,7 +345,7 @@ final class SnakeStart {
             int id = mask ? byId.size() + 1 : part.value;
             MaskOutlines.Part other = byId.get(id);
             if (other != null) {
-                notes.add("of labels in several pieces the largest piece was taken");
+                notes.add("only the largest part of labels in several parts was used");
             }
             if (other == null || part.pixels > other.pixels) {
                 byId.put(id, part);
@@ -353,7 +359,10 @@ final class SnakeStart {
         return found;
     }
 
-    /** True if pixels are 0 or 255, as in ImageJ's own masks: each piece is a thing of its own. */
+    /**
+     * Returns true if pixels are 0 or 255, as in ImageJ's own masks: each connected part is an
+     * object.
+     */
     private static boolean isMask(int... values) {
         for (int value : values) {
             if (value != 0 && value != 0xff) {
@@ -389,7 +398,7 @@ final class SnakeStart {
         return values;
     }
 
-    /** A few words for the dialog: what it is. */
+    /** Returns a description of the start for the dialog. */
     String describe() {
         if (labels != null) {
             return "\"" + labels.getTitle() + "\"";
@@ -406,7 +415,7 @@ final class SnakeStart {
         }
     }
 
-    /** What should be known about the starts; null if nothing. */
+    /** Returns the remarks about the starts; null if there are none. */
     String note() {
         Set<String> all = new LinkedHashSet<>(notes);
         if (skipped > 0) {

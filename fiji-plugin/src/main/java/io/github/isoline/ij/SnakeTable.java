@@ -6,7 +6,7 @@ import io.github.isoline.TargetStatistics;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What region snakes came to, as rows of ImageJ's own Results table, below what it has already. */
+/** The results of region snakes as rows of ImageJ's Results table, below its existing rows. */
 final class SnakeTable {
     static final String TARGET = "Target";
     static final String NAME = "Name";
@@ -19,19 +19,19 @@ final class SnakeTable {
     static final String ITERATIONS = "Iterations";
     static final String STATUS = "Status";
 
-    /** The status of a target where there was nothing to segment. */
+    /** The status of a target where all pixels are equal. */
     static final String FLAT = "flat";
 
     /** One target on one plane. */
     static final class Row {
-        /** Stack index of the plane. */
+        /** The stack index of the plane. */
         final int index;
 
         final int id;
         final String name;
         final TargetStatistics statistics;
 
-        /** In the image's unit; 0 without pixels. */
+        /** The perimeter in the image's unit; 0 without pixels. */
         final double perimeter;
 
         Row(int index, int id, String name, TargetStatistics statistics, double perimeter) {
@@ -42,7 +42,7 @@ final class SnakeTable {
             this.perimeter = perimeter;
         }
 
-        /** How its search ended. */
+        /** Returns the way in which the search ended. */
         String status() {
             switch (statistics.state()) {
                 case RUNNING:
@@ -54,7 +54,10 @@ final class SnakeTable {
             }
         }
 
-        /** True if all pixels that were looked at are equal, so that no outline is better. */
+        /**
+         * Returns true if all pixels of target and background are equal, so that no outline is
+         * better.
+         */
         private boolean isFlat() {
             boolean spread = statistics.deviation() > 0 || statistics.backgroundDeviation() > 0;
             return !spread && !(Math.abs(statistics.mean() - statistics.backgroundMean()) > 0);
@@ -67,6 +70,8 @@ final class SnakeTable {
     private final List<Row> rows = new ArrayList<>();
 
     /**
+     * Creates an empty table.
+     *
      * @param offset of pixel values as they are stored, from those that ImageJ shows
      */
     SnakeTable(HyperStackSelection planes, VoxelSize size, double offset) {
@@ -83,12 +88,12 @@ final class SnakeTable {
         return rows;
     }
 
-    /** "Area (µm^2)". */
+    /** Returns "Area (µm^2)". */
     String areaHeading() {
         return "Area (" + size.unit + "^2)";
     }
 
-    /** "Perimeter (µm)". */
+    /** Returns "Perimeter (µm)". */
     String perimeterHeading() {
         return "Perimeter (" + size.unit + ")";
     }
@@ -100,14 +105,14 @@ final class SnakeTable {
         boolean hyperstack = ResultImage.isHyperStack(image);
         for (Row row : rows) {
             TargetStatistics s = row.statistics;
-            // addRow() came only with ImageJ 1.53d.
+            // This works also with ImageJ before 1.53d, which has no addRow().
             table.incrementCounter();
             table.addLabel(image.getTitle());
             table.addValue(TARGET, row.id);
             table.addValue(NAME, row.name);
             int[] position = planes.position(row.index);
             if (hyperstack) {
-                // The names that ImageJ's own Measure has; "Slice" is z.
+                // These are the column names of ImageJ's own Measure; "Slice" is z.
                 table.addValue(SegmentTable.CHANNEL, position[0]);
             }
             table.addValue(SegmentTable.SLICE, hyperstack ? position[1] : row.index);

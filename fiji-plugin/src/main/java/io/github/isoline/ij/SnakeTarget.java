@@ -4,15 +4,15 @@ import ij.ImagePlus;
 
 /** A polygon that a region snake starts from. */
 final class SnakeTarget {
-    /** Its number in the table and in label images, from 1 on. */
+    /** The number in the table and in label images, from 1 on. */
     final int id;
 
-    /** Simple; pixel corners, x and y in turn. */
+    /** The nodes of a simple polygon: pixel corners, x and y alternately. */
     final int[] nodes;
 
     private final String name;
 
-    /** The plane on which the name stands as it is; 0 for none. */
+    /** The plane on which the name has no suffix; 0 for none. */
     private final int home;
 
     SnakeTarget(int id, String name, int home, int[] nodes) {
@@ -22,12 +22,12 @@ final class SnakeTarget {
         this.nodes = nodes;
     }
 
-    /** The same target from another start. */
+    /** Returns the same target with another start. */
     SnakeTarget at(int[] from) {
         return new SnakeTarget(id, name, home, from);
     }
 
-    /** Its name on a plane: "nucleus 7" on its own, "nucleus 7 s3" on others. */
+    /** Returns the name on a plane: "nucleus 7" on its own, "nucleus 7 s3" on others. */
     String name(ImagePlus image, int index) {
         return index == home ? name : name + SegmentRois.where(image, index);
     }

@@ -11,14 +11,16 @@ import java.awt.GraphicsEnvironment;
 import java.util.Locale;
 
 /**
- * A command that works on the current image: asks, locks, runs its job with progress and Escape,
- * and shows what came of it.
+ * A command that works on the current image: shows the dialog, locks the image, runs the job with
+ * progress and Escape, and shows the result.
  */
 abstract class StackCommand implements PlugIn {
     private final String command;
     private ImagePlus result;
 
     /**
+     * Creates the command.
+     *
      * @param command its name, without the dots of the menu
      */
     StackCommand(String command) {
@@ -31,17 +33,17 @@ abstract class StackCommand implements PlugIn {
     }
 
     /**
-     * The image of the last run, null if it failed, was cancelled or makes none; for callers from
-     * Java.
+     * Returns the image of the last run, null if it failed, was cancelled or makes none; for
+     * callers from Java.
      */
     public final ImagePlus getResult() {
         return result;
     }
 
-    /** The job that a macro asks for. */
+    /** Returns the job for a macro's options. */
     abstract StackJob fromMacro(ImagePlus image, String options) throws BadInput, IsolineException;
 
-    /** The job that a person asks for in the dialog; null if it was cancelled. */
+    /** Returns the job for the choices in the dialog; null if it was cancelled. */
     abstract StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException;
 
     private void execute() throws BadInput, IsolineException {
@@ -63,26 +65,26 @@ abstract class StackCommand implements PlugIn {
         ImagePlus made;
         try {
             IJ.resetEscape();
-            made = job.run(new StatusBar(job.context().device(), job.escapeWord()));
+            made = job.run(new StatusBar(job.context().device(), job.escapeHint()));
         } finally {
             image.unlock();
         }
         job.deliver();
         result = made;
         IJ.showProgress(1.0);
-        show(result, tell(job));
+        show(result, log(job));
         if (job.isStopped()) {
-            // A macro that was told to stop must not go on to the next image.
+            // A macro that the user stopped must not continue with the next image.
             Host.stopped(Host.name(command, image));
         }
     }
 
-    /** Says in the log what must be known, and returns a line for the status bar. */
-    private String tell(StackJob job) throws IsolineException {
+    /** Logs the warnings, and returns a line for the status bar. */
+    private String log(StackJob job) throws IsolineException {
         String name = Host.name(command, job.image);
         String where = job.report().device();
         String done = String.format(Locale.ROOT, "%s, %.3f s", where, job.seconds());
-        // Of a hyperstack nobody must have to guess what was taken.
+        // For a hyperstack the log names the planes that were processed.
         for (String more : new String[] {job.planes.describe(), job.outcome()}) {
             done += more.isEmpty() ? "" : ", " + more;
         }
@@ -104,7 +106,7 @@ abstract class StackCommand implements PlugIn {
         if (made == null) {
             IJ.showStatus(status);
         } else if (GraphicsEnvironment.isHeadless() && !IJ.isMacro()) {
-            // There is no window to show it in: it becomes the current image.
+            // Without a window the image becomes the current one.
             WindowManager.setTempCurrentImage(made);
         } else {
             int[] position = {made.getC(), made.getZ(), made.getT()};

@@ -11,13 +11,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * From an ImagePlus through native memory and back: what all operations on images and stacks share.
- * A stack that is too large goes to the library in parts.
+ * The common part of all operations on images and stacks: copies an ImagePlus to native memory,
+ * calls the library, and copies the result back. A stack that is too large is processed in several
+ * calls.
  */
 abstract class StackJob {
     /**
-     * Most native memory, input and output together, that one call is given when slices are
-     * independent: large enough to keep a pipeline busy, small beside the image itself.
+     * The largest native memory, input and output together, of one call for independent slices:
+     * large enough for an efficient slice pipeline, small compared with the image itself.
      */
     static final long DEFAULT_CALL_BYTES = 512L << 20;
 
@@ -32,9 +33,11 @@ abstract class StackJob {
     private double seconds;
 
     /**
-     * @param planes what is read of which image
+     * Creates a job.
+     *
+     * @param planes the planes of the image to process
      * @param device "auto", "cpu", "cuda" or "cuda:N"
-     * @param callBytes most native memory for one call, so that tests need no huge images
+     * @param callBytes the largest native memory for one call, so that tests need no large images
      */
     StackJob(HyperStackSelection planes, String device, long callBytes) {
         this.planes = planes;
@@ -43,34 +46,35 @@ abstract class StackJob {
         this.callBytes = callBytes;
     }
 
-    /** Refuses what cannot be computed, and reserves what the result needs, before the work. */
+    /** Refuses an image that cannot be processed, and allocates the result, before the work. */
     abstract void begin() throws BadInput, IsolineException;
 
     /**
-     * True if the z slices of a channel and frame are one volume, false for slices by themselves.
+     * Returns true if the z slices of a channel and frame are one volume, false for independent
+     * slices.
      */
     abstract boolean isVolume();
 
-    /** Type of the output image; null if the operation is to make none. */
+    /** Returns the type of the output image; null if the operation makes none. */
     abstract PixelBuffer.Type outputType();
 
-    /** Type of what the library is given: the image's own. */
+    /** Returns the type of the library's input: the image's own. */
     PixelBuffer.Type inputType() {
         return type();
     }
 
-    /** Bytes per pixel beside input and output that a call takes outside Java. */
+    /** Returns the bytes per pixel beside input and output that a call needs outside Java. */
     int workingBytes() {
         return 0;
     }
 
-    /** What the library is given of a plane: its own pixels. */
+    /** Returns the library's input for a plane: its own pixels. */
     Object input(int index) throws BadInput, IsolineException {
         return pixels(index);
     }
 
     /**
-     * One call to the library.
+     * Makes one call to the library.
      *
      * @param part stack indices of the slices that are in the buffers
      * @return null if there was nothing to do for these slices
@@ -82,36 +86,36 @@ abstract class StackJob {
     /**
      * Takes one slice of the output.
      *
-     * @param slot its place in the buffer, from 0 on
-     * @param place its place among the planes, from 0 on
+     * @param slot its index in the buffer, from 0 on
+     * @param place its index among the planes, from 0 on
      */
     abstract void take(PixelBuffer output, int slot, int place);
 
-    /** Gives back what {@link #begin} took for the time of the work, however it ended. */
+    /** Releases the resources that {@link #begin} acquired for the work, however it ended. */
     void release() {}
 
-    /** The new image, or null if none is made. */
+    /** Returns the new image, or null if none is made. */
     abstract ImagePlus end(Progress progress) throws BadInput, IsolineException;
 
-    /** Hands over what is not an image, after everything has been computed. */
+    /** Delivers the other outputs, after everything has been computed. */
     void deliver() throws BadInput, IsolineException {}
 
-    /** A few words about what was found, "" for none. */
+    /** Returns a few words about the result, "" for none. */
     String outcome() {
         return "";
     }
 
-    /** What the Escape key does, in a word for the status line. */
-    String escapeWord() {
-        return "cancels";
+    /** Returns a few words for the status line that say what the Escape key does. */
+    String escapeHint() {
+        return "cancel";
     }
 
-    /** True if the user stopped it and it made a result of what it had until then. */
+    /** Returns true if the user stopped the run and the partial state became the result. */
     boolean isStopped() {
         return false;
     }
 
-    /** A sentence for the log about what is not as it was asked for; null if all is. */
+    /** Returns a sentence for the log about a deviation from the request; null if there is none. */
     String warning() {
         return null;
     }
@@ -164,7 +168,7 @@ abstract class StackJob {
                 done += part.length;
             }
         } finally {
-            // Between commands the device's memory belongs to other programs.
+            // Between commands the device memory is free for other programs.
             context.trim();
         }
     }
@@ -173,17 +177,17 @@ abstract class StackJob {
         return Contexts.of(device);
     }
 
-    /** What the last part reports; its device holds for all. */
+    /** Returns the report of the last part; its device is that of all parts. */
     final Report report() {
         return lastReport;
     }
 
-    /** Seconds spent in the library, all parts together. */
+    /** Returns the seconds spent in the library, all parts together. */
     final double seconds() {
         return seconds;
     }
 
-    /** Cuts independent slices into parts that keep within the memory for one call. */
+    /** Divides independent slices into parts that keep within the memory for one call. */
     private List<int[]> slices() {
         int[] indices = planes.indices();
         int outputBytes = outputType() == null ? 0 : outputType().bytes();
@@ -205,7 +209,7 @@ abstract class StackJob {
         }
     }
 
-    /** The values of all planes that are taken, as long as they are two at most. */
+    /** Returns the values of all planes, as long as there are at most two. */
     final TwoValues twoValues() throws BadInput, IsolineException {
         TwoValues values = new TwoValues();
         for (int index : planes.indices()) {
@@ -237,7 +241,7 @@ abstract class StackJob {
         return pixels(image, index);
     }
 
-    /** The pixels of a slice, as an array of the type that the image says it has. */
+    /** Returns the pixels of a slice, as an array of the type that the image declares. */
     static Object pixels(ImagePlus image, int index) throws BadInput {
         Object pixels = image.getStack().getPixels(index);
         boolean fits;
@@ -267,8 +271,9 @@ abstract class StackJob {
     }
 
     /**
-     * The threshold as a raw pixel value. ImageJ shows signed 16-bit pixels without their offset,
-     * so the user's number is without it; under any other calibration function it is the raw value.
+     * Returns the threshold as a raw pixel value. ImageJ shows signed 16-bit pixels without their
+     * offset, so the user's number is without it; under any other calibration function it is the
+     * raw value.
      */
     static double rawThreshold(ImagePlus image, double threshold) {
         return isSigned16(image) ? threshold + SIGNED_16_OFFSET : threshold;
@@ -278,7 +283,7 @@ abstract class StackJob {
         return image.getType() == ImagePlus.GRAY16 && image.getCalibration().isSigned16Bit();
     }
 
-    /** Refuses a volume of an image without z slices, with what to do about it. */
+    /** Refuses a volume for an image without z slices, and says what to do. */
     static void checkVolume(ImagePlus image) throws BadInput {
         if (image.getNSlices() > 1) {
             return;
@@ -296,7 +301,7 @@ abstract class StackJob {
                 "\"" + image.getTitle() + "\" " + why + " \"slices\" instead of \"volume\".");
     }
 
-    /** Refuses RGB, with what to do about it. */
+    /** Refuses RGB, and says what to do. */
     static void checkOneChannel(ImagePlus image, String operation) throws BadInput {
         if (image.getType() == ImagePlus.COLOR_RGB) {
             throw new BadInput(
@@ -311,9 +316,10 @@ abstract class StackJob {
     }
 
     /**
-     * The input's own information (Image > Show Info...), and how a new image was made from it.
+     * Returns the input's own information (Image > Show Info...), with the parameters of the new
+     * image.
      *
-     * @param made what the operation adds, in lines "Isoline key: value"
+     * @param made the lines that the operation adds, as "Isoline key: value"
      */
     final String info(String made) {
         Object before = image.getProperty("Info");

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 final class StartPoints {
     private static final int SPHERE_NUMBERS = 4;
 
-    /** Slice, y and x; "-1" and so on behind it tells equal ones apart. */
+    /** Matches slice, y and x; a suffix such as "-1" distinguishes equal names. */
     private static final Pattern PLACE = Pattern.compile("(\\d{4,6})-\\d{4,6}-\\d{4,6}(-\\d+)?");
 
     /** A point of a selection; z and t from 1 on, 0 for every slice or frame. */
@@ -34,8 +34,8 @@ final class StartPoints {
     private StartPoints() {}
 
     /**
-     * All points of the file that the settings name, else of the ROI Manager, else of the image's
-     * selection.
+     * Returns all points of the file that the parameters name, else of the ROI Manager, else of the
+     * image's selection.
      */
     static List<Point> of(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
         String source;
@@ -110,21 +110,24 @@ final class StartPoints {
                                     + " has no slice, so its place in the volume is not known. Go to"
                                     + " its slice, select it and press Update in the ROI Manager.");
                 }
-                // It is seen on the slice that is shown.
+                // The point is displayed on the current slice.
                 z = planes.position(planes.image.getCurrentSlice())[1];
             }
             points.add(new Point(places.xpoints[i], places.ypoints[i], z, t));
         }
     }
 
-    /** The stack index in a name as the ROI Manager gives them, which its files rely on; else 0. */
+    /**
+     * Returns the stack index in a name that the ROI Manager gave, which its files rely on; else 0.
+     */
     static int named(String name) {
         Matcher place = PLACE.matcher(name == null ? "" : name);
         return place.matches() ? Integer.parseInt(place.group(1)) : 0;
     }
 
     /**
-     * The spheres that touch a plane, as the library takes them, seen from that plane.
+     * Returns the spheres that intersect a plane, as the library takes them, relative to that
+     * plane.
      *
      * @param position channel, slice and frame
      * @param volume false: a point is a disc on its own slice

@@ -21,27 +21,29 @@ final class StartSurface implements AutoCloseable {
     private final LevelSetSettings settings;
     private final VoxelSize voxel;
 
-    /** Of the start from a selection: a copy, and the slice it lies on. */
+    /** The copied selection and its slice, if it is the start. */
     private Roi selection;
 
     private int roiSlice;
 
-    /** The selection's pixels, made when they are needed first. */
+    /** The selection's pixels, made at the first use. */
     private byte[] roiPixels;
 
-    /** Of the start from spheres. */
+    /** The centres of the spheres, if they are the start. */
     private List<StartPoints.Point> points;
 
-    /** Of the start from a mask. */
+    /** The mask, if it is the start. */
     private ImagePlus mask;
 
-    /** Of the start from a box: first and last x, y (from 0) and slice (from 1). */
+    /** The box, if it is the start: first and last x, y (from 0) and slice (from 1). */
     private int[][] box;
 
-    /** One plane for the library's shapes. */
+    /** One plane into which the library draws shapes. */
     private PixelBuffer plane;
 
     /**
+     * Reads the start.
+     *
      * @throws BadInput if there is nothing to start from, with what to do about it
      */
     StartSurface(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
@@ -66,7 +68,7 @@ final class StartSurface implements AutoCloseable {
     }
 
     /**
-     * The image's selection, which must have an area.
+     * Returns the image's selection, which must have an area.
      *
      * @param purpose what needs it
      */
@@ -84,7 +86,7 @@ final class StartSurface implements AutoCloseable {
         return (Roi) roi.clone();
     }
 
-    /** The z slice that a selection lies on: its own, or the one that is shown. */
+    /** Returns the z slice that a selection lies on: its own, or the one that is shown. */
     static int slice(Roi roi, HyperStackSelection planes) {
         if (roi.hasHyperStackPosition() && roi.getZPosition() > 0) {
             return roi.getZPosition();
@@ -94,7 +96,7 @@ final class StartSurface implements AutoCloseable {
         return planes.position(known ? index : planes.image.getCurrentSlice())[1];
     }
 
-    /** A plane of the image's size, 255 in the selection. */
+    /** Returns a plane of the image's size, 255 in the selection. */
     static byte[] pixels(Roi roi, ImagePlus image) {
         ByteProcessor pixels = new ByteProcessor(image.getWidth(), image.getHeight());
         pixels.setValue(INSIDE);
@@ -131,8 +133,8 @@ final class StartSurface implements AutoCloseable {
     }
 
     /**
-     * What "auto" stands for: the bounds of the selection, else the central half; all slices, of a
-     * volume the central half of them.
+     * Returns the automatic box: the bounds of the selection, else the central half; all slices, or
+     * for a volume the central half of them.
      */
     static int[][] automaticBox(ImagePlus image, boolean volume) {
         Roi roi = image.getRoi();
@@ -156,7 +158,7 @@ final class StartSurface implements AutoCloseable {
         return new int[] {first, first + half - 1};
     }
 
-    /** The pixels of one plane: above 0 inside. The array is used again for the next. */
+    /** Returns the pixels of one plane: above 0 inside. The array is used again for the next. */
     byte[] plane(int index, byte[] pixels) throws BadInput, IsolineException {
         int[] position = planes.position(index);
         if (selection != null) {
@@ -210,7 +212,7 @@ final class StartSurface implements AutoCloseable {
         plane.read(0, pixels);
     }
 
-    /** A few words for the dialog: what it is. */
+    /** Returns a description of the start for the dialog. */
     String describe() {
         if (selection != null) {
             boolean own =

@@ -4,12 +4,12 @@ import ij.IJ;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.Progress;
 
-/** Progress in ImageJ's window; Escape ends it. */
+/** The progress in ImageJ's window; Escape ends the run. */
 final class StatusBar implements Progress {
-    /** The progress bar need not move more often than the eye sees. */
+    /** The smallest time between two updates: more frequent ones could not be seen. */
     private static final long REPAINT_NANOS = 40_000_000;
 
-    /** ImageJ takes 1 for the end and hides the bar. */
+    /** The largest value shown: ImageJ takes 1 as the end and hides the bar. */
     private static final double ALMOST_DONE = 0.999;
 
     private final DeviceInfo device;
@@ -17,7 +17,9 @@ final class StatusBar implements Progress {
     private long last = System.nanoTime() - REPAINT_NANOS;
 
     /**
-     * @param escape what the Escape key does, in a word
+     * Creates the progress display.
+     *
+     * @param escape a few words that say what the Escape key does
      */
     StatusBar(DeviceInfo device, String escape) {
         this.device = device;
@@ -30,7 +32,7 @@ final class StatusBar implements Progress {
         if (now - last >= REPAINT_NANOS) {
             last = now;
             IJ.showProgress(Math.min(fraction, ALMOST_DONE));
-            IJ.showStatus("Isoline on " + device + ": " + stage + " (Esc " + escape + ")");
+            IJ.showStatus("Isoline on " + device + ": " + stage + " (Esc: " + escape + ")");
         }
         return !IJ.escapePressed();
     }

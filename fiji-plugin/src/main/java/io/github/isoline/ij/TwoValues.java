@@ -2,17 +2,17 @@ package io.github.isoline.ij;
 
 import java.util.Arrays;
 
-/** The values of an image that may have two at most; more of them are not counted. NaN is none. */
+/** The values of an image, of which at most two are counted. NaN does not count. */
 final class TwoValues {
     private static final int MOST = 2;
     private static final int BYTE_VALUES = 256;
 
     private final double[] values = new double[MOST];
 
-    /** {@link #MOST} + 1 stands for any higher number. */
+    /** The number of values; {@link #MOST} + 1 stands for any higher number. */
     private int count;
 
-    /** Takes in one slice: byte[] and short[] as unsigned, or float[]. */
+    /** Returns the values of one slice: byte[] and short[] as unsigned, or float[]. */
     static TwoValues of(Object pixels) {
         TwoValues found = new TwoValues();
         if (pixels instanceof byte[]) {
@@ -39,7 +39,7 @@ final class TwoValues {
         return found;
     }
 
-    /** Takes in what another slice has. */
+    /** Adds the values of another slice. */
     void add(TwoValues other) {
         for (int i = 0; i < Math.min(other.count, MOST); i++) {
             take(other.values[i]);
@@ -64,14 +64,14 @@ final class TwoValues {
         count = Math.min(count + 1, MOST + 1);
     }
 
-    /** True for three values and more. */
+    /** Returns true for three or more values. */
     boolean isMore() {
         return count > MOST;
     }
 
     /**
-     * A threshold between the two values; 0 for fewer: an image of zeros is all below, of ones or
-     * 255 all above.
+     * Returns a threshold between the two values; 0 for fewer: an image of zeros is all below, of
+     * ones or 255 all above.
      */
     double between() {
         if (count < MOST) {
@@ -80,7 +80,7 @@ final class TwoValues {
         double[] sorted = values.clone();
         Arrays.sort(sorted);
         double middle = sorted[0] / 2 + sorted[1] / 2;
-        // Of neighbouring or infinite values the middle may not lie below the larger one.
+        // For neighbouring or infinite values the computed middle may not lie below the larger one.
         return middle >= sorted[0] && middle < sorted[1] ? middle : sorted[0];
     }
 }

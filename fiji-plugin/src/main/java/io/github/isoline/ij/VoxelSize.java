@@ -3,23 +3,25 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.measure.Calibration;
 
-/** The size of an image's voxels in its unit of length, and what is doubtful about it. */
+/** The size of an image's voxels in its unit of length, with a warning if it is doubtful. */
 final class VoxelSize {
     private static final String PIXELS = "pixels";
 
     final double x;
     final double y;
 
-    /** Of slices by themselves it is of no matter. */
+    /** The distance between slices; unused for independent slices. */
     final double z;
 
-    /** "pixels" for an image without a scale. */
+    /** The unit of length; "pixels" for an image without a scale. */
     final String unit;
 
-    /** What a person should look at before the numbers are trusted; null if nothing. */
+    /** A warning that the user should check the size; null if there is none. */
     final String warning;
 
     /**
+     * Reads the size from the image.
+     *
      * @param volume true if the distance between slices counts
      */
     VoxelSize(ImagePlus image, boolean volume) throws BadInput {
@@ -49,7 +51,7 @@ final class VoxelSize {
                     + calibration.pixelDepth
                     + "; the pixel width, "
                     + OptionText.text(x)
-                    + ", was taken for it."
+                    + ", was used instead."
                     + set;
         }
         String xUnit = calibration.getXUnit();
@@ -67,16 +69,16 @@ final class VoxelSize {
         boolean pixels = PIXELS.equals(unit);
         boolean plain = x == 1 && y == 1;
         if (calibration.pixelDepth == 1 && pixels != plain) {
-            // Where both width and unit were set, a depth of 1 was most likely set, too.
+            // If both width and unit were set, a depth of 1 was most likely set, too.
             return "the voxel depth is 1"
                     + (pixels ? "" : " " + calibration.getUnit())
-                    + ", which is ImageJ's where none was set; is it right?"
+                    + ", ImageJ's default where no depth was set; please check it."
                     + set;
         }
         return null;
     }
 
-    /** The unit of length as headings and titles have it; "pixels" where there is none. */
+    /** Returns the unit of length for headings and titles; "pixels" where there is none. */
     static String unit(Calibration calibration) {
         String units = calibration.getUnits();
         boolean none = !calibration.scaled() || units == null || units.trim().isEmpty();
@@ -87,7 +89,7 @@ final class VoxelSize {
         return value > 0 && value < Double.POSITIVE_INFINITY;
     }
 
-    /** The smallest side. */
+    /** Returns the smallest side. */
     double smallest(boolean volume) {
         return volume ? Math.min(Math.min(x, y), z) : Math.min(x, y);
     }

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Installations that went wrong, each in a Java of its own: one sentence, never a stack trace. */
+/** Broken installations, each in its own Java process: one sentence, never a stack trace. */
 class BadLibraryTest {
     private static final String MACRO =
             "newImage(\"dot\", \"8-bit black\", 16, 16, 1);\n"
@@ -54,7 +54,7 @@ class BadLibraryTest {
 
     @Test
     void libraryForANewerLinux() throws Exception {
-        // The stub refers to a version that no C library has, which the one it is linked with does.
+        // The stub refers to a version that no C library has but the one it is linked with.
         Path versions = folder.resolve("versions.map");
         Files.write(versions, "GLIBC_99.1 { global: *; };\n".getBytes(StandardCharsets.UTF_8));
         Path newer =
@@ -88,7 +88,7 @@ class BadLibraryTest {
         try (InputStream in = com.sun.jna.Native.class.getResourceAsStream(name)) {
             Files.copy(in, other, StandardCopyOption.REPLACE_EXISTING);
         }
-        // The folder will do as well as the file.
+        // The folder works as well as the file.
         assertSays(
                 imagej(HeadlessProcess.classPath(true), property(folder.toString())),
                 "is not the Isoline library");

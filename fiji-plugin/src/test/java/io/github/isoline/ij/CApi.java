@@ -14,8 +14,8 @@ import io.github.isoline.Operation;
 import java.io.IOException;
 
 /**
- * The C API called with structs laid out by hand, byte by byte as the header has them: nothing of
- * the plugin's own Java is in between.
+ * The C API called with structs laid out byte by byte as in the header, without the plugin's own
+ * Java.
  */
 final class CApi {
     static final int TYPE_U8 = 0;
@@ -26,7 +26,7 @@ final class CApi {
 
     private CApi() {}
 
-    /** The words of a choice, in the order of their numbers. */
+    /** Returns the words of a choice, in the order of their numbers. */
     static String[] words(String operation, String parameter) {
         try {
             return Operation.of(operation).parameter(parameter).words();
@@ -35,7 +35,7 @@ final class CApi {
         }
     }
 
-    /** An isoline_image of a stack's size, with the header's offsets. */
+    /** Returns an isoline_image of a stack's size, with the header's offsets. */
     static Memory describe(ImagePlus image, int type, Memory data) throws IOException {
         Memory struct = struct("isoline_image_init", IMAGE_BYTES);
         struct.setInt(4, type);
@@ -46,7 +46,7 @@ final class CApi {
         return struct;
     }
 
-    /** All slices of a stack, one after the other. */
+    /** Returns all slices of a stack, one after the other. */
     static Memory pixels(ImagePlus image) {
         int pixels = image.getWidth() * image.getHeight();
         int bytes = image.getBitDepth() / 8;
@@ -65,7 +65,7 @@ final class CApi {
         return memory;
     }
 
-    /** A struct after its own init function. */
+    /** Returns a struct after its own init function. */
     static Memory struct(String init, long bytes) throws IOException {
         Memory struct = new Memory(bytes);
         assertEquals(0, function(init).invokeInt(new Object[] {struct, bytes}));

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The macro's result against the C API's own, bit by bit. */
+/** Compares the macro's result with the C API's own, bit by bit. */
 class CApiTest extends HeadlessTest {
     private static final int PARAMS_BYTES = 88;
 

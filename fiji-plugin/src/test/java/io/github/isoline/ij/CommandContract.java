@@ -22,8 +22,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What every command that makes an image of an image does: which planes of a hyperstack it takes,
- * what it takes over, and how it ends when it cannot run. A test of a command implements this.
+ * The common behaviour of every command that makes an image from an image: the planes of a
+ * hyperstack that it takes, the properties that it copies, and its failures. The test of a command
+ * implements this.
  */
 interface CommandContract {
     int CHANNELS = 2;
@@ -31,18 +32,18 @@ interface CommandContract {
     int FRAMES = 4;
     int SIDE = 40;
 
-    /** The command's name in the menu. */
+    /** Returns the command's name in the menu. */
     String command();
 
-    /** Options with which it makes an image, slice by slice and quickly. */
+    /** Returns options with which it makes an image, slice by slice and quickly. */
     String quick();
 
-    /** A line of a macro. */
+    /** Returns a line of a macro. */
     default String line(String options) {
         return "run(\"" + command() + "\", \"" + options + "\");";
     }
 
-    /** A macro with these options ends with this sentence, and nothing has happened. */
+    /** Asserts that a macro with these options ends with this sentence and without any effect. */
     default void assertRefused(ImagePlus image, String options, String sentence) {
         HeadlessTest.Outcome outcome =
                 HeadlessTest.macro(image, "\n" + line(options) + "print(\"went on\");");
@@ -53,7 +54,7 @@ interface CommandContract {
         assertFalse(image != null && image.isLocked());
     }
 
-    /** A macro that Escape ends within seconds; the image is not held after it. */
+    /** Asserts that Escape ends a macro within seconds, and that the image is unlocked after it. */
     default void assertCancelled(ImagePlus image, String options) {
         HeadlessTest.Outcome outcome =
                 assertTimeoutPreemptively(
@@ -119,7 +120,7 @@ interface CommandContract {
         assertTrue(info.contains("Isoline planes: channel 2 of 2, frame 4 of 4"), info);
         assertPlanes(hyper, made, quick());
         assertEquals(3, made.getCurrentSlice());
-        // Another position, other planes: nothing is remembered.
+        // Another position selects other planes: nothing is remembered.
         hyper.setPosition(1, 1, 2);
         assertPlanes(hyper, HeadlessTest.run(command(), hyper, quick()), quick());
     }
@@ -195,14 +196,15 @@ interface CommandContract {
         assertEquals(1.5, made.getCalibration().pixelDepth);
         assertEquals(7, made.getCalibration().frameInterval);
         assertEquals("\u00b5m", made.getCalibration().getUnits());
-        // Everywhere; c2 z3 t3, which is slice 3 now; and c2 in every slice and frame.
+        // One element is everywhere; one at c2 z3 t3, which is slice 3 now; one at c2 in every
+        // slice and frame.
         assertEquals("0 3 0", stackPositions(made));
         made = HeadlessTest.run(command(), hyper, quick() + " all_frames");
         assertEquals("0/0/0 1/3/3 1/0/0 1/1/4", hyperPositions(made));
         assertEquals(own.length, hyper.getOverlay().size(), "the input has its own");
     }
 
-    /** Every plane that was made is what the command makes of that plane alone. */
+    /** Asserts that every plane of the result is the command's result for that plane alone. */
     default void assertPlanes(ImagePlus from, ImagePlus made, String options) {
         int[] shown = {from.getC(), from.getZ(), from.getT()};
         for (int t = 1; t <= made.getNFrames(); t++) {
@@ -230,7 +232,7 @@ interface CommandContract {
         }
     }
 
-    /** Planes that are all different: a piece of a photograph that wanders. */
+    /** Returns planes that are all different: a moving part of a photograph. */
     static ImagePlus hyperstack(boolean virtual) {
         ImageProcessor photograph = HeadlessTest.open("camera.png").getProcessor();
         ImageStack planes = virtual ? new Planes() : new ImageStack(SIDE, SIDE);
@@ -254,7 +256,7 @@ interface CommandContract {
         return hyper;
     }
 
-    /** Pixels that are made anew each time they are asked for, as those of files are. */
+    /** Pixels that are computed anew at each access, like those read from files. */
     final class Planes extends VirtualStack {
         final ImageStack all = new ImageStack(SIDE, SIDE);
 

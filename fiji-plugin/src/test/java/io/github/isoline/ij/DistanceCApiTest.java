@@ -10,12 +10,12 @@ import java.io.IOException;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The macro's distances against the C API's own of the same image, bit by bit. */
+/** Compares the macro's distances with the C API's for the same image, bit by bit. */
 class DistanceCApiTest extends HeadlessTest {
     private static final int PARAMS_BYTES = 24;
     private static final int SPACING = 56;
 
-    /** The plugin hands over masks, this test the image itself and its threshold. */
+    /** The plugin passes masks, this test the image itself and its threshold. */
     @ParameterizedTest
     @CsvSource({
         "horse.png,            8, 1, 0, 127, slices, 1,     1,    1",

@@ -26,7 +26,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Masks in, distances out: values, what is inside, and what the result takes over. */
+/**
+ * Tests distances of masks: their values, the inside pixels, and the properties that the result
+ * copies.
+ */
 class DistanceImagesTest extends HeadlessTest {
     private static final String DISTANCE = "Signed Distance...";
     private static final int WIDTH = 23;
@@ -69,7 +72,7 @@ class DistanceImagesTest extends HeadlessTest {
         for (int p = 0; p < WIDTH * HEIGHT; p++) {
             assertEquals(bright.getProcessor().getf(p), -dark.getProcessor().getf(p));
         }
-        // The same picture on the screen: values and LUT both turned round.
+        // The picture on the screen is the same: values and LUT are both inverted.
         ImagePlus inverted = new ImagePlus("inverted", mask.getProcessor().duplicate());
         inverted.getProcessor().invert();
         inverted.getProcessor().invertLut();
@@ -141,7 +144,7 @@ class DistanceImagesTest extends HeadlessTest {
     @Test
     void selectionIsTakenInEverySlice() {
         ImagePlus image = blobs(4, 9);
-        // It reaches over the border of the image.
+        // The oval extends beyond the border of the image.
         Roi oval = new OvalRoi(-4, 3, 15, 11);
         image.setRoi(oval);
         ByteProcessor drawn = new ByteProcessor(WIDTH, HEIGHT);
@@ -160,7 +163,7 @@ class DistanceImagesTest extends HeadlessTest {
         ImagePlus box = run(DISTANCE, image, "inside=selection");
         assertEquals(-2, box.getProcessor().getf(3, 5), 0.51);
         assertEquals(0.5f, box.getProcessor().getf(1, 5));
-        // Of no effect on the others.
+        // The threshold has no effect on the other choices.
         ImagePlus ignored = run(DISTANCE, image, "");
         image.deleteRoi();
         assertSamePixels(run(DISTANCE, image, ""), ignored);
@@ -290,7 +293,7 @@ class DistanceImagesTest extends HeadlessTest {
     @Test
     void doubtfulScalesAreSaid() {
         ImagePlus mask = blobs(3, 13);
-        // Width, unit, and whether a depth of 1 is doubtful.
+        // Each row has the width, the unit, and whether a depth of 1 is doubtful.
         Object[][] scales = {
             {0.2, "um", false},
             {1.0, "um", true},
@@ -308,7 +311,7 @@ class DistanceImagesTest extends HeadlessTest {
         }
         assertFalse(
                 macro(mask, "run(\"" + DISTANCE + "\", \"\");").log.contains("voxel depth"),
-                "slices by themselves have no depth");
+                "independent slices have no depth");
     }
 
     @Test
@@ -376,7 +379,7 @@ class DistanceImagesTest extends HeadlessTest {
                         : new FloatProcessor(WIDTH, HEIGHT);
     }
 
-    /** Discs of 255 on 0, some in every slice. */
+    /** Returns discs of 255 on 0, some in every slice. */
     private static ImagePlus blobs(int slices, int seed) {
         Random random = new Random(seed);
         ImageStack stack = new ImageStack(WIDTH, HEIGHT);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a macro can ask of the signed distance, and how it ends when it asks for the impossible. */
+/** Tests the macro options of the signed distance and its failures. */
 class DistanceMacroTest extends HeadlessTest implements CommandContract {
     @Override
     public String command() {
@@ -145,10 +145,10 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
                 "treshold=9            | There is no macro key \"treshold\". The keys are device,",
                 "signed                | not of the form key=value"
             })
-    void impossibleWishesEndTheMacroWithOneSentence(String options, String sentence) {
+    void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = open("microaneurysms.png");
         assertRefused(image, options, sentence);
-        // And the plugin works on.
+        // The plugin still works afterwards.
         assertEquals(32, run(command(), image, "threshold=100").getBitDepth());
     }
 
@@ -175,7 +175,7 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
 
     @Test
     void escapeCancelsAndLeavesNothingBehind() {
-        // Many slices that share their pixels: a long run in little memory on the way in.
+        // The many slices share their pixels: a long run with little memory for the input.
         byte[] pixels = new byte[512 * 512];
         for (int i = 0; i < pixels.length; i++) {
             pixels[i] = (byte) (i * 2654435761L >> 13 & 1);

@@ -1,11 +1,13 @@
 package io.github.isoline.ij;
 
-/** The signed distance in float64, straight from the definition, for the eyes and not for speed. */
+/**
+ * The signed distance in float64, directly from the definition, for readability and not for speed.
+ */
 final class DistanceReference {
     private DistanceReference() {}
 
     /**
-     * The distance of every pixel's centre to the nearest box of a pixel of the other kind.
+     * Returns the distance of every pixel's centre to the nearest box of a pixel of the other kind.
      *
      * @param inside slices of width x height
      * @param size of a pixel along x, y and z
@@ -32,7 +34,7 @@ final class DistanceReference {
         return distances;
     }
 
-    /** From a centre to the near side of a pixel so many pixels away. */
+    /** Returns the distance from a centre to the near side of a pixel at this offset. */
     private static double step(int pixels) {
         return pixels == 0 ? 0 : Math.abs(pixels) - 0.5;
     }

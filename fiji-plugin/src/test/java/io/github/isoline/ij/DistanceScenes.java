@@ -27,7 +27,7 @@ import ij.process.ImageProcessor;
 import java.awt.Dialog;
 import java.awt.EventQueue;
 
-/** A person who measures distances; see {@link GuiDriver}. */
+/** Plays a user who measures distances; see {@link GuiDriver}. */
 final class DistanceScenes {
     private static final String COMMAND = "Signed Distance...";
     private static final int THRESHOLD = 0;
@@ -66,7 +66,9 @@ final class DistanceScenes {
         }
     }
 
-    /** A grey image: a threshold is proposed, the preview follows, the recorder writes it down. */
+    /**
+     * Plays a grey image: a threshold is proposed, the preview follows, the recorder records it.
+     */
     private void dialogAndResult(ImagePlus image) throws Exception {
         Recorder recorder = new Recorder();
         recorder.setLocation(20, 700);
@@ -99,7 +101,7 @@ final class DistanceScenes {
         say("recorded", recorder.getText().trim().replace('\n', ' '));
     }
 
-    /** A mask of ImageJ's own, with an inverting LUT: its black things are inside. */
+    /** Plays a mask of ImageJ's own, with an inverting LUT: its black objects are inside. */
     private void mask(ImagePlus image) throws Exception {
         Prefs.blackBackground = false;
         IJ.setThreshold(image, 110, 255);
@@ -120,7 +122,7 @@ final class DistanceScenes {
         say("wrong pixels", wrong);
     }
 
-    /** A selection that is drawn while the dialog is open. */
+    /** Plays a selection that is drawn while the dialog is open. */
     private void selection(ImagePlus image) throws Exception {
         Dialog dialog = open(image);
         choose(dialog, "selection");
@@ -141,7 +143,7 @@ final class DistanceScenes {
         say("images", WindowManager.getImageCount());
     }
 
-    /** A composite hyperstack: the switches for channels and frames, and what they give. */
+    /** Plays a composite hyperstack: the switches for channels and frames, and their results. */
     private void hyperstack(ImagePlus cell) throws Exception {
         ImageStack planes = new ImageStack(250, 250);
         ImageProcessor whole = cell.getProcessor();
@@ -197,7 +199,7 @@ final class DistanceScenes {
         return dialog;
     }
 
-    /** What the dialog says of its preview, in one line. */
+    /** Returns the dialog's description of its preview, in one line. */
     private static String preview(Dialog dialog) {
         String hint = hint(dialog);
         int at = hint.indexOf("Preview: ");

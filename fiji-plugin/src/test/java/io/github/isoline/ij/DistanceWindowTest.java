@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** The signed distance in ImageJ's window: its dialog and its preview. */
+/** Tests the signed distance in ImageJ's window: its dialog and its preview. */
 class DistanceWindowTest extends WindowTest {
     @Test
     void dialogProposesAThresholdPreviewsAndIsRecorded() throws Exception {
@@ -23,7 +23,7 @@ class DistanceWindowTest extends WindowTest {
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Signed Distance...\", \"device=auto "), recorded);
         String options = recorded.split("\"")[3];
-        // What was recorded is what a macro understands.
+        // A macro understands the recorded options.
         assertEquals(options, DistanceSettings.fromMacro(options).toString());
         assertTrue(options.contains("inside=bright threshold=110 region=signed"), options);
     }

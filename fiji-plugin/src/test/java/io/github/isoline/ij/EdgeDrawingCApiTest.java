@@ -24,14 +24,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * The macro's edge map against the C API's pixel by pixel, its selections and its table point by
- * point and number by number.
+ * Compares the macro's edge map with the C API's pixel by pixel, its selections and its table point
+ * by point and number by number.
  */
 class EdgeDrawingCApiTest extends EdgeDrawingTest {
     private static final int PARAMS_BYTES = 64;
     private static final int ARRAYS_BYTES = 64;
 
-    /** Of the table: ImageJ keeps doubles, the C API gives floats. */
+    /** The tolerance for the table: ImageJ keeps doubles, the C API gives floats. */
     private static final double EXACT = 1e-9;
 
     @TempDir Path folder;
@@ -71,7 +71,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
         params.setInt(16, minLength);
         params.setInt(20, turns);
         if (gradient >= 0) {
-            // Else it is automatic, as the init function left it.
+            // Otherwise the threshold is automatic, as the init function left it.
             params.setDouble(32, gradient);
         }
         params.setDouble(40, anchor);
@@ -114,7 +114,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
                         > 0);
     }
 
-    /** Compares everything, and returns how many segments there are. */
+    /** Compares everything, and returns the number of segments. */
     private int compare(ImagePlus image, Memory params, String options) throws IOException {
         int slices = image.getStackSize();
         int pixels = image.getWidth() * image.getHeight();

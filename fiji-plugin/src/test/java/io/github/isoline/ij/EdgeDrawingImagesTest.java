@@ -27,7 +27,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Images in; edge maps, selections and rows out, with what they take over from the image. */
+/**
+ * Tests edge maps, selections and rows of images, and the properties that they copy from the image.
+ */
 class EdgeDrawingImagesTest extends EdgeDrawingTest {
     @Test
     void edgeMapTakesOverWhatDescribesTheInput() {
@@ -67,12 +69,12 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         assertTrue(info.startsWith("taken on a Monday\n"), info);
         assertTrue(info.contains("Isoline edge drawing: device=cpu profile=paper"), info);
         assertTrue(info.contains("Isoline device: cpu"), info);
-        // The input is as it was, with its selection.
+        // The input is unchanged, with its selection.
         assertArrayEquals(before, (byte[]) brain.getStack().getPixels(4));
         assertSame(roi, brain.getOverlay().get(0));
         assertNotNull(brain.getRoi());
         assertFalse(brain.isLocked());
-        // Edges lie outside of the selection, too: it is ignored.
+        // Edges lie outside the selection, too: it is ignored.
         edges.getProcessor().setRoi(60, 60, 100, 100);
         assertTrue(edges.getProcessor().getStatistics().histogram[255] > 0);
     }
@@ -162,7 +164,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
             assertEquals(z, table.getValue("Slice", i));
             assertEquals(t, table.getValue("Frame", i));
             assertTrue(rois[i].getName().endsWith(" c" + c + "z" + z + "t" + t));
-            // It lies on the edges of its own plane.
+            // The selection lies on the edges of its own plane.
             FloatPolygon points = rois[i].getFloatPolygon();
             ImageProcessor plane = edges.getStack().getProcessor(index);
             for (int p = 0; p < points.npoints; p++) {
@@ -172,7 +174,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         for (int index = 1; index <= 20; index++) {
             assertTrue(seen[index], "no segment in plane " + index);
         }
-        // Left to itself the command looks at the channel and frame that are shown.
+        // By default the command processes the channel and frame that are shown.
         ResultsTable.getResultsTable().reset();
         composite.setPosition(2, 3, 2);
         macro(composite, call("overlay results_table min_length=30"));
@@ -212,7 +214,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
 
     @Test
     void lengthsAreInTheImagesUnit() {
-        // Black above, white below, and a row of grey between: the edge is that row.
+        // The image is black above, white below, with a row of grey between: the edge is that row.
         ImagePlus square = NewImage.createByteImage("square", 60, 50, 1, NewImage.FILL_WHITE);
         for (int x = 0; x < 60; x++) {
             for (int y = 0; y <= 20; y++) {
@@ -225,7 +227,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         macro(square, call("results_table overlay"));
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(1, table.size(), "one straight edge");
-        // From the first to the last column, 59 steps of half a micrometre.
+        // The edge reaches from the first to the last column, 59 steps of half a micrometre.
         assertEquals(59 * 0.5, table.getValue("Length (\u00b5m)", 0), 1e-9);
         assertEquals(60, table.getValue("Points", 0));
         assertEquals(0, table.getValue("Closed", 0));
@@ -234,7 +236,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
 
     @Test
     void closedSegmentsAreAreas() {
-        // Its border is soft, as a camera sees it.
+        // The border is soft, as in a camera image.
         double radius = 33.7;
         ImagePlus disc = NewImage.createByteImage("disc", 130, 120, 1, NewImage.FILL_BLACK);
         for (int y = 0; y < 120; y++) {
@@ -253,7 +255,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
                 assertTrue(rois[0].isArea());
                 double area = Math.PI * radius * radius;
                 assertEquals(area, rois[0].getStatistics().area, 0.05 * area, profile);
-                // On the disc: half a pixel too far to one side would be seen.
+                // The centre is that of the disc: an error of half a pixel would be detected.
                 double[] centre = rois[0].getContourCentroid();
                 assertEquals(63.4 + 0.5, centre[0], 0.25, profile + " " + shape);
                 assertEquals(62.8 + 0.5, centre[1], 0.25, profile + " " + shape);
@@ -337,7 +339,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
             assertArrayEquals(eight, other);
             return;
         }
-        // 32 bits are computed in 65536 steps, which round differently now and then.
+        // 32-bit images are computed in 65536 levels, which sometimes round differently.
         int different = 0;
         int edges = 0;
         for (int p = 0; p < eight.length; p++) {
@@ -422,7 +424,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         }
     }
 
-    /** The table without the segments' numbers, a line for each row. */
+    /** Returns the table without the segments' numbers, a line for each row. */
     private static List<String> rows() {
         ResultsTable table = ResultsTable.getResultsTable();
         String[] rows = new String[table.size()];

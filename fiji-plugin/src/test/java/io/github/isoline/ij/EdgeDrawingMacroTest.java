@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a macro can ask of edge drawing, and how it ends when it asks for the impossible. */
+/** Tests the macro options of edge drawing and its failures. */
 class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
     @Override
     public String command() {
@@ -108,7 +108,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
         remembered.readPrefs(8);
         assertEquals(other.toString(), remembered.toString());
         assertArrayEquals(before, (byte[]) edges(image, "").getProcessor().getPixels());
-        // A threshold for 8 bits is none for 16.
+        // A threshold for 8 bits does not apply to 16 bits.
         EdgeDrawingSettings deeper = new EdgeDrawingSettings();
         deeper.readPrefs(16);
         assertEquals("auto", deeper.text("gradient_threshold"));
@@ -160,20 +160,20 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "roi_manager                     | Write roi_file=FILE.zip instead of roi_manager",
                 "roi_file=/no/such/folder/a.zip  | /no/such/folder/a.zip for the segments cannot be"
             })
-    void impossibleWishesEndTheMacroWithOneSentence(String options, String sentence) {
+    void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = open("microaneurysms.png");
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
         assertRefused(image, options, sentence);
         assertSame(own, image.getOverlay());
         assertEquals(0, ResultsTable.getResultsTable().size());
-        // And the plugin works on.
+        // The plugin still works afterwards.
         assertEquals(8, edges(image, "").getBitDepth());
     }
 
     @Test
     void escapeCancelsAndLeavesNothingBehind() {
-        // Many slices that share their pixels: a long run in little memory.
+        // The many slices share their pixels: a long run in little memory.
         byte[] pixels = new byte[1024 * 1024];
         for (int i = 0; i < pixels.length; i++) {
             pixels[i] = (byte) (i * 2654435761L >> 13);
@@ -211,7 +211,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
         int last = 0;
         for (int i = 0; i < few.length; i++) {
             kept[i] = few[i].getFloatPolygon().npoints;
-            // Still in order, and under the names they have among all.
+            // The segments are still in order, and have their names among all.
             int number = Integer.parseInt(few[i].getName().substring("seg-".length()));
             assertTrue(number > last);
             last = number;

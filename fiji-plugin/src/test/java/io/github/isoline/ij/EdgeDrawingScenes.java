@@ -31,7 +31,7 @@ import java.awt.Dialog;
 import java.awt.EventQueue;
 import java.awt.Window;
 
-/** A person who draws edges; see {@link GuiDriver}. */
+/** Plays a user who draws edges; see {@link GuiDriver}. */
 final class EdgeDrawingScenes {
     private static final String COMMAND = "Edge Drawing...";
     private static final String PREVIEW = "Isoline preview";
@@ -83,7 +83,10 @@ final class EdgeDrawingScenes {
         }
     }
 
-    /** The preview comes, follows the settings, and Cancel gives the user's own overlay back. */
+    /**
+     * Plays a preview that appears, follows the parameters, and after Cancel restores the user's
+     * overlay.
+     */
     private void preview(ImagePlus image) throws Exception {
         TextRoi note = new TextRoi(30, 30, "mine");
         note.setStrokeColor(Color.yellow);
@@ -107,7 +110,7 @@ final class EdgeDrawingScenes {
         driver.picture("edge-drawing-threshold");
         say("fewer segments", segments(dialog) < first);
 
-        // What the user adds meanwhile is kept.
+        // Elements that the user adds in the meantime are kept.
         EventQueue.invokeAndWait(() -> image.getOverlay().add(new Roi(5, 5, 9, 9)));
         Checkbox check = checkbox(dialog, "Preview");
         toggle(check, false);
@@ -123,7 +126,7 @@ final class EdgeDrawingScenes {
         say("changed", image.changes);
         say("images", WindowManager.getImageCount());
 
-        // None before, none after; and one that was hidden stays so.
+        // Without an overlay before there is none after; a hidden one stays hidden.
         image.setOverlay((Overlay) null);
         Dialog again = open(image);
         await("a preview", () -> image.getOverlay() != null);
@@ -140,7 +143,7 @@ final class EdgeDrawingScenes {
         say("still hidden", image.getHideOverlay());
     }
 
-    /** All outputs at once, as the recorder sees them; another command runs in between. */
+    /** Plays all outputs at once, as the recorder records them; another command runs in between. */
     private void outputs(ImagePlus image) throws Exception {
         Recorder recorder = new Recorder();
         recorder.setLocation(20, 700);
@@ -195,7 +198,7 @@ final class EdgeDrawingScenes {
         driver.picture("edge-drawing-show-all");
     }
 
-    /** A stack: the preview follows the slice. */
+    /** Plays a stack: the preview follows the slice. */
     private void stack(ImagePlus cell) throws Exception {
         ImageStack slices = new ImageStack(cell.getWidth(), cell.getHeight());
         slices.addSlice(cell.getProcessor().duplicate());
@@ -219,14 +222,14 @@ final class EdgeDrawingScenes {
             toggle(checkbox(dialog, output), output.equals("Overlay"));
         }
         press(button(dialog, "OK"));
-        // The preview's overlay, with its one element, goes first.
+        // The preview's overlay, with its one element, is removed first.
         await("segments", () -> stack.getOverlay() != null && stack.getOverlay().size() > 10);
         say("segments", (stack.getOverlay().size() == first) + " " + (first > 10));
         say("position", stack.getOverlay().get(0).getPosition());
         say("images", WindowManager.getImageCount());
     }
 
-    /** A composite hyperstack: a segment that is chosen in the manager turns to its plane. */
+    /** Plays a composite hyperstack: choosing a segment in the manager shows its plane. */
     private void hyperstack(ImagePlus cell) throws Exception {
         ImageStack planes = new ImageStack(250, 250);
         ImageProcessor whole = cell.getProcessor();
@@ -267,7 +270,10 @@ final class EdgeDrawingScenes {
         driver.picture("edge-drawing-hyperstack");
     }
 
-    /** A second dialog for the same image is refused; another command may take the overlay. */
+    /**
+     * Plays a second dialog for the same image, which is refused; another command may take the
+     * overlay.
+     */
     private void twice(ImagePlus image) throws Exception {
         Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains(" segments, "));
@@ -290,7 +296,7 @@ final class EdgeDrawingScenes {
         say("previews left", previews);
     }
 
-    /** Who closes the image closes the dialog. */
+    /** Plays the closing of the image, which closes the dialog. */
     private void closedImage(ImagePlus image) throws Exception {
         Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains(" segments, "));
@@ -309,7 +315,9 @@ final class EdgeDrawingScenes {
         say("dialogs", dialogs);
     }
 
-    /** In batch mode a macro has a hidden ROI Manager; outside of it there is the window. */
+    /**
+     * Plays a macro in batch mode with a hidden ROI Manager, and one outside of it with the window.
+     */
     private void batch() {
         String code =
                 "run(\"Edge Drawing...\", \"min_length=40 roi_manager edge_map\");\n"
@@ -324,7 +332,7 @@ final class EdgeDrawingScenes {
         say("same", hidden.split("\\|")[0].equals(open.split("\\|")[0]));
     }
 
-    /** Noise in a large image: very many segments, and windows that answer all the while. */
+    /** Plays noise in a large image: very many segments, and windows that respond all the time. */
     private void many() throws Exception {
         int side = 2500;
         ij.process.ByteProcessor noise = new ij.process.ByteProcessor(side, side);

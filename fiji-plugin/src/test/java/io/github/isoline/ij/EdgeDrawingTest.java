@@ -16,7 +16,7 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 import org.junit.jupiter.api.AfterEach;
 
-/** What the tests of edge drawing without a display share. */
+/** The common part of the tests of edge drawing without a display. */
 abstract class EdgeDrawingTest extends HeadlessTest {
     static final String EDGES = "Edge Drawing...";
 
@@ -25,23 +25,23 @@ abstract class EdgeDrawingTest extends HeadlessTest {
         ResultsTable.getResultsTable().reset();
     }
 
-    /** A line of a macro. */
+    /** Returns a line of a macro. */
     static String call(String options) {
         return "run(\"" + EDGES + "\", \"" + options.replace("\\", "/") + "\");";
     }
 
-    /** The edge map that the command makes. */
+    /** Returns the edge map that the command makes. */
     static ImagePlus edges(ImagePlus image, String options) {
         return run(EDGES, image, options + " edge_map");
     }
 
-    /** The selections that the command leaves in the image's overlay. */
+    /** Returns the selections that the command leaves in the image's overlay. */
     static Roi[] overlay(ImagePlus image, String options) {
         macro(image, call(options + " overlay"));
         return image.getOverlay() == null ? new Roi[0] : image.getOverlay().toArray();
     }
 
-    /** The selections in a file of the ROI Manager, in their order. */
+    /** Returns the selections in a file of the ROI Manager, in their order. */
     static List<Roi> rois(Path file) throws IOException {
         List<Roi> rois = new ArrayList<>();
         try (InputStream in = Files.newInputStream(file);

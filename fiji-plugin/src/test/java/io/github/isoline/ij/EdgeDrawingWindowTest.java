@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Edge drawing in ImageJ's window: the dialog, its preview, and where segments go. */
+/** Tests edge drawing in ImageJ's window: the dialog, its preview, and the outputs of segments. */
 class EdgeDrawingWindowTest extends WindowTest {
     @Test
     void previewLeavesTheUsersOverlayAsItWas() throws Exception {
@@ -50,7 +50,7 @@ class EdgeDrawingWindowTest extends WindowTest {
                 }) {
             assertTrue(recorded.contains(option), recorded);
         }
-        // What was recorded is what a macro understands.
+        // A macro understands the recorded options.
         String options = recorded.split("\"")[3];
         assertEquals(options, EdgeDrawingSettings.fromMacro(options).toString());
     }

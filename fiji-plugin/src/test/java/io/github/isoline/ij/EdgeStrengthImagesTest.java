@@ -25,9 +25,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Images in, images out: pixel types, stacks, and what a result takes over from its input. */
+/** Tests results of images: pixel types, stacks, and the properties that a result copies. */
 class EdgeStrengthImagesTest extends HeadlessTest {
-    /** DESIGN: CPU and GPU lie within 1e-5 of float64. */
+    /** The largest difference of CPU and GPU results from float64. */
     private static final double EXACT = 1e-5;
 
     @Test
@@ -79,7 +79,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         new ij.process.StackConverter(deep).convertToGray16();
         String options = "start=image iterations=5 threshold=200 stack=slices";
         ImagePlus whole = run(deep, options);
-        // One slice for each call: the range must not become that of the slice.
+        // Each call has one slice: the range must not become that of the slice.
         EdgeStrengthJob job = job(deep, options, 1);
         assertSame(whole, run(job));
     }
@@ -99,7 +99,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus alone = run(new ImagePlus("one", processor(camera, 16)), options);
         assertSame(alone, run(two, options));
         ImagePlus both = run(two, options + " all_channels");
-        // The brighter channel stretches the range of both.
+        // The brighter channel extends the range of both.
         double darker = both.getStack().getProcessor(1).getStatistics().mean;
         assertTrue(darker < alone.getStatistics().mean, "mean " + darker);
     }
@@ -139,7 +139,8 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     @Test
     void volumeNeverMixesChannelsOrFrames() {
         ImagePlus brain = open("brain.tif");
-        // 2 channels, 5 slices, 2 frames: ImageJ stores channels fastest, then slices.
+        // The image has 2 channels, 5 slices, 2 frames: ImageJ stores channels fastest, then
+        // slices.
         ImagePlus hyper = new ImagePlus("hyper", brain.getStack());
         hyper.setDimensions(2, 5, 2);
         hyper.setOpenAsHyperStack(true);
@@ -256,7 +257,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         inverted.getProcessor().invertLut();
         ImagePlus esf = run(inverted, "iterations=1 threshold=200");
         assertFalse(esf.isInvertedLut());
-        // An inverting LUT changes what is seen, not what is computed.
+        // An inverting LUT changes the display, not the computation.
         assertSame(run(camera, "iterations=1 threshold=200"), esf);
     }
 
@@ -396,7 +397,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         String options = "iterations=5 foreground=";
         ImagePlus wanted = run(coins, options + "above threshold=110");
         assertSame(wanted, run(coins, options + "thresholded"));
-        // From both sides it is a mask that no single threshold gives.
+        // A range with two limits is a mask that no single threshold gives.
         coins.getProcessor().setThreshold(60, 110, ImageProcessor.NO_LUT_UPDATE);
         ImagePlus band = run(coins, options + "thresholded");
         for (int p = 0; p < band.getProcessor().getPixelCount(); p++) {

@@ -18,7 +18,7 @@ import ij.process.ImageProcessor;
 import java.awt.Dialog;
 import java.awt.EventQueue;
 
-/** A person who takes edge strength as it is offered; see {@link GuiDriver}. */
+/** Plays a user who computes edge strength with the proposed parameters; see {@link GuiDriver}. */
 final class EdgeStrengthScenes {
     private static final int THRESHOLD = 3;
 
@@ -28,7 +28,7 @@ final class EdgeStrengthScenes {
         this.driver = driver;
     }
 
-    /** A grey image, a threshold that the image shows, and a mask. */
+    /** Plays a grey image, a threshold that the image shows, and a mask. */
     void play(ImagePlus cell) throws Exception {
         ImagePlus image = IJ.openImage(cell.getOriginalFileInfo().directory + "coins.png");
         cell.close();
@@ -51,7 +51,7 @@ final class EdgeStrengthScenes {
         press(button(dialog, "Cancel"));
         await("the end", () -> !dialog.isShowing() && image.getOverlay() == null);
 
-        // As it is offered.
+        // The proposed parameters are used.
         Dialog second = open(image);
         await("a share", () -> line(second).contains("% of the image is shape (red)"));
         press(button(second, "OK"));
@@ -70,7 +70,7 @@ final class EdgeStrengthScenes {
         say("coins' share", share(made.getProcessor()));
         EventQueue.invokeAndWait(made::close);
 
-        // What ImageJ's own threshold marks, on the way.
+        // The shape is ImageJ's own threshold, which is set first.
         Dialog third = open(image);
         choose(third, "thresholded");
         await("a complaint", () -> line(third).contains("shows no threshold"));
@@ -86,7 +86,7 @@ final class EdgeStrengthScenes {
         await("the end", () -> !fourth.isShowing());
     }
 
-    /** Of the pixels that are shape. */
+    /** Returns the share of the pixels that are shape. */
     private static double share(ImageProcessor esf) {
         int ones = 0;
         for (int p = 0; p < esf.getPixelCount(); p++) {

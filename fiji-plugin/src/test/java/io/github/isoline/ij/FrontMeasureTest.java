@@ -6,13 +6,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Masks of shapes whose border and surface are known. */
+/** Tests masks of shapes whose border and surface are known. */
 class FrontMeasureTest {
     private static final int SIDE = 48;
 
     @ParameterizedTest
     @CsvSource({
-        // radius, voxel size x, y, z
+        // The columns are radius and voxel size along x, y, z.
         "20, 1, 1, 1",
         "12, 1, 1, 1",
         "8, 1, 1, 1",
@@ -40,7 +40,7 @@ class FrontMeasureTest {
     @ParameterizedTest
     @CsvSource({"1, 0, 0", "0, 1, 0", "0, 0, 1", "1, 1, 0", "1, 1, 1", "1, 2, 0", "1, 2, 3"})
     void planesInAnyDirection(double a, double b, double c) {
-        // The side of a slab that lies in a ball, which cuts it off.
+        // This is the side of a slab that is clipped by a ball.
         double length = Math.sqrt(a * a + b * b + c * c);
         double[] size = {1, 1, 1};
         double[] centre = {SIDE * 0.5, SIDE * 0.5, SIDE * 0.5};
@@ -66,7 +66,7 @@ class FrontMeasureTest {
         assertEquals(0, measure(true, size, SIDE, p -> true));
     }
 
-    /** What is inside. */
+    /** A shape, which contains a point or not. */
     private interface Inside {
         boolean at(double[] place);
     }

@@ -29,8 +29,8 @@ import java.util.concurrent.Callable;
 import javax.imageio.ImageIO;
 
 /**
- * A person before a real ImageJ window: started by GuiTest on a display of its own, once per scene.
- * Prints what it saw as lines "key: value", and keeps screenshots in the folder it is given.
+ * Plays a user of a real ImageJ window: started by GuiTest on its own display, once per scene.
+ * Prints its observations as lines "key: value", and saves screenshots in the given folder.
  */
 final class GuiDriver {
     private static final int PATIENCE_MS = 60_000;
@@ -43,7 +43,7 @@ final class GuiDriver {
         this.pictures = pictures;
     }
 
-    /** Arguments: the scene, the image to open, the folder for screenshots. */
+    /** Takes the arguments: the scene, the image to open, the folder for screenshots. */
     public static void main(String[] args) {
         try {
             play(args);
@@ -56,7 +56,7 @@ final class GuiDriver {
             } catch (Exception unseen) {
                 unseen.printStackTrace();
             }
-            // Its windows would keep it alive.
+            // The open windows would keep the process alive.
             System.exit(1);
         }
     }
@@ -71,7 +71,7 @@ final class GuiDriver {
         image.show();
         imagej.setLocation(20, 20);
         image.getWindow().setLocation(620, 200);
-        // On a busy computer it takes a while; a command before that finds no image.
+        // On a busy computer the image takes a while to open; a command before that finds none.
         await("the image", () -> WindowManager.getCurrentImage() == image);
         switch (args[0]) {
             case "run":
@@ -118,7 +118,7 @@ final class GuiDriver {
         }
     }
 
-    /** The dialog with its complaint, then OK, the result and what the recorder wrote. */
+    /** Plays the dialog with an invalid value, then OK, the result and the recorded options. */
     private void run() throws Exception {
         Recorder recorder = new Recorder();
         recorder.setLocation(20, 700);
@@ -147,7 +147,7 @@ final class GuiDriver {
         say("progress bar at rest", IJ.getInstance().getProgressBar().getWidth() > 0);
     }
 
-    /** Escape during a long run, while the event thread still answers. */
+    /** Plays Escape during a long run, while the event thread still responds. */
     private void cancel(ImageJ imagej) throws Exception {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
@@ -184,7 +184,10 @@ final class GuiDriver {
         press(button(dialog, "OK"));
     }
 
-    /** A macro in the window: a good call, then a bad one, which must end it without a dialog. */
+    /**
+     * Plays a macro in the window: a valid call, then an invalid one, which must end it without a
+     * dialog.
+     */
     private void macro() throws Exception {
         String returned =
                 IJ.runMacro(
@@ -205,7 +208,10 @@ final class GuiDriver {
         say("dialogs", dialogs);
     }
 
-    /** Called on the event thread, as a script's button does: the windows must not freeze. */
+    /**
+     * Plays a call on the event thread, like that of a script's button: the windows must not
+     * freeze.
+     */
     private void eventThread() throws Exception {
         long began = System.nanoTime();
         EventQueue.invokeAndWait(
@@ -228,7 +234,7 @@ final class GuiDriver {
         picture("help");
     }
 
-    /** A broken installation: one message, and ImageJ works on. */
+    /** Plays a broken installation: one message, and ImageJ keeps working. */
     private void error() throws Exception {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
@@ -297,7 +303,7 @@ final class GuiDriver {
         EventQueue.invokeAndWait(() -> fields.get(field).setText(text));
     }
 
-    /** The checkbox with a label, whose underscores are shown as spaces. */
+    /** Returns the checkbox with a label, whose underscores are shown as spaces. */
     static Checkbox checkbox(Dialog dialog, String label) {
         for (Checkbox box : all(dialog, Checkbox.class)) {
             if (box.getLabel().trim().equals(label)) {
@@ -307,7 +313,7 @@ final class GuiDriver {
         throw new AssertionError("no checkbox " + label);
     }
 
-    /** Ticks a checkbox, or not. */
+    /** Sets a checkbox on or off. */
     static void toggle(Checkbox box, boolean state) throws Exception {
         EventQueue.invokeAndWait(
                 () -> {
@@ -342,7 +348,7 @@ final class GuiDriver {
                 });
     }
 
-    /** What the dialog says about its settings. */
+    /** Returns the dialog's hint about its parameters. */
     static String hint(Dialog dialog) {
         StringBuilder text = new StringBuilder();
         for (MultiLineLabel label : all(dialog, MultiLineLabel.class)) {
@@ -358,8 +364,8 @@ final class GuiDriver {
     }
 
     /**
-     * The image opened last whose title begins so; null if there is none. Which of several new
-     * images becomes the current one depends on when their windows become active.
+     * Returns the image opened last whose title begins so; null if there is none. Which of several
+     * new images becomes the current one depends on when their windows become active.
      */
     static ImagePlus opened(String title) {
         int[] all = WindowManager.getIDList();
@@ -375,7 +381,7 @@ final class GuiDriver {
     }
 
     /**
-     * A command of the menus on this image, when that has been the current one for a while: a
+     * Runs a command of the menus on this image, after it has been the current one for a while: a
      * window that was just opened may become active, and its image current, a little later.
      */
     static void command(ImagePlus image, String name) throws Exception {

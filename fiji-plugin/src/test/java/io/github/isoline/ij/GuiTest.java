@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Edge strength and the other commands in ImageJ's window. */
+/** Tests edge strength and the other commands in ImageJ's window. */
 class GuiTest extends WindowTest {
     @Test
     void dialogComputesAndIsRecorded() throws Exception {
@@ -29,7 +29,7 @@ class GuiTest extends WindowTest {
                 }) {
             assertTrue(recorded.contains(option), recorded);
         }
-        // What was recorded is what a macro understands.
+        // A macro understands the recorded options.
         String options = recorded.split("\"")[3];
         assertEquals(32, EdgeStrengthSettings.fromMacro(options).number("rho"));
     }
@@ -44,7 +44,7 @@ class GuiTest extends WindowTest {
         assertTrue(coins > 0.2 && coins < 0.6, "shape: " + coins);
         assertEquals("1", seen.get("recorded runs"), "a dialog that was cancelled is none");
         String options = seen.get("recorded").split("\"")[3];
-        // What was recorded is what a macro understands.
+        // A macro understands the recorded options.
         assertEquals(options, EdgeStrengthSettings.fromMacro(options).toString());
         assertEquals("false", seen.get("ok without a threshold"));
         assertTrue(

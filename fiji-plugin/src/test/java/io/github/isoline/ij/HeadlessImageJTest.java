@@ -15,13 +15,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The exit status of HeadlessImageJ and what it writes: what a cluster's scheduler sees. */
+/** Tests the exit status and the output of HeadlessImageJ, which a cluster's scheduler reads. */
 class HeadlessImageJTest {
     private static final String RAMP = "newImage(\"ramp\", \"8-bit ramp\", 32, 32, 1);";
 
     @TempDir Path folder;
 
-    /** The line in question is the second one. */
+    /** The failing line is the second one. */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -56,7 +56,7 @@ class HeadlessImageJTest {
 
     @Test
     void exceptionOfACommandIsAFailureWithItsTrace() throws Exception {
-        // ImageJ itself would go on with the macro.
+        // ImageJ itself would continue with the macro.
         String name = Thrower.class.getName();
         Files.write(
                 folder.resolve("plugins.config"),
@@ -125,7 +125,7 @@ class HeadlessImageJTest {
         return HeadlessProcess.imagej(folder, classPath, code);
     }
 
-    /** A plugin with a fault. */
+    /** A plugin that fails. */
     public static final class Thrower implements PlugIn {
         @Override
         public void run(String arg) {

@@ -13,13 +13,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Programs in processes of their own, HeadlessImageJ above all. */
+/** Runs programs in separate processes, mainly HeadlessImageJ. */
 final class HeadlessProcess {
     private static final int SECONDS = 60;
 
     private HeadlessProcess() {}
 
-    /** How a program ended, and what it wrote. */
+    /** The exit status and the output of a program. */
     static final class Outcome {
         final int status;
         final String out;
@@ -31,13 +31,13 @@ final class HeadlessProcess {
             this.errors = errors;
         }
 
-        /** Both outputs. */
+        /** Returns both outputs. */
         String text() {
             return out + errors;
         }
     }
 
-    /** Runs macro code as a scheduler would. */
+    /** Runs macro code like a scheduler. */
     static Outcome imagej(Path folder, String classPath, String macro, String... properties)
             throws IOException, InterruptedException {
         Path file = folder.resolve("macro.ijm");

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeAll;
 abstract class HeadlessTest {
     static final String COMMAND = "Edge Strength Function...";
 
-    /** What Macro_Runner returns for a macro that did not reach its end. */
+    /** Macro_Runner returns this for a macro that did not reach its end. */
     static final String ABORTED = "[aborted]";
 
     @BeforeAll
@@ -40,7 +40,7 @@ abstract class HeadlessTest {
         IJ.resetEscape();
     }
 
-    /** One of the images in tests/data. */
+    /** Opens one of the images in tests/data. */
     static ImagePlus open(String name) {
         File file = new File(System.getProperty("isoline.test.data"), name);
         ImagePlus image = IJ.openImage(file.getPath());
@@ -66,7 +66,7 @@ abstract class HeadlessTest {
         return result;
     }
 
-    /** What a macro returned and what it wrote to the log. */
+    /** The value that a macro returned and its log. */
     static final class Outcome {
         final String returned;
         final String log;
@@ -99,14 +99,14 @@ abstract class HeadlessTest {
         }
     }
 
-    /** The log has one line, with these words and no stack trace. */
+    /** Asserts that the log has one line, with these words and no stack trace. */
     static void assertOneSentence(String log, String sentence) {
         assertTrue(log.contains(sentence), log);
         assertFalse(log.contains("\tat "), "a stack trace: " + log);
         assertEquals(1, log.trim().split("\n").length, log);
     }
 
-    /** A person's finger. */
+    /** Presses Escape like a user. */
     static void pressEscapeAfter(int milliseconds) {
         new Thread(
                         () -> {

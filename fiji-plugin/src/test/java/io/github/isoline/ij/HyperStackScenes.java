@@ -24,11 +24,11 @@ import ij.process.ImageProcessor;
 import java.awt.Dialog;
 import java.awt.EventQueue;
 
-/** A person with a hyperstack, before one dialog after the other; see {@link GuiDriver}. */
+/** Plays a user with a hyperstack, in one dialog after the other; see {@link GuiDriver}. */
 final class HyperStackScenes {
     private static final int SIDE = 200;
 
-    /** The threshold's place among the text fields of each dialog. */
+    /** The index of the threshold among the text fields of each dialog. */
     private static final String[][] COMMANDS = {
         {"Edge Strength Function", "3"},
         {"Edge Drawing", "0"},
@@ -90,7 +90,7 @@ final class HyperStackScenes {
         }
     }
 
-    /** New stacks that are no hyperstacks, two of them of one command. */
+    /** Plays new stacks that are not hyperstacks, two of them of one command. */
     static void stack(ImagePlus cell) throws Exception {
         ImageStack slices = new ImageStack(SIDE, SIDE);
         for (int i = 0; i < 5; i++) {
@@ -109,7 +109,7 @@ final class HyperStackScenes {
         }
     }
 
-    /** Where the sliders of an image's window stand. */
+    /** Returns the positions of the sliders of an image's window. */
     private static String sliders(ImagePlus image) throws Exception {
         StringBuilder places = new StringBuilder();
         EventQueue.invokeAndWait(

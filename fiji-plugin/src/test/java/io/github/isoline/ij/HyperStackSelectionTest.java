@@ -12,7 +12,7 @@ import ij.gui.PointRoi;
 import ij.gui.Roi;
 import org.junit.jupiter.api.Test;
 
-/** Which planes are taken, in which order, and where they go. */
+/** Tests the planes that are taken, their order, and their positions in the result. */
 class HyperStackSelectionTest {
     private static final int CHANNELS = 2;
     private static final int SLICES = 3;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Channels and frames in the dialogs, and what the recorder makes of them. */
+/** Tests channels and frames in the dialogs, and in the recorded options. */
 class HyperStackWindowTest extends WindowTest {
     @Test
     void everyDialogOffersTheAxesAndRecordsThem() throws Exception {
@@ -27,7 +27,7 @@ class HyperStackWindowTest extends WindowTest {
             assertTrue(recorded.contains(" all_frames"), recorded);
             assertFalse(recorded.contains("all_channels"), recorded);
         }
-        // What was recorded is what a macro understands.
+        // A macro understands the recorded options.
         String options = seen.get("Edge Strength Function recorded").split("\"")[3];
         EdgeStrengthSettings settings = EdgeStrengthSettings.fromMacro(options);
         assertTrue(settings.is("all_frames") && !settings.is("all_channels"));

@@ -15,14 +15,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The macro's mask and φ against the C API's, pixel by pixel. */
+/** Compares the macro's mask and φ with the C API's, pixel by pixel. */
 class LevelSetCApiTest extends LevelSetTest {
     private static final int PARAMS_BYTES = 88;
     private static final int SPACING_OFFSET = 56;
 
     @ParameterizedTest
     @CsvSource({
-        // Bits, dimensions, iterations, T, epsilon, alpha, reinitialise.
+        // The columns are bits, dimensions, iterations, T, epsilon, alpha, reinitialise.
         "8, 3, 60, 200, 25, 0.01, 50",
         "8, 2, 60, 200, 25, 0.02, 20",
         "16, 3, 30, 150, 60, 0.005, 0",

@@ -34,13 +34,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Images and starts in; masks, φ, outlines and rows out. */
+/** Tests masks, φ, outlines and rows for images and starts. */
 class LevelSetImagesTest extends LevelSetTest {
     @TempDir Path folder;
 
     @ParameterizedTest
     @CsvSource({
-        // The same ball in voxels of several shapes; radius and voxel size in micrometres.
+        // The ball is the same in voxels of several shapes; radius and voxel size are in
+        // micrometres.
         "40, 40, 40, 12, 1, 1, 1",
         "60, 60, 24, 12, 0.6, 0.6, 1.5",
         "36, 48, 40, 12, 1, 0.7, 0.9"
@@ -64,7 +65,7 @@ class LevelSetImagesTest extends LevelSetTest {
         assertEquals(count(mask) * x * y * z, volume, 1e-9 * volume);
         assertEquals(1, volume / (4 * Math.PI / 3 * Math.pow(radius, 3)), 0.04);
         double surface = table.getValue("Surface (" + unit + "^2)", 0);
-        // Of the ball that was found.
+        // This is the radius of the segmented ball.
         double found = Math.cbrt(volume * 3 / (4 * Math.PI));
         assertEquals(1, surface / (4 * Math.PI * found * found), 0.02);
         assertEquals(1, table.getValue("Converged", 0));
@@ -137,13 +138,13 @@ class LevelSetImagesTest extends LevelSetTest {
             assertEquals(here ? pixels : 0, count(slice(own, z)), "slice " + z);
             assertArrayEquals(inside, (byte[]) all.getStack().getPixels(z));
         }
-        // A selection that knows its slice is not that of the slice shown.
+        // A selection may have another slice than the one shown.
         Roi placed = (Roi) ball.getRoi().clone();
         placed.setPosition(12);
         ball.setRoi(placed);
         ball.setSlice(7);
         assertEquals(pixels, count(slice(mask(ball, options), 12)));
-        // Of slices by themselves it is the start of each.
+        // For independent slices it is the start of each.
         ImagePlus slices =
                 mask(ball, "stack=slices mode=iterations iterations=1 time_step=1e-6" + RANGE);
         assertEquals(20 * pixels, count(slices));
@@ -174,7 +175,7 @@ class LevelSetImagesTest extends LevelSetTest {
     void pointsOfAFileGrowIntoTheirOwnSlices() throws IOException {
         ImagePlus ball = ball(40, 40, 20, 8, 1, 1, 1);
         PointRoi first = new PointRoi(19, 19);
-        // As the ROI Manager names it: its files do not keep the slice of a point otherwise.
+        // The ROI Manager gives this name: its files do not keep the slice of a point otherwise.
         first.setName("0010-0019-0019");
         PointRoi second = new PointRoi(5, 5);
         second.setPosition(1, 3, 1);
@@ -182,14 +183,14 @@ class LevelSetImagesTest extends LevelSetTest {
         ImagePlus volume =
                 mask(ball, "stack=volume start=spheres radius=3 sphere_file=" + file + RANGE);
         assertTrue(dice(volume, ball) > 0.97, "Dice " + dice(volume, ball));
-        // The one in the dark has vanished.
+        // The front in the dark has vanished.
         assertEquals(0, volume.getStack().getProcessor(3).get(5, 5));
-        // In slices by themselves, only where the points are.
+        // With independent slices, only those with points have a start.
         ImagePlus slices = mask(ball, "start=spheres radius=3 sphere_file=" + file + RANGE);
         for (int z = 1; z <= 20; z++) {
             assertEquals(z == 10, count(slice(slices, z)) > 0, "slice " + z);
         }
-        // A point without a slice has no place in a volume.
+        // A point without a slice has no position in a volume.
         Roi lost = new PointRoi(19, 19);
         lost.setName("lost");
         Outcome outcome =
@@ -230,7 +231,7 @@ class LevelSetImagesTest extends LevelSetTest {
                 assertEquals(inside ? -1 : 0, ((byte[]) box.getStack().getPixels(z))[i]);
             }
         }
-        // The central half; of a selection its bounds.
+        // The box is the central half, or the bounds of a selection.
         assertEquals(20 * 20 * 10, count(mask(ball, "stack=volume " + options)));
         assertEquals(20 * 20 * 20, count(mask(ball, options)));
         ball.setRoi(new OvalRoi(5, 6, 12, 11));
@@ -278,7 +279,7 @@ class LevelSetImagesTest extends LevelSetTest {
         String[] numbers = line.split(" \\+- ");
         assertEquals(seen.mean, Double.parseDouble(numbers[0]), 1e-9);
         assertEquals(3 * deviation, Double.parseDouble(numbers[1]), 1e-9);
-        // Automatic: twice the deviation of the start, here the same pixels.
+        // The automatic range is twice the deviation of the start, here of the same pixels.
         info = (String) mask(image, "start=roi").getProperty("Info");
         line = info.substring(info.indexOf("Isoline range: ") + 15).split("\n")[0];
         assertEquals(2 * deviation, Double.parseDouble(line.split(" \\+- ")[1]), 1e-9);
@@ -328,7 +329,8 @@ class LevelSetImagesTest extends LevelSetTest {
             assertEquals(table.getValue("Area (\u00b5m^2)", z - 1), area, 1e-6);
         }
         assertEquals(outlined, EdgeDrawingTest.rois(file).size());
-        // A second run replaces the first one's, and a new image gets the user's own only.
+        // A second run replaces the outlines of the first, and a new image gets only the user's
+        // own.
         macro(ball, call(options));
         assertEquals(1 + outlined, ball.getOverlay().size());
         assertEquals(1, mask(ball, "start=box" + RANGE).getOverlay().size());
@@ -459,14 +461,14 @@ class LevelSetImagesTest extends LevelSetTest {
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(0, table.getValue("Converged", table.size() - 1));
         assertEquals(40 * 36, table.getValue("Area (pixels^2)", table.size() - 1));
-        // Nothing is in range, and the start shrinks away.
+        // No pixel is in range, and the start shrinks until it vanishes.
         String options = "start=box range=values target=200 epsilon=20 alpha=0.5 results_table";
         outcome = macro(image, call(options));
         assertTrue(outcome.log.contains("in the image nothing is left inside"), outcome.log);
         assertTrue(outcome.log.contains(", no front left"), outcome.log);
         assertFalse(outcome.log.contains("converged"), outcome.log);
         assertEquals(0, table.getValue("Converged", table.size() - 1));
-        // One slice of two has a thing.
+        // One slice of two has an object.
         ImageStack slices = new ImageStack(40, 36);
         slices.addSlice(image.getProcessor());
         ByteProcessor disc = new ByteProcessor(40, 36);

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a macro can ask of a level set, and how it ends when it asks for the impossible. */
+/** Tests the macro options of the level set and its failures. */
 class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     @Override
     public String command() {
@@ -29,7 +29,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
 
     @Override
     public String quick() {
-        // With a time step of its own: the automatic one is that of all slices together.
+        // The time step is given: the automatic one is that of all slices together.
         return "start=box mode=iterations iterations=10 time_step=0.01 mask_stack"
                 + " range=values target=100 epsilon=50 alpha=0.2";
     }
@@ -161,14 +161,14 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 "roi_manager start=box            | Write roi_file=FILE.zip instead of roi_manager",
                 "roi_file=/no/such/folder/a.zip start=box | /no/such/folder/a.zip for the outlines cannot be"
             })
-    void impossibleWishesEndTheMacroWithOneSentence(String options, String sentence) {
+    void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = disc(40, 36, 10);
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
         assertRefused(image, options, sentence);
         assertSame(own, image.getOverlay());
         assertEquals(0, ResultsTable.getResultsTable().size());
-        // And the plugin works on.
+        // The plugin still works afterwards.
         assertEquals(8, mask(image, "start=box").getBitDepth());
     }
 
@@ -224,7 +224,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
 
     @Test
     void escapeKeepsTheStateThatWasReachedAndEndsTheMacro() {
-        // With the curvature alone and time steps far below the limit it goes on for hours.
+        // With only the curvature and time steps far below the limit the run would take hours.
         ImagePlus image = ball(64, 64, 64, 20, 1, 1, 1);
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
@@ -245,7 +245,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         assertFalse(outcome.log.contains("\tat "), outcome.log);
         String name = "Level Set (" + image.getTitle() + "): ";
         assertTrue(outcome.log.contains(name + "stopped by Escape after "), outcome.log);
-        assertTrue(outcome.log.contains(name + "stopped; the outputs are"), outcome.log);
+        assertTrue(outcome.log.contains(name + "stopped; the outputs show"), outcome.log);
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(1, table.size());
         double iterations = table.getValue("Iterations", 0);
@@ -279,7 +279,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                                                         + RANGE)));
         assertEquals(ABORTED, outcome.returned, outcome.log);
         assertTrue(
-                outcome.log.contains("of 10 slices that were not begun the start itself"),
+                outcome.log.contains("the start for 10 slices that the run did not reach"),
                 outcome.log);
         ImagePlus mask = current();
         assertEquals(2, mask.getNFrames());

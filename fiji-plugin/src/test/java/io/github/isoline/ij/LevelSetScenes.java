@@ -38,7 +38,7 @@ import java.io.File;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
-/** A person who lets surfaces evolve; see {@link GuiDriver}. */
+/** Plays a user who runs level sets; see {@link GuiDriver}. */
 final class LevelSetScenes {
     private static final String COMMAND = "Level Set...";
     private static final String FRONT = "Isoline front";
@@ -53,7 +53,7 @@ final class LevelSetScenes {
     }
 
     void play(String scene, ImagePlus image) throws Exception {
-        // The cell alone, large enough to be seen.
+        // The image is the cell alone, large enough to be seen.
         image.setRoi(340, 285, 180, 180);
         IJ.run(image, "Crop", "");
         image.changes = false;
@@ -92,12 +92,12 @@ final class LevelSetScenes {
         }
     }
 
-    /** The shading follows the sliders, and Cancel gives the user's own overlay back. */
+    /** Plays sliders that the shading follows, and a Cancel that restores the user's overlay. */
     private void preview(ImagePlus image) throws Exception {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
         Dialog dialog = open(image);
-        // Nobody has touched a field.
+        // No field has been touched.
         await("a refusal", () -> !button(dialog, "OK").isEnabled());
         driver.picture("level-set-without-selection");
         String refusal = hint(dialog).split("Preview: ")[0].replace('\n', ' ');
@@ -146,7 +146,7 @@ final class LevelSetScenes {
         say("changed", image.changes);
     }
 
-    /** All outputs at once, as the recorder sees them, and the front while it runs. */
+    /** Plays all outputs at once, as the recorder records them, and the front during the run. */
     private void outputs(ImagePlus image) throws Exception {
         Recorder recorder = new Recorder();
         recorder.setLocation(20, 740);
@@ -194,7 +194,7 @@ final class LevelSetScenes {
         say("overlay", names(image) + (image.getOverlay().get(0) == own.get(0)));
         say("managed", manager.getCount() + " " + manager.getRoi(1).getName());
         say("recorded", recorder.getText().trim().replace('\n', ' '));
-        // The same without a look at it: the pictures must not change what comes out.
+        // This run draws no pictures: they must not change the result.
         String silent =
                 IJ.runMacro(
                         "selectImage(1);"
@@ -204,7 +204,9 @@ final class LevelSetScenes {
         say("same mask", same(mask, opened("Level set of")));
     }
 
-    /** Spheres in the ROI Manager, each on its slice; the front is drawn on the slice shown. */
+    /**
+     * Plays spheres in the ROI Manager, each on its slice; the front is drawn on the slice shown.
+     */
     private void volume(ImagePlus cell) throws Exception {
         ImagePlus brain = brain(cell);
         RoiManager manager = new RoiManager();
@@ -265,7 +267,7 @@ final class LevelSetScenes {
         say("log", IJ.getLog());
     }
 
-    /** Escape during an endless run: what it had reached is there. */
+    /** Plays Escape during an endless run: the state that was reached becomes the result. */
     private void escape(ImagePlus image) throws Exception {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
@@ -306,7 +308,7 @@ final class LevelSetScenes {
         say("log", IJ.getLog().trim().replace('\n', '/'));
     }
 
-    /** Pixels far below 1: the sliders have steps that fit them. */
+    /** Plays pixels far below 1: the sliders have steps that fit them. */
     private void floats(ImagePlus image) throws Exception {
         IJ.run(image, "32-bit", "");
         IJ.run(image, "Multiply...", "value=0.00001");
@@ -319,7 +321,7 @@ final class LevelSetScenes {
         Scrollbar slider = all(dialog, Scrollbar.class).get(0);
         say("steps", slider.getMaximum() - slider.getMinimum());
         say("slider", slider.getValue());
-        // A hand on the slider.
+        // This moves the slider like a user.
         EventQueue.invokeAndWait(
                 () -> {
                     slider.setValue(slider.getValue() + 40);
@@ -341,7 +343,7 @@ final class LevelSetScenes {
         say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 700);
     }
 
-    /** A mask among the open images; a dialog for an image that is closed meanwhile. */
+    /** Plays a mask among the open images, and a dialog for an image that is then closed. */
     private void masks(ImagePlus image) throws Exception {
         IJ.runMacro(
                 "newImage(\"other size\", \"8-bit black\", 20, 20, 1);"
@@ -368,7 +370,7 @@ final class LevelSetScenes {
         say("images", WindowManager.getImageCount());
     }
 
-    /** Waits for the end of a run, and counts how many different fronts were seen. */
+    /** Waits for the end of a run, and returns the number of different fronts that were drawn. */
     private int watch(ImagePlus image, String picture) throws Exception {
         Set<String> seen = new LinkedHashSet<>();
         boolean pictured = false;
@@ -402,7 +404,7 @@ final class LevelSetScenes {
         return brain;
     }
 
-    /** To 300 %. */
+    /** Zooms to 300 %. */
     private static void enlarge(ImagePlus image) {
         image.getWindow().setLocation(10, 10);
         for (int i = 0; i < 3; i++) {
@@ -431,7 +433,7 @@ final class LevelSetScenes {
         return names.toString();
     }
 
-    /** The text field behind a label. */
+    /** Returns the text field behind a label. */
     private static TextField field(Dialog dialog, String label) {
         String[] order = {
             "Radius",
@@ -455,7 +457,7 @@ final class LevelSetScenes {
         EventQueue.invokeAndWait(() -> field.setText(text));
     }
 
-    /** The first list that has a word. */
+    /** Returns the first list that has a word. */
     private static Choice choice(Dialog dialog, String word) {
         for (Choice choice : all(dialog, Choice.class)) {
             for (int i = 0; i < choice.getItemCount(); i++) {
@@ -486,13 +488,13 @@ final class LevelSetScenes {
             if (line.startsWith("Escape stops")) {
                 break;
             }
-            // It may be broken into several lines.
+            // The status may be broken into several lines.
             status.append(found ? line : "");
         }
         return status.toString();
     }
 
-    /** Of the slice, in percent; -1 if it is not said. */
+    /** Returns the share of the slice, in percent; -1 if the dialog does not state it. */
     private static double share(Dialog dialog) {
         String[] words = status(dialog).split(" ");
         return words.length > 2 && words[2].equals("%") ? Double.parseDouble(words[1]) : -1;

@@ -7,11 +7,11 @@ import ij.WindowManager;
 import ij.measure.ResultsTable;
 import org.junit.jupiter.api.AfterEach;
 
-/** What the tests of the level set without a display share. */
+/** The common part of the tests of the level set without a display. */
 abstract class LevelSetTest extends HeadlessTest {
     static final String LEVEL_SET = "Level Set...";
 
-    /** The grey of what is to be found, and of what is around it. */
+    /** The grey values of the object and of its surroundings. */
     static final int THING = 80;
 
     static final int AROUND = 10;
@@ -21,12 +21,12 @@ abstract class LevelSetTest extends HeadlessTest {
         ResultsTable.getResultsTable().reset();
     }
 
-    /** A line of a macro. */
+    /** Returns a line of a macro. */
     static String call(String options) {
         return "run(\"" + LEVEL_SET + "\", \"" + options.replace("\\", "/") + "\");";
     }
 
-    /** The mask that the command makes. */
+    /** Returns the mask that the command makes. */
     static ImagePlus mask(ImagePlus image, String options) {
         return run(LEVEL_SET, image, options + " mask_stack");
     }
@@ -35,11 +35,11 @@ abstract class LevelSetTest extends HeadlessTest {
         return WindowManager.getCurrentImage();
     }
 
-    /** The range of the thing, fixed. */
+    /** The options for a fixed range around the object's grey value. */
     static final String RANGE = " range=values target=80 epsilon=20 alpha=0.2";
 
     /**
-     * A ball that is grey in the dark, in the middle of a stack.
+     * Returns a grey ball in the dark, in the middle of a stack.
      *
      * @param radius in the unit of the voxel sizes
      */
@@ -55,7 +55,7 @@ abstract class LevelSetTest extends HeadlessTest {
                 double dy = (i / width - y0) * voxel[1];
                 double dz = (z - z0) * voxel[2];
                 boolean inside = dx * dx + dy * dy + dz * dz <= radius * radius;
-                // A little noise, the same in every run.
+                // This adds a little noise, the same in every run.
                 int noise = (int) ((i * 2654435761L + z * 40503L >> 7) % 5);
                 pixels[i] = (byte) ((inside ? THING : AROUND) + noise - 2);
             }
@@ -72,14 +72,17 @@ abstract class LevelSetTest extends HeadlessTest {
         return image;
     }
 
-    /** A ball of one slice. */
+    /** Returns a ball of one slice. */
     static ImagePlus disc(int width, int height, double radius) {
         ImagePlus disc = ball(width, height, 1, radius, 1, 1, 1);
         disc.setTitle("disc");
         return disc;
     }
 
-    /** 2 |A and B| / (|A| + |B|) of a mask and what is brighter than halfway in the image. */
+    /**
+     * Returns the Dice coefficient 2 |A and B| / (|A| + |B|) of a mask and the pixels that are
+     * nearer to the object's grey value than to the background's.
+     */
     static double dice(ImagePlus mask, ImagePlus image) {
         long both = 0;
         long all = 0;
@@ -95,7 +98,7 @@ abstract class LevelSetTest extends HeadlessTest {
         return (double) both / all;
     }
 
-    /** How many pixels of a mask are inside. */
+    /** Returns the number of inside pixels of a mask. */
     static long count(ImagePlus mask) {
         long count = 0;
         for (int s = 1; s <= mask.getStackSize(); s++) {
@@ -106,7 +109,7 @@ abstract class LevelSetTest extends HeadlessTest {
         return count;
     }
 
-    /** Gives an image a selection as a macro does. */
+    /** Gives an image a selection like a macro does. */
     static void select(ImagePlus image, String code) {
         macro(image, code);
         IJ.resetEscape();

@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Level sets in ImageJ's window: the dialog, its shading, the running front, Escape, outputs. */
+/**
+ * Tests level sets in ImageJ's window: the dialog, its shading, the running front, Escape, outputs.
+ */
 class LevelSetWindowTest extends WindowTest {
     @Test
     void shadingFollowsTheSlidersAndLeavesTheUsersOverlayAsItWas() throws Exception {
@@ -41,7 +43,7 @@ class LevelSetWindowTest extends WindowTest {
                                         + "Converged,Seconds,Device"),
                 seen.get("table"));
         double pixels = Double.parseDouble(seen.get("pixels"));
-        // The cell is a disc of some 128 pixels.
+        // The cell is a disc of about 128 pixels in diameter.
         assertEquals(1, pixels / (Math.PI * 64 * 64), 0.1);
         assertEquals(pixels * 0.107 * 0.107, Double.parseDouble(seen.get("area")), 1e-6);
         assertEquals("1.0", seen.get("converged"));
@@ -66,7 +68,7 @@ class LevelSetWindowTest extends WindowTest {
                 }) {
             assertTrue(recorded.contains(option), recorded);
         }
-        // What was recorded is what a macro understands.
+        // A macro understands the recorded options.
         String options = recorded.split("\"")[3];
         assertEquals(options, LevelSetSettings.fromMacro(options).toString());
     }

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a macro can ask for, and how it ends when it asks for the impossible. */
+/** Tests the macro options of edge strength and its failures. */
 class MacroTest extends HeadlessTest implements CommandContract {
     @Override
     public String command() {
@@ -78,18 +78,18 @@ class MacroTest extends HeadlessTest implements CommandContract {
     void dialogAsksForARhoThatTheLibraryTakes() throws Exception {
         EdgeStrengthSettings s = new EdgeStrengthSettings();
         s.set("rho", 1e-18);
-        assertEquals(null, s.complaint());
+        assertEquals(null, s.problem());
         assertEquals(32, run(open("horse.png"), "threshold=100 rho=1e-18").getBitDepth());
         for (double bad : new double[] {9e-19, 0, -1, Double.NaN, Double.POSITIVE_INFINITY}) {
             s.set("rho", bad);
             boolean finite = !Double.isNaN(bad) && !Double.isInfinite(bad);
             assertTrue(
-                    s.complaint()
+                    s.problem()
                             .startsWith(
                                     "rho must be "
                                             + (finite ? "at least 1e-18" : "a finite number")
                                             + " (pixels), but it is "),
-                    s.complaint());
+                    s.problem());
         }
     }
 
@@ -123,10 +123,10 @@ class MacroTest extends HeadlessTest implements CommandContract {
                 "rho                      | not of the form key=value",
                 "device=[cpu              | no closing ["
             })
-    void impossibleWishesEndTheMacroWithOneSentence(String options, String sentence) {
+    void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = open("microaneurysms.png");
         assertRefused(image, options, sentence);
-        // And the plugin works on.
+        // The plugin still works afterwards.
         assertEquals(32, run(image, "iterations=1 threshold=100").getBitDepth());
     }
 

@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Asks the event thread again and again to do nothing, and keeps the longest time for which it was
- * held by what it did: computing, or waiting for another thread. Time in which a busy computer gave
- * the event thread no core is nobody's fault and does not count.
+ * Posts empty events to the event thread, and keeps the longest time for which the thread was busy
+ * with its own work: computing, or waiting for another thread. Time in which a busy computer gave
+ * the event thread no core does not count.
  */
 final class Pulse implements AutoCloseable {
     private static final long NANOS_PER_MS = 1_000_000;
@@ -40,13 +40,16 @@ final class Pulse implements AutoCloseable {
                 return;
             }
             long answered = (System.nanoTime() - asked) / NANOS_PER_MS;
-            // It may have waited for work before it was asked.
+            // The thread may have waited for work before the event was posted.
             worst.accumulateAndGet(Math.min(answered, busy() - busy), Math::max);
             IJ.wait(REST_MS);
         }
     }
 
-    /** Milliseconds for which the event thread has computed, waited or been locked out so far. */
+    /**
+     * Returns the milliseconds for which the event thread has computed, waited or been locked out
+     * so far.
+     */
     private long busy() {
         ThreadInfo info = threads.getThreadInfo(eventThread);
         return threads.getThreadCpuTime(eventThread) / NANOS_PER_MS
@@ -54,7 +57,7 @@ final class Pulse implements AutoCloseable {
                 + info.getWaitedTime();
     }
 
-    /** The longest time since the last question, in milliseconds. */
+    /** Returns the longest time since the last call, in milliseconds. */
     long worst() {
         return worst.getAndSet(0);
     }

@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** The keys of all commands, as ImageJ's macro recorder sees them. */
+/** Tests the keys of all commands with ImageJ's macro recorder. */
 class RecorderTest {
     /**
-     * The recorder warns of a duplicate, in a dialog and before each run, where "key=" (or of a
-     * switch, a space and its key) stands anywhere in what it has recorded so far.
+     * The recorder warns of a duplicate, in a dialog and before each run, where "key=" (or for a
+     * switch, a space and its key) occurs anywhere in the text recorded so far.
      */
     @Test
     void noKeyIsTheEndOrTheBeginningOfAnother() throws Exception {
@@ -37,7 +37,7 @@ class RecorderTest {
         }
     }
 
-    /** The settings' classes of all commands in the menu that have some. */
+    /** Returns the parameter classes of all commands in the menu that have parameters. */
     private static List<String> commands() throws Exception {
         try (BufferedReader config =
                 new BufferedReader(

@@ -1,14 +1,14 @@
 package io.github.isoline.ij;
 
-/** Edge strength in float64, straight from the definition, for the eyes and not for speed. */
+/** Edge strength in float64, directly from the definition, for readability and not for speed. */
 final class Reference {
     private Reference() {}
 
     /**
-     * v' = v + Δt (Σ neighbours − (2d + 1/ρ²) v) off the shape, 1 on it; borders repeat.
+     * Computes v' = v + Δt (Σ neighbours − (2d + 1/ρ²) v) off the shape, 1 on it; borders repeat.
      *
      * @param shape slices of width × height
-     * @param volume true for one volume, false for slices by themselves
+     * @param volume true for one volume, false for independent slices
      */
     static double[][] iterate(
             boolean[][] shape, int width, double rho, double step, int iterations, boolean volume) {

@@ -17,7 +17,7 @@ import java.io.IOException;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The macro's labels, outlines and numbers against the C API's own. */
+/** Compares the macro's labels, outlines and numbers with the C API's own. */
 class SnakeCApiTest extends SnakeTest {
     private static final int PARAMS_BYTES = 80;
     private static final int POLYGONS_BYTES = 40;
@@ -25,9 +25,9 @@ class SnakeCApiTest extends SnakeTest {
 
     @ParameterizedTest
     @CsvSource({
-        // Image, bits, noise, schedule, background, margin, step, spacing, cost, corners of the
-        // start. A step
-        // of 0: automatic, which of a start of 100 x 110 pixels is 8.
+        // The columns are image, bits, noise, schedule, background, margin, step, spacing, cost,
+        // corners of the start. A step of 0 is automatic, which for a start of 100 x 110 pixels is
+        // 8.
         "cell.png,   8, 0, 0, 0, 0.5,  0, 16, 0,   '380 320 480 320 480 430 380 430'",
         "cell.png,  16, 1, 0, 1, 0.75, 32, 8, 1,   '370 300 500 310 490 440 400 450'",
         "coins.png,  8, 2, 1, 1, 0.5,  4, 12, 0,   '300 10 370 20 350 80'",
@@ -70,7 +70,7 @@ class SnakeCApiTest extends SnakeTest {
         if (inside) {
             image.setRoi(new PolygonRoi(polygon(nodes), Roi.POLYGON));
         } else {
-            // What hangs over the border is cut off.
+            // The part beyond the border is clipped.
             image.setRoi(new Roi(-20, 20, 350, 270));
         }
         String options =
@@ -115,7 +115,7 @@ class SnakeCApiTest extends SnakeTest {
         }
     }
 
-    /** What the C API gives. */
+    /** The results of the C API. */
     private static final class Wanted {
         short[] labels;
         int[] nodes;

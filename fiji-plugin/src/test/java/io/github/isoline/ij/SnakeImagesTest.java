@@ -35,14 +35,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Starts, stacks, pixel types and outputs of region snakes, on real and on noisy images. */
+/** Tests starts, stacks, pixel types and outputs of region snakes, on real and on noisy images. */
 class SnakeImagesTest extends SnakeTest {
     @TempDir Path folder;
 
     @Test
     void coinsAreFoundFromRoughCircles() {
         ImagePlus coins = open("coins.png");
-        // Middles of six coins, a third of their size off.
+        // These are the centres of six coins, shifted by a third of their size.
         int[][] middles = {{44, 54}, {99, 56}, {155, 51}, {216, 48}, {44, 124}, {265, 116}};
         Overlay starts = new Overlay();
         for (int[] middle : middles) {
@@ -55,7 +55,7 @@ class SnakeImagesTest extends SnakeTest {
             assertEquals("converged", table().getStringValue("Status", i));
             double area = table().getValue("Area (pixels^2)", i);
             assertEquals(count(labels.getProcessor(), i + 1), area);
-            // Coins of some 40 pixels.
+            // The coins have about 40 pixels in diameter.
             assertTrue(area > 900 && area < 2000, "coin " + i + " of " + area + " pixels");
             assertEquals(i + 1, labels.getProcessor().get(middles[i][0], middles[i][1]));
         }
@@ -135,7 +135,7 @@ class SnakeImagesTest extends SnakeTest {
             int x = i % filled.getWidth();
             int y = i / filled.getWidth();
             inside += labels.get(i);
-            // ImageJ decides otherwise only where a pixel's very centre lies on an edge.
+            // ImageJ differs only where a pixel's very centre lies on an edge.
             if (filled.get(i) != labels.get(i)) {
                 assertTrue(isOnEdge(outline, 2 * x + 1, 2 * y + 1), x + " " + y);
             }
@@ -143,7 +143,7 @@ class SnakeImagesTest extends SnakeTest {
         assertTrue(inside > 2000, "inside " + inside);
     }
 
-    /** Whether a point lies on an edge; twice its coordinates. */
+    /** Returns true if a point lies on an edge; the coordinates are doubled. */
     private static boolean isOnEdge(Polygon p, int x, int y) {
         for (int i = 0; i < p.npoints; i++) {
             int next = (i + 1) % p.npoints;
@@ -173,7 +173,7 @@ class SnakeImagesTest extends SnakeTest {
                 startedFrom(image, start, "results_table overlay max_iterations=300", "");
         assertTrue(overlap(labels.getProcessor(), 4711, 40, 40, 14) > 0.93);
         assertEquals(2, table().size());
-        // The numbers go up, whatever lies above in the image.
+        // The numbers increase, whichever object is higher in the image.
         assertEquals(9, table().getValue("Target", 0));
         assertEquals("snake-4711", table().getStringValue("Name", 1));
     }
@@ -204,7 +204,9 @@ class SnakeImagesTest extends SnakeTest {
         startedFrom(image, start, "", "is no label image: it has the pixel value 0.5");
     }
 
-    /** Both images open, as in a macro; a sentence that is expected instead of a result. */
+    /**
+     * Runs with both images open, as in a macro; a sentence may be expected instead of a result.
+     */
     private static ImagePlus startedFrom(
             ImagePlus image, ImageProcessor start, String options, String complaint) {
         ImagePlus labels = new ImagePlus("my start", start.duplicate());
@@ -325,7 +327,7 @@ class SnakeImagesTest extends SnakeTest {
         assertEquals(7, table().size());
         assertEquals(7, image.getOverlay().get(6).getPosition());
         assertEquals("snake s7", image.getOverlay().get(6).getName());
-        // By itself, the last slice has nothing where the first one's start lies.
+        // On its own, the last slice has no object at the position of the first one's start.
         ImagePlus alone = labels(image, "stack=slices margin=0.1");
         assertTrue(overlap(alone.getStack().getProcessor(7), 1, 90, 40, 12) < 0.5);
     }
@@ -358,7 +360,7 @@ class SnakeImagesTest extends SnakeTest {
         Outcome outcome = macro(image, call("stack=track results_table"));
         String where = "tracked from channel 2, slice 3, frame 2 on";
         assertTrue(outcome.log.contains(where), outcome.log);
-        // No pixel's centre lies in this sliver.
+        // The sliver contains no pixel's centre.
         image.setRoi(
                 new PolygonRoi(new int[] {90, 91, 94}, new int[] {20, 20, 21}, 3, Roi.POLYGON));
         outcome = macro(image, call("stack=track results_table"));
@@ -399,7 +401,7 @@ class SnakeImagesTest extends SnakeTest {
     @Test
     void targetsThatVanishAreNotTrackedOn() {
         ImagePlus image = moving(4, 0);
-        // No pixel's centre lies in this sliver.
+        // The sliver contains no pixel's centre.
         Roi sliver = new PolygonRoi(new int[] {90, 91, 94}, new int[] {20, 20, 21}, 3, Roi.POLYGON);
         sliver.setName("sliver");
         Overlay starts = new Overlay(sliver);
@@ -514,14 +516,15 @@ class SnakeImagesTest extends SnakeTest {
         assertOneSentence(outcome.log, "There is nothing to start from");
     }
 
-    /** A file as the ROI Manager saves it. */
+    /** Returns a file as the ROI Manager saves it. */
     private String file(Overlay rois) {
         Path file = folder.resolve("starts.zip");
         try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file));
                 DataOutputStream out = new DataOutputStream(zip)) {
             int number = 0;
             for (Roi roi : rois.toArray()) {
-                // The name of a selection is in itself, that of an entry only for the archive.
+                // The name of a selection is stored in itself; that of an entry is only for the
+                // archive.
                 zip.putNextEntry(new ZipEntry("roi" + ++number + ".roi"));
                 new RoiEncoder(out).write(roi);
                 out.flush();
@@ -541,7 +544,7 @@ class SnakeImagesTest extends SnakeTest {
         for (int label = 1; label < 256; label++) {
             Rectangle box = box(drawn, label);
             if (box != null && box.width >= 10 && box.height >= 10 && isAlone(drawn, label, box)) {
-                // The middle half of its box.
+                // This is the middle half of its box.
                 int x = box.x + box.width / 4;
                 int y = box.y + box.height / 4;
                 starts.add(new OvalRoi(x, y, box.width / 2, box.height / 2));
@@ -571,7 +574,7 @@ class SnakeImagesTest extends SnakeTest {
         assertTrue(all > 0.8 * numbers.size(), what);
     }
 
-    /** The bounds of a label; null if there is none. */
+    /** Returns the bounds of a label; null if there is none. */
     private static Rectangle box(ImageProcessor labels, int label) {
         Rectangle box = null;
         for (int p = 0; p < labels.getPixelCount(); p++) {
@@ -583,7 +586,7 @@ class SnakeImagesTest extends SnakeTest {
         return box;
     }
 
-    /** True if there is no other label near, nor the border of the image. */
+    /** Returns true if there is no other label near, nor the border of the image. */
     private static boolean isAlone(ImageProcessor labels, int label, Rectangle box) {
         Rectangle around = new Rectangle(box);
         around.grow(7, 7);

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a macro can ask of region snakes, and how it ends when it asks for the impossible. */
+/** Tests the macro options of region snakes and their failures. */
 class SnakeMacroTest extends SnakeTest implements CommandContract {
     @Override
     public String command() {
@@ -77,7 +77,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         String[] seen = outcome.returned.split("\\|");
         assertEquals("1", seen[0], outcome.log);
         assertEquals(Math.PI * 100 * 0.125, Double.parseDouble(seen[1]), 2.5);
-        // Of an ellipse of 5 and 2.5.
+        // The perimeter is that of an ellipse with the semi-axes 5 and 2.5.
         assertEquals(24.2, Double.parseDouble(seen[2]), 2);
         assertEquals(BRIGHT, Double.parseDouble(seen[3]), 3);
         assertEquals(12, Double.parseDouble(seen[4]), 1.5);
@@ -175,14 +175,14 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                 "roi_manager start=rectangle      | Write roi_file=FILE.zip instead of roi_manager",
                 "roi_file=/no/such/folder/a.zip start=rectangle | /no/such/folder/a.zip for the outlines cannot be"
             })
-    void impossibleWishesEndTheMacroWithOneSentence(String options, String sentence) {
+    void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = disc(60, 50, 30, 25, 10);
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
         assertRefused(image, options, sentence);
         assertSame(own, image.getOverlay());
         assertEquals(0, table().size());
-        // And the plugin works on.
+        // The plugin still works afterwards.
         assertEquals(16, labels(image, "start=rectangle").getBitDepth());
     }
 
@@ -205,7 +205,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
     @Test
     void crossingOutlinesStartFromTheirLargestLoop() {
         ImagePlus image = disc(60, 50, 30, 25, 10);
-        // A loop on the disc, and a small one beside it.
+        // The outline is a loop on the disc, and a small one beside it.
         int[] x = {46, 46, 6, 6};
         int[] y = {10, 40, 20, 30};
         image.setRoi(new PolygonRoi(x, y, x.length, Roi.FREEROI));
@@ -228,7 +228,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
 
     @Test
     void escapeKeepsTheStateThatWasReachedAndEndsTheMacro() {
-        // Noise, node spacing of 2 and one node after the other: minutes of work.
+        // Noise, a node spacing of 2 and one node after the other take minutes.
         ImagePlus image = noise(1400);
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
@@ -249,8 +249,8 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         assertFalse(outcome.log.contains("went on"), outcome.log);
         assertFalse(outcome.log.contains("\tat "), outcome.log);
         String name = "Region Snake (" + image.getTitle() + "): ";
-        assertTrue(outcome.log.contains(name + "stopped by Escape; the outputs are"));
-        assertTrue(outcome.log.contains(name + "stopped; the outputs are"), outcome.log);
+        assertTrue(outcome.log.contains(name + "stopped by Escape; the outputs show"));
+        assertTrue(outcome.log.contains(name + "stopped; the outputs show"), outcome.log);
         assertEquals(1, table().size());
         assertEquals("stopped", table().getStringValue("Status", 0));
         double pixels = table().getValue("Area (pixels^2)", 0);
@@ -290,7 +290,8 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                                                         + " schedule=sequential label_image"
                                                         + " results_table")));
         assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertTrue(outcome.log.contains("and of 2 slices nothing was begun"), outcome.log);
+        assertTrue(
+                outcome.log.contains("without 2 slices that the run did not reach"), outcome.log);
         assertEquals(1, table().size());
         assertTrue(count(current().getStack().getProcessor(1), 1) > 1000);
         assertEquals(0, count(current().getStack().getProcessor(2), 1));

@@ -12,7 +12,9 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Masks as polygons of pixel corners: exact, simple, and thinned without losing their shape. */
+/**
+ * Tests masks as polygons of pixel corners: exact, simple, and thinned without losing their shape.
+ */
 class SnakeOutlinesTest {
     private static final int WIDTH = 30;
 
@@ -42,7 +44,7 @@ class SnakeOutlinesTest {
 
     @Test
     void ringsThatCloseByACornerAreFilled() {
-        // A hook whose end touches its beginning by a corner: its outline passes there twice.
+        // The end of this hook touches its beginning by a corner: its outline passes there twice.
         int[] hook = picture(".111.", ".1.1.", "1..1.", "1111.");
         List<MaskOutlines.Part> parts = MaskOutlines.of(hook, 5);
         MaskOutlines.Part part = parts.get(0);
@@ -114,8 +116,8 @@ class SnakeOutlinesTest {
     @Test
     void polygonsThatTouchThemselvesAreSeen() {
         assertTrue(SimplePolygon.isSimple(new int[] {0, 0, 10, 0, 20, 0, 20, 20, 0, 20}));
-        // A bow tie, two loops that share a corner, a spike, a notch as deep as the polygon, a
-        // line.
+        // These are a bow tie, two loops that share a corner, a spike, a notch as deep as the
+        // polygon, a line.
         for (int[] nodes :
                 new int[][] {
                     {10, 10, 30, 30, 30, 10, 10, 30},
@@ -129,7 +131,7 @@ class SnakeOutlinesTest {
         }
     }
 
-    /** How many pixels ImageJ counts in a polygon. */
+    /** Returns the number of pixels that ImageJ counts in a polygon. */
     private static int filled(int[] nodes) {
         int count = nodes.length / 2;
         int[] x = new int[count];
@@ -154,7 +156,7 @@ class SnakeOutlinesTest {
         return values;
     }
 
-    /** The corners in an order that does not depend on where the outline begins. */
+    /** Returns the corners in an order that does not depend on where the outline begins. */
     private static long[] sorted(int... nodes) {
         long[] keys = new long[nodes.length / 2];
         for (int i = 0; i < keys.length; i++) {

@@ -32,7 +32,7 @@ import java.util.LinkedHashSet;
 import java.util.Random;
 import java.util.Set;
 
-/** A person who outlines cells; see {@link GuiDriver}. */
+/** Plays a user who outlines cells; see {@link GuiDriver}. */
 final class SnakeScenes {
     private static final String COMMAND = "Region Snake...";
     private static final String SNAKE = "Isoline snake";
@@ -74,7 +74,10 @@ final class SnakeScenes {
         }
     }
 
-    /** The start follows the selection, the hint the noise; Cancel gives the overlay back. */
+    /**
+     * Plays a start that follows the selection and a hint that follows the noise; Cancel restores
+     * the overlay.
+     */
     private void preview(ImagePlus image) throws Exception {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
@@ -112,7 +115,7 @@ final class SnakeScenes {
         say("changed", image.changes);
     }
 
-    /** All outputs at once, with the second dialog, as the recorder sees them. */
+    /** Plays all outputs at once, with the second dialog, as the recorder records them. */
     private void outputs(ImagePlus image) throws Exception {
         Recorder recorder = new Recorder();
         recorder.setLocation(20, 740);
@@ -168,7 +171,7 @@ final class SnakeScenes {
         return zeros;
     }
 
-    /** Nuclei from rough circles in the ROI Manager; a second run takes the same starts. */
+    /** Plays nuclei from rough circles in the ROI Manager; a second run takes the same starts. */
     private void manager(ImagePlus cell) throws Exception {
         String folder = cell.getOriginalFileInfo().directory;
         cell.close();
@@ -217,7 +220,7 @@ final class SnakeScenes {
         say("log", IJ.getLog().trim().replace('\n', '/'));
     }
 
-    /** Escape during a very long run: what it had reached is there. */
+    /** Plays Escape during a very long run: the state that was reached becomes the result. */
     private void escape(ImagePlus cell) throws Exception {
         cell.close();
         byte[] pixels = new byte[1600 * 1600];
@@ -265,7 +268,7 @@ final class SnakeScenes {
         say("log", IJ.getLog().trim().replace('\n', '/'));
     }
 
-    /** Waits for the end of a run, and counts how many different pictures were seen. */
+    /** Waits for the end of a run, and returns the number of different pictures that were drawn. */
     private int watch(ImagePlus image, String picture) throws Exception {
         Set<String> seen = new LinkedHashSet<>();
         boolean pictured = false;
@@ -302,7 +305,7 @@ final class SnakeScenes {
         return names.toString();
     }
 
-    /** What the preview says; it may be broken into several lines. */
+    /** Returns the dialog's description of the preview, which may be broken into several lines. */
     private static String status(Dialog dialog) {
         StringBuilder status = new StringBuilder();
         boolean found = false;

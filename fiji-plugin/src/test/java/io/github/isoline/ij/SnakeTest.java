@@ -8,7 +8,7 @@ import ij.process.ImageProcessor;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 
-/** What the tests of region snakes without a display share. */
+/** The common part of the tests of region snakes without a display. */
 abstract class SnakeTest extends HeadlessTest {
     static final String SNAKE = "Region Snake...";
 
@@ -17,12 +17,12 @@ abstract class SnakeTest extends HeadlessTest {
         ResultsTable.getResultsTable().reset();
     }
 
-    /** A line of a macro. */
+    /** Returns a line of a macro. */
     static String call(String options) {
         return "run(\"" + SNAKE + "\", \"" + options.replace("\\", "/") + "\");";
     }
 
-    /** The labels that the command makes. */
+    /** Returns the labels that the command makes. */
     static ImagePlus labels(ImagePlus image, String options) {
         return run(SNAKE, image, options + " label_image");
     }
@@ -38,13 +38,13 @@ abstract class SnakeTest extends HeadlessTest {
     static final int BRIGHT = 150;
     static final int DARK = 100;
 
-    /** A bright disc in noise, the same in every run. */
+    /** Returns a bright disc in noise, the same in every run. */
     static ImagePlus disc(int width, int height, double x0, double y0, double radius) {
         ImagePlus disc = new ImagePlus("disc", plane(width, height, x0, y0, radius, 1));
         return disc;
     }
 
-    /** A disc that moves to the right by so many pixels from one slice to the next. */
+    /** Returns a disc that moves to the right by a number of pixels from one slice to the next. */
     static ImagePlus moving(int slices, double step) {
         ImageStack stack = new ImageStack(120, 80);
         for (int z = 0; z < slices; z++) {
@@ -69,7 +69,7 @@ abstract class SnakeTest extends HeadlessTest {
         return new ij.process.ByteProcessor(width, height, pixels);
     }
 
-    /** Intersection over union of the pixels with a label and a disc. */
+    /** Returns the intersection over union of the pixels with a label and a disc. */
     static double overlap(ImageProcessor labels, int label, double x0, double y0, double radius) {
         int both = 0;
         int either = 0;
@@ -84,7 +84,7 @@ abstract class SnakeTest extends HeadlessTest {
         return (double) both / either;
     }
 
-    /** How many pixels have a label. */
+    /** Returns the number of pixels with a label. */
     static int count(ImageProcessor labels, int label) {
         int count = 0;
         for (int i = 0; i < labels.getPixelCount(); i++) {

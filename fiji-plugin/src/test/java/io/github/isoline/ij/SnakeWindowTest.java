@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Region snakes in ImageJ's window: the dialogs, the moving polygons, Escape, outputs. */
+/** Tests region snakes in ImageJ's window: the dialogs, the moving polygons, Escape, outputs. */
 class SnakeWindowTest extends WindowTest {
     @Test
     void startFollowsTheSelectionAndTheHintTheNoise() throws Exception {
@@ -34,7 +34,7 @@ class SnakeWindowTest extends WindowTest {
                                         + "Mean inside,SD inside,Mean outside,SD outside,Criterion,"
                                         + "Nodes,Iterations,Status"),
                 seen.get("table"));
-        // The cell is a disc of some 128 pixels.
+        // The cell is a disc of about 128 pixels in diameter.
         assertEquals(1, Double.parseDouble(seen.get("pixels")) / (Math.PI * 64 * 64), 0.1);
         assertEquals("converged", seen.get("status"));
         assertEquals("null snake true", seen.get("overlay"));
@@ -52,7 +52,7 @@ class SnakeWindowTest extends WindowTest {
                 }) {
             assertTrue(recorded.contains(option), recorded);
         }
-        // What was recorded is what a macro understands.
+        // A macro understands the recorded options.
         String options = recorded.split("\"")[3];
         assertEquals(options, SnakeSettings.fromMacro(options).toString());
     }

@@ -28,8 +28,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * ImageJ's own window, with the plugin installed as a user installs it, on a display that Xvfb
- * makes up. Screenshots are left in target/gui-screenshots. Skipped where there is no Xvfb.
+ * Runs ImageJ's own window, with the plugin installed as a user installs it, on a virtual display
+ * of Xvfb. Screenshots are saved in target/gui-screenshots. Skipped where there is no Xvfb.
  */
 abstract class WindowTest {
     private static final int DRIVER_SECONDS = 240;
@@ -63,7 +63,10 @@ abstract class WindowTest {
         }
     }
 
-    /** Starts an ImageJ in which {@link GuiDriver} plays a scene; what it saw, by its keys. */
+    /**
+     * Starts an ImageJ in which {@link GuiDriver} plays a scene; returns its observations, by their
+     * keys.
+     */
     static Map<String, String> play(String scene, String... properties) throws Exception {
         Path pictures = Files.createDirectories(Paths.get("target", "gui-screenshots"));
         List<String> command = new ArrayList<>();
@@ -73,7 +76,7 @@ abstract class WindowTest {
         command.add("-Dplugins.dir=" + home);
         command.add("-Dfile.encoding=UTF-8");
         command.addAll(Arrays.asList(properties));
-        // The plugin itself is not on the class path: ImageJ has to find it in its folder.
+        // The plugin itself is not on the class path: ImageJ must find it in its folder.
         String classPath = location(GuiDriver.class) + File.pathSeparator + location(ij.IJ.class);
         command.addAll(Arrays.asList("-cp", classPath, GuiDriver.class.getName(), scene));
         command.add(new File(System.getProperty("isoline.test.data"), "cell.png").getPath());
@@ -101,7 +104,7 @@ abstract class WindowTest {
     }
 
     private static void startDisplay() throws IOException {
-        // -displayfd: Xvfb chooses a free number and says which.
+        // With -displayfd Xvfb chooses a free number and prints it.
         ProcessBuilder builder =
                 new ProcessBuilder(
                         "Xvfb",
