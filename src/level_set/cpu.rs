@@ -191,7 +191,7 @@ fn prepare(
     Ok(pixels)
 }
 
-/// φ in tiles.
+/// The state of the band and dense variants, with φ in tiles.
 #[derive(Debug)]
 struct Tiled {
     layout: Layout,

@@ -31,9 +31,9 @@ use std::time::Instant;
 /// The intensity range that the front grows into: `target` ± `epsilon`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TargetRange {
-    /// T, in the image's own units.
+    /// The centre T of the range, in the image's own units.
     pub target: f64,
-    /// ε > 0, in the image's own units.
+    /// The half width ε > 0 of the range, in the image's own units.
     pub epsilon: f64,
 }
 
@@ -58,15 +58,17 @@ pub struct Params {
     /// The voxel's size along x, y, z, each from 1e-9 to 1e9 and at most 1000 times another. Default 1, 1, 1. Curvature,
     /// distances and speeds are in its unit. With [`Dimensions::Slices`] that along z is not used, and may be anything.
     pub spacing: [f64; 3],
-    /// T and ε. `None` (default): mean and twice the standard deviation of the pixels inside the initial mask.
+    /// The intensity range T ± ε. `None` (default): mean and twice the standard deviation of the pixels inside the
+    /// initial mask.
     pub range: Option<TargetRange>,
-    /// α in [0, 1]: the weight of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest spacing.
+    /// The weight α, in [0, 1], of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest
+    /// spacing.
     pub alpha: Option<f64>,
-    /// Δt. `None` (default): `cfl` times the largest stable step, 1 / (α·D·√Σh⁻² + (1 − α)·Σh⁻²), where D is the bound of
-    /// |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and (1 − α)/α·½·√(2·Σh⁻²). Beyond that
-    /// no curvature outweighs the image: where φ approaches 0, |D(I)| is clamped to it, and the front rests in the same
-    /// place. Refused if α·Δt is neither 0 nor from 4.702e-38 to 3.403e38, the range of 32-bit numbers with all their
-    /// digits; very large pixels in a very small spacing leave it.
+    /// The time step Δt. `None` (default): `cfl` times the largest stable step, 1 / (α·D·√Σh⁻² + (1 − α)·Σh⁻²), where D
+    /// is the bound of |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and (1 −
+    /// α)/α·½·√(2·Σh⁻²). Beyond that no curvature outweighs the image: where φ approaches 0, |D(I)| is clamped to it,
+    /// and the front rests in the same place. Refused if α·Δt is neither 0 nor from 4.702e-38 to 3.403e38, the range of
+    /// 32-bit numbers with all their digits; very large pixels in a very small spacing leave it.
     pub time_step: Option<f64>,
     /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.7.
     pub cfl: f64,
@@ -133,15 +135,15 @@ pub struct Statistics {
 pub struct State {
     /// The number of iterations done.
     pub iterations: u64,
-    /// Δt.
+    /// The time step Δt.
     pub time_step: f64,
     /// The largest stable Δt.
     pub time_step_limit: f64,
-    /// T.
+    /// The centre T of the intensity range.
     pub target: f64,
-    /// ε.
+    /// The half width ε of the intensity range.
     pub epsilon: f64,
-    /// α.
+    /// The weight α of the image against curvature.
     pub alpha: f64,
     /// The number of iterations that the stopping criterion tests together.
     pub check_interval: u32,

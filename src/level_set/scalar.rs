@@ -6,28 +6,25 @@
 //! a number is subnormal; its results may differ by more, see `docs/level_set.md`.
 //!
 //! * **1/√x** is [`rsqrt`] times [`ROOT_UNIT`], within 1.7e-5 of the value: a start from the bits, and a polynomial of
-//!   degree 2 in its error. Unlike division and root it takes no special instruction, and is cheap on every
-//!   device. Its error changes slowly with x, so differences of normals, of which the curvature is made, are more exact
-//!   than that. The constant factor saves an operation: it is in the constants that normals are multiplied or compared
-//! with.
-//! * **Normals** stand on the faces between voxels, so a voxel's normal towards +x is its neighbour's towards −x, and a
-//! pass
-//!   over many voxels computes one normal per axis and voxel. They are computed from numbers four times as large as in
-//!   the formula, which saves the factors ½.
+//!   degree 2 in its error. Unlike division and root it takes no special instruction, and is cheap on every device.
+//!   Its error changes slowly with x, so differences of normals, of which the curvature is made, are more exact than
+//!   that. The constant factor saves an operation: it is in the constants that normals are multiplied or compared
+//!   with.
+//! * **Normals** stand on the faces between voxels, so a voxel's normal towards +x is its neighbour's towards −x, and
+//!   a pass over many voxels computes one normal per axis and voxel. They are computed from numbers four times as
+//!   large as in the formula, which saves the factors ½.
 //! * **|∇φ|** is upwind where the image term of the speed is the larger one. Where the curvature term is, it is the
-//! root of
-//!   the mean square of the differences on both sides, which is of second order: upwind a front of radius R is too fast
-//!   by 0.35·h/R. The root is rounded as IEEE 754 says.
-//! * **Away from the front**, where φ and the speed have the same sign, |∇φ| is at most 1. There F changes its sign across the
-//!   front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster the steeper
-//!   it is: the zero of φ would then be near the side that grows more slowly and not where F is 0. With the bound φ
-//! grows by
-//!   F·Δt, so its zero tends to that of F.
-//! * **Towards the front**, −D counts at most as much as `largest_terms` in `plan.rs` says, which does not change the sign of F:
-//!   only there can a step be too long, so one bright pixel does not shorten the steps of all voxels.
-//! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is unstable
-//!   where φ has an extremum: there |∇φ| times the divergence is several times what a Laplacian would see, and its sign
-//!   alternates.
+//!   root of the mean square of the differences on both sides, which is of second order: upwind a front of radius R is
+//!   too fast by 0.35·h/R. The root is rounded as IEEE 754 says.
+//! * **Away from the front**, where φ and the speed have the same sign, |∇φ| is at most 1. There F changes its sign
+//!   across the front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster
+//!   the steeper it is: the zero of φ would then be near the side that grows more slowly and not where F is 0. With
+//!   the bound φ grows by F·Δt, so its zero tends to that of F.
+//! * **Towards the front**, −D counts at most as much as `largest_terms` in `plan.rs` says, which does not change the
+//!   sign of F: only there can a step be too long, so one bright pixel does not shorten the steps of all voxels.
+//! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is
+//!   unstable where φ has an extremum: there |∇φ| times the divergence is several times what a Laplacian would see,
+//!   and its sign alternates.
 //! * **Δt** is a factor of both terms of the speed, so that `Constants` holds it.
 
 use super::plan::Plan;
@@ -38,7 +35,7 @@ use crate::progress::Ticker;
 /// The number that is added to squared gradients, so that a flat φ has a normal of 0 and not of 0/0.
 pub(super) const TINY: f32 = 1.6e-19;
 
-/// The factor between 1/|∇φ| and [`rsqrt`] of the squared length of the wide differences, which is 2·|∇φ|.
+/// The factor between 1/|∇φ| and [`rsqrt`] of the squared length of the wide differences. That length is 2·|∇φ|.
 pub(super) const TWO_ROOT_UNITS: f32 = (2.0 * ROOT_UNIT) as f32;
 
 /// The bounds of 1/|∇φ| within which a reinitialisation leaves φ beside the front unchanged.

@@ -6,14 +6,14 @@ pub(super) const ROOT_UNIT: f64 = 0.680_623_53;
 /// The constants of the definition in `scalar.rs`, in f32. The kernels call them the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Constants {
-    /// 1/h along x, y, z.
+    /// The inverse spacing 1/h along x, y, z.
     pub inverse_spacing: [f32; 3],
-    /// T.
+    /// The centre T of the intensity range.
     pub intensity_centre: f32,
-    /// Δt·α and −Δt·α·ε: −Δt·α·D(I) = |I − T|·intensity_gain + intensity_offset.
+    /// The factors Δt·α and −Δt·α·ε of the image term: −Δt·α·D(I) = |I − T|·intensity_gain + intensity_offset.
     pub intensity_gain: f32,
     pub intensity_offset: f32,
-    /// Δt·(1 − α)/2, times [`ROOT_UNIT`], because normals are longer.
+    /// The weight Δt·(1 − α)/2 of the divergence, times [`ROOT_UNIT`], because normals are longer.
     pub curvature_weight: f32,
     /// The bound of the normals' divergence, over [`ROOT_UNIT`].
     pub max_divergence: f32,
@@ -27,9 +27,9 @@ pub(super) struct Constants {
     pub band_width: f32,
     /// The change of φ within the narrow band above which a tile stays active.
     pub activity_threshold: f32,
-    /// 1 / the smallest spacing.
+    /// The inverse of the smallest spacing.
     pub rms_scale: f32,
-    /// Half the smallest spacing: the step of a reinitialisation.
+    /// The step of a reinitialisation, half the smallest spacing.
     pub reinit_step: f32,
     /// True for a volume, false for slices.
     pub volume: bool,

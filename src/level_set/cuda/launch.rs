@@ -432,7 +432,7 @@ impl Launcher {
         constants: &Constants,
     ) -> Result<()> {
         let Constants { intensity_gain, intensity_offset, curvature_weight, max_divergence, .. } = *constants;
-        // Its normals are unit vectors.
+        // The normals of this kernel are unit vectors.
         let curvature_weight = (f64::from(curvature_weight) / ROOT_UNIT) as f32;
         let max_divergence = (f64::from(max_divergence) * ROOT_UNIT) as f32;
         let setup =

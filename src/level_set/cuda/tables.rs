@@ -100,7 +100,7 @@ impl Tables {
         stream.fill(&self.barriers, 0, self.barriers.bytes(), 0)
     }
 
-    /// Empties the lists.
+    /// Clears the lists of active tiles.
     pub(super) fn clear_lists(&self, stream: &Stream) -> Result<()> {
         let [_, counts, stamps] = &self.lists;
         stream.fill(counts, 0, counts.bytes(), 0)?;
