@@ -1,9 +1,9 @@
 // Distance, the passes along y and z of columns all of whose pixels are near a boundary, in 16-bit numbers.
 //
-// Where all weights are whole numbers, or a small power of two makes them so (`job.factor`, by which everything here is
-// multiplied), all sums are, and near a boundary they are small: with two to a word, an addition and a minimum of both
-// are one instruction, a quarter of what floats take. So little that no points are searched: an octet examines the
-// octets around itself, outwards, until no term is below the largest of its least sums.
+// If all weights are whole numbers, or a small power of two makes them so (`job.factor`, by which everything here is
+// multiplied), all sums are whole numbers, and near a boundary they are small: with two to a word, an addition and a
+// minimum of both are one instruction, a quarter of what floats take. This is so little that no points are searched: an
+// octet examines the octets around itself, outwards, until no term is below the largest of its least sums.
 //
 // An octet is packed in place: its pixels' memory holds four words of two pixels each, outside v, inside -1 - v, and a
 // word with a lower bound of what the octet adds to the sums of pixels outside (low half) and inside (high half).

@@ -3,16 +3,17 @@
 //   dense    every voxel of a volume: planes in registers, marching along z (level_set_dense.cuh)
 //   tiles    tiles of 8^3 voxels (16^2 in slices): those of a list that the device makes, or all
 //            (level_set_tile.cuh, level_set_slice.cuh)
-//   restep   steps of a reinitialisation of the same tiles (level_set_reinit.cuh)
+//   isoline_ls_restep_*
+//            steps of a reinitialisation of the same tiles (level_set_reinit.cuh)
 //   mark, judge, settle, mask
 //            the list of active tiles, the stopping criterion, import of phi and export of the mask
 //            (level_set_rest.cuh)
 //   paper    the paper's kernel, for comparison (paper/level_set.cuh)
 //
 // A chain of launches runs without the host: each iteration begins by testing whether iterations go on, and adds to its
-// own row of statistics, which `judge` reads at the end of a check interval. A launch of `tiles` or `restep` may do
-// many iterations or steps with grid barriers between them. Kernels that may be launched early (programmatic dependent
-// launch) wait for the launch ahead themselves.
+// own row of statistics, which `judge` reads at the end of a check interval. A launch of `tiles` or
+// `isoline_ls_restep_*` may do many iterations or steps with grid barriers between them. Kernels that may be launched
+// early (programmatic dependent launch) wait for the launch ahead themselves.
 #include "level_set_dense.cuh"
 #include "level_set_reinit.cuh"
 #include "level_set_rest.cuh"

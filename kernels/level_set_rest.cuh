@@ -48,7 +48,7 @@ __device__ __forceinline__ void activate_near_tiles(const float *phi, float *cop
             lists.push_neighbours<VOLUME>(step, {t.x + k, t.y, t.z}, ALL_NEIGHBOURS, lane);
 }
 
-// The stopping criterion, in the arithmetic of the host (src/level_set/course.rs): iterations first ..
+// The stopping criterion, in the arithmetic of the host (src/level_set/convergence.rs): iterations first ..
 // context.iteration are added to the check interval of `interval` iterations, which ends here if `test`. One warp. A
 // front at rest may oscillate: SWING times the tolerance is allowed for the difference of the most and the fewest
 // voxels inside (docs/level_set.md).

@@ -144,7 +144,7 @@ struct TileLists {
 static_assert(sizeof(TileLists) == 40, "src/level_set/cuda/launch.rs repeats it");
 
 // The tiles that a change of a voxel may affect, of its own tile and the 26 around it, as bits; `reached_from` in
-// src/level_set/on_cpu/tiles.rs defines them. neighbours_along_axis() gives the bits 0, 1 and 2 of one axis: a voxel
+// src/level_set/cpu/tiles.rs defines them. neighbours_along_axis() gives the bits 0, 1 and 2 of one axis: a voxel
 // affects the neighbour if it is within ACTIVATION_DISTANCE voxels of it.
 constexpr u32 ACTIVATION_DISTANCE = 2, ALL_NEIGHBOURS = (1u << 27) - 1;
 template <int SIDE>

@@ -1,6 +1,6 @@
-//! Every CUDA kernel of the level set at least once, on images small enough for NVIDIA's compute-sanitizer (see
-//! `scripts/gpu-run.sh`). Results are compared with the CPU's, so that they are worth something without the sanitizer too.
-//! Skipped, saying why, where there is no CUDA device.
+//! Runs every CUDA kernel of the level set at least once, on images small enough for NVIDIA's compute-sanitizer (see
+//! `scripts/gpu-run.sh`). Results are compared with the CPU's, so that the tests are useful without the sanitizer too.
+//! They are skipped, with a message, if there is no CUDA device.
 
 mod common;
 
@@ -9,7 +9,7 @@ use isoline::level_set::{LevelSet, Params, TargetRange, Variant};
 use isoline::{Context, Dimensions, Image, PixelType};
 use ndarray::Array3;
 
-/// Depth, height, width: lines, less and more than a tile, wider than a warp's columns.
+/// The depth, height and width of images: lines, smaller and larger than a tile, wider than the columns of a warp.
 const SHAPES: [(usize, usize, usize); 6] = [(1, 1, 1), (1, 1, 9), (9, 1, 31), (5, 9, 16), (11, 13, 70), (3, 33, 130)];
 const FEW_SHAPES: [(usize, usize, usize); 2] = [(9, 1, 17), (9, 11, 66)];
 
@@ -42,7 +42,8 @@ fn phi(surface: &LevelSet, dim: (usize, usize, usize)) -> Array3<f32> {
     phi
 }
 
-/// φ within 1e-3 of the smallest spacing near the front, and the masks the same but for voxels as near to it.
+/// Compares φ, which must agree within 1e-3 of the smallest spacing near the front, and the mask, which must be that of
+/// φ.
 fn compare([cuda, cpu]: &[Context; 2], input: Image<'_>, params: &Params, iterations: u64) {
     let [width, height, depth] = input.shape();
     let dim = (depth, height, width);
@@ -92,7 +93,7 @@ fn sanitizer_level_set() {
     }
 }
 
-/// All pixel types, pixels that are not finite among them.
+/// Runs all pixel types, with pixels that are not finite among them.
 #[test]
 fn sanitizer_level_set_pixels() {
     let Some(contexts) = cuda_and_cpu() else { return };
@@ -112,7 +113,7 @@ fn sanitizer_level_set_pixels() {
     }
 }
 
-/// Input, mask and results in the caller's device memory; φ in from there; a stop rule that is met.
+/// Reads input, mask and φ from the caller's device memory and writes results there, and meets a stopping criterion.
 #[test]
 fn sanitizer_level_set_in_device_memory() {
     let Some([cuda, _]) = cuda_and_cpu() else { return };
@@ -141,11 +142,11 @@ fn sanitizer_level_set_in_device_memory() {
     let stopping = Params { change_tolerance: 1e9, rms_tolerance: 1e9, ..params };
     let mut surface = LevelSet::new(&cuda, pixels.view(), marks.view(), &stopping).unwrap();
     let report = surface.step(100, None).unwrap();
-    // It compares an interval with the one before.
+    // The criterion compares an interval with the one before.
     assert!(report.converged && report.iterations == 2 * 4, "{report:?}");
 }
 
-/// The kernel that only the benchmark launches; blocks that reach beyond the volume, and one plane.
+/// Runs the kernel that only the benchmark launches, with blocks that reach beyond the volume, and with one plane.
 #[test]
 fn sanitizer_level_set_paper() {
     let Some([cuda, _]) = cuda_and_cpu() else { return };

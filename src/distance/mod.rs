@@ -55,11 +55,11 @@ pub struct Params {
     /// The pixel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another, in the unit of the result.
     /// Default 1, 1, 1. Of [`Dimensions::Slices`] that along z is not used, and may be anything.
     pub spacing: [f64; 3],
-    /// Which side of the threshold is inside. Default: above.
+    /// The side of the threshold that is inside. Default: above.
     pub foreground: Foreground,
-    /// In the image's own units. Default 0.
+    /// The threshold, in the image's own units. Default 0.
     pub threshold: f64,
-    /// Where distances are wanted. Default: everywhere, signed.
+    /// The region in which distances are computed. Default: everywhere, signed.
     pub region: Region,
 }
 

@@ -93,7 +93,7 @@ pub struct Params {
     /// Δt, at most 1/(4 + 1/ρ²) in 2D and 1/(6 + 1/ρ²) in 3D (above, the maximum principle fails). `None` (default):
     /// min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
     pub time_step: Option<f64>,
-    /// Which side of the threshold is the shape. Default: above.
+    /// The side of the threshold that is the shape. Default: above.
     pub foreground: Foreground,
     /// In the image's own units. Default 0.
     pub threshold: f64,

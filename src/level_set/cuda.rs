@@ -1,5 +1,5 @@
 //! The level set on CUDA: φ, a second φ and the image stay on the device; iterations are queued in batches, and the device
-//! itself counts, keeps the list of active tiles and stops. Kernels are launched in [`launch`].
+//! itself counts, keeps the list of active tiles and stops. [`launch`] launches the kernels.
 
 #[cfg(test)]
 mod contract;
@@ -11,8 +11,9 @@ mod tables;
 mod transfer;
 mod values;
 
-use super::course::{Counts, Course};
-use super::plan::{self, Plan, Survey};
+use super::convergence::ConvergenceMonitor;
+use super::plan::{self, ImageStatistics, Plan};
+use super::types::Counts;
 use super::{Params, Variant};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
@@ -21,31 +22,31 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use launch::{Fields, Launcher, Stretch};
+use launch::{Fields, Launcher, Span};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
-use tables::{FRONT, Layout, MEETINGS, ROW_BYTES, ROWS, Row, Tables, table_bytes};
+use tables::{BARRIERS, IterationStatistics, Layout, PADDING_BEFORE, ROW_BYTES, ROWS, Tables, table_bytes};
 
-/// Iterations of the first batch and at most of one; batches grow until one takes this long.
+/// The iterations of the first batch and of the largest; batches grow until one takes this long.
 const FIRST_BATCH: u64 = 16;
 const LARGEST_BATCH: u64 = 2048;
 const BATCH_SECONDS: f64 = 0.010;
-/// Batches in flight: one running, one queued behind it.
+/// The number of batches in flight: one running, one queued behind it.
 const BATCHES: usize = 2;
 
-/// The CUDA device, if it is to be used: the context has one, with room for this.
+/// Returns the CUDA device, if the context has one with enough memory.
 pub(super) fn device<'a>(context: &'a Context, params: &Params, input: &Image<'_>) -> Result<Option<&'a Arc<Cuda>>> {
     let bytes = bytes(params, input);
     let Some(cuda) = context.cuda_for(bytes)? else { return Ok(None) };
-    // Of the distance that phi starts as; the device tells from which length of columns on.
+    // The distance that phi starts as needs a workspace for columns above a length that depends on the device.
     match signed_workspace_bytes(cuda, input.shape(), params.dimensions)? {
         0 => Ok(Some(cuda)),
-        scratch => context.cuda_for(bytes + scratch as u64),
+        workspace => context.cuda_for(bytes + workspace as u64),
     }
 }
 
-/// The device memory that a level set needs, but for the distance's scratch.
+/// Returns the device memory that a level set needs, without the workspace of the distance.
 fn bytes(params: &Params, input: &Image<'_>) -> u64 {
     let shape = input.shape();
     let layout = Layout::new(shape);
@@ -54,19 +55,24 @@ fn bytes(params: &Params, input: &Image<'_>) -> u64 {
     let elements = layout.elements() as u64;
     elements * (2 * size_of::<f32>() + input.pixel_type().bytes()) as u64
         + table_bytes(tiles)
-        + values::mask_piece_bytes(shape) as u64
+        + values::mask_part_bytes(shape) as u64
 }
 
-/// Measures images of which at least one is in device memory.
-pub(super) fn survey(context: &Context, cuda: &Arc<Cuda>, input: &Image<'_>, mask: &Image<'_>) -> Result<Survey> {
+/// Computes the statistics of images of which at least one is in device memory.
+pub(super) fn image_statistics(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    input: &Image<'_>,
+    mask: &Image<'_>,
+) -> Result<ImageStatistics> {
     cuda.bind()?;
     let stream = cuda.stream()?;
     let input = transfer::fetch(cuda, &stream, "the input", input)?;
     let mask = transfer::fetch(cuda, &stream, "the initial mask", mask)?;
-    Ok(context.pool().install(|| plan::survey(&input.view(), &mask.view())))
+    Ok(context.pool().install(|| plan::image_statistics(&input.view(), &mask.view())))
 }
 
-/// φ on the device and what it evolves with. The stream comes first: it is waited for before the memory goes.
+/// The state of a level set on the device. The stream is the first field: it is waited for before the memory is freed.
 pub(super) struct Solver {
     stream: Stream,
     cuda: Arc<Cuda>,
@@ -75,22 +81,22 @@ pub(super) struct Solver {
     launcher: Launcher,
     phi: [Buffer; 2],
     image: Buffer,
-    /// Of a pixel of the image.
+    /// The bytes of a pixel of the image.
     pixel_bytes: usize,
     tables: Tables,
-    /// Rows of statistics on their way to the host, one piece a batch in flight.
+    /// The staging buffers for rows of statistics, one for each batch in flight.
     rows: [Pinned; BATCHES],
-    /// Which φ is the newest.
+    /// The index of the newest φ.
     current: usize,
     inside: u64,
     active: u64,
-    /// Of the lists: the number of the next set; they are empty before the first.
+    /// The number of the next set of active tiles; the lists are empty before the first.
     step: u32,
     listed: bool,
-    /// Iterations of the check interval under way.
-    watched: u32,
-    /// A launch failed while iterations were queued, so nobody knows which one φ is at.
-    lost: bool,
+    /// The number of iterations of the current check interval.
+    interval_iterations: u32,
+    /// True if a launch failed while iterations were queued, so that the iteration that φ has reached is unknown.
+    phi_unknown: bool,
 }
 
 impl std::fmt::Debug for Solver {
@@ -141,13 +147,13 @@ impl Solver {
             active: 0,
             step: 0,
             listed: false,
-            watched: 0,
-            lost: false,
+            interval_iterations: 0,
+            phi_unknown: false,
         };
         let stream = &solver.stream;
-        // Lists too: kernels load what may be on them before they know how much is.
-        let Tables { control, rows, lists: [entries, ..], .. } = &solver.tables;
-        for buffer in [&solver.phi[0], &solver.image, control, rows, entries] {
+        // Lists are filled too: kernels load entries before they know how many are valid.
+        let Tables { convergence, rows, lists: [entries, ..], .. } = &solver.tables;
+        for buffer in [&solver.phi[0], &solver.image, convergence, rows, entries] {
             stream.fill(buffer, 0, buffer.bytes(), 0)?;
         }
         transfer::upload(stream, input, &solver.image, &layout)?;
@@ -155,42 +161,42 @@ impl Solver {
         Ok(solver)
     }
 
-    /// Where the first row of φ `which` begins.
+    /// Returns the address of the first row of φ `which`.
     fn address(&self, which: usize) -> u64 {
-        self.phi[which].address() + (FRONT * size_of::<f32>()) as u64
+        self.phi[which].address() + (PADDING_BEFORE * size_of::<f32>()) as u64
     }
 
     fn fields(&self) -> Fields {
         Fields {
             from: self.address(self.current),
             to: self.address(1 - self.current),
-            image: self.image.address() + (FRONT * self.pixel_bytes) as u64,
+            image: self.image.address() + (PADDING_BEFORE * self.pixel_bytes) as u64,
         }
     }
 
-    /// Evolves by up to `iterations`, until the stop rule is met; adds its times and memory to `report`.
+    /// Evolves by up to `iterations`, until the stopping criterion is met; adds its times and memory to `report`.
     pub(super) fn run(
         &mut self,
         _context: &Context,
-        course: &mut Course,
+        monitor: &mut ConvergenceMonitor,
         iterations: u64,
         progress: &mut Option<&mut Progress<'_>>,
         report: &mut Report,
     ) -> Result<()> {
-        self.known()?;
+        self.check_phi_known()?;
         self.cuda.bind()?;
         let started = Instant::now();
         let ticker = Ticker::new("level set");
         ticker.report(progress)?;
-        let result = self.evolve(course, iterations, progress, &ticker);
-        self.lost = matches!(&result, Err(error) if error.kind() != ErrorKind::Cancelled);
+        let result = self.evolve(monitor, iterations, progress, &ticker);
+        self.phi_unknown = matches!(&result, Err(error) if error.kind() != ErrorKind::Cancelled);
         report.seconds_compute = started.elapsed().as_secs_f64();
         report.peak_device_bytes = self.cuda.memory().peak();
         result
     }
 
-    fn known(&self) -> Result<()> {
-        if self.lost {
+    fn check_phi_known(&self) -> Result<()> {
+        if self.phi_unknown {
             return Err(Error::new(
                 ErrorKind::DeviceFailed,
                 "the device failed in an earlier step of this level set, so its phi is not known; write phi, or begin a \
@@ -200,33 +206,33 @@ impl Solver {
         Ok(())
     }
 
-    fn vanished(&self) -> bool {
+    fn front_vanished(&self) -> bool {
         self.inside == 0 || self.inside == self.plan.voxels() as u64
     }
 
     fn evolve(
         &mut self,
-        course: &mut Course,
+        monitor: &mut ConvergenceMonitor,
         iterations: u64,
         progress: &mut Option<&mut Progress<'_>>,
         ticker: &Ticker,
     ) -> Result<()> {
-        if self.vanished() {
-            course.converged = true;
+        if self.front_vanished() {
+            monitor.converged = true;
         }
-        if course.converged || iterations == 0 {
+        if monitor.converged || iterations == 0 {
             return Ok(());
         }
         ticker.expect(iterations);
-        self.begin(course.iterations)?;
-        let mut queue = Queue::new(self, course.iterations);
+        self.begin(monitor.iterations)?;
+        let mut queue = Queue::new(self, monitor.iterations);
         let mut flight: VecDeque<Batch> = VecDeque::new();
         let (mut queued, mut size) = (0, FIRST_BATCH);
         let mut cancelled = Ok(());
         let mut last_end = Instant::now();
         let mut alone = true;
         loop {
-            while flight.len() < BATCHES && queued < iterations && cancelled.is_ok() && !course.converged {
+            while flight.len() < BATCHES && queued < iterations && cancelled.is_ok() && !monitor.converged {
                 let count = size.min(iterations - queued);
                 let slot = (0..BATCHES).find(|slot| flight.iter().all(|batch| batch.slot != *slot)).unwrap_or(0);
                 flight.push_back(self.queue(&mut queue, count, slot)?);
@@ -234,11 +240,11 @@ impl Solver {
             }
             let Some(batch) = flight.pop_front() else { break };
             self.wait(&batch, progress, ticker, &mut cancelled)?;
-            if !course.converged {
-                let done = self.take_down(&batch, course);
+            if !monitor.converged {
+                let done = self.collect_batch(&batch, monitor);
                 ticker.add(done);
             }
-            // The first batch of two is measured from its beginning, the next from the end of the one ahead.
+            // A first batch is timed from its beginning, another from the end of the one ahead.
             let seconds = last_end.elapsed().as_secs_f64();
             last_end = Instant::now();
             if !alone || flight.is_empty() {
@@ -250,13 +256,13 @@ impl Solver {
             }
             alone = false;
         }
-        if self.vanished() {
-            course.converged = true;
+        if self.front_vanished() {
+            monitor.converged = true;
         }
-        if course.converged { Ok(()) } else { cancelled }
+        if monitor.converged { Ok(()) } else { cancelled }
     }
 
-    /// Waits for a batch, and hears the callback meanwhile.
+    /// Waits for a batch, and calls the progress callback while waiting.
     fn wait(
         &self,
         batch: &Batch,
@@ -279,75 +285,75 @@ impl Solver {
         Ok(())
     }
 
-    /// Tells the device where iterations begin.
+    /// Prepares the state of the iterations on the device.
     fn begin(&mut self, iterations: u64) -> Result<()> {
-        // Not stopped; the voxels inside, at its parity.
-        const TOLD: usize = 24;
-        let mut control = [0u64; 3];
-        control[1 + (iterations & 1) as usize] = self.inside;
+        // The state is "not stopped", and the number of voxels inside, at the parity of the iteration.
+        const STATE_BYTES: usize = 24;
+        let mut convergence = [0u64; 3];
+        convergence[1 + (iterations & 1) as usize] = self.inside;
         let staged = &mut self.rows[0];
-        staged.as_mut_slice()[..TOLD].copy_from_slice(bytemuck::cast_slice(&control));
+        staged.as_mut_slice()[..STATE_BYTES].copy_from_slice(bytemuck::cast_slice(&convergence));
         let stream = &self.stream;
-        stream.copy(staged.side(), self.tables.control.side(0), TOLD, 1, [TOLD, TOLD])?;
-        // The iteration before the first adds nothing more.
+        stream.copy(staged.side(), self.tables.convergence.side(0), STATE_BYTES, 1, [STATE_BYTES, STATE_BYTES])?;
+        // The iteration before the first has an empty row.
         let row = ROW_BYTES;
         stream.fill(&self.tables.rows, (iterations % ROWS) as usize * row, row, 0)?;
         if !self.listed {
             self.tables.clear_lists(stream)?;
             self.step = 0;
             if self.launcher.band() {
-                self.launcher.mark(stream, self.address(self.current), 0, iterations, 0)?;
+                self.launcher.activate_near_front(stream, self.address(self.current), 0, iterations, 0)?;
             }
             self.listed = true;
         }
         stream.synchronize()
     }
 
-    /// Queues iterations with their reinitialisations and looks, and the way back of their statistics.
+    /// Queues iterations with their reinitialisations and tests of convergence, and the download of their statistics.
     fn queue(&self, queue: &mut Queue, count: u64, slot: usize) -> Result<Batch> {
         let stream = &self.stream;
         let row = ROW_BYTES;
         let first = queue.iteration + 1;
-        // The rows of a batch, in up to two pieces of the ring.
+        // The rows of a batch are in up to two parts of the ring.
         let begin = (first % ROWS) as usize;
         let head = (count as usize).min(ROWS as usize - begin);
-        let pieces = [(begin, 0, head), (0, head, count as usize - head)];
-        for (at, _, rows) in pieces {
+        let parts = [(begin, 0, head), (0, head, count as usize - head)];
+        for (at, _, rows) in parts {
             if rows > 0 {
                 stream.fill(&self.tables.rows, at * row, rows * row, 0)?;
             }
         }
-        const { assert!(MEETINGS >= 2 * LARGEST_BATCH as usize, "an iteration is at most two launches") }
-        self.tables.clear_meetings(stream)?;
-        let mut meeting = 0;
-        let mut unjudged = first;
+        const { assert!(BARRIERS >= 2 * LARGEST_BATCH as usize, "an iteration is at most two launches") }
+        self.tables.clear_barriers(stream)?;
+        let mut barrier = 0;
+        let mut unchecked = first;
         let end = queue.iteration + count;
         while queue.iteration < end {
-            let stretch = self.stretch(queue, end);
-            queue.iteration += u64::from(stretch.count);
+            let span = self.span(queue, end);
+            queue.iteration += u64::from(span.count);
             let iteration = queue.iteration;
             let every = u64::from(self.plan.reinitialise_every);
             let reinitialises = every > 0 && iteration.is_multiple_of(every);
-            self.launcher.iterate(stream, queue.fields, stretch, !reinitialises, meeting)?;
-            meeting += 1;
-            queue.advance(stretch.count, self.steps(false));
-            if queue.watched == self.plan.check_interval {
-                self.launcher.judge(stream, unjudged, iteration, true)?;
-                (unjudged, queue.watched) = (iteration + 1, 0);
+            self.launcher.iterate(stream, queue.fields, span, !reinitialises, barrier)?;
+            barrier += 1;
+            queue.advance(span.count, self.sets(false));
+            if queue.interval_iterations == self.plan.check_interval {
+                self.launcher.check_convergence(stream, unchecked, iteration, true)?;
+                (unchecked, queue.interval_iterations) = (iteration + 1, 0);
             }
             if reinitialises {
-                // Dense iterations leave the other φ one behind everywhere.
+                // After a dense iteration the other φ is that of the iteration before, everywhere.
                 let copy = if self.launcher.band() { 0 } else { queue.fields.to };
-                self.launcher.mark(stream, queue.fields.from, copy, iteration, queue.step)?;
-                self.launcher.reinitialise(stream, queue.fields, iteration, queue.step, meeting)?;
-                meeting += 1;
+                self.launcher.activate_near_front(stream, queue.fields.from, copy, iteration, queue.step)?;
+                self.launcher.reinitialise(stream, queue.fields, iteration, queue.step, barrier)?;
+                barrier += 1;
                 queue.step = queue.step.wrapping_add(1);
             }
         }
-        if unjudged <= queue.iteration {
-            self.launcher.judge(stream, unjudged, queue.iteration, false)?;
+        if unchecked <= queue.iteration {
+            self.launcher.check_convergence(stream, unchecked, queue.iteration, false)?;
         }
-        for (at, to, rows) in pieces {
+        for (at, to, rows) in parts {
             if rows > 0 {
                 let Side::Host { address, bytes } = self.rows[slot].side() else { unreachable!("pinned memory") };
                 let back = Side::Host { address: address + to * row, bytes: bytes - to * row };
@@ -359,43 +365,45 @@ impl Solver {
         Ok(Batch { first, count, slot, end })
     }
 
-    /// The iterations after `queue`'s, up to `end`, that one launch can do: until a reinitialisation or the end of a check interval.
-    fn stretch(&self, queue: &Queue, end: u64) -> Stretch {
+    /// Returns the iterations after those of `queue`, up to `end`, that one launch can do: until a reinitialisation or
+    /// the end of a check interval.
+    fn span(&self, queue: &Queue, end: u64) -> Span {
         let every = u64::from(self.plan.reinitialise_every);
-        let mut count = if self.launcher.stretches() { end - queue.iteration } else { 1 };
-        count = count.min(u64::from(self.plan.check_interval - queue.watched));
+        let mut count = if self.launcher.takes_many_iterations() { end - queue.iteration } else { 1 };
+        count = count.min(u64::from(self.plan.check_interval - queue.interval_iterations));
         if every > 0 {
             count = count.min(every - queue.iteration % every);
         }
-        Stretch { first: queue.iteration + 1, count: count as u32, step: queue.step }
+        Span { first: queue.iteration + 1, count: count as u32, step: queue.step }
     }
 
-    /// Sets of tiles that an iteration makes, with the reinitialisation that follows it or without.
-    fn steps(&self, reinitialised: bool) -> u32 {
+    /// Returns the number of sets of tiles that an iteration makes, with the reinitialisation that follows it or
+    /// without.
+    fn sets(&self, reinitialised: bool) -> u32 {
         u32::from(self.launcher.band()) + u32::from(reinitialised)
     }
 
-    /// Takes down what a finished batch did, up to where it stopped; how many iterations that is.
-    fn take_down(&mut self, batch: &Batch, course: &mut Course) -> u64 {
+    /// Records the iterations of a finished batch, up to the one at which it stopped. Returns their number.
+    fn collect_batch(&mut self, batch: &Batch, monitor: &mut ConvergenceMonitor) -> u64 {
         let bytes = &self.rows[batch.slot].as_slice()[..batch.count as usize * ROW_BYTES];
         let words: &[u64] = bytemuck::cast_slice(bytes);
         let mut done = 0;
-        for row in words.chunks_exact(ROW_BYTES / size_of::<u64>()).map(Row::of) {
+        for row in words.chunks_exact(ROW_BYTES / size_of::<u64>()).map(IterationStatistics::of) {
             if !row.done {
-                // Nothing is inside any more, or nothing outside: the device saw it before this iteration.
-                course.converged = true;
+                // The device found before this iteration that no voxel is inside any more, or none outside.
+                monitor.converged = true;
                 break;
             }
             self.inside = self.inside.wrapping_add_signed(row.inside);
             self.active = u64::from(row.tiles);
-            course.record(Counts { inside: self.inside, changed: row.changed, near: row.near, squares: row.squares });
-            debug_assert_eq!(course.iterations, batch.first + done);
-            course.converged = course.stop_now();
-            self.watched = (self.watched + 1) % self.plan.check_interval;
+            monitor.record(Counts { inside: self.inside, changed: row.changed, near: row.near, squares: row.squares });
+            debug_assert_eq!(monitor.iterations, batch.first + done);
+            monitor.converged = monitor.should_stop();
+            self.interval_iterations = (self.interval_iterations + 1) % self.plan.check_interval;
             self.current = 1 - self.current;
-            self.step = self.step.wrapping_add(self.steps(course.reinitialise_now()));
+            self.step = self.step.wrapping_add(self.sets(monitor.should_reinitialise()));
             done += 1;
-            if course.converged {
+            if monitor.converged {
                 break;
             }
         }
@@ -406,31 +414,36 @@ impl Solver {
         self.inside
     }
 
-    /// Tiles that the last iteration updated.
+    /// Returns the number of tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
         if self.launcher.band() { self.active } else { u64::from(self.plan.tiles().iter().product::<usize>() as u32) }
     }
 }
 
-/// Where queueing stands, which may be ahead of what is done.
+/// The state after the iterations that are queued, which may be ahead of those that are done.
 struct Queue {
     iteration: u64,
     fields: Fields,
     step: u32,
-    watched: u32,
+    interval_iterations: u32,
 }
 
 impl Queue {
     fn new(solver: &Solver, iterations: u64) -> Self {
-        Self { iteration: iterations, fields: solver.fields(), step: solver.step, watched: solver.watched }
+        Self {
+            iteration: iterations,
+            fields: solver.fields(),
+            step: solver.step,
+            interval_iterations: solver.interval_iterations,
+        }
     }
 
-    /// By so many iterations, each of so many sets.
-    fn advance(&mut self, iterations: u32, steps: u32) {
+    /// Advances by a number of iterations, each of which makes a number of sets.
+    fn advance(&mut self, iterations: u32, sets: u32) {
         if !iterations.is_multiple_of(2) {
             std::mem::swap(&mut self.fields.from, &mut self.fields.to);
         }
-        self.step = self.step.wrapping_add(iterations.wrapping_mul(steps));
-        self.watched += iterations;
+        self.step = self.step.wrapping_add(iterations.wrapping_mul(sets));
+        self.interval_iterations += iterations;
     }
 }

@@ -1,4 +1,4 @@
-//! Level sets: 2D and 3D segmentation by a surface that evolves with the image's intensity and its own curvature.
+//! Level sets: 2D and 3D segmentation by a front that moves with the image's intensity and its own curvature.
 //!
 //! φ < 0 inside. One iteration (Mostofi 2009, with its formulas corrected; see `docs/level_set.md`) is
 //!
@@ -7,15 +7,16 @@
 //! D(I) = ε − |I − T|            H = ½ ∇·(∇φ / |∇φ|)
 //! ```
 //!
-//! so the surface grows where the intensity lies within T ± ε and is held back, and smoothed, by its curvature. |D(I)| is
+//! so the front grows where the intensity lies within T ± ε and is held back, and smoothed, by its curvature. |D(I)| is
 //! bounded (see [`Params::time_step`]), and where φ moves away from 0, |∇φ| counts at most 1.
 
-mod course;
+mod convergence;
+mod cpu;
 mod cuda;
-mod on_cpu;
 pub(crate) mod parameters;
 mod plan;
 mod scalar;
+mod types;
 
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
@@ -23,23 +24,23 @@ use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_t
 use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
-use course::Course;
+use convergence::ConvergenceMonitor;
 use plan::Plan;
 use std::time::Instant;
 
-/// The intensities that the surface grows into: `target` ± `epsilon`.
+/// The intensity range that the front grows into: `target` ± `epsilon`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TargetRange {
-    /// T, in the image's own units.
+    /// The centre T of the range, in the image's own units.
     pub target: f64,
-    /// ε > 0, in the image's own units.
+    /// The half width ε > 0 of the range, in the image's own units.
     pub epsilon: f64,
 }
 
-/// Which implementation computes.
+/// The implementation that computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// `Band`.
+    /// The same as `Band`.
     Default,
     /// Only the tiles that the front can reach are updated. CPU and CUDA.
     Band,
@@ -52,36 +53,38 @@ pub enum Variant {
 /// The parameters; [`Params::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// One volume (default), or many slices, each by itself.
+    /// One volume (default), or slices, each segmented separately.
     pub dimensions: Dimensions,
     /// The voxel's size along x, y, z, each from 1e-9 to 1e9 and at most 1000 times another. Default 1, 1, 1. Curvature,
-    /// distances and speeds are in its unit. Of [`Dimensions::Slices`] that along z is not used, and may be anything.
+    /// distances and speeds are in its unit. With [`Dimensions::Slices`] that along z is not used, and may be anything.
     pub spacing: [f64; 3],
-    /// T and ε. `None` (default): mean and twice the standard deviation of the pixels inside the initial mask.
+    /// The intensity range T ± ε. `None` (default): mean and twice the standard deviation of the pixels inside the
+    /// initial mask.
     pub range: Option<TargetRange>,
-    /// α in [0, 1]: the weight of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest spacing.
+    /// The weight α, in [0, 1], of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest
+    /// spacing.
     pub alpha: Option<f64>,
-    /// Δt. `None` (default): `cfl` times the largest stable step, 1 / (α·D·√Σh⁻² + (1 − α)·Σh⁻²), where D is the bound of
-    /// |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and (1 − α)/α·½·√(2·Σh⁻²). Beyond that
-    /// no curvature outweighs the image: where φ approaches 0, |D(I)| counts up to it, and the front rests in the same
-    /// place. Refused where α·Δt is neither 0 nor from 4.702e-38 to 3.403e38, as with very large pixels in a very small
-    /// spacing: what 32-bit numbers hold with all their digits.
+    /// The time step Δt. `None` (default): `cfl` times the largest stable step, 1 / (α·D·√Σh⁻² + (1 − α)·Σh⁻²), where D
+    /// is the bound of |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and
+    /// (1 − α)/α·½·√(2·Σh⁻²). Beyond that no curvature outweighs the image: where φ approaches 0, |D(I)| is clamped to
+    /// it, and the front rests in the same place. Refused if α·Δt is neither 0 nor from 4.702e-38 to 3.403e38, the range of
+    /// 32-bit numbers with all their digits; very large pixels in a very small spacing leave it.
     pub time_step: Option<f64>,
     /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.7.
     pub cfl: f64,
-    /// φ is made a distance again every so many iterations. Default 10; 0: never.
+    /// The number of iterations between two reinitialisations of φ. Default 10; 0 is never.
     pub reinitialise_every: u32,
-    /// Iterations that the stop rule looks at together. `None` (default): as many as a front at the speed
-    /// α·ε + (1 − α)/h needs for one voxel, 80 to 1000, rounded up to a multiple of `reinitialise_every`.
+    /// The number of iterations that the stopping criterion tests together. `None` (default): as many as a front at the
+    /// speed α·ε + (1 − α)/h needs for one voxel, 80 to 1000, rounded up to a multiple of `reinitialise_every`.
     pub check_interval: Option<u32>,
-    /// Stop rule: by how much the mean count of voxels inside may differ between a check interval and the one before, as a
-    /// share of the mean count of voxels near the front: about the distance in voxels that the front moves. Within the
-    /// interval the count may vary by at most 50 times as much, so that a front that oscillates does not count as at rest.
-    /// Default 2e-3.
+    /// Stopping criterion: the amount by which the mean count of voxels inside may differ between a check interval and
+    /// the one before, as a share of the mean count of voxels near the front: about the distance in voxels that the
+    /// front moves. Within the interval the count may vary by at most 50 times as much, so that a front that oscillates
+    /// does not count as at rest. Default 2e-3.
     pub change_tolerance: f64,
-    /// Stop rule: the change of φ near the front in an iteration, root mean square over the check interval, in voxels.
-    /// Default 8, the largest that it can be, so that the count alone decides: where pixels far out of the
-    /// range are beside a front at rest, φ keeps growing by more than a voxel an iteration there.
+    /// Stopping criterion: the change of φ near the front in an iteration, root mean square over the check interval, in
+    /// voxels. Default 8, the largest possible change, so that the count alone decides: beside a front at rest φ keeps
+    /// growing by more than a voxel an iteration where pixels are far out of the range.
     pub rms_tolerance: f64,
     /// The implementation. Default: the band.
     pub variant: Variant,
@@ -106,70 +109,71 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the same parameters with a stopping criterion that is never met: exactly so many iterations are done.
+    /// Returns the same parameters with a stopping criterion that is never met: all requested iterations are done.
     pub fn without_stopping(self) -> Self {
         Self { change_tolerance: 0.0, rms_tolerance: 0.0, ..self }
     }
 }
 
-/// What one iteration did.
+/// The statistics of one iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
-    /// Counted from 1.
+    /// The number of the iteration, counted from 1.
     pub iteration: u64,
-    /// Voxels with φ < 0 after it.
+    /// The number of voxels with φ < 0 after it.
     pub inside: u64,
-    /// Voxels whose sign it changed.
+    /// The number of voxels whose sign it changed.
     pub changed: u64,
-    /// Voxels near the front before it: |φ| at most the largest spacing, in the tiles that it updated.
+    /// The number of voxels near the front before it: |φ| at most the largest spacing, in the tiles that it updated.
     pub near: u64,
     /// The root mean square of its change of φ over those, in units of the smallest spacing.
     pub rms: f64,
 }
 
-/// What a level set is at, and the parameters as resolved.
+/// The state of a level set, with the automatic parameters as they were computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
-    /// Iterations done.
+    /// The number of iterations done.
     pub iterations: u64,
-    /// Δt.
+    /// The time step Δt.
     pub time_step: f64,
     /// The largest stable Δt.
     pub time_step_limit: f64,
-    /// T.
+    /// The centre T of the intensity range.
     pub target: f64,
-    /// ε.
+    /// The half width ε of the intensity range.
     pub epsilon: f64,
-    /// α.
+    /// The weight α of the image against curvature.
     pub alpha: f64,
-    /// Iterations that the stop rule looks at together.
+    /// The number of iterations that the stopping criterion tests together.
     pub check_interval: u32,
-    /// Whether the stop rule was met by the last step.
+    /// True if the last step met the stopping criterion.
     pub converged: bool,
-    /// Voxels with φ < 0.
+    /// The number of voxels with φ < 0.
     pub inside: u64,
-    /// Tiles that the last iteration updated (`Dense`, `Scalar`: all).
+    /// The number of tiles that the last iteration updated (`Dense`, `Scalar`: all).
     pub active_tiles: u64,
-    /// Tiles of the whole image.
+    /// The number of tiles of the whole image.
     pub tiles: u64,
 }
 
-/// An evolving surface. It copies the image, and keeps φ where it computes: on the context's device, or in main memory.
+/// A level set that evolves. It copies the image, and keeps φ in the memory of the device that computes: the context's
+/// device, or the CPU.
 ///
-/// It holds a handle on its context, which may be dropped before it. Calls on one context take turns.
+/// It holds a handle on its context, which may be dropped before it. Calls on one context wait for each other.
 #[derive(Debug)]
 pub struct LevelSet {
     context: Context,
     plan: Plan,
-    course: Course,
+    monitor: ConvergenceMonitor,
     solver: Solver,
 }
 
-/// Where φ is.
+/// The solver of the backend in whose memory φ is.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "one for each level set")]
 enum Solver {
-    Cpu(on_cpu::Solver),
+    Cpu(cpu::Solver),
     Cuda(cuda::Solver),
 }
 
@@ -177,12 +181,12 @@ impl LevelSet {
     /// Starts from the boundary of `mask` (pixels > 0 are inside) on `input` (u8, u16 or f32; the same size).
     ///
     /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all outside,
-    /// as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count as far from T as the
-    /// farthest finite pixel of the image: never in range.
+    /// φ starts as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count as far
+    /// from T as the farthest finite pixel of the image: never in range.
     ///
     /// # Errors
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]), an
-    /// automatic range with an empty mask, sizes that do not match, no memory, a device failure.
+    /// automatic range with an empty mask, sizes that do not match, an allocation that fails, a device failure.
     pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
         params.check()?;
         check_shapes(input.shape(), input.shape())?;
@@ -197,15 +201,15 @@ impl LevelSet {
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
         let build = |plan: Plan, solver: Solver| {
             log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
-            Self { context: context.clone(), course: Course::new(&plan), plan, solver }
+            Self { context: context.clone(), monitor: ConvergenceMonitor::new(&plan), plan, solver }
         };
         if let Some(cuda) = cuda::device(context, params, &input)? {
-            let survey = if on_host {
-                context.pool().install(|| plan::survey(&input, &mask))
+            let statistics = if on_host {
+                context.pool().install(|| plan::image_statistics(&input, &mask))
             } else {
-                cuda::survey(context, cuda, &input, &mask)?
+                cuda::image_statistics(context, cuda, &input, &mask)?
             };
-            let plan = params.resolve(input.shape(), &survey)?;
+            let plan = params.resolve(input.shape(), &statistics)?;
             match cuda::Solver::new(cuda, &plan, &input, &mask) {
                 Ok(solver) => return Ok(build(plan, Solver::Cuda(solver))),
                 Err(error) if context.may_fall_back(&error) && on_host => {
@@ -215,49 +219,50 @@ impl LevelSet {
             }
         }
         if !on_host {
-            return Err(on_cpu::in_cuda_memory());
+            return Err(cpu::in_cuda_memory());
         }
-        let survey = context.pool().install(|| plan::survey(&input, &mask));
-        let plan = params.resolve(input.shape(), &survey)?;
-        let solver = on_cpu::Solver::new(context, &plan, &input, &mask)?;
+        let statistics = context.pool().install(|| plan::image_statistics(&input, &mask));
+        let plan = params.resolve(input.shape(), &statistics)?;
+        let solver = cpu::Solver::new(context, &plan, &input, &mask)?;
         Ok(build(plan, Solver::Cpu(solver)))
     }
 
-    /// Evolves by up to `iterations`; fewer where the stop rule is met ([`Report::converged`]). The check interval goes
-    /// on from call to call.
+    /// Evolves by up to `iterations`; fewer if the stopping criterion is met ([`Report::converged`]). A check
+    /// interval continues from call to call.
     ///
     /// # Errors
-    /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step goes on from it. Where φ
-    /// was being made a distance again, its magnitudes, not its signs, are on the way; a step of 0 iterations ends that.
-    /// A device failure, after which φ is not known, until it is written.
+    /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step continues from it. If
+    /// a reinitialisation was under way, the magnitudes of φ are intermediate, its signs are final; a step of 0
+    /// iterations completes it. A device failure, after which φ is not known, until it is written.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
-        let Self { context, plan, course, solver } = self;
+        let Self { context, plan, monitor, solver } = self;
         let _lock = context.lock()?;
-        let before = course.iterations;
-        course.converged = false;
+        let before = monitor.iterations;
+        monitor.converged = false;
         let mut report = match solver {
             Solver::Cpu(solver) => {
                 let report = Report::new(&context.cpu_for_report());
-                solver.run(context, course, iterations, &mut progress)?;
+                solver.run(context, monitor, iterations, &mut progress)?;
                 Report { seconds_compute: started.elapsed().as_secs_f64(), ..report }
             }
             Solver::Cuda(solver) => {
                 let mut report = Report::new(context.device());
-                solver.run(context, course, iterations, &mut progress, &mut report)?;
+                solver.run(context, monitor, iterations, &mut progress, &mut report)?;
                 report
             }
         };
-        report.iterations = course.iterations - before;
-        report.converged = course.converged;
+        report.iterations = monitor.iterations - before;
+        report.converged = monitor.converged;
         report.slices_done = plan.shape[2] as u64;
         report.seconds_total = started.elapsed().as_secs_f64();
         log::debug!("level set: {} iterations in {:.4} s", report.iterations, report.seconds_total);
         Ok(report)
     }
 
-    /// Seconds that `iterations` of the paper's own kernel take from the present φ, for the bench. CUDA, volumes of u8.
+    /// Returns the seconds that `iterations` of the paper's own kernel take from the present φ, for the benchmark.
+    /// CUDA, volumes of u8.
     #[doc(hidden)]
     pub fn paper_seconds(&self, iterations: u32) -> Result<f64> {
         let _lock = self.context.lock()?;
@@ -281,14 +286,14 @@ impl LevelSet {
                 self.context.pool().install(|| solver.read_mask(mask));
                 Ok(())
             }
-            (Solver::Cpu(_), _) => Err(on_cpu::in_cuda_memory()),
+            (Solver::Cpu(_), _) => Err(cpu::in_cuda_memory()),
         }
     }
 
     /// Writes φ (f32), in the unit of the spacing.
     ///
     /// # Errors
-    /// As [`read_mask`](Self::read_mask).
+    /// A size or type that does not match, a device failure.
     pub fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
         self.check_size("output for phi", phi.shape())?;
         check_type("output for phi", &phi, PixelType::F32)?;
@@ -299,16 +304,16 @@ impl LevelSet {
                 self.context.pool().install(|| solver.read_phi(phi));
                 Ok(())
             }
-            (Solver::Cpu(_), _) => Err(on_cpu::in_cuda_memory()),
+            (Solver::Cpu(_), _) => Err(cpu::in_cuda_memory()),
         }
     }
 
-    /// Replaces φ (f32, finite): to go on from what [`read_phi`](Self::read_phi) gave, here or in another level set of
-    /// the same size. Values beyond ±65536 of the largest spacing are brought back to that. The count of iterations goes
-    /// on; the check interval begins anew.
+    /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, of this or of another
+    /// level set of the same size. Values are clamped to ±65536 of the largest spacing. The count of iterations
+    /// continues; a new check interval begins.
     ///
     /// # Errors
-    /// As [`read_mask`](Self::read_mask); NaN or infinity, in which case φ is as it was.
+    /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged.
     pub fn write_phi(&mut self, phi: Image<'_>) -> Result<()> {
         self.check_size("phi", phi.shape())?;
         if phi.pixel_type() != PixelType::F32 {
@@ -321,34 +326,34 @@ impl LevelSet {
         match (&mut self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.write_phi(&phi)?,
             (Solver::Cpu(solver), Image::F32(phi)) => self.context.pool().install(|| solver.write_phi(phi))?,
-            (Solver::Cpu(_), _) => return Err(on_cpu::in_cuda_memory()),
+            (Solver::Cpu(_), _) => return Err(cpu::in_cuda_memory()),
         }
-        self.course.converged = false;
-        self.course.begin_interval();
+        self.monitor.converged = false;
+        self.monitor.begin_interval();
         Ok(())
     }
 
-    /// What each iteration did; the last million are kept.
+    /// Returns the statistics of each iteration; the last million are kept.
     pub fn statistics(&self) -> &[Statistics] {
-        self.course.kept()
+        self.monitor.kept()
     }
 
-    /// Where it is at.
+    /// Returns the state.
     pub fn state(&self) -> State {
-        let Self { plan, course, solver, .. } = self;
+        let Self { plan, monitor, solver, .. } = self;
         let (inside, active_tiles) = match solver {
             Solver::Cpu(solver) => (solver.inside(), solver.active_tiles()),
             Solver::Cuda(solver) => (solver.inside(), solver.active_tiles()),
         };
         State {
-            iterations: course.iterations,
+            iterations: monitor.iterations,
             time_step: plan.time_step,
             time_step_limit: plan.time_step_limit,
             target: plan.range.target,
             epsilon: plan.range.epsilon,
             alpha: plan.alpha,
             check_interval: plan.check_interval,
-            converged: course.converged,
+            converged: monitor.converged,
             inside,
             active_tiles,
             tiles: plan.tiles().into_iter().map(|n| n as u64).product(),
@@ -367,10 +372,11 @@ impl LevelSet {
     }
 }
 
-/// In one call: starts from `mask`, evolves by up to `iterations` or until the stop rule is met, and writes the mask.
+/// Starts from `mask`, evolves by up to `iterations` or until the stopping criterion is met, and writes the mask, in
+/// one call.
 ///
 /// # Errors
-/// As [`LevelSet`]'s. `output` is written only on success.
+/// Those of [`LevelSet::new`], [`LevelSet::step`] and [`LevelSet::read_mask`]. `output` is written only on success.
 pub fn run(
     context: &Context,
     input: Image<'_>,
@@ -384,8 +390,8 @@ pub fn run(
     check_type("output", &output, PixelType::U8)?;
     let mut surface = LevelSet::new(context, input, mask, params)?;
     if matches!((&surface.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
-        // Refused now rather than after the work.
-        return Err(on_cpu::in_cuda_memory());
+        // The call is refused now rather than after the work.
+        return Err(cpu::in_cuda_memory());
     }
     let report = surface.step(iterations, progress)?;
     surface.read_mask(output)?;

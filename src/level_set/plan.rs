@@ -1,80 +1,50 @@
-//! The parameters of a level set, checked and resolved: what every device computes with.
+//! The plan of a level set: its parameters after every check, with each automatic one computed. Every device uses it.
 
 use super::parameters::{self, LARGEST_PIXEL};
-use super::scalar::ROOT_UNIT;
+use super::types::{Constants, ROOT_UNIT};
 use super::{Params, TargetRange, Variant};
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Image};
 use ndarray::ArrayView3;
 use rayon::prelude::*;
 
-/// Side of a tile of the band along x, y, z.
+/// The sides of a tile of a volume along x, y, z.
 pub(super) const VOLUME_TILE: [usize; 3] = [8, 8, 8];
-/// Likewise of a slice.
+/// The sides of a tile of a slice along x, y, z.
 pub(super) const SLICE_TILE: [usize; 3] = [16, 16, 1];
 
-/// The band keeps a tile up to date while φ within so many of the largest spacing changes in it or beside it.
+/// The half width of the narrow band, in units of the largest spacing. A tile is active while φ changes within the
+/// band, in it or beside it.
 const BAND_WIDTH: f64 = 3.0;
-/// A change of φ above this share of the smallest spacing keeps a tile awake.
-const WAKING_CHANGE: f64 = 1e-5;
-/// φ from outside is bounded by so many of the largest spacing; squares of differences are then far from an overflow.
+/// The change of φ, in units of the smallest spacing, above which a tile stays active.
+const ACTIVITY_THRESHOLD: f64 = 1e-5;
+/// The bound of |φ| that a caller writes, in units of the largest spacing. Squares of differences are then far from an
+/// overflow.
 const LARGEST_PHI: f64 = 65536.0;
-/// Iterations of one reinitialisation. Each carries the distance half a voxel further from the front.
-pub(super) const REINITIALISING_STEPS: u32 = 6;
+/// The steps of one reinitialisation. Each carries the distance half a voxel further from the front.
+pub(super) const REINITIALISATION_STEPS: u32 = 6;
 /// The bounds of α·Δt, unless it is 0: it is multiplied by differences of pixels, which may be large, so it must keep
-/// its digits in f32, and so must the quarter of it that CUDA computes with. (What else Δt is a factor of may become
+/// its digits in f32, and so must the quarter of it that CUDA computes with. (Other products with Δt may become
 /// subnormal: that is far below a digit of φ.)
-pub(super) const GAINS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
+pub(super) const INTENSITY_GAINS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
 /// The bounds of the automatic check interval.
 const CHECK_INTERVALS: [f64; 2] = [80.0, 1000.0];
 
-/// What is known of the pixels before anything moves.
+/// The statistics of the image that the automatic parameters depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Survey {
-    /// Voxels inside the initial mask.
+pub(super) struct ImageStatistics {
+    /// The number of voxels inside the initial mask.
     pub inside: u64,
-    /// Finite pixels inside the initial mask, their mean and standard deviation.
+    /// The number of finite pixels inside the initial mask, their mean and their standard deviation.
     pub sample: u64,
     pub mean: f64,
     pub deviation: f64,
-    /// The smallest and the largest finite pixel of the whole image; 0 and 0 when there is none.
+    /// The smallest and the largest finite pixel of the whole image; both are 0 where there is none.
     pub low: f64,
     pub high: f64,
 }
 
-/// The constants of the definition in `scalar.rs`, in f32.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Constants {
-    /// 1/h along x, y, z.
-    pub step: [f32; 3],
-    /// T.
-    pub target: f32,
-    /// Δt·α and −Δt·α·ε: −Δt·α·D(I) = |I − T|·gain + offset.
-    pub gain: f32,
-    pub offset: f32,
-    /// Δt·(1 − α)/2, times [`ROOT_UNIT`], because normals are longer.
-    pub bend: f32,
-    /// The bound of the normals' divergence, over [`ROOT_UNIT`].
-    pub sharpest: f32,
-    /// The largest |I − T| of finite pixels; others count as this far from T.
-    pub farthest: f32,
-    /// The bound of −Δt·α·D(I) where φ approaches 0, see [`largest_terms`].
-    pub bound: f32,
-    /// |φ| up to this (the largest spacing) is near the front.
-    pub near: f32,
-    /// |φ| up to this is within the band.
-    pub band: f32,
-    /// A change of φ above this keeps a tile awake.
-    pub waking: f32,
-    /// 1 / the smallest spacing.
-    pub rms_scale: f32,
-    /// Half the smallest spacing: the step of a reinitialisation.
-    pub restep: f32,
-    /// 3D; else slices.
-    pub volume: bool,
-}
-
-/// Everything that does not change while a surface evolves.
+/// Everything that does not change while a front moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plan {
     pub shape: [usize; 3],
@@ -88,19 +58,19 @@ pub(super) struct Plan {
     pub change_tolerance: f64,
     pub rms_tolerance: f64,
     pub reinitialise_every: u32,
-    /// Never `Default`.
+    /// The variant, which is never `Default`.
     pub variant: Variant,
     pub constants: Constants,
     /// |φ| where the mask has no boundary: the diagonal of the image, in the spacing's unit.
     pub far: f32,
-    /// The bound of φ that comes from outside.
+    /// The bound of |φ| that a caller writes.
     pub largest_phi: f32,
-    /// Voxels inside the initial mask.
+    /// The number of voxels inside the initial mask.
     pub inside: u64,
 }
 
 impl Params {
-    /// What can be said without the pixels.
+    /// Checks the parameters as far as this is possible without the pixels.
     pub(super) fn check(&self) -> Result<()> {
         let counted = self.counted_spacing();
         for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(counted) {
@@ -134,31 +104,32 @@ impl Params {
         self.check_interval.map_or(Ok(()), |interval| parameters::CHECK_INTERVAL.check_given(f64::from(interval)))
     }
 
-    /// The spacings that count: those of slices are along x and y.
+    /// Returns the spacings that are used: in slices those along x and y.
     fn counted_spacing(&self) -> &[f64] {
         &self.spacing[..if self.dimensions == Dimensions::Volume { 3 } else { 2 }]
     }
 
-    /// Resolves what is automatic. The parameters are checked.
-    pub(super) fn resolve(&self, shape: [usize; 3], survey: &Survey) -> Result<Plan> {
+    /// Computes the automatic parameters. The given ones have been checked.
+    pub(super) fn resolve(&self, shape: [usize; 3], statistics: &ImageStatistics) -> Result<Plan> {
         let volume = self.dimensions == Dimensions::Volume;
         let counted = self.counted_spacing();
         let [h_min, h_max] = extremes(counted);
-        // Nothing depends on the spacing along z in slices. It may be anything, NaN too, and does not go further than this.
+        // In slices nothing depends on the spacing along z. It may be anything, even NaN, and is not used beyond this
+        // line.
         let spacing = if volume { self.spacing } else { [self.spacing[0], self.spacing[1], 1.0] };
-        let range = self.range.map_or_else(|| automatic_range(survey), Ok)?;
+        let range = self.range.map_or_else(|| automatic_range(statistics), Ok)?;
         let TargetRange { target, epsilon } = range;
-        if survey.high.max(-survey.low) > LARGEST_PIXEL {
+        if statistics.high.max(-statistics.low) > LARGEST_PIXEL {
             return Err(Error::argument(format!(
                 "the image's pixels must be within ±{LARGEST_PIXEL:e}, but they are from {:e} to {:e}; scale them",
-                survey.low, survey.high
+                statistics.low, statistics.high
             )));
         }
         let alpha = self.alpha.unwrap_or_else(|| (1.0 + epsilon * h_min).recip());
         let inverse_squares: f64 = counted.iter().map(|h| (h * h).recip()).sum();
-        let sharpest = (2.0 * inverse_squares).sqrt();
-        let [of_image, largest] = largest_terms(survey, range, alpha, sharpest / 2.0);
-        let rate = largest * alpha * inverse_squares.sqrt() + (1.0 - alpha) * inverse_squares;
+        let max_divergence = (2.0 * inverse_squares).sqrt();
+        let [max_image_term, max_counted_term] = largest_terms(statistics, range, alpha, max_divergence / 2.0);
+        let rate = max_counted_term * alpha * inverse_squares.sqrt() + (1.0 - alpha) * inverse_squares;
         let limit = rate.recip();
         let time_step = match self.time_step {
             None => self.cfl * limit,
@@ -180,19 +151,19 @@ impl Params {
         });
         let diagonal = shape.iter().zip(counted).map(|(n, h)| (*n as f64 * h).powi(2)).sum::<f64>().sqrt();
         let constants = Constants {
-            step: spacing.map(|h| h.recip() as f32),
-            target: target as f32,
-            gain: gain as f32,
-            offset: (-gain * epsilon) as f32,
-            sharpest: (sharpest / ROOT_UNIT) as f32,
-            bend: (time_step * (1.0 - alpha) / 2.0 * ROOT_UNIT) as f32,
-            farthest: (epsilon + of_image) as f32,
-            bound: (gain * largest) as f32,
-            near: h_max as f32,
-            band: (BAND_WIDTH * h_max) as f32,
-            waking: (WAKING_CHANGE * h_min) as f32,
+            inverse_spacing: spacing.map(|h| h.recip() as f32),
+            intensity_centre: target as f32,
+            intensity_gain: gain as f32,
+            intensity_offset: (-gain * epsilon) as f32,
+            max_divergence: (max_divergence / ROOT_UNIT) as f32,
+            curvature_weight: (time_step * (1.0 - alpha) / 2.0 * ROOT_UNIT) as f32,
+            max_deviation: (epsilon + max_image_term) as f32,
+            max_inward_term: (gain * max_counted_term) as f32,
+            max_spacing: h_max as f32,
+            band_width: (BAND_WIDTH * h_max) as f32,
+            activity_threshold: (ACTIVITY_THRESHOLD * h_min) as f32,
             rms_scale: h_min.recip() as f32,
-            restep: (h_min / 2.0) as f32,
+            reinit_step: (h_min / 2.0) as f32,
             volume,
         };
         Ok(Plan {
@@ -211,18 +182,18 @@ impl Params {
             constants,
             far: diagonal as f32,
             largest_phi: (LARGEST_PHI * h_max) as f32,
-            inside: survey.inside,
+            inside: statistics.inside,
         })
     }
 }
 
 impl Plan {
-    /// Side of a tile along x, y, z.
+    /// Returns the sides of a tile along x, y, z.
     pub(super) fn tile(&self) -> [usize; 3] {
         if self.constants.volume { VOLUME_TILE } else { SLICE_TILE }
     }
 
-    /// Tiles along x, y, z.
+    /// Returns the number of tiles along x, y, z.
     pub(super) fn tiles(&self) -> [usize; 3] {
         let tile = self.tile();
         std::array::from_fn(|axis| self.shape[axis].div_ceil(tile[axis]))
@@ -233,20 +204,20 @@ impl Plan {
     }
 }
 
-/// The largest |D(I)| of the image's pixels, and the bound of it with which voxels approach the front where H is at most
-/// `curvature`: that, or the least with which the sign of the speed is everywhere that of the unbounded D, if that is smaller.
-/// Where α·|D| exceeds all that (1 − α)·H can be, a larger |D| changes how fast the front recedes but not where it rests, and
-/// it would shorten Δt for all voxels.
-fn largest_terms(survey: &Survey, range: TargetRange, alpha: f64, curvature: f64) -> [f64; 2] {
+/// Returns the largest |D(I)| of the image's pixels, and the bound of |D| for voxels that approach the front where H is
+/// at most `curvature`. The bound is the largest |D(I)|, or the least with which the sign of the speed is everywhere
+/// that of the unbounded D, if that is smaller. If α·|D| exceeds the largest (1 − α)·H, a larger |D| changes how fast
+/// the front recedes but not the place where it rests, and it would shorten Δt for all voxels.
+fn largest_terms(statistics: &ImageStatistics, range: TargetRange, alpha: f64, curvature: f64) -> [f64; 2] {
     let TargetRange { target, epsilon } = range;
-    let of_image = epsilon.max((survey.low - target).abs().max((survey.high - target).abs()) - epsilon);
+    let of_image = epsilon.max((statistics.low - target).abs().max((statistics.high - target).abs()) - epsilon);
     let decisive = epsilon.max((1.0 - alpha) / alpha * curvature);
     [of_image, of_image.min(decisive)]
 }
 
-/// Refuses an α·Δt that is not 0 and has not all its digits in the kernels' numbers.
+/// Refuses an α·Δt that is not 0 and loses digits in the numbers of the kernels.
 fn check_gain(alpha: f64, time_step: f64) -> Result<()> {
-    let ([least, most], gain) = (GAINS, alpha * time_step);
+    let ([least, most], gain) = (INTENSITY_GAINS, alpha * time_step);
     if alpha == 0.0 || (least..=most).contains(&gain) {
         return Ok(());
     }
@@ -266,48 +237,50 @@ fn extremes(spacing: &[f64]) -> [f64; 2] {
     [low, spacing.iter().copied().fold(0.0, f64::max)]
 }
 
-/// Mean and twice the standard deviation of the pixels inside the mask; where all are equal, 1/1000 of the image's range
-/// stands for ε, and where that is 0 too, 1/1000 of the value itself (or 1).
-fn automatic_range(survey: &Survey) -> Result<TargetRange> {
-    if survey.sample == 0 {
-        let what = if survey.inside == 0 { "the mask is empty" } else { "no pixel inside the mask is finite" };
+/// Returns the mean and twice the standard deviation of the pixels inside the mask. If all are equal, ε is 1/1000 of
+/// the image's range, and if that is 0 too, 1/1000 of the value itself (or 1).
+fn automatic_range(statistics: &ImageStatistics) -> Result<TargetRange> {
+    if statistics.sample == 0 {
+        let what = if statistics.inside == 0 { "the mask is empty" } else { "no pixel inside the mask is finite" };
         return Err(Error::argument(format!(
             "the automatic range (target and epsilon) is measured inside the initial mask, but {what}; give target and \
              epsilon, or another mask"
         )));
     }
-    let spread = [2.0 * survey.deviation, (survey.high - survey.low) / 1000.0, survey.mean.abs() / 1000.0, 1.0];
-    let tiny = survey.mean.abs() * 1e-6;
+    let spread =
+        [2.0 * statistics.deviation, (statistics.high - statistics.low) / 1000.0, statistics.mean.abs() / 1000.0, 1.0];
+    let tiny = statistics.mean.abs() * 1e-6;
     let epsilon = spread.into_iter().find(|epsilon| *epsilon > tiny).unwrap_or(1.0);
-    Ok(TargetRange { target: survey.mean, epsilon })
+    Ok(TargetRange { target: statistics.mean, epsilon })
 }
 
-/// Measures images in host memory, on the threads of the current pool. The result does not depend on their number.
-pub(super) fn survey(input: &Image<'_>, mask: &Image<'_>) -> Survey {
+/// Computes the statistics of images in host memory, on the threads of the current pool. The result does not depend on
+/// their number.
+pub(super) fn image_statistics(input: &Image<'_>, mask: &Image<'_>) -> ImageStatistics {
     match input {
-        Image::U8(view) => survey_pixels(*view, mask),
-        Image::U16(view) => survey_pixels(*view, mask),
-        Image::F32(view) => survey_pixels(*view, mask),
+        Image::U8(view) => measure_pixels(*view, mask),
+        Image::U16(view) => measure_pixels(*view, mask),
+        Image::F32(view) => measure_pixels(*view, mask),
         Image::Device(_) => unreachable!("device images are measured on the device"),
     }
 }
 
-fn survey_pixels<T: Copy + Into<f64> + Send + Sync>(input: ArrayView3<'_, T>, mask: &Image<'_>) -> Survey {
+fn measure_pixels<T: Copy + Into<f64> + Send + Sync>(input: ArrayView3<'_, T>, mask: &Image<'_>) -> ImageStatistics {
     match mask {
-        Image::U8(view) => survey_inside(input, *view),
-        Image::U16(view) => survey_inside(input, *view),
-        Image::F32(view) => survey_inside(input, *view),
+        Image::U8(view) => measure_inside(input, *view),
+        Image::U16(view) => measure_inside(input, *view),
+        Image::F32(view) => measure_inside(input, *view),
         Image::Device(_) => unreachable!("device images are measured on the device"),
     }
 }
 
-fn survey_inside<T, M>(input: ArrayView3<'_, T>, mask: ArrayView3<'_, M>) -> Survey
+fn measure_inside<T, M>(input: ArrayView3<'_, T>, mask: ArrayView3<'_, M>) -> ImageStatistics
 where
     T: Copy + Into<f64> + Send + Sync,
     M: Copy + Into<f64> + Send + Sync,
 {
     let (depth, height, _) = input.dim();
-    // By rows, whose sums are added in order.
+    // The sums are computed by rows, and the rows' sums are added in order.
     let rows = |weigh: &(dyn Fn(f64) -> f64 + Sync)| -> Vec<(u64, u64, f64, [f64; 2])> {
         (0..depth * height)
             .into_par_iter()
@@ -340,9 +313,9 @@ where
     let high = first.iter().map(|row| row.3[1]).fold(f64::NEG_INFINITY, f64::max);
     let [low, high] = if low <= high { [low, high] } else { [0.0, 0.0] };
     if sample == 0 {
-        return Survey { inside, sample, mean: 0.0, deviation: 0.0, low, high };
+        return ImageStatistics { inside, sample, mean: 0.0, deviation: 0.0, low, high };
     }
     let mean = first.iter().map(|row| row.2).sum::<f64>() / sample as f64;
     let squares: f64 = rows(&|pixel| (pixel - mean) * (pixel - mean)).iter().map(|row| row.2).sum();
-    Survey { inside, sample, mean, deviation: (squares / sample as f64).sqrt(), low, high }
+    ImageStatistics { inside, sample, mean, deviation: (squares / sample as f64).sqrt(), low, high }
 }

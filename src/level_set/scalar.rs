@@ -3,52 +3,50 @@
 //! Every operation on f32 is written out, with its rounding: products are fused with sums where it says `mul_add` and
 //! nowhere else, and sums go in the order that stands here. The fast path does the same operations in the same order,
 //! so it gives the same bits. CUDA does the same or moves factors that are powers of two, which changes no digit unless
-//! a number is subnormal; less is promised of it, see `docs/level_set.md`.
+//! a number is subnormal; its results may differ by more, see `docs/level_set.md`.
 //!
 //! * **1/√x** is [`rsqrt`] times [`ROOT_UNIT`], within 1.7e-5 of the value: a start from the bits, and a polynomial of
-//!   degree 2 of how far it is off. Unlike division and root it takes no special instruction, and is cheap on every
-//!   device. Its error changes slowly with x, so differences of normals, which the curvature is made of, are better than
-//!   that. The constant factor saves an operation: it is in the constants that normals are multiplied or compared with.
-//! * **Normals** stand on the faces between voxels, so a voxel's normal towards +x is its neighbour's towards −x; whoever
-//!   computes many voxels needs one normal per axis of each. They are computed from numbers four times as large as in
-//!   the formula, which saves the factors ½.
-//! * **|∇φ|** is upwind where the image's part of the speed is the larger one. Where the curvature's is, it is the root of
-//!   the mean square of the differences on both sides, which is of second order: upwind a front of radius R is too fast
-//!   by 0.35·h/R. The root is rounded as IEEE 754 says.
-//! * **Away from the front**, where φ and the speed have the same sign, |∇φ| is at most 1. There F changes its sign across the
-//!   front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster the steeper
-//!   already: the zero of φ would then be near the side that grows more slowly and not where F is 0. With the bound φ grows by
-//!   F·Δt, so its zero tends to that of F.
-//! * **Towards the front**, −D counts at most as much as `largest_terms` in `plan.rs` says, which does not change the sign of F:
-//!   only there can a step be too long, so one bright pixel does not shorten the steps of all voxels.
-//! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is unstable
-//!   where φ has an extremum: there |∇φ| times the divergence is several times what a Laplacian would see, and its sign
-//!   alternates.
+//!   degree 2 in its error. Unlike division and root it takes no special instruction, and is cheap on every device.
+//!   Its error changes slowly with x, so differences of normals, of which the curvature is made, are more exact than
+//!   that. The constant factor saves an operation: it is in the constants that normals are multiplied or compared
+//!   with.
+//! * **Normals** stand on the faces between voxels, so a voxel's normal towards +x is its neighbour's towards −x, and
+//!   a pass over many voxels computes one normal per axis and voxel. They are computed from numbers four times as
+//!   large as in the formula, which saves the factors ½.
+//! * **|∇φ|** is upwind where the image term of the speed is the larger one. Where the curvature term is, it is the
+//!   root of the mean square of the differences on both sides, which is of second order: upwind a front of radius R is
+//!   too fast by 0.35·h/R. The root is rounded as IEEE 754 says.
+//! * **Away from the front**, where φ and the speed have the same sign, |∇φ| is at most 1. There F changes its sign
+//!   across the front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster
+//!   the steeper it is: the zero of φ would then be near the side that grows more slowly and not where F is 0. With
+//!   the bound φ grows by F·Δt, so its zero tends to that of F.
+//! * **Towards the front**, −D counts at most as much as `largest_terms` in `plan.rs` says, which does not change the
+//!   sign of F: only there can a step be too long, so one bright pixel does not shorten the steps of all voxels.
+//! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is
+//!   unstable where φ has an extremum: there |∇φ| times the divergence is several times what a Laplacian would see,
+//!   and its sign alternates.
 //! * **Δt** is a factor of both terms of the speed, so that `Constants` holds it.
 
-use super::course::Counts;
-use super::plan::{Constants, Plan};
+use super::plan::Plan;
+use super::types::{Constants, Counts, ROOT_UNIT};
 use crate::error::Result;
 use crate::progress::Ticker;
 
-/// Added to squares of gradients, so that a flat φ has a normal of 0 and not of 0/0.
+/// The number that is added to squared gradients, so that a flat φ has a normal of 0 and not of 0/0.
 pub(super) const TINY: f32 = 1.6e-19;
 
-/// |∇φ| is half the wide differences' length.
+/// The factor between 1/|∇φ| and [`rsqrt`] of the squared length of the wide differences. That length is 2·|∇φ|.
 pub(super) const TWO_ROOT_UNITS: f32 = (2.0 * ROOT_UNIT) as f32;
 
-/// A reinitialisation leaves φ beside the front alone where 1/|∇φ| is within these.
+/// The bounds of 1/|∇φ| within which a reinitialisation leaves φ beside the front unchanged.
 pub(super) const FLATNESS: [f32; 2] = [0.95, 1.052_631_6];
 
-/// 1/√x is so many times [`rsqrt`].
-pub(super) const ROOT_UNIT: f64 = 0.680_623_53;
-
-/// What [`rsqrt`] is made of: the bits of its start are half of what x's bits leave of the first; the start is then
-/// multiplied by the polynomial (x·start² + b)² + c.
+/// The constants of [`rsqrt`]: the bits of its start are half the difference of the first and the bits of x; the start
+/// is then multiplied by the polynomial (x·start² + b)² + c, whose b and c are the others.
 pub(super) const ROOT_START: u32 = 0xBE3E_0000;
 pub(super) const ROOT_SHAPE: [f32; 2] = [-1.313_954_6, 1.378_494_1];
 
-/// 1/√x over [`ROOT_UNIT`], for 1e-36 < x < 1e36.
+/// Returns 1/√x over [`ROOT_UNIT`], for 1e-36 < x < 1e36.
 #[inline(always)]
 pub(super) fn rsqrt(x: f32) -> f32 {
     let start = f32::from_bits(ROOT_START.wrapping_sub(x.to_bits()) >> 1);
@@ -56,15 +54,16 @@ pub(super) fn rsqrt(x: f32) -> f32 {
     start * off.mul_add(off, ROOT_SHAPE[1])
 }
 
-/// The component of the normal, 1/[`ROOT_UNIT`] long, across a face. `d`: the difference of φ across the face; `a`,
-/// `b`: the sums of the wide differences on its two sides along the other axes. All over their spacing.
+/// Returns the component of the normal, 1/[`ROOT_UNIT`] long, across a face. `d` is the difference of φ across the
+/// face; `a` and `b` are the sums of the wide differences on its two sides along the other axes. All are over their
+/// spacing.
 #[inline(always)]
 pub(super) fn normal(d: f32, a: f32, b: f32) -> f32 {
     let d = 4.0 * d;
     d * rsqrt(d.mul_add(d, a.mul_add(a, b.mul_add(b, TINY))))
 }
 
-/// One axis of eq. 3.5 (where `speed` > 0) or 3.6, added to `sum`.
+/// Adds one axis of eq. 3.5 (if `speed` > 0) or 3.6 to `sum`.
 #[inline(always)]
 pub(super) fn upwind(speed: f32, forward: f32, backward: f32, sum: f32) -> f32 {
     let (forward, backward) = if speed > 0.0 {
@@ -75,22 +74,23 @@ pub(super) fn upwind(speed: f32, forward: f32, backward: f32, sum: f32) -> f32 {
     backward.mul_add(backward, forward.mul_add(forward, sum))
 }
 
-/// Δt times the image's part of the speed. A pixel that is not finite counts as far from T as the farthest finite one.
+/// Returns Δt times the image term of the speed. A pixel that is not finite counts as far from T as the farthest finite
+/// one.
 #[inline(always)]
 pub(super) fn image_term(constants: &Constants, pixel: f32) -> f32 {
-    let Constants { target, farthest, gain, offset, .. } = *constants;
-    let apart = (pixel - target).abs();
-    (if apart < farthest { apart } else { farthest }).mul_add(gain, offset)
+    let Constants { intensity_centre, max_deviation, intensity_gain, intensity_offset, .. } = *constants;
+    let apart = (pixel - intensity_centre).abs();
+    (if apart < max_deviation { apart } else { max_deviation }).mul_add(intensity_gain, intensity_offset)
 }
 
-/// Within ± `limit`.
+/// Clamps a value to ± `limit`.
 #[inline(always)]
 pub(super) fn clamp(value: f32, limit: f32) -> f32 {
     let value = if value < limit { value } else { limit };
     if value > -limit { value } else { -limit }
 }
 
-/// The square of a change of φ as an integer, for the statistics.
+/// Returns the square of a change of φ as an integer, for the statistics.
 #[inline(always)]
 pub(super) fn square(constants: &Constants, change: f32) -> u32 {
     let change = change * constants.rms_scale;
@@ -99,23 +99,25 @@ pub(super) fn square(constants: &Constants, change: f32) -> u32 {
     (square * 16_777_216.0) as u32
 }
 
-/// φ around a voxel: `at([dx, dy, dz])`, clamped to the image.
-pub(super) trait Around {
+/// φ around a voxel.
+pub(super) trait Neighbourhood {
+    /// Returns φ at an offset `[dx, dy, dz]` from the voxel; positions are clamped to the image.
     fn at(&self, offset: [isize; 3]) -> f32;
 }
 
-/// φ' of a voxel from φ around it and its pixel.
-pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 {
-    let Constants { step: [ix, iy, iz], bound, bend, sharpest, volume, .. } = *constants;
+/// Returns φ' of a voxel from φ around it and its pixel.
+pub(super) fn step(constants: &Constants, phi: &impl Neighbourhood, pixel: f32) -> f32 {
+    let Constants { inverse_spacing: [ix, iy, iz], max_inward_term, curvature_weight, max_divergence, volume, .. } =
+        *constants;
     let old = phi.at([0, 0, 0]);
-    // The wide differences (twice the central ones) at an offset.
+    // These are the wide differences (twice the central ones) at an offset.
     let wide_x = |o: [isize; 3]| (phi.at([o[0] + 1, o[1], o[2]]) - phi.at([o[0] - 1, o[1], o[2]])) * ix;
     let wide_y = |o: [isize; 3]| (phi.at([o[0], o[1] + 1, o[2]]) - phi.at([o[0], o[1] - 1, o[2]])) * iy;
     let wide_z = |o: [isize; 3]| {
         if volume { (phi.at([o[0], o[1], o[2] + 1]) - phi.at([o[0], o[1], o[2] - 1])) * iz } else { 0.0 }
     };
     let here = [0, 0, 0];
-    // Along x: forward and backward difference, and the normals there.
+    // These are the forward and the backward difference along an axis, and the difference of the normals there.
     let sides = |axis: usize, inverse: f32, others: [&dyn Fn([isize; 3]) -> f32; 2]| {
         let unit = |sign: isize| std::array::from_fn(|i| if i == axis { sign } else { 0 });
         let forward = (phi.at(unit(1)) - old) * inverse;
@@ -125,50 +127,50 @@ pub(super) fn step(constants: &Constants, phi: &impl Around, pixel: f32) -> f32 
         let before = normal(backward, a(unit(-1)) + a(here), b(unit(-1)) + b(here));
         (forward, backward, (after - before) * inverse)
     };
-    let (forward_x, backward_x, bend_x) = sides(0, ix, [&wide_y, &wide_z]);
-    let (forward_y, backward_y, bend_y) = sides(1, iy, [&wide_x, &wide_z]);
-    let mut divergence = bend_x + bend_y;
+    let (forward_x, backward_x, divergence_x) = sides(0, ix, [&wide_y, &wide_z]);
+    let (forward_y, backward_y, divergence_y) = sides(1, iy, [&wide_x, &wide_z]);
+    let mut divergence = divergence_x + divergence_y;
     let mut along_z = None;
     if volume {
-        let (forward_z, backward_z, bend_z) = sides(2, iz, [&wide_x, &wide_y]);
-        divergence += bend_z;
+        let (forward_z, backward_z, divergence_z) = sides(2, iz, [&wide_x, &wide_y]);
+        divergence += divergence_z;
         along_z = Some((forward_z, backward_z));
     }
-    let divergence = clamp(divergence, sharpest);
+    let divergence = clamp(divergence, max_divergence);
     let of_image = image_term(constants, pixel);
-    let bounded = if of_image < bound { of_image } else { bound };
-    let speed = divergence.mul_add(bend, bounded);
+    let bounded = if of_image < max_inward_term { of_image } else { max_inward_term };
+    let speed = divergence.mul_add(curvature_weight, bounded);
     let axes = [Some((forward_x, backward_x)), Some((forward_y, backward_y)), along_z];
     let [mut one_sided, mut both] = [TINY; 2];
     for (forward, backward) in axes.into_iter().flatten() {
         one_sided = upwind(speed, forward, backward, one_sided);
         both = backward.mul_add(backward, forward.mul_add(forward, both));
     }
-    let curves = (divergence * bend).abs() > bounded.abs();
-    let gradient = if curves { 0.5 * both } else { one_sided };
+    let curvature_leads = (divergence * curvature_weight).abs() > bounded.abs();
+    let gradient = if curvature_leads { 0.5 * both } else { one_sided };
     let away = (speed > 0.0) != (old < 0.0);
     let gradient = if away && gradient > 1.0 { 1.0 } else { gradient };
-    let speed = if away { divergence.mul_add(bend, of_image) } else { speed };
+    let speed = if away { divergence.mul_add(curvature_weight, of_image) } else { speed };
     speed.mul_add(gradient.sqrt(), old)
 }
 
-/// φ of a voxel after one step of a reinitialisation, which makes φ a distance again within a few voxels of the front
-/// and leaves the front where it is.
+/// Returns φ of a voxel after one step of a reinitialisation, which makes φ a distance again within a few voxels of the
+/// front and does not move the front.
 ///
 /// Voxels beside the front (a face neighbour has the other sign) get φ/|∇φ| in the `first` step and keep it; the others
 /// follow φ_τ = sign(φ)·(1 − |∇φ|) (Sussman, Smereka and Osher 1994) with second-order one-sided differences, from the
-/// front outwards. Holding the voxels beside the front is Russo and Smereka's cure (2000) for the drift of the front in
-/// the original. No sign changes. Only tiles near the front are worked on, see [`reached`].
-pub(super) fn restep(constants: &Constants, phi: &impl Around, first: bool) -> f32 {
+/// front outwards. Holding the voxels beside the front is Russo and Smereka's remedy (2000) for the drift of the front
+/// in the original. No sign changes. Only tiles near the front are updated, see [`reached`].
+pub(super) fn reinitialised(constants: &Constants, phi: &impl Neighbourhood, first: bool) -> f32 {
     let old = phi.at([0, 0, 0]);
     let axes = if constants.volume { 3 } else { 2 };
     let along = |axis: usize, n: isize| phi.at(std::array::from_fn(|i| if i == axis { n } else { 0 }));
     let beside = (0..axes).any(|axis| [-1, 1].into_iter().any(|n| (along(axis, n) < 0.0) != (old < 0.0)));
     if beside {
-        return if first { recentre(constants, axes, old, along) } else { old };
+        return if first { rescale_beside_front(constants, axes, old, along) } else { old };
     }
     let mut gradient = TINY;
-    for (axis, inverse) in constants.step.into_iter().enumerate().take(axes) {
+    for (axis, inverse) in constants.inverse_spacing.into_iter().enumerate().take(axes) {
         let forward = (along(axis, 1) - old) * inverse;
         let backward = (old - along(axis, -1)) * inverse;
         let middle = forward - backward;
@@ -176,17 +178,17 @@ pub(super) fn restep(constants: &Constants, phi: &impl Around, first: bool) -> f
         let before = backward - (along(axis, -1) - along(axis, -2)) * inverse;
         let forward = minmod(middle, after).mul_add(-0.5, forward);
         let backward = minmod(middle, before).mul_add(0.5, backward);
-        gradient += outwards(old < 0.0, forward, backward);
+        gradient += upwind_square(old < 0.0, forward, backward);
     }
-    let change = (1.0 - gradient.sqrt()) * constants.restep;
+    let change = (1.0 - gradient.sqrt()) * constants.reinit_step;
     let new = if old < 0.0 { old - change } else { old + change };
     if (new < 0.0) == (old < 0.0) { new } else { old }
 }
 
-/// The larger of the squares of the two one-sided differences, of those that look towards the front.
+/// Returns the larger of the squares of the two one-sided differences, of those that look towards the front.
 #[inline(always)]
-pub(super) fn outwards(inside: bool, forward: f32, backward: f32) -> f32 {
-    // Inside everything is mirrored.
+pub(super) fn upwind_square(inside: bool, forward: f32, backward: f32) -> f32 {
+    // Inside, everything is mirrored.
     let (forward, backward) = if inside { (-forward, -backward) } else { (forward, backward) };
     let backward = if backward > 0.0 { backward } else { 0.0 };
     let forward = if forward < 0.0 { forward } else { 0.0 };
@@ -194,22 +196,22 @@ pub(super) fn outwards(inside: bool, forward: f32, backward: f32) -> f32 {
     if backward > forward { backward } else { forward }
 }
 
-/// The one nearer to 0 of two numbers of one sign; 0 for others.
+/// Returns the number nearer to 0 of two of the same sign, and 0 for others.
 #[inline(always)]
 pub(super) fn minmod(a: f32, b: f32) -> f32 {
     let nearer = if a.abs() < b.abs() { a } else { b };
     if a * b > 0.0 { nearer } else { 0.0 }
 }
 
-/// φ of a voxel beside the front so scaled that |∇φ| is within a twentieth of 1, and at most the largest spacing.
-/// Dividing by |∇φ| itself, time and again, lets noise of the grid's scale grow along the front.
-fn recentre(constants: &Constants, axes: usize, old: f32, along: impl Fn(usize, isize) -> f32) -> f32 {
+/// Returns φ of a voxel beside the front, scaled so that |∇φ| is within a twentieth of 1, and at most the largest
+/// spacing. Repeated division by |∇φ| itself would let noise of the grid's scale grow along the front.
+fn rescale_beside_front(constants: &Constants, axes: usize, old: f32, along: impl Fn(usize, isize) -> f32) -> f32 {
     let mut gradient = TINY;
-    for (axis, inverse) in constants.step.into_iter().enumerate().take(axes) {
+    for (axis, inverse) in constants.inverse_spacing.into_iter().enumerate().take(axes) {
         let wide = (along(axis, 1) - along(axis, -1)) * inverse;
         gradient = wide.mul_add(wide, gradient);
     }
-    // 1 / |∇φ|.
+    // `flatness` is 1/|∇φ|.
     let flatness = TWO_ROOT_UNITS * rsqrt(gradient);
     let scale = if flatness < FLATNESS[0] {
         flatness * FLATNESS[1]
@@ -218,19 +220,19 @@ fn recentre(constants: &Constants, axes: usize, old: f32, along: impl Fn(usize, 
     } else {
         1.0
     };
-    clamp(old * scale, constants.near)
+    clamp(old * scale, constants.max_spacing)
 }
 
 /// φ around the voxel at `position`.
-struct Clamped<'a> {
+struct ClampedNeighbourhood<'a> {
     phi: &'a [f32],
     shape: [usize; 3],
     position: [usize; 3],
-    /// Whether other slices are seen.
+    /// True if voxels of other slices may be read.
     volume: bool,
 }
 
-impl Around for Clamped<'_> {
+impl Neighbourhood for ClampedNeighbourhood<'_> {
     fn at(&self, offset: [isize; 3]) -> f32 {
         let [x, y, z] = std::array::from_fn(|axis| {
             self.position[axis].saturating_add_signed(offset[axis]).min(self.shape[axis] - 1)
@@ -241,7 +243,12 @@ impl Around for Clamped<'_> {
 }
 
 /// Calls `update` for every voxel, with φ around it and its index.
-fn each(plan: &Plan, phi: &[f32], ticker: &Ticker, mut update: impl FnMut(Clamped<'_>, usize)) -> Result<()> {
+fn for_each_voxel(
+    plan: &Plan,
+    phi: &[f32],
+    ticker: &Ticker,
+    mut update: impl FnMut(ClampedNeighbourhood<'_>, usize),
+) -> Result<()> {
     let [width, height, depth] = plan.shape;
     let volume = plan.constants.volume;
     let mut index = 0;
@@ -249,7 +256,7 @@ fn each(plan: &Plan, phi: &[f32], ticker: &Ticker, mut update: impl FnMut(Clampe
         for y in 0..height {
             ticker.check()?;
             for x in 0..width {
-                update(Clamped { phi, shape: plan.shape, position: [x, y, z], volume }, index);
+                update(ClampedNeighbourhood { phi, shape: plan.shape, position: [x, y, z], volume }, index);
                 index += 1;
             }
         }
@@ -257,7 +264,7 @@ fn each(plan: &Plan, phi: &[f32], ticker: &Ticker, mut update: impl FnMut(Clampe
     Ok(())
 }
 
-/// One iteration, from `phi` to `next`.
+/// Computes one iteration, from `phi` to `next`.
 pub(super) fn iterate(
     plan: &Plan,
     phi: &[f32],
@@ -267,12 +274,12 @@ pub(super) fn iterate(
 ) -> Result<Counts> {
     let constants = &plan.constants;
     let mut counts = Counts::default();
-    each(plan, phi, ticker, |around, index| {
+    for_each_voxel(plan, phi, ticker, |around, index| {
         let old = phi[index];
         let new = step(constants, &around, pixel(index));
         counts.inside += u64::from(new < 0.0);
         counts.changed += u64::from((new < 0.0) != (old < 0.0));
-        if old.abs() <= constants.near {
+        if old.abs() <= constants.max_spacing {
             counts.near += 1;
             counts.squares += u64::from(square(constants, new - old));
         }
@@ -281,14 +288,14 @@ pub(super) fn iterate(
     Ok(counts)
 }
 
-/// Of each tile, whether a reinitialisation that begins with `phi` works on it: it, or a tile beside it (of 26, in slices
-/// of 8), holds a voxel within the band.
+/// Tells for each tile whether a reinitialisation that begins with `phi` updates it: it does if the tile, or one of the
+/// 26 beside it (in slices, of the 8), holds a voxel within the band.
 pub(super) fn reached(plan: &Plan, phi: &[f32]) -> Vec<bool> {
     let (tile, [along_x, along_y, along_z]) = (plan.tile(), plan.tiles());
     let [width, height, _] = plan.shape;
     let index = |[x, y, z]: [usize; 3]| (z * along_y + y) * along_x + x;
     let mut near = vec![false; along_x * along_y * along_z];
-    for (i, _) in phi.iter().enumerate().filter(|(_, phi)| phi.abs() <= plan.constants.band) {
+    for (i, _) in phi.iter().enumerate().filter(|(_, phi)| phi.abs() <= plan.constants.band_width) {
         near[index([i % width / tile[0], i / width % height / tile[1], i / width / height / tile[2]])] = true;
     }
     let beside = |i: usize, n: usize| i.saturating_sub(1)..(i + 2).min(n);
@@ -300,8 +307,8 @@ pub(super) fn reached(plan: &Plan, phi: &[f32]) -> Vec<bool> {
     reached.collect()
 }
 
-/// One step of a reinitialisation, from `phi` to `next`, of the tiles that are [`reached`].
-pub(super) fn reiterate(
+/// Computes one step of a reinitialisation, from `phi` to `next`, in the tiles that are [`reached`].
+pub(super) fn reinitialise(
     plan: &Plan,
     phi: &[f32],
     next: &mut [f32],
@@ -310,10 +317,10 @@ pub(super) fn reiterate(
     ticker: &Ticker,
 ) -> Result<()> {
     let (tile, [along_x, along_y, _]) = (plan.tile(), plan.tiles());
-    each(plan, phi, ticker, |around, index| {
+    for_each_voxel(plan, phi, ticker, |around, index| {
         let [x, y, z]: [usize; 3] = std::array::from_fn(|axis| around.position[axis] / tile[axis]);
-        let works = reached[(z * along_y + y) * along_x + x];
-        next[index] = if works { restep(&plan.constants, &around, first) } else { phi[index] };
+        let updates = reached[(z * along_y + y) * along_x + x];
+        next[index] = if updates { reinitialised(&plan.constants, &around, first) } else { phi[index] };
     })
 }
 

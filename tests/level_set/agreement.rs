@@ -1,13 +1,13 @@
-//! One way of computing against another: the band against the whole, the fast paths against the plain loop, slices in a
-//! stack against slices alone, and CUDA against the CPU.
+//! Agreement of the ways to compute: the narrow band with all voxels, the fast paths with the plain loop, slices in a
+//! stack with slices alone, and CUDA with the CPU.
 
 use super::*;
 use common::assert_bits;
 use isoline::Dimensions;
 use isoline::level_set::TargetRange;
 
-/// A picture with soft blobs and noise, from 0 to 1.
-fn picture((depth, height, width): (usize, usize, usize)) -> Array3<f64> {
+/// Returns an image with soft blobs and noise, from 0 to 1.
+fn soft_blobs((depth, height, width): (usize, usize, usize)) -> Array3<f64> {
     let mut seed = 1u64;
     Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -17,9 +17,9 @@ fn picture((depth, height, width): (usize, usize, usize)) -> Array3<f64> {
     })
 }
 
-/// A good part of the picture is in range; a ball in the middle to start from.
+/// Returns an image of which a large part is in the intensity range, a ball in its middle as the mask, and parameters.
 fn case(dim: (usize, usize, usize), spacing: [f64; 3], dimensions: Dimensions) -> (Array3<u8>, Array3<u8>, Params) {
-    let image = picture(dim).mapv(|v| (v * 255.0) as u8);
+    let image = soft_blobs(dim).mapv(|v| (v * 255.0) as u8);
     let (depth, height, width) = dim;
     let centre = [width as f64 / 2.0, height as f64 / 2.0, depth as f64 / 2.0];
     let radius = 0.3 * width as f64 * spacing[0];
@@ -79,7 +79,7 @@ fn pixels_of_all_types_mean_the_same() {
 }
 
 #[test]
-fn the_band_is_the_whole() {
+fn narrow_band_matches_full_grid() {
     everywhere(|context, name| {
         for dimensions in [Dimensions::Volume, Dimensions::Slices] {
             let dim = (48, 56, 64);
@@ -99,11 +99,11 @@ fn the_band_is_the_whole() {
     });
 }
 
-/// A part of the brain of the test images, 1 x 1 x 2 mm, and balls in its white matter.
+/// Returns a part of the brain of the test images, 1 x 1 x 2 mm, balls in its white matter as the mask, and parameters.
 fn brain() -> (Array3<u8>, Array3<u8>, Params) {
     let path = common::data_folder().join("brain.tif");
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    // tests/data/README.md: where the pixels begin in the file.
+    // The pixels begin at this byte of the file, see tests/data/README.md.
     let pixels = bytes[832..832 + 20 * 233 * 197].to_vec();
     let whole = Array3::from_shape_vec((20, 233, 197), pixels).expect("its size");
     let image = whole.slice(ndarray::s![.., 50..190, 40..160]).to_owned();
@@ -117,7 +117,7 @@ fn brain() -> (Array3<u8>, Array3<u8>, Params) {
 }
 
 #[test]
-fn the_band_is_the_whole_in_a_brain() {
+fn narrow_band_matches_full_grid_in_a_brain() {
     everywhere(|context, name| {
         let (image, mask, params) = brain();
         let dim = image.dim();
@@ -140,7 +140,7 @@ fn the_band_is_the_whole_in_a_brain() {
     });
 }
 
-/// Dice's share that two masks have in common.
+/// Returns the Dice coefficient of two masks.
 pub(crate) fn dice(a: &Array3<u8>, b: &Array3<u8>) -> f64 {
     let both = a.iter().zip(b).filter(|(a, b)| **a > 0 && **b > 0).count();
     let all = a.iter().chain(b).filter(|v| **v > 0).count();
@@ -148,7 +148,7 @@ pub(crate) fn dice(a: &Array3<u8>, b: &Array3<u8>) -> f64 {
 }
 
 #[test]
-fn the_bands_work_follows_the_front() {
+fn active_tiles_follow_the_front() {
     everywhere(|context, name| {
         let dim = (96, 96, 96);
         let image = Array3::from_elem(dim, 9u8);
@@ -181,7 +181,7 @@ fn the_number_of_threads_does_not_matter() {
 }
 
 #[test]
-fn a_slice_in_a_stack_is_the_slice_alone() {
+fn a_slice_in_a_stack_equals_the_slice_alone() {
     everywhere(|context, name| {
         let dim = (3, 37, 45);
         let (mut image, mut mask, params) = case(dim, [1.0, 0.7, 3.0], Dimensions::Slices);
@@ -193,7 +193,7 @@ fn a_slice_in_a_stack_is_the_slice_alone() {
             stack.step(30, None).unwrap();
             let together = phi_of(&stack, dim);
             for z in 0..dim.0 {
-                // The same Δt: the range of the whole stack's pixels decides it.
+                // Δt is the same: the automatic one depends on the range of the whole stack's pixels.
                 let params = Params { time_step: Some(stack.state().time_step), ..params.clone() };
                 let alone = image.slice(ndarray::s![z..=z, .., ..]);
                 let mask = mask.slice(ndarray::s![z..=z, .., ..]).to_owned();
@@ -210,7 +210,7 @@ fn a_slice_in_a_stack_is_the_slice_alone() {
 }
 
 #[test]
-fn going_on_is_going_on() {
+fn stepwise_equals_single_run() {
     everywhere(|context, name| {
         let dim = (17, 30, 23);
         let (image, mask, params) = case(dim, [1.0; 3], Dimensions::Volume);
@@ -229,7 +229,7 @@ fn going_on_is_going_on() {
 }
 
 #[test]
-fn cuda_gives_what_the_cpu_gives() {
+fn cuda_agrees_with_the_cpu() {
     let Ok(cuda) = Context::new("cuda") else { return everywhere(|_, _| {}) };
     let cpu = Context::new("cpu").unwrap();
     for dim in [(48, 56, 64), (17, 19, 23), (3, 70, 90), (1, 33, 40)] {
@@ -266,7 +266,7 @@ fn a_voxel_takes_few_bytes_of_device_memory() {
         let (image, mask, params) = case(dim, [1.0; 3], Dimensions::Volume);
         let wide = image.mapv(u16::from);
         let params = Params { variant, ..params };
-        // φ, its successor and the image; what lists tiles comes on top.
+        // These are the bytes of φ, its next values and the image; the lists of tiles add to them.
         for (input, own) in [(Image::from(image.view()), 9), (Image::from(wide.view()), 10)] {
             let mut surface = start(&cuda, input, &mask, &params);
             let report = surface.step(8, None).unwrap();

@@ -1,17 +1,17 @@
-//! Cases whose answer is known.
+//! Cases with a known solution.
 
 use super::*;
 use isoline::Dimensions;
 use isoline::level_set::TargetRange;
 use std::f64::consts::PI;
 
-/// Curvature alone: nothing of the image.
+/// Returns parameters with which only curvature acts, not the image.
 fn curvature_only(spacing: [f64; 3]) -> Params {
     let range = Some(TargetRange { target: 0.0, epsilon: 1.0 });
     Params { alpha: Some(0.0), range, spacing, ..unstopped() }
 }
 
-/// A surface at the zero level of an exact φ.
+/// Returns a level set that starts from an exact φ.
 fn start_at(context: &Context, phi: &Array3<f32>, params: &Params) -> LevelSet {
     let mask = phi.mapv(|phi| u8::from(phi < 0.0));
     let mut surface = start(context, Array3::<u8>::zeros(phi.dim()).view(), &mask, params);
@@ -19,7 +19,7 @@ fn start_at(context: &Context, phi: &Array3<f32>, params: &Params) -> LevelSet {
     surface
 }
 
-/// |∇φ| where curvature is stronger than the image: from the squares of the differences on both sides.
+/// Returns |∇φ| as it is where the curvature term is the larger one: from the squares of the differences on both sides.
 fn slope(phi: &Array3<f32>, [z, y, x]: [usize; 3], spacing: [f64; 3]) -> f64 {
     let at = |dx: isize, dy: isize, dz: isize| {
         f64::from(phi[[z.wrapping_add_signed(dz), y.wrapping_add_signed(dy), x.wrapping_add_signed(dx)]])
@@ -38,7 +38,7 @@ fn curvature_of_spheres_and_cylinders() {
     everywhere(|context, name| {
         let n = 51;
         for spacing in [[1.0; 3], [0.8, 1.0, 1.25]] {
-            // Which axes count: a sphere, and cylinders along x, y and z.
+            // The weights of the axes make a sphere, and cylinders along x, y and z.
             for weights in [[1.0; 3], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]] {
                 let radius = Array3::from_shape_fn((n, n, n), |(z, y, x)| {
                     let squares = [x, y, z].into_iter().zip(spacing).zip(weights);
@@ -71,13 +71,14 @@ fn curvature_of_spheres_and_cylinders() {
     });
 }
 
-/// An eighth of a ball round the corner of the image (a quarter of a disc): beyond the border φ goes on as in a mirror.
+/// Returns φ of an eighth of a ball (a quarter of a disc) around the corner of the image: beyond the border φ continues
+/// as in a mirror.
 fn corner(dim: (usize, usize, usize), radius: f64, spacing: [f64; 3], dimensions: Dimensions) -> Array3<f32> {
     let centre = [-0.5, -0.5, if dimensions == Dimensions::Volume { -0.5 } else { 0.0 }];
     distance_to(dim, centre, spacing).mapv(|d| (d - radius) as f32)
 }
 
-/// From the volume inside.
+/// Returns the radius, computed from the volume inside.
 fn radius_of(phi: &Array3<f32>, [hx, hy, hz]: [f64; 3], dimensions: Dimensions) -> f64 {
     let h = hx.min(hy);
     match dimensions {
@@ -87,9 +88,9 @@ fn radius_of(phi: &Array3<f32>, [hx, hy, hz]: [f64; 3], dimensions: Dimensions) 
 }
 
 #[test]
-fn spheres_and_circles_shrink_as_they_should() {
+fn spheres_and_circles_shrink_at_the_exact_rate() {
     everywhere(|context, name| {
-        // A ball from radius 20 to 8, a disc to 10.
+        // A ball shrinks from radius 20 to 8, a disc to 10.
         for (dimensions, dim, rate, last) in
             [(Dimensions::Volume, (28, 28, 28), 2.0, 8.0f64), (Dimensions::Slices, (1, 28, 28), 1.0, 10.0)]
         {
@@ -143,7 +144,8 @@ fn anisotropic_grids_give_the_same_shape() {
         let range = Some(TargetRange { target: 77.0, epsilon: 10.0 });
         let sizes: [([f64; 3], (usize, usize, usize)); 3] =
             [([1.0; 3], (48, 48, 48)), ([1.0, 1.0, 2.0], (24, 48, 48)), ([2.0, 1.0, 1.0], (48, 48, 24))];
-        // Growing at speed 0.3 · 10 and curving, for a time of 4; then shrinking by curvature for 60.
+        // The front grows at speed 0.3 · 10 with curvature, for a time of 4; in the second case it shrinks by curvature
+        // for 60.
         for (alpha, time, start_radius) in [(0.3, 4.0, 24.0), (0.0, 60.0, 24.0)] {
             let mut expected = None;
             for (spacing, dim) in sizes {
@@ -160,7 +162,7 @@ fn anisotropic_grids_give_the_same_shape() {
                 let phi = phi_of(&surface, dim);
                 let volume = phi.iter().map(|phi| f64::from(u8::from(*phi < 0.0))).sum::<f64>()
                     * spacing.iter().product::<f64>();
-                // Where φ crosses 0 along the axes.
+                // The radii are the positions at which φ crosses 0 along the axes.
                 let radii: Vec<f64> = [
                     phi.slice(ndarray::s![0, 0, ..]),
                     phi.slice(ndarray::s![0, .., 0]),
@@ -185,11 +187,11 @@ fn anisotropic_grids_give_the_same_shape() {
 }
 
 #[test]
-fn a_reinitialisation_restores_the_distance_and_leaves_the_front() {
+fn a_reinitialisation_restores_the_distance_and_does_not_move_the_front() {
     everywhere(|context, name| {
         let dim = (40, 40, 40);
         let distance = distance_to(dim, [19.3, 19.6, 19.9], [1.0; 3]).mapv(|d| d - 12.0);
-        // Steep outside, flat inside.
+        // φ is steep outside and flat inside.
         let phi = distance.mapv(|d| (d * (1.0 + 0.03 * d)) as f32);
         for variant in variants(context) {
             let params =

@@ -1,4 +1,4 @@
-//! What is refused and with what words, and the edges of what is allowed.
+//! Errors and their messages, and the bounds of what is allowed.
 
 use super::*;
 use isoline::level_set::{self, TargetRange};
@@ -12,7 +12,7 @@ fn refused(params: &Params) -> isoline::Error {
 }
 
 #[test]
-fn parameters_that_are_no_numbers_are_refused_by_name() {
+fn parameters_that_are_not_finite_are_refused_by_name() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let range = |target, epsilon| Some(TargetRange { target, epsilon });
         let all = [
@@ -54,7 +54,7 @@ fn parameters_out_of_range_are_refused() {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().starts_with(name), "{name}: {error}");
     }
-    // Slices do not know the spacing along z.
+    // Slices do not use the spacing along z.
     let context = Context::new("cpu").unwrap();
     let image = Array3::from_elem((4, 5, 6), 3u8);
     let flat = Params { dimensions: Dimensions::Slices, spacing: [1.0, 1.0, 1e6], ..Params::default() };
@@ -68,8 +68,8 @@ fn a_time_step_above_the_limit_is_refused_and_the_limit_named() {
     let mask = ball((4, 5, 6), [3.0, 2.0, 2.0], 1.5, [1.0; 3]);
     let squares: f64 = 1.0 + 1.0 / 4.0 + 1.0 / 16.0;
     let most_curved = (2.0 * squares).sqrt() / 2.0;
-    // The pixels are from 0 to 120: the largest |D| is 120 - 50 - 20. Of that counts what the curvature can hold against it,
-    // but never less than epsilon.
+    // The pixels are from 0 to 120: the largest |D| is 120 - 50 - 20. It is clamped to the largest one that curvature
+    // can outweigh, but to no less than epsilon.
     for (alpha, largest) in [(0.5, 20.0), (0.02, 49.0 * most_curved), (0.01, 50.0)] {
         let range = Some(TargetRange { target: 50.0, epsilon: 20.0 });
         let params = Params { range, alpha: Some(alpha), spacing: [1.0, 2.0, 4.0], ..Params::default() };
@@ -87,7 +87,7 @@ fn a_time_step_above_the_limit_is_refused_and_the_limit_named() {
 }
 
 #[test]
-fn an_image_part_that_would_lose_digits_is_refused() {
+fn an_image_term_that_would_lose_digits_is_refused() {
     let mask = ball((4, 5, 6), [3.0, 2.0, 2.0], 1.5, [1.0; 3]);
     let image = |most: f32| Array3::from_shape_fn((4, 5, 6), |(z, y, x)| most / (1 + x + y + z) as f32);
     let attempt = |image: &Array3<f32>, params: &Params| {
@@ -101,7 +101,7 @@ fn an_image_part_that_would_lose_digits_is_refused() {
         ("the longest step", 9e29, Params { cfl: 1.0, ..nanometres.clone() }, "scale the pixels down"),
         ("a short step", 1.0, Params { time_step: Some(1e-45), ..Params::default() }, "raise time_step"),
         ("an alpha near 0", 1.0, Params { alpha: Some(1e-300), ..Params::default() }, "set alpha to 0"),
-        // In f32 it would be infinite.
+        // The product would be infinite in f32.
         ("a small range", 0.0, Params { range: ranged(0.0, 1e-40), ..Params::default() }, "scale the pixels up"),
     ];
     for (what, most, params, advice) in refusals {
@@ -110,12 +110,12 @@ fn an_image_part_that_would_lose_digits_is_refused() {
         let message = error.message();
         assert!(message.starts_with("alpha times time_step") && message.contains(advice), "{what}: {message}");
     }
-    // The shortest step that keeps a quarter of it from being subnormal, and the next shorter one.
+    // These are the shortest step of which a quarter is not subnormal, and the next shorter one.
     let least = 4.0 * f64::from(f32::MIN_POSITIVE);
     let whole = |step| Params { alpha: Some(1.0), time_step: Some(step), ..Params::default() };
     attempt(&image(1.0), &whole(least)).expect("the least that is allowed");
     attempt(&image(1.0), &whole(least.next_down())).expect_err("a digit less");
-    // Without the image's part, and with smaller pixels.
+    // Without the image term, and with smaller pixels, it is allowed.
     attempt(&image(9e29), &Params { alpha: Some(0.0), ..nanometres.clone() }).expect("curvature alone");
     attempt(&image(1.0), &Params { alpha: Some(0.0), time_step: Some(1e-45), ..Params::default() }).expect("nor here");
     attempt(&image(1e20), &nanometres).expect("smaller pixels");
@@ -171,7 +171,7 @@ fn the_automatic_range_is_mean_and_twice_the_deviation() {
         assert!((state.target - 30.0).abs() < 1e-9, "{name}: {state:?}");
         assert!((state.epsilon - 2.0 * 250f64.sqrt()).abs() < 1e-9, "{name}: {state:?}");
         assert!((state.alpha - 1.0 / (1.0 + state.epsilon)).abs() < 1e-12, "{name}: {state:?}");
-        // Equal pixels: a thousandth of the image's range.
+        // If the pixels are equal, epsilon is a thousandth of the image's range.
         let mut image = Array3::from_elem((1, 2, 4), 7u8);
         image[[0, 1, 0]] = 207;
         let state = start(context, image.view(), &mask, &Params::default()).state();
@@ -230,7 +230,7 @@ fn a_cancelled_step_keeps_its_last_whole_iteration() {
         let image = Array3::from_shape_fn(dim, |(z, y, x)| (x * 3 + y * 5 + z * 7) as u8);
         let mask = ball(dim, [48.0; 3], 30.0, [1.0; 3]);
         for variant in [Variant::Band, Variant::Dense] {
-            // Stripes in range and out of it: the front comes to rest, but neither vanishes nor fills the image.
+            // With stripes in range and out of it the front comes to rest, but neither vanishes nor fills the image.
             let range = Some(TargetRange { target: 128.0, epsilon: 64.0 });
             let params = Params { variant, range, alpha: Some(1.0), ..unstopped() };
             let mut surface = start(context, image.view(), &mask, &params);

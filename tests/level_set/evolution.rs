@@ -1,4 +1,4 @@
-//! Fronts that reach the border, vanish, come to rest; and what is told of them.
+//! Fronts that reach the border, vanish or come to rest, and their statistics.
 
 use super::*;
 use agreement::dice;
@@ -30,7 +30,7 @@ fn a_front_vanishes_and_stops() {
         let image = Array3::<u8>::zeros(dim);
         let mask = ball(dim, [12.0; 3], 5.0, [1.0; 3]);
         for variant in variants(context) {
-            // Out of range everywhere.
+            // All pixels are out of range.
             let range = Some(TargetRange { target: 200.0, epsilon: 5.0 });
             let params = Params { range, variant: *variant, alpha: Some(0.3), ..Params::default() };
             let mut surface = start(context, image.view(), &mask, &params);
@@ -44,7 +44,7 @@ fn a_front_vanishes_and_stops() {
     });
 }
 
-/// A bright ball with a soft rim, near the top of u16.
+/// Returns an image of a bright ball with a soft rim; with the largest `low` it is near the top of u16.
 fn bright_ball(dim: (usize, usize, usize), low: f64) -> Array3<u16> {
     distance_to(dim, [18.0, 17.0, 16.0], [1.0; 3]).mapv(|d| (low + 500.0 / (1.0 + (d - 11.0).exp())) as u16)
 }
@@ -53,7 +53,7 @@ fn bright_ball(dim: (usize, usize, usize), low: f64) -> Array3<u16> {
 fn a_front_comes_to_rest_at_the_edge_of_a_bright_ball() {
     everywhere(|context, name| {
         let dim = (33, 35, 37);
-        // Up to 65535.
+        // The pixels are up to 65535.
         let image = bright_ball(dim, 65035.0);
         let seed = ball(dim, [16.0, 17.0, 15.0], 4.0, [1.0; 3]);
         let whole = ball(dim, [18.0, 17.0, 16.0], 11.0, [1.0; 3]);
@@ -66,7 +66,7 @@ fn a_front_comes_to_rest_at_the_edge_of_a_bright_ball() {
         let found = dice(&output, &whole);
         assert!(found > 0.97, "{name}: {found}");
 
-        // The same, lower by 60000.
+        // The image is the same, lower by 60000.
         let image = bright_ball(dim, 5035.0);
         let range = Some(TargetRange { target: 5535.0, epsilon: 250.0 });
         let mut surface = start(context, image.view(), &seed, &Params { range, ..params });
@@ -74,7 +74,7 @@ fn a_front_comes_to_rest_at_the_edge_of_a_bright_ball() {
         assert_eq!(again.iterations, report.iterations, "{name}");
         assert_eq!(mask_of(&surface, dim), output, "{name}");
 
-        // At rest it stays, after one more check interval.
+        // A front at rest stays, and is at rest again after one more check interval.
         let more = surface.step(20_000, None).unwrap();
         assert!(more.converged, "{name}");
         assert_eq!(more.iterations, u64::from(surface.state().check_interval), "{name}");
@@ -85,7 +85,7 @@ fn a_front_comes_to_rest_at_the_edge_of_a_bright_ball() {
 #[test]
 fn a_front_that_has_converged_stays() {
     everywhere(|context, name| {
-        // A disc with a soft rim and noise, from a small disc.
+        // The image is a disc with a soft rim and noise; the front starts as a small disc.
         let dim = (1, 72, 80);
         let mut seed = 7u64;
         let image = distance_to(dim, [40.3, 35.6, 0.0], [1.0; 3]).mapv(|d| {
@@ -112,7 +112,7 @@ fn a_front_that_has_converged_stays() {
 }
 
 #[test]
-fn statistics_are_what_the_masks_say() {
+fn statistics_agree_with_the_masks() {
     everywhere(|context, name| {
         let dim = (20, 26, 35);
         let image = Array3::from_shape_fn(dim, |(z, y, x)| (6 * x + 3 * y + z) as u8);
@@ -124,25 +124,25 @@ fn statistics_are_what_the_masks_say() {
             assert_eq!(surface.state().inside, mask.iter().filter(|v| **v > 0).count() as u64);
             for iteration in 1..=23 {
                 let what = format!("{name} {variant:?} {iteration}");
-                // With a reinitialisation in between only its end is seen from here.
+                // If a reinitialisation follows the iteration, only its result can be read.
                 let plain = iteration % 5 != 0;
                 let before = phi_of(&surface, dim);
                 surface.step(1, None).unwrap();
                 let after = phi_of(&surface, dim);
-                let told = last(&surface);
+                let reported = last(&surface);
                 let count = |which: &dyn Fn(f32, f32) -> bool| {
                     before.iter().zip(&after).filter(|(a, b)| which(**a, **b)).count() as u64
                 };
-                assert_eq!(told.iteration, iteration, "{what}");
-                assert_eq!(told.inside, count(&|_, b| b < 0.0), "{what}");
-                assert_eq!(surface.state().inside, told.inside, "{what}");
-                assert_eq!(told.changed, count(&|a, b| (a < 0.0) != (b < 0.0)), "{what}");
-                assert_eq!(told.near, count(&|a, _| a.abs() <= 1.0), "{what}");
+                assert_eq!(reported.iteration, iteration, "{what}");
+                assert_eq!(reported.inside, count(&|_, b| b < 0.0), "{what}");
+                assert_eq!(surface.state().inside, reported.inside, "{what}");
+                assert_eq!(reported.changed, count(&|a, b| (a < 0.0) != (b < 0.0)), "{what}");
+                assert_eq!(reported.near, count(&|a, _| a.abs() <= 1.0), "{what}");
                 if plain {
                     let near = before.iter().zip(&after).filter(|(a, _)| a.abs() <= 1.0);
                     let squares: f64 = near.map(|(a, b)| f64::from(b - a).powi(2)).sum();
-                    let rms = (squares / told.near as f64).sqrt();
-                    assert!((told.rms - rms).abs() <= 1e-4 * rms, "{what}: {} instead of {rms}", told.rms);
+                    let rms = (squares / reported.near as f64).sqrt();
+                    assert!((reported.rms - rms).abs() <= 1e-4 * rms, "{what}: {} instead of {rms}", reported.rms);
                 }
             }
         }
@@ -174,7 +174,7 @@ fn phi_can_be_taken_from_one_level_set_to_another() {
 }
 
 #[test]
-fn phi_from_outside_is_brought_within_bounds() {
+fn phi_from_outside_is_clamped() {
     everywhere(|context, name| {
         let dim = (12, 20, 31);
         let spacing = [1.0, 1.0, 2.0];
@@ -185,7 +185,7 @@ fn phi_from_outside_is_brought_within_bounds() {
             let range = Some(TargetRange { target: 130.0, epsilon: 20.0 });
             let params = Params { range, spacing, variant: *variant, ..unstopped() };
             let mut surface = start(context, image.view(), &mask, &params);
-            // Squares of such differences are infinite.
+            // The squares of such differences are infinite.
             let steep = mask.mapv(|inside| if inside > 0 { f32::MIN } else { f32::MAX });
             surface.write_phi(steep.view().into()).unwrap();
             assert_eq!(phi_of(&surface, dim), steep.mapv(|phi| phi.clamp(-most, most)), "{name} {variant:?}");
@@ -217,7 +217,7 @@ fn a_level_set_outlives_the_handle_on_its_context() {
     assert_eq!(moved.join().unwrap(), 5);
 }
 
-/// Where φ is steep a front that moves less than a voxel takes φ from far above zero to far below it.
+/// If φ is steep, a front that moves less than a voxel takes φ from far above zero to far below it.
 #[test]
 fn voxels_that_change_sides_are_counted_however_steep_phi_is() {
     everywhere(|context, name| {

@@ -1,5 +1,6 @@
-//! The level set through the public Rust API: analytic cases, where it comes to rest, the band against the whole, one
-//! variant against another, its statistics, and its errors. Everything runs on the CPU; where there is a CUDA device it runs there too.
+//! Tests of the level set through the public Rust API: analytic cases, the place where the front comes to rest, the
+//! agreement of the variants, statistics and errors. All tests run on the CPU, and on a CUDA device too if there is
+//! one.
 
 mod agreement;
 mod analytic;
@@ -14,7 +15,7 @@ use isoline::level_set::{LevelSet, Params, Statistics, Variant};
 use isoline::{Context, Image};
 use ndarray::Array3;
 
-/// A level set that must start.
+/// Starts a level set, which must succeed.
 fn start<'a>(context: &Context, input: impl Into<Image<'a>>, mask: &Array3<u8>, params: &Params) -> LevelSet {
     LevelSet::new(context, input.into(), mask.view().into(), params).expect("a good start")
 }
@@ -25,24 +26,24 @@ fn mask_of(surface: &LevelSet, dim: (usize, usize, usize)) -> Array3<u8> {
     mask
 }
 
-/// φ; it starts as NaN, so that an unwritten voxel shows.
+/// Returns φ. The array starts as NaN, so that an unwritten voxel is noticed.
 fn phi_of(surface: &LevelSet, dim: (usize, usize, usize)) -> Array3<f32> {
     let mut phi = Array3::from_elem(dim, f32::NAN);
     surface.read_phi(phi.view_mut().into()).expect("a good read");
     phi
 }
 
-/// Never stops before its iterations are done.
+/// Returns parameters with which a run never stops before its iterations are done.
 fn unstopped() -> Params {
     Params::default().without_stopping()
 }
 
-/// The mask of the voxels whose centre lies within a ball; radius in the unit of the spacing.
+/// Returns the mask of the voxels whose centre lies within a ball; the radius is in the unit of the spacing.
 fn ball(dim: (usize, usize, usize), centre: [f64; 3], radius: f64, spacing: [f64; 3]) -> Array3<u8> {
     distance_to(dim, centre, spacing).mapv(|d| if d <= radius { 255 } else { 0 })
 }
 
-/// From each voxel to a point (x, y, z, in pixels), in the unit of the spacing.
+/// Returns the distance of each voxel to a point (x, y, z, in pixels), in the unit of the spacing.
 fn distance_to(dim: (usize, usize, usize), [cx, cy, cz]: [f64; 3], [hx, hy, hz]: [f64; 3]) -> Array3<f64> {
     Array3::from_shape_fn(dim, |(z, y, x)| {
         let [x, y, z] = [(x as f64 - cx) * hx, (y as f64 - cy) * hy, (z as f64 - cz) * hz];
@@ -50,7 +51,8 @@ fn distance_to(dim: (usize, usize, usize), [cx, cy, cz]: [f64; 3], [hx, hy, hz]:
     })
 }
 
-/// The volume inside in voxels, from φ, to a part of a voxel: the front is taken to be flat within a voxel.
+/// Returns the volume inside in voxels, computed from φ to a fraction of a voxel: the front is assumed to be flat
+/// within one.
 fn volume_inside(phi: &Array3<f32>, h: f64) -> f64 {
     phi.iter().map(|phi| (0.5 - f64::from(*phi) / h).clamp(0.0, 1.0)).sum()
 }
@@ -59,7 +61,7 @@ fn last(surface: &LevelSet) -> Statistics {
     *surface.statistics().last().expect("an iteration was done")
 }
 
-/// The variants of a context's device.
+/// Returns the variants of a context's device.
 fn variants(context: &Context) -> &'static [Variant] {
     match context.device().id.as_str() {
         "cpu" => &[Variant::Band, Variant::Dense, Variant::Scalar],

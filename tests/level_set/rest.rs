@@ -1,4 +1,4 @@
-//! Where a front comes to rest: where the equation does, and it stays there.
+//! A front comes to rest where the equation does, and it stays there.
 
 use super::*;
 use isoline::Dimensions;
@@ -7,7 +7,7 @@ use std::f64::consts::{PI, TAU};
 
 const TARGET: f64 = 150.0;
 const LOW: f64 = 40.0;
-/// A front at rest in this many iterations has stopped by then.
+/// The number of iterations after which the fronts of these tests must be at rest.
 const ITERATIONS: u64 = 1500;
 
 /// A bright ball, or disc, with a blurred edge, and noise.
@@ -16,9 +16,9 @@ struct Blob {
     dimensions: Dimensions,
     radius: f64,
     spacing: [f64; 3],
-    /// Of the edge: 1/(1 + exp((r − radius)/width)).
+    /// The width of the edge, 1/(1 + exp((r − radius)/width)).
     width: f64,
-    /// Its standard deviation.
+    /// The standard deviation of the noise.
     noise: f64,
     epsilon: f64,
 }
@@ -32,12 +32,12 @@ impl Blob {
         Self { dimensions: Dimensions::Slices, radius, spacing: [1.0; 3], width, noise, epsilon }
     }
 
-    /// The pixel without noise at a distance from the centre.
+    /// Returns the pixel without noise at a distance from the centre.
     fn profile(&self, r: f64) -> f64 {
         LOW + (TARGET - LOW) / (1.0 + ((r - self.radius) / self.width).exp())
     }
 
-    /// Where F = 0 for a ball of this radius in the image without noise.
+    /// Returns the radius of the ball (or disc) at which F = 0 in the image without noise.
     fn resting_radius(&self) -> f64 {
         // The smallest spacing is 1.
         let alpha = 1.0 / (1.0 + self.epsilon);
@@ -52,7 +52,7 @@ impl Blob {
         low
     }
 
-    /// From each voxel to the centre, which lies between voxels.
+    /// Returns the distance of each voxel to the centre, which lies between voxels.
     fn distances(&self) -> Array3<f64> {
         let [width, height, depth] = self.spacing.map(|h| ((2.0 * self.radius + 22.0) / h).ceil() as usize);
         let depth = if self.dimensions == Dimensions::Volume { depth } else { 1 };
@@ -78,14 +78,14 @@ impl Blob {
     }
 }
 
-/// The fewest and the most voxels inside after an iteration.
+/// Returns the fewest and the most voxels inside after an iteration.
 fn inside_after(surface: &LevelSet) -> [u64; 2] {
     let inside = || surface.statistics().iter().map(|of| of.inside);
-    [inside().min().expect("it went on"), inside().max().expect("it went on")]
+    [inside().min().expect("there were iterations"), inside().max().expect("there were iterations")]
 }
 
-/// With the default parameters, from a small ball. The count inside is within 1 % of that within the resting radius when the
-/// stop rule stops the run, and then varies by at most 0.5 %.
+/// Evolves blobs from a small ball with the default parameters. The count inside must be within 1 % of that within the
+/// resting radius when the stopping criterion ends the run, and then vary by at most 0.5 %.
 fn comes_to_rest(blobs: &[Blob]) {
     everywhere(|context, name| {
         for (i, blob) in blobs.iter().enumerate() {
@@ -104,8 +104,8 @@ fn comes_to_rest(blobs: &[Blob]) {
                 assert!(report.converged, "{what}");
                 assert!((inside / expected - 1.0).abs() <= 0.01, "{what}");
 
-                // It goes on without a stopping criterion. The reinitialisation keeps its beat: a check interval is a multiple
-                // of its interval.
+                // The front evolves further without a stopping criterion. Reinitialisations stay in phase: a check
+                // interval is a multiple of their interval.
                 let phi = phi_of(&surface, image.dim());
                 let mut surface = start(context, image.view(), &mask, &blob.params(Params { variant, ..unstopped() }));
                 surface.write_phi(phi.view().into()).unwrap();
@@ -119,9 +119,9 @@ fn comes_to_rest(blobs: &[Blob]) {
 }
 
 /// The bounds do not hold for every such blob. A ball in voxels of 3 x 1 x 1 with width 1.5, no noise and ε = 20 varies by
-/// 0.55 % at rest. Noise on the widest edge, which hardly holds the front, moves it by some per cent of a small disc's area and
-/// 1.5 % of a ball's volume. SimpleITK's ThresholdSegmentationLevelSet is off by up to 5.9 % in the same images. Such blobs
-/// are not among these.
+/// 0.55 % at rest. Noise on the widest edge, which hardly stops the front, moves it by some per cent of a small disc's
+/// area and 1.5 % of a ball's volume. SimpleITK's ThresholdSegmentationLevelSet is off by up to 5.9 % in the same
+/// images. Such blobs are not among these.
 #[test]
 fn a_ball_comes_to_rest_where_the_equation_does() {
     comes_to_rest(&[
@@ -162,9 +162,9 @@ fn a_disc_comes_to_rest_where_the_equation_does() {
     ]);
 }
 
-/// The edge falls linearly over five voxels, so that nothing but the image's gradient holds the front.
+/// The edge falls linearly over five voxels, so that only the image's gradient stops the front.
 #[test]
-fn a_ball_at_rest_does_not_creep() {
+fn a_ball_at_rest_does_not_drift() {
     let radius = 20.0;
     everywhere(|context, name| {
         for (h, variants) in

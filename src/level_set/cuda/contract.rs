@@ -1,13 +1,16 @@
-//! Tests that what Rust repeats of the kernels is what they say.
+//! Tests that compare the constants and sizes of structs here with those of the kernels.
 
-use super::launch::PAPER_BLOCK;
-use super::launch::{BLOCKS, Field, ITERATION_WARPS, LOOP_WARPS, Lists, PIECES, RESTEP_WARPS, Turn};
-use super::marching::{Marching, Shares};
-use super::tables::{CONTROL_BYTES, LEAD, RING, ROW_BYTES};
+use super::launch::{
+    ITERATION_WARPS, IterationContext, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS, PAPER_BLOCK, REINIT_WARPS,
+    TileLists,
+};
+use super::marching::{DenseChunks, Marching};
+use super::tables::{CONVERGENCE_BYTES, LEAD, RING, ROW_BYTES};
 use crate::device::cuda::source::constant;
-use crate::level_set::course::{SQUARES_SHIFT, SQUARES_UNIT, SWING};
+use crate::level_set::convergence::{SQUARES_SHIFT, SQUARES_UNIT, SWING};
 use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
-use crate::level_set::scalar::{FLATNESS, ROOT_SHAPE, ROOT_START, ROOT_UNIT, TINY};
+use crate::level_set::scalar::{FLATNESS, ROOT_SHAPE, ROOT_START, TINY};
+use crate::level_set::types::ROOT_UNIT;
 
 const UPDATE: &str = include_str!("../../../kernels/level_set_update.cuh");
 const PAPER: &str = include_str!("../../../kernels/paper/level_set.cuh");
@@ -32,20 +35,20 @@ fn constants_are_the_kernels() {
     same(TILE, "TILE", VOLUME_TILE[0] as u64);
     same(TILE, "TILE_SLICE", SLICE_TILE[0] as u64);
     same(TILE, "RING", RING as u64);
-    same(TILE, "MAX_PARTS", PIECES);
+    same(TILE, "MAX_PARTS", MAX_PARTS);
     same(TILE, "LOOP_WARPS", LOOP_WARPS.into());
-    same(TILE, "MARK_BLOCKS", BLOCKS.into());
+    same(TILE, "MARK_BLOCKS", MARK_BLOCKS.into());
     same(TILE, "ITERATION_WARPS", ITERATION_WARPS.into());
-    same(TILE, "REINIT_WARPS", RESTEP_WARPS.into());
+    same(TILE, "REINIT_WARPS", REINIT_WARPS.into());
     same(DENSE, "DENSE_COLUMNS", Marching::COLUMNS);
     same(DENSE, "DENSE_ROWS", Marching::ROWS);
     same(DENSE, "DENSE_WARPS", Marching::WARPS.into());
     assert_eq!(["FLATNESS_MIN", "FLATNESS_MAX"].map(|name| constant(REINIT, name) as f32), FLATNESS);
 }
 
-/// The kernels' files assert these sizes of theirs.
+/// The kernels assert the same sizes.
 #[test]
 fn structs_have_the_kernels_sizes() {
-    assert_eq!([size_of::<Field>(), size_of::<Turn>(), size_of::<Lists>()], [76, 40, 40]);
-    assert_eq!([ROW_BYTES, CONTROL_BYTES, size_of::<Shares>()], [40, 72, 16]);
+    assert_eq!([size_of::<LevelSetSetup>(), size_of::<IterationContext>(), size_of::<TileLists>()], [76, 40, 40]);
+    assert_eq!([ROW_BYTES, CONVERGENCE_BYTES, size_of::<DenseChunks>()], [40, 72, 16]);
 }

@@ -1,13 +1,13 @@
-//! The launches of `kernels/level_set.cu`: which kernel, which geometry, which arguments. The kernels' contract is in that
-//! file and in those it includes; the structures and constants here repeat it, which the tests in `contract` hold them to.
+//! The launches of `kernels/level_set.cu`: kernel, geometry and arguments. The kernels' contract is in that file and in
+//! those it includes; the structures and constants here repeat it, and the tests in `contract` compare them.
 #![allow(unsafe_code)]
 
 use super::super::Variant;
-use super::super::course::SQUARES_UNIT;
-use super::super::plan::{Constants, GAINS, Plan, REINITIALISING_STEPS};
-use super::super::scalar::ROOT_UNIT;
+use super::super::convergence::SQUARES_UNIT;
+use super::super::plan::{INTENSITY_GAINS, Plan, REINITIALISATION_STEPS};
+use super::super::types::{Constants, ROOT_UNIT};
 use super::marching::Marching;
-use super::tables::{Layout, MEETINGS, ROWS, Tables};
+use super::tables::{BARRIERS, Layout, ROWS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Stream, failed};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
@@ -17,51 +17,51 @@ use std::ffi::c_void;
 /// The module (kernel file) of this operation.
 const MODULE: &str = "level_set";
 
-/// Columns and rows of a block of the paper's kernel.
+/// The columns and rows of a block of the paper's kernel.
 pub(super) const PAPER_BLOCK: [u32; 2] = [32, 4];
 
-/// Of the speed in the kernels, whose gradients are four times as large.
+/// The factor of the speed in the kernels, whose gradients are four times as large.
 const SPEED_SHARE: f32 = 0.25;
-const _: () = assert!(GAINS[0] * SPEED_SHARE as f64 >= f32::MIN_POSITIVE as f64, "the gain keeps its digits");
+const _: () = assert!(INTENSITY_GAINS[0] * SPEED_SHARE as f64 >= f32::MIN_POSITIVE as f64, "the gain keeps its digits");
 
-/// Sizes and constants, as every kernel takes them.
+/// The sizes and constants that every kernel takes: `LevelSetSetup` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
+pub(super) struct LevelSetSetup {
     width: u32,
     height: u32,
     depth: u32,
     pitch: u32,
-    target: f32,
-    farthest: f32,
-    gain: f32,
-    offset: f32,
-    bound: f32,
-    bend: f32,
-    step: [f32; 3],
-    near: f32,
+    intensity_centre: f32,
+    max_deviation: f32,
+    intensity_gain: f32,
+    intensity_offset: f32,
+    max_inward_term: f32,
+    curvature_weight: f32,
+    inverse_spacing: [f32; 3],
+    max_spacing: f32,
     rms_scale: f32,
-    reach: f32,
-    tiny: f32,
-    restep: f32,
-    sharpest: f32,
+    band_width: f32,
+    activity_threshold: f32,
+    reinit_step: f32,
+    max_divergence: f32,
 }
 
-/// Where an iteration stands.
+/// The number of an iteration and the addresses of its statistics: `IterationContext` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
-    course: u64,
+pub(super) struct IterationContext {
+    convergence: u64,
     rows: u64,
     iteration: u64,
     voxels: u64,
     ring: u32,
 }
 
-/// The lists of tiles; no entries: all tiles.
+/// The lists of active tiles: `TileLists` of the kernels. If `entries` is 0, all tiles are active.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lists {
+pub(super) struct TileLists {
     entries: u64,
     counts: u64,
     stamps: u64,
@@ -69,42 +69,44 @@ pub(super) struct Lists {
     count: u32,
 }
 
-/// The kernels of one level set, with what they are always given.
+/// The kernels of one level set, with the arguments that do not change.
 pub(super) struct Launcher {
-    field: Field,
-    lists: Lists,
-    /// Iterations work on lists of tiles too, not only reinitialisations.
+    setup: LevelSetSetup,
+    lists: TileLists,
+    /// True if iterations use lists of tiles too, not only reinitialisations.
     band: bool,
-    turn: Turn,
+    context: IterationContext,
     iterate: CudaFunction,
-    /// Iterations march along z, each block its share of the planes.
+    /// The chunks of planes of the blocks, if iterations march along z.
     marching: Option<Marching>,
-    restep: CudaFunction,
-    /// Blocks of these two kernels that are on the device together; of iterations where they do not march.
-    held: [u32; 2],
-    meetings: u64,
-    mark: CudaFunction,
-    judge: CudaFunction,
+    reinitialise: CudaFunction,
+    /// The number of blocks of `iterate`, unless it marches, and of `reinitialise` that are resident on the device
+    /// together.
+    resident: [u32; 2],
+    barriers: u64,
+    activate_near_front: CudaFunction,
+    check_convergence: CudaFunction,
     multiprocessors: u32,
     early: bool,
-    /// Of the stop rule: iterations of an interval, and its two tolerances.
-    check: (u32, f64, f64),
+    /// The stopping criterion: the iterations of an interval, and the two tolerances.
+    criterion: (u32, f64, f64),
 }
 
-/// Warps of a block of the kernels round the iterations, and blocks a multiprocessor.
+/// The warps of a block of the kernels around the iterations, and their blocks per multiprocessor.
 pub(super) const LOOP_WARPS: u32 = 4;
-pub(super) const BLOCKS: u32 = 8;
-/// Warps of a block of iterations of tiles, and of steps of a reinitialisation.
+pub(super) const MARK_BLOCKS: u32 = 8;
+/// The warps of a block of iterations of tiles, and of a block of steps of a reinitialisation.
 pub(super) const ITERATION_WARPS: u32 = 10;
-pub(super) const RESTEP_WARPS: u32 = 6;
-/// Pieces of a tile, a warp each, where tiles are few.
-pub(super) const PIECES: u64 = 8;
+pub(super) const REINIT_WARPS: u32 = 6;
+/// The largest number of parts of a tile, a warp each; it has as many if tiles are few.
+pub(super) const MAX_PARTS: u64 = 8;
 
 fn pointer<T>(argument: &T) -> *mut c_void {
     std::ptr::from_ref(argument).cast_mut().cast()
 }
 
-/// What an iteration or a step of a reinitialisation works on: from the first φ to the second.
+/// The addresses of the buffers of an iteration, or of a step of a reinitialisation, which computes the second φ from
+/// the first.
 #[derive(Clone, Copy)]
 pub(super) struct Fields {
     pub from: u64,
@@ -112,9 +114,9 @@ pub(super) struct Fields {
     pub image: u64,
 }
 
-/// Iterations that follow each other in one launch: the first, how many, the number of its set of tiles.
+/// The successive iterations of one launch: the first, their number, the number of the first set of tiles.
 #[derive(Clone, Copy)]
-pub(super) struct Stretch {
+pub(super) struct Span {
     pub first: u64,
     pub count: u32,
     pub step: u32,
@@ -128,8 +130,8 @@ impl Launcher {
         pixel_type: PixelType,
         tables: &Tables,
     ) -> Result<Self> {
-        /// Kernels index the elements of a plane in 30 bits, halves of tiles and rows in 32 and a tile's place along an axis
-        /// in 21.
+        /// The bounds of the kernels' indices: elements of a plane have 30 bits, halves of tiles and rows 32, and the
+        /// position of a tile along an axis 21.
         const MAX_PLANE: u64 = 1 << 30;
         const MAX_ROWS: u64 = 1 << 32;
         let [width, height, depth] = plan.shape;
@@ -148,15 +150,16 @@ impl Launcher {
         let constants = &plan.constants;
         let axes = if constants.volume { "3d" } else { "2d" };
         let counted = if constants.volume { 3 } else { 2 };
-        let unit = if constants.step[..counted].iter().all(|step| *step == 1.0) { "_unit" } else { "" };
+        let unit = if constants.inverse_spacing[..counted].iter().all(|step| *step == 1.0) { "_unit" } else { "" };
         let name = pixel_type.name();
         let function = |name: &str| cuda.function(MODULE, name);
-        // Blocks of a kernel that the device holds together: as many are a turn, and those that meet must not be more.
-        let held = |function: &CudaFunction, warps: u32| {
+        // The number of blocks of a kernel that are resident on the device together. A grid with a barrier must not be
+        // larger.
+        let resident = |function: &CudaFunction, warps: u32| {
             function
                 .occupancy_max_active_blocks_per_multiprocessor(warps * 32, 0, None)
                 .map(|blocks| blocks.max(1) * cuda.multiprocessors())
-                .map_err(|e| failed("tell how many blocks fit", e))
+                .map_err(|e| failed("query the number of resident blocks", e))
         };
         let marches = plan.variant == Variant::Dense && constants.volume && Marching::fits(plan.shape);
         let iterate = if marches {
@@ -165,37 +168,37 @@ impl Launcher {
             function(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
         };
         let (marching, iterating) = if marches {
-            (Some(Marching::new(held(&iterate, Marching::WARPS)?.into(), plan.shape)), 0)
+            (Some(Marching::new(resident(&iterate, Marching::WARPS)?.into(), plan.shape)), 0)
         } else {
-            (None, held(&iterate, ITERATION_WARPS)?)
+            (None, resident(&iterate, ITERATION_WARPS)?)
         };
         let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
-        let restep = function(&format!("isoline_ls_restep_{axes}{unit}"))?;
-        let held = [iterating, held(&restep, RESTEP_WARPS)?];
+        let reinitialise = function(&format!("isoline_ls_restep_{axes}{unit}"))?;
+        let resident = [iterating, resident(&reinitialise, REINIT_WARPS)?];
         Ok(Self {
-            field: Field {
+            setup: LevelSetSetup {
                 width: width as u32,
                 height: height as u32,
                 depth: depth as u32,
                 pitch: layout.pitch as u32,
-                target: constants.target,
-                farthest: constants.farthest,
-                gain: SPEED_SHARE * constants.gain,
-                offset: SPEED_SHARE * constants.offset,
-                bound: SPEED_SHARE * constants.bound,
-                bend: SPEED_SHARE * constants.bend,
-                step: constants.step,
-                near: constants.near,
+                intensity_centre: constants.intensity_centre,
+                max_deviation: constants.max_deviation,
+                intensity_gain: SPEED_SHARE * constants.intensity_gain,
+                intensity_offset: SPEED_SHARE * constants.intensity_offset,
+                max_inward_term: SPEED_SHARE * constants.max_inward_term,
+                curvature_weight: SPEED_SHARE * constants.curvature_weight,
+                inverse_spacing: constants.inverse_spacing,
+                max_spacing: constants.max_spacing,
                 rms_scale: constants.rms_scale,
-                reach: constants.band,
-                tiny: constants.waking,
-                restep: constants.restep,
-                sharpest: constants.sharpest,
+                band_width: constants.band_width,
+                activity_threshold: constants.activity_threshold,
+                reinit_step: constants.reinit_step,
+                max_divergence: constants.max_divergence,
             },
-            lists: Lists { entries, counts, stamps, tiles: tiles.map(|n| n as u32), count: count as u32 },
+            lists: TileLists { entries, counts, stamps, tiles: tiles.map(|n| n as u32), count: count as u32 },
             band: plan.variant == Variant::Band,
-            turn: Turn {
-                course: tables.control.address(),
+            context: IterationContext {
+                convergence: tables.convergence.address(),
                 rows: tables.rows.address(),
                 iteration: 0,
                 voxels: plan.voxels() as u64,
@@ -203,48 +206,49 @@ impl Launcher {
             },
             iterate,
             marching,
-            restep,
-            held,
-            meetings: tables.meetings.address(),
-            mark: function(&format!("isoline_ls_mark_{axes}"))?,
-            judge: function("isoline_ls_judge")?,
+            reinitialise,
+            resident,
+            barriers: tables.barriers.address(),
+            activate_near_front: function(&format!("isoline_ls_mark_{axes}"))?,
+            check_convergence: function("isoline_ls_judge")?,
             multiprocessors: cuda.multiprocessors(),
             early: cuda.early_launches(),
-            check: (plan.check_interval, plan.change_tolerance, plan.rms_tolerance),
+            criterion: (plan.check_interval, plan.change_tolerance, plan.rms_tolerance),
         })
     }
 
-    fn turn(&self, iteration: u64) -> Turn {
-        Turn { iteration, ..self.turn }
+    fn context(&self, iteration: u64) -> IterationContext {
+        IterationContext { iteration, ..self.context }
     }
 
-    /// A grid of at most what the device holds, for kernels that loop over rows, a warp each.
-    fn loops(&self, warps: u64) -> LaunchConfig {
-        let blocks = warps.div_ceil(u64::from(LOOP_WARPS)).clamp(1, u64::from(self.multiprocessors * BLOCKS)) as u32;
+    /// Returns a grid of at most the resident blocks, for kernels that loop over rows, a warp each.
+    fn loop_grid(&self, warps: u64) -> LaunchConfig {
+        let blocks =
+            warps.div_ceil(u64::from(LOOP_WARPS)).clamp(1, u64::from(self.multiprocessors * MARK_BLOCKS)) as u32;
         LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (LOOP_WARPS * 32, 1, 1), shared_mem_bytes: 0 }
     }
 
-    /// A grid whose blocks are on the device together, for kernels that work on tiles.
-    fn together(&self, held: u32, warps: u32) -> LaunchConfig {
-        let blocks = (u64::from(self.lists.count) * PIECES).div_ceil(warps.into()).min(held.into()) as u32;
+    /// Returns a grid whose blocks are resident together, for kernels that update tiles.
+    fn resident_grid(&self, resident: u32, warps: u32) -> LaunchConfig {
+        let blocks = (u64::from(self.lists.count) * MAX_PARTS).div_ceil(warps.into()).min(resident.into()) as u32;
         LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (warps * 32, 1, 1), shared_mem_bytes: 0 }
     }
 
-    /// Where the blocks of a launch meet.
-    fn meeting(&self, number: usize) -> u64 {
-        assert!(number < MEETINGS, "as many launches as there are counters to meet at");
-        self.meetings + 4 * number as u64
+    /// Returns the address of the counter of a launch's grid barrier.
+    fn barrier(&self, number: usize) -> u64 {
+        assert!(number < BARRIERS, "at most as many launches as there are counters");
+        self.barriers + 4 * number as u64
     }
 
     /// # Safety
-    /// `arguments` are the kernel's, in its order, and so are their types; the grid is one of `together`.
-    unsafe fn launch_together(
+    /// `arguments` are the kernel's, in its order, and so are their types; the grid is one of `resident_grid`.
+    unsafe fn launch_cooperative(
         stream: &Stream,
         function: &CudaFunction,
         config: LaunchConfig,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller guarantees what this needs.
         unsafe {
             cudarc::driver::result::launch_cooperative_kernel(
                 function.cu_function(),
@@ -255,7 +259,7 @@ impl Launcher {
                 arguments,
             )
         }
-        .map_err(|e| failed("start a kernel of the level set whose blocks meet", e))
+        .map_err(|e| failed("start a cooperative kernel of the level set", e))
     }
 
     /// # Safety
@@ -268,124 +272,143 @@ impl Launcher {
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
         let done = if self.early {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller guarantees what this needs.
             unsafe { stream.launch_early(function, config, arguments) }
         } else {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller guarantees what this needs.
             unsafe { launch_plainly(stream, function, config, arguments) }
         };
         done.map_err(|e| failed("start a kernel of the level set", e))
     }
 
-    /// Whether several iterations may be one launch.
-    pub(super) fn stretches(&self) -> bool {
+    /// Tells whether one launch may do several iterations.
+    pub(super) fn takes_many_iterations(&self) -> bool {
         self.marching.is_none()
     }
 
-    /// Queues iterations, of the tiles in the sets from `step` on or of all; with `wake` what moves in the last goes into the next
-    /// set, as it does in those before. `meeting`: another for every launch since the counters were emptied.
+    /// Queues iterations, of the tiles in the sets from `step` on or of all. With `activate` the tiles that change in
+    /// the last are added to the next set, as they are in those before. `barrier` is a number that no other launch has
+    /// had since the counters were cleared.
     pub(super) fn iterate(
         &self,
         stream: &Stream,
         at: Fields,
-        stretch: Stretch,
-        wake: bool,
-        meeting: usize,
+        span: Span,
+        activate: bool,
+        barrier: usize,
     ) -> Result<()> {
-        let turn = self.turn(stretch.first);
-        let wake = u32::from(wake);
-        if let Some(Marching { grid, shares }) = self.marching {
-            assert_eq!(stretch.count, 1, "an iteration a launch");
+        let context = self.context(span.first);
+        let activate = u32::from(activate);
+        if let Some(Marching { grid, chunks }) = self.marching {
+            assert_eq!(span.count, 1, "one iteration per launch");
             let config = LaunchConfig { grid_dim: grid, block_dim: (32, Marching::WARPS, 1), shared_mem_bytes: 0 };
             let mut arguments = [
                 pointer(&at.from),
                 pointer(&at.to),
                 pointer(&at.image),
-                pointer(&self.field),
-                pointer(&turn),
-                pointer(&shares),
+                pointer(&self.setup),
+                pointer(&context),
+                pointer(&chunks),
             ];
-            // SAFETY: the kernel's arguments; both φ and the image have the layout's elements, the φ are different.
+            // SAFETY: these are the kernel's arguments; both φ and the image have the layout's elements, the φ are
+            // different.
             return unsafe { self.launch(stream, &self.iterate, config, &mut arguments) };
         }
-        let lists = if self.band { self.lists } else { Lists { entries: 0, ..self.lists } };
-        let arrived = self.meeting(meeting);
+        let lists = if self.band { self.lists } else { TileLists { entries: 0, ..self.lists } };
+        let arrivals = self.barrier(barrier);
         let mut arguments = [
             pointer(&at.from),
             pointer(&at.to),
             pointer(&at.image),
-            pointer(&self.field),
-            pointer(&turn),
+            pointer(&self.setup),
+            pointer(&context),
             pointer(&lists),
-            pointer(&stretch.step),
-            pointer(&wake),
-            pointer(&stretch.count),
-            pointer(&arrived),
+            pointer(&span.step),
+            pointer(&activate),
+            pointer(&span.count),
+            pointer(&arrivals),
         ];
-        let config = self.together(self.held[0], ITERATION_WARPS);
-        // SAFETY: as above; the lists have room for all tiles, the counter is 0.
+        let config = self.resident_grid(self.resident[0], ITERATION_WARPS);
+        // SAFETY: these are the kernel's arguments, with buffers as above; the lists hold all tiles, the counter is 0.
         unsafe {
-            if stretch.count == 1 {
+            if span.count == 1 {
                 self.launch(stream, &self.iterate, config, &mut arguments)
             } else {
-                Self::launch_together(stream, &self.iterate, config, &mut arguments)
+                Self::launch_cooperative(stream, &self.iterate, config, &mut arguments)
             }
         }
     }
 
-    /// Queues the reinitialisation of the set of `step` that follows `iteration`; φ ends where it began. `meeting`: as in `iterate`.
+    /// Queues the reinitialisation of the set of `step` that follows `iteration`; the result is in the same φ as
+    /// before.
+    /// `barrier` has the meaning that it has for `iterate`.
     pub(super) fn reinitialise(
         &self,
         stream: &Stream,
         at: Fields,
         iteration: u64,
         step: u32,
-        meeting: usize,
+        barrier: usize,
     ) -> Result<()> {
-        const { assert!(REINITIALISING_STEPS.is_multiple_of(2), "phi ends where it began") }
-        let turn = self.turn(iteration);
-        let (begin, end, wakes) = (0u32, REINITIALISING_STEPS, u32::from(self.band));
-        let arrived = self.meeting(meeting);
+        const { assert!(REINITIALISATION_STEPS.is_multiple_of(2), "the result is in the same phi as before") }
+        let context = self.context(iteration);
+        let (begin, end, activate) = (0u32, REINITIALISATION_STEPS, u32::from(self.band));
+        let arrivals = self.barrier(barrier);
         let mut arguments = [
             pointer(&at.from),
             pointer(&at.to),
-            pointer(&self.field),
-            pointer(&turn),
+            pointer(&self.setup),
+            pointer(&context),
             pointer(&self.lists),
             pointer(&step),
             pointer(&begin),
             pointer(&end),
-            pointer(&wakes),
-            pointer(&arrived),
+            pointer(&activate),
+            pointer(&arrivals),
         ];
-        let config = self.together(self.held[1], RESTEP_WARPS);
-        // SAFETY: as in `iterate`.
-        unsafe { Self::launch_together(stream, &self.restep, config, &mut arguments) }
+        let config = self.resident_grid(self.resident[1], REINIT_WARPS);
+        // SAFETY: these are the kernel's arguments, with buffers as in `iterate`; the counter is 0.
+        unsafe { Self::launch_cooperative(stream, &self.reinitialise, config, &mut arguments) }
     }
 
-    /// Queues the putting of the tiles within the band, and of their neighbours, into the set of `step`; after `iteration`.
-    /// `copy` becomes φ's copy, unless it is 0.
-    pub(super) fn mark(&self, stream: &Stream, phi: u64, copy: u64, iteration: u64, step: u32) -> Result<()> {
-        let turn = self.turn(iteration);
-        let mut arguments =
-            [pointer(&phi), pointer(&copy), pointer(&self.field), pointer(&turn), pointer(&self.lists), pointer(&step)];
-        // SAFETY: the kernel's arguments; both φ have the layout's elements and are different.
-        unsafe { self.launch(stream, &self.mark, self.loops(u64::from(self.lists.count)), &mut arguments) }
+    /// Adds the tiles within the band, and their neighbours, to the set of `step`, after `iteration`. `copy` becomes a
+    /// copy of φ, unless it is 0.
+    pub(super) fn activate_near_front(
+        &self,
+        stream: &Stream,
+        phi: u64,
+        copy: u64,
+        iteration: u64,
+        step: u32,
+    ) -> Result<()> {
+        let context = self.context(iteration);
+        let mut arguments = [
+            pointer(&phi),
+            pointer(&copy),
+            pointer(&self.setup),
+            pointer(&context),
+            pointer(&self.lists),
+            pointer(&step),
+        ];
+        // SAFETY: these are the kernel's arguments; both φ have the layout's elements and are different.
+        unsafe {
+            self.launch(stream, &self.activate_near_front, self.loop_grid(u64::from(self.lists.count)), &mut arguments)
+        }
     }
 
-    /// Whether iterations work on lists of tiles.
+    /// Tells whether iterations use lists of tiles.
     pub(super) fn band(&self) -> bool {
         self.band
     }
 
-    /// Queues a look at iterations `first` to `last`, with which the check interval ends if `test`.
-    pub(super) fn judge(&self, stream: &Stream, first: u64, last: u64, test: bool) -> Result<()> {
-        let turn = self.turn(last);
+    /// Queues the addition of iterations `first` to `last` to the check interval, which is tested and ends if `test`.
+    pub(super) fn check_convergence(&self, stream: &Stream, first: u64, last: u64, test: bool) -> Result<()> {
+        let context = self.context(last);
         let test = u32::from(test);
-        let (interval, change_tolerance, rms_tolerance) = self.check;
+        let (interval, change_tolerance, rms_tolerance) = self.criterion;
         let unit = SQUARES_UNIT;
         let mut arguments = [
-            pointer(&turn),
+            pointer(&context),
             pointer(&first),
             pointer(&test),
             pointer(&interval),
@@ -394,12 +417,12 @@ impl Launcher {
             pointer(&rms_tolerance),
         ];
         let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
-        // SAFETY: the kernel's arguments; the rows are those of at most as many iterations as there are rows.
-        unsafe { self.launch(stream, &self.judge, config, &mut arguments) }
+        // SAFETY: these are the kernel's arguments; the rows are those of at most as many iterations as there are rows.
+        unsafe { self.launch(stream, &self.check_convergence, config, &mut arguments) }
     }
 
-    /// Queues an iteration of the paper's kernel; φ and the image's -D(I) (f32) have rows of `pitch` elements, a plane
-    /// after the other.
+    /// Queues an iteration of the paper's kernel. φ and the image's -D(I) (f32) have rows of `pitch` elements, without
+    /// gaps between planes.
     pub(super) fn paper(
         &self,
         cuda: &Cuda,
@@ -408,35 +431,40 @@ impl Launcher {
         pitch: u32,
         constants: &Constants,
     ) -> Result<()> {
-        let Constants { gain, offset, bend, sharpest, .. } = *constants;
-        // Its normals are unit vectors.
-        let (bend, sharpest) = ((f64::from(bend) / ROOT_UNIT) as f32, (f64::from(sharpest) * ROOT_UNIT) as f32);
-        let field = Field { pitch, gain, offset, bend, sharpest, ..self.field };
-        let mut arguments = [pointer(&at.from), pointer(&at.to), pointer(&at.image), pointer(&field)];
+        let Constants { intensity_gain, intensity_offset, curvature_weight, max_divergence, .. } = *constants;
+        // The normals of this kernel are unit vectors.
+        let curvature_weight = (f64::from(curvature_weight) / ROOT_UNIT) as f32;
+        let max_divergence = (f64::from(max_divergence) * ROOT_UNIT) as f32;
+        let setup =
+            LevelSetSetup { pitch, intensity_gain, intensity_offset, curvature_weight, max_divergence, ..self.setup };
+        let mut arguments = [pointer(&at.from), pointer(&at.to), pointer(&at.image), pointer(&setup)];
         let [columns, rows] = PAPER_BLOCK;
-        let grid_dim = (field.width.div_ceil(columns), field.height.div_ceil(rows), 1);
+        let grid_dim = (setup.width.div_ceil(columns), setup.height.div_ceil(rows), 1);
         let config = LaunchConfig { grid_dim, block_dim: (columns, rows, 1), shared_mem_bytes: 0 };
-        // SAFETY: the kernel's arguments; both φ and -D(I) have as many pixels as the field says, in rows of this pitch.
+        // SAFETY: these are the kernel's arguments; both φ and -D(I) have as many pixels as the setup says, in rows of
+        // this pitch.
         unsafe { launch_plainly(stream, &cuda.function(MODULE, "isoline_ls_paper")?, config, &mut arguments) }
             .map_err(|e| failed("start the paper's kernel", e))
     }
 
-    /// Queues the completion of φ that came in from outside: values to ±`far`, copies beside the borders; `strict` and
-    /// `found`: see the kernel.
-    pub(super) fn settle(
+    /// Queues the preparation of a φ that came from outside: its values are clamped to ±`far` and repeated beside the
+    /// borders.
+    /// `sanitize_phi` of the kernels describes `report_nonfinite` and `found`.
+    pub(super) fn sanitize_phi(
         &self,
         cuda: &Cuda,
         stream: &Stream,
         phi: u64,
-        (far, strict): (f32, bool),
+        (far, report_nonfinite): (f32, bool),
         found: &Buffer,
     ) -> Result<()> {
-        let (found, strict) = (found.address(), u32::from(strict));
-        let mut arguments = [pointer(&phi), pointer(&self.field), pointer(&far), pointer(&strict), pointer(&found)];
-        self.rows(cuda, stream, "isoline_ls_settle", self.field, &mut arguments)
+        let (found, report_nonfinite) = (found.address(), u32::from(report_nonfinite));
+        let mut arguments =
+            [pointer(&phi), pointer(&self.setup), pointer(&far), pointer(&report_nonfinite), pointer(&found)];
+        self.rows(cuda, stream, "isoline_ls_settle", self.setup, &mut arguments)
     }
 
-    /// Queues the mask of `slices` slices from `phi` on.
+    /// Queues the computation of the mask of `slices` slices from `phi` on.
     pub(super) fn mask(
         &self,
         cuda: &Cuda,
@@ -445,10 +473,10 @@ impl Launcher {
         slices: usize,
         (mask, strides): (u64, [usize; 2]),
     ) -> Result<()> {
-        let field = Field { depth: slices as u32, ..self.field };
+        let setup = LevelSetSetup { depth: slices as u32, ..self.setup };
         let [row, slice] = strides.map(|bytes| bytes as u64);
-        let mut arguments = [pointer(&phi), pointer(&mask), pointer(&row), pointer(&slice), pointer(&field)];
-        self.rows(cuda, stream, "isoline_ls_mask", field, &mut arguments)
+        let mut arguments = [pointer(&phi), pointer(&mask), pointer(&row), pointer(&slice), pointer(&setup)];
+        self.rows(cuda, stream, "isoline_ls_mask", setup, &mut arguments)
     }
 
     fn rows(
@@ -456,10 +484,10 @@ impl Launcher {
         cuda: &Cuda,
         stream: &Stream,
         name: &str,
-        field: Field,
+        setup: LevelSetSetup,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
-        let config = self.loops(u64::from(field.height) * u64::from(field.depth));
+        let config = self.loop_grid(u64::from(setup.height) * u64::from(setup.depth));
         // SAFETY: the caller's arguments are the kernel's, in its order, with buffers of the layout's size.
         unsafe { launch_plainly(stream, &cuda.function(MODULE, name)?, config, arguments) }
             .map_err(|e| failed(&format!("start the kernel {name}"), e))
@@ -474,7 +502,7 @@ unsafe fn launch_plainly(
     config: LaunchConfig,
     arguments: &mut [*mut c_void],
 ) -> std::result::Result<(), cudarc::driver::DriverError> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees what this needs.
     unsafe {
         cudarc::driver::result::launch_kernel(
             function.cu_function(),

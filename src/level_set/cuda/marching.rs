@@ -1,67 +1,73 @@
-//! How the dense kernel cuts a volume among its blocks.
+//! The division of a volume among the blocks of the dense kernel.
 
-/// How every column of planes is cut into chunks, a block each: `DenseChunks` of `kernels/level_set_dense.cuh`.
+/// The division of every column of planes into chunks, one per block: `DenseChunks` of `kernels/level_set_dense.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shares {
-    /// So many chunks begin, of `share` planes each.
-    pub large: u32,
-    pub share: u32,
-    /// Planes of each of the others, the first `longer` of them one more.
-    pub small: u32,
-    pub longer: u32,
+pub(super) struct DenseChunks {
+    /// The number of large chunks, which are the first, and their planes.
+    pub large_count: u32,
+    pub large_planes: u32,
+    /// The planes of each of the others; the first `longer_count` of them have one more.
+    pub small_planes: u32,
+    pub longer_count: u32,
 }
 
-/// How the blocks of the marching kernel share out a volume.
+/// The grid of the marching kernel and the chunks of its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marching {
-    /// Strips of columns, groups of rows, chunks of planes.
+    /// The numbers of strips of columns, groups of rows, and chunks of planes.
     pub grid: (u32, u32, u32),
-    pub shares: Shares,
+    pub chunks: DenseChunks,
 }
 
 impl Marching {
-    /// Columns of a warp; rows of a warp; warps of a block. These are the kernel's.
+    /// The columns of a warp, the rows of a warp and the warps of a block, as in the kernel.
     pub(super) const COLUMNS: u64 = 62;
     pub(super) const ROWS: u64 = 2;
     pub(super) const WARPS: u32 = 2;
-    /// Planes of a block, about: fewer fill the device more evenly, but begin more often. None for less than the second.
-    const SHARE: u64 = 20;
-    const LEAST: u64 = 2;
-    /// Up to so many planes for each block that the device holds, blocks end far apart, as the first on a multiprocessor is
-    /// served first and a front's planes cost more. Then four fifths of the planes are a turn of large blocks, and what is
-    /// free first takes of the rest, twice as many small ones: so long as a block has some planes.
+    /// The usual number of planes of a block: with fewer the device is filled more evenly, but blocks begin more often.
+    /// A block has at least `MIN_PLANES`.
+    const PLANES: u64 = 20;
+    const MIN_PLANES: u64 = 2;
+    /// Up to `MANY` planes per resident block, blocks end far apart, because the first block on a multiprocessor has
+    /// priority and planes with a front take longer. Then four fifths of the planes are divided among large blocks, one
+    /// per resident block, and the rest among twice as many small ones, which the multiprocessors take as they become
+    /// free. This is done if a block has at least `SOME` planes.
     const MANY: u64 = 64;
     const SOME: u64 = 8;
-    /// The most blocks along y and z.
-    const MOST: u64 = 65535;
+    /// The largest number of blocks along y and z.
+    const MAX_GRID: u64 = 65535;
 
-    /// Whether a volume can be shared out: it has as many rows as a warp, and a grid is not too large.
+    /// Tells whether a volume can be divided: it has as many rows as a warp, and the grid is not too large.
     pub(super) fn fits([_, height, depth]: [usize; 3]) -> bool {
-        let chunks = (depth as u64).div_ceil(Self::SHARE);
-        height as u64 >= Self::ROWS && Self::groups(height) <= Self::MOST && chunks <= Self::MOST
+        let chunks = (depth as u64).div_ceil(Self::PLANES);
+        height as u64 >= Self::ROWS && Self::groups(height) <= Self::MAX_GRID && chunks <= Self::MAX_GRID
     }
 
     fn groups(height: usize) -> u64 {
         (height as u64).div_ceil(Self::ROWS * u64::from(Self::WARPS))
     }
 
-    /// For a volume that fits, on a device that holds so many blocks.
-    pub(super) fn new(held: u64, [width, height, depth]: [usize; 3]) -> Self {
+    /// Divides a volume that fits, for a device on which `resident` blocks are resident together.
+    pub(super) fn new(resident: u64, [width, height, depth]: [usize; 3]) -> Self {
         let (strips, groups, depth) = ((width as u64).div_ceil(Self::COLUMNS), Self::groups(height), depth as u64);
         let columns = strips * groups;
-        let (in_a_turn, planes) = (held / columns, columns * depth / held);
-        let [large, share, chunks] = if in_a_turn == 0 || planes > Self::MANY {
-            [0, 0, ((depth + Self::SHARE / 2) / Self::SHARE).max(1)]
+        let (in_a_wave, planes) = (resident / columns, columns * depth / resident);
+        let [large_count, large_planes, chunks] = if in_a_wave == 0 || planes > Self::MANY {
+            [0, 0, ((depth + Self::PLANES / 2) / Self::PLANES).max(1)]
         } else if planes < Self::SOME {
-            [0, 0, in_a_turn.min(depth / Self::LEAST).max(1)]
+            [0, 0, in_a_wave.min(depth / Self::MIN_PLANES).max(1)]
         } else {
-            let share = depth * 4 / 5 / in_a_turn;
-            [in_a_turn, share, in_a_turn + (2 * in_a_turn).min(depth - share * in_a_turn)]
+            let large_planes = depth * 4 / 5 / in_a_wave;
+            [in_a_wave, large_planes, in_a_wave + (2 * in_a_wave).min(depth - large_planes * in_a_wave)]
         };
-        let (others, rest) = (chunks - large, depth - large * share);
-        let [large, share, small, longer] = [large, share, rest / others, rest % others].map(|planes| planes as u32);
-        Self { grid: (strips as u32, groups as u32, chunks as u32), shares: Shares { large, share, small, longer } }
+        let (others, rest) = (chunks - large_count, depth - large_count * large_planes);
+        let [large_count, large_planes, small_planes, longer_count] =
+            [large_count, large_planes, rest / others, rest % others].map(|planes| planes as u32);
+        Self {
+            grid: (strips as u32, groups as u32, chunks as u32),
+            chunks: DenseChunks { large_count, large_planes, small_planes, longer_count },
+        }
     }
 }
 
@@ -73,13 +79,15 @@ mod tests {
     fn chunks_are_all_planes() {
         for shape in [[1, 2, 1], [181, 217, 181], [512, 512, 512], [62, 8, 1], [63, 9, 7], [1 << 14, 1 << 14, 300]] {
             assert!(Marching::fits(shape), "{shape:?}");
-            for held in [1, 48, 660, 740, 1320] {
-                let Marching { grid, shares: Shares { large, share, small, longer } } = Marching::new(held, shape);
+            for resident in [1, 48, 660, 740, 1320] {
+                let Marching { grid, chunks } = Marching::new(resident, shape);
+                let DenseChunks { large_count, large_planes, small_planes, longer_count } = chunks;
                 let of = |chunks: u32, planes: u32| u64::from(chunks) * u64::from(planes);
-                let planes = of(large, share) + of(grid.2 - large, small) + u64::from(longer);
-                assert_eq!(planes, shape[2] as u64, "{shape:?} on {held}");
-                assert!(longer < grid.2 - large && small > 0, "{shape:?} on {held}");
-                assert!(large == 0 || share >= small, "{shape:?} on {held}");
+                let planes =
+                    of(large_count, large_planes) + of(grid.2 - large_count, small_planes) + u64::from(longer_count);
+                assert_eq!(planes, shape[2] as u64, "{shape:?} on {resident}");
+                assert!(longer_count < grid.2 - large_count && small_planes > 0, "{shape:?} on {resident}");
+                assert!(large_count == 0 || large_planes >= small_planes, "{shape:?} on {resident}");
             }
         }
         assert!(
@@ -88,10 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_of_a_few_turns_ends_in_small_chunks() {
-        let Marching { grid, shares } = Marching::new(1320, [181, 217, 181]);
+    fn a_volume_of_a_few_waves_ends_in_small_chunks() {
+        let Marching { grid, chunks } = Marching::new(1320, [181, 217, 181]);
         assert_eq!(grid, (3, 55, 24));
-        assert_eq!(shares, Shares { large: 8, share: 18, small: 2, longer: 5 });
-        assert_eq!(Marching::new(1320, [512; 3]).shares.large, 0);
+        assert_eq!(chunks, DenseChunks { large_count: 8, large_planes: 18, small_planes: 2, longer_count: 5 });
+        assert_eq!(Marching::new(1320, [512; 3]).chunks.large_count, 0);
     }
 }

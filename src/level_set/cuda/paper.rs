@@ -1,15 +1,15 @@
-//! The paper's own kernel, timed for the bench; nothing else launches it.
+//! The paper's own kernel, timed for the benchmark; nothing else launches it.
 
-use super::super::plan::Constants;
+use super::super::types::Constants;
 use super::launch::Fields;
 use super::{Solver, transfer};
 use crate::error::{Error, Result};
 
-/// Elements of a row, a multiple: 512 bytes.
+/// The number of elements, 512 bytes, of which the length of a row is a multiple.
 const ROW: usize = 128;
 
 impl Solver {
-    /// Seconds that so many of the paper's iterations take from φ as it is, on the device. φ stays.
+    /// Returns the seconds that `iterations` of the paper's iterations take from the present φ, which does not change.
     pub(in crate::level_set) fn paper_seconds(&self, iterations: u32) -> Result<f64> {
         let Self { stream, cuda, plan, layout, .. } = self;
         if !plan.constants.volume || self.pixel_bytes != 1 {
@@ -18,14 +18,14 @@ impl Solver {
         cuda.bind()?;
         let memory = cuda.memory();
         let [width, height, depth] = plan.shape;
-        // Rows begin as cudaMallocPitch lets them.
+        // Rows are aligned as by cudaMallocPitch.
         let pitch = width.next_multiple_of(ROW);
         let float = size_of::<f32>();
         let bytes = pitch * height * depth * float;
         let phi = [memory.device(bytes)?, memory.device(bytes)?];
         let image = memory.device(bytes)?;
-        let Constants { target, gain, offset, .. } = plan.constants;
-        let epsilon = if gain == 0.0 { 0.0 } else { -offset / gain };
+        let Constants { intensity_centre, intensity_gain, intensity_offset, .. } = plan.constants;
+        let epsilon = if intensity_gain == 0.0 { 0.0 } else { -intensity_offset / intensity_gain };
         let pixels = memory.pinned(width * height)?;
         let mut terms = memory.pinned(width * height * float)?;
         for z in 0..depth {
@@ -37,7 +37,7 @@ impl Solver {
             stream.synchronize()?;
             let values = terms.as_mut_slice().chunks_exact_mut(float);
             for (value, pixel) in values.zip(pixels.as_slice()) {
-                let term = (f32::from(*pixel) - target).abs() - epsilon;
+                let term = (f32::from(*pixel) - intensity_centre).abs() - epsilon;
                 value.copy_from_slice(&term.to_ne_bytes());
             }
             stream.copy(terms.side(), image.side(to), width * float, height, [width * float, pitch * float])?;
@@ -45,7 +45,7 @@ impl Solver {
         }
         let mut at = Fields { from: phi[0].address(), to: phi[1].address(), image: image.address() };
         let pitch = pitch as u32;
-        // The first one loads the kernel.
+        // The first iteration, which loads the kernel, is not timed.
         self.launcher.paper(cuda, stream, at, pitch, &plan.constants)?;
         let (begin, end) = (cuda.event()?, cuda.event()?);
         stream.record(&begin)?;

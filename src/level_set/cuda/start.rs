@@ -1,4 +1,4 @@
-//! φ at the beginning: the distance to the initial mask, on the device.
+//! The initial φ: the signed distance to the boundary of the initial mask, on the device.
 
 use super::{Solver, transfer};
 use crate::device::cuda::Side;
@@ -8,26 +8,26 @@ use crate::image::{Image, PixelType, zeroed};
 use ndarray::ArrayView3;
 
 impl Solver {
-    /// φ as the signed distance to the boundary of `mask`. The memory of the one φ holds the mask meanwhile, the other's
-    /// the distance without gaps.
+    /// Sets φ to the signed distance to the boundary of `mask`. In between, the memory of one φ holds the mask, that of
+    /// the other the distance without gaps.
     pub(super) fn start(&self, mask: &Image<'_>) -> Result<()> {
         let Self { stream, cuda, plan, phi: [phi, other], .. } = self;
         let [width, height, depth] = plan.shape;
         self.put_mask(mask)?;
-        let scratch = signed_workspace_bytes(cuda, plan.shape, plan.dimensions)?;
-        let scratch = if scratch > 0 { Some(cuda.memory().device(scratch)?) } else { None };
-        signed_on_device(cuda, stream, phi, plan.shape, plan.spacing, plan.dimensions, other, scratch.as_ref())?;
+        let workspace = signed_workspace_bytes(cuda, plan.shape, plan.dimensions)?;
+        let workspace = if workspace > 0 { Some(cuda.memory().device(workspace)?) } else { None };
+        signed_on_device(cuda, stream, phi, plan.shape, plan.spacing, plan.dimensions, other, workspace.as_ref())?;
         stream.fill(phi, 0, phi.bytes(), 0)?;
         let row = width * size_of::<f32>();
         for z in 0..depth {
             let to = transfer::slice_side(phi, &self.layout, size_of::<f32>(), z);
             stream.copy(other.side(z * height * row), to, row, height, [row, self.layout.pitch * size_of::<f32>()])?;
         }
-        self.settle(0, plan.far, false).map(|_| ())
+        self.sanitize_phi(0, plan.far, false).map(|_| ())
     }
 
-    /// Queues the mask, a byte a pixel that is not 0 inside, to the beginning of the first φ's memory; done before it
-    /// returns where the mask is not in device memory.
+    /// Queues the copy of the mask, one byte per pixel that is not 0 inside, to the beginning of the first φ's memory.
+    /// If the mask is not in device memory, the copy is complete when this returns.
     fn put_mask(&self, mask: &Image<'_>) -> Result<()> {
         let Self { stream, cuda, phi: [phi, _], .. } = self;
         if let Image::Device(pixels) = mask

@@ -1,49 +1,50 @@
-//! What lies on the device besides the pixels, and how those lie there: the kernels' contract is in `kernels/level_set.cu`.
+//! The tables on the device and the layout of φ and the image there. The kernels' contract is in
+//! `kernels/level_set.cu`.
 
 use super::super::plan::Plan;
 use crate::device::cuda::{Buffer, Cuda, Stream};
 use crate::error::Result;
 
-/// Elements before the first row, so that a tile's halo may begin before it; a multiple of 16 bytes.
-pub(super) const FRONT: usize = 8;
-/// Elements after the last row, likewise.
-const BACK: usize = 64;
-/// Elements of a row before its first pixel.
+/// The number of elements before the first row, so that a tile's halo may begin before it; a multiple of 16 bytes.
+pub(super) const PADDING_BEFORE: usize = 8;
+/// The number of elements after the last row, so that a tile's halo may end after it.
+const PADDING_AFTER: usize = 64;
+/// The number of elements of a row before its first pixel.
 pub(super) const LEAD: usize = 1;
-/// Rows of statistics on the device.
+/// The number of rows of statistics on the device.
 pub(super) const ROWS: u64 = 8192;
-/// Lists of tiles.
+/// The number of lists of active tiles.
 pub(super) const RING: usize = 4;
 
-/// Bytes of a row of statistics, and of what decides whether iterations go on.
+/// The bytes of a row of statistics, and of the state of the stopping criterion.
 pub(super) const ROW_BYTES: usize = 40;
-pub(super) const CONTROL_BYTES: usize = 72;
+pub(super) const CONVERGENCE_BYTES: usize = 72;
 
-/// A row of statistics.
+/// A row of statistics: `IterationStatistics` of the kernels.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct IterationStatistics {
     pub changed: u64,
     pub near: u64,
     pub squares: u64,
-    /// What was added to the voxels inside.
+    /// The change of the number of voxels inside.
     pub inside: i64,
     pub tiles: u32,
     pub done: bool,
 }
 
-impl Row {
-    /// From five words as the kernels write them.
+impl IterationStatistics {
+    /// Converts the five words that the kernels write.
     pub(super) fn of(words: &[u64]) -> Self {
         let [changed, near, squares, inside, rest] = *words else { unreachable!("five words a row") };
         Self { changed, near, squares, inside: inside as i64, tiles: rest as u32, done: rest >> 32 != 0 }
     }
 }
 
-/// How φ, and the image in its own type, lie in memory.
+/// The layout of φ, and of the image in its own type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub shape: [usize; 3],
-    /// Elements from row to row.
+    /// The number of elements from row to row.
     pub pitch: usize,
 }
 
@@ -56,27 +57,29 @@ impl Layout {
         self.shape[1] * self.shape[2]
     }
 
-    /// Elements with the room before and after.
+    /// Returns the number of elements, with those before the first row and after the last.
     pub(super) fn elements(&self) -> usize {
-        FRONT + self.pitch * self.rows() + BACK
+        PADDING_BEFORE + self.pitch * self.rows() + PADDING_AFTER
     }
 }
 
-/// Counters at which the blocks of a launch meet, one a launch; so many may have been queued since they were emptied.
-pub(super) const MEETINGS: usize = 4096;
+/// The number of counters of grid barriers, one per launch: as many launches may be queued between two resets.
+pub(super) const BARRIERS: usize = 4096;
 
-/// Bytes of the tables of a plan with so many tiles.
+/// Returns the bytes of the tables of a plan with `tiles` tiles.
 pub(super) fn table_bytes(tiles: u64) -> u64 {
-    tiles * (RING as u64 * 8 + 2 * 4) + ROWS * ROW_BYTES as u64 + MEETINGS as u64 * 4 + 4096
+    tiles * (RING as u64 * 8 + 2 * 4) + ROWS * ROW_BYTES as u64 + BARRIERS as u64 * 4 + 4096
 }
 
 /// The tables on the device.
 pub(super) struct Tables {
-    pub control: Buffer,
+    /// The state of the stopping criterion.
+    pub convergence: Buffer,
     pub rows: Buffer,
-    /// Lists of tiles, their counts, stamps.
+    /// The lists of active tiles, their lengths, and the stamps of tiles.
     pub lists: [Buffer; 3],
-    pub meetings: Buffer,
+    /// The counters of the grid barriers.
+    pub barriers: Buffer,
 }
 
 impl Tables {
@@ -85,19 +88,19 @@ impl Tables {
         let tiles: usize = plan.tiles().into_iter().product();
         let lists = [memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?];
         Ok(Self {
-            control: memory.device(CONTROL_BYTES)?,
+            convergence: memory.device(CONVERGENCE_BYTES)?,
             rows: memory.device(ROWS as usize * ROW_BYTES)?,
             lists,
-            meetings: memory.device(MEETINGS * 4)?,
+            barriers: memory.device(BARRIERS * 4)?,
         })
     }
 
-    /// Empties the counters at which blocks meet.
-    pub(super) fn clear_meetings(&self, stream: &Stream) -> Result<()> {
-        stream.fill(&self.meetings, 0, self.meetings.bytes(), 0)
+    /// Resets the counters of the grid barriers.
+    pub(super) fn clear_barriers(&self, stream: &Stream) -> Result<()> {
+        stream.fill(&self.barriers, 0, self.barriers.bytes(), 0)
     }
 
-    /// Empties the lists.
+    /// Clears the lists of active tiles.
     pub(super) fn clear_lists(&self, stream: &Stream) -> Result<()> {
         let [_, counts, stamps] = &self.lists;
         stream.fill(counts, 0, counts.bytes(), 0)?;

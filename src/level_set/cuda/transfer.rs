@@ -1,17 +1,17 @@
-//! Images and φ between the host, or a caller's device memory, and the rows that the kernels work on.
+//! The transfer of images and φ between the host, or a caller's device memory, and the rows of the kernels.
 
-use super::tables::{FRONT, LEAD, Layout};
+use super::tables::{LEAD, Layout, PADDING_BEFORE};
 use crate::device::cuda::{Buffer, Cuda, Side, Stream, check_device_range};
 use crate::error::Result;
 use crate::image::{DevicePixels, Image, ImageMut, PixelType, zeroed};
 use ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis};
 
-/// A side that begins at a slice of `buffer` laid out as `layout`, at its first pixel.
+/// Returns a side of a copy that begins at the first pixel of a slice of `buffer`, which has the layout `layout`.
 pub(super) fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usize) -> Side {
-    buffer.side((FRONT + LEAD + z * layout.shape[1] * layout.pitch) * bytes)
+    buffer.side((PADDING_BEFORE + LEAD + z * layout.shape[1] * layout.pitch) * bytes)
 }
 
-/// The device's side of a caller's pixels.
+/// Returns the side of a copy that begins at slice `z` of a caller's device pixels.
 fn device_side(pixels: &DevicePixels<'_>, z: usize) -> Side {
     let [width, height, depth] = pixels.shape;
     let extent = (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes();
@@ -19,13 +19,13 @@ fn device_side(pixels: &DevicePixels<'_>, z: usize) -> Side {
     Side::Device { address: pixels.address + offset as u64, bytes: extent - offset }
 }
 
-/// Checks that a caller's device pixels are where they are said to be.
+/// Checks that a caller's device pixels are in the device memory that they claim.
 pub(super) fn check(cuda: &Cuda, what: &str, pixels: &DevicePixels<'_>) -> Result<()> {
     let Side::Device { address, bytes } = device_side(pixels, 0) else { return Ok(()) };
     check_device_range(cuda, what, address, bytes)
 }
 
-/// Queues the copy of an image into `buffer`; done when the stream is.
+/// Queues the copy of an image into `buffer`; it is complete when the stream is.
 pub(super) fn upload(stream: &Stream, image: &Image<'_>, buffer: &Buffer, layout: &Layout) -> Result<()> {
     match image {
         Image::U8(view) => upload_pixels(stream, *view, buffer, layout),
@@ -42,7 +42,7 @@ pub(super) fn upload(stream: &Stream, image: &Image<'_>, buffer: &Buffer, layout
     }
 }
 
-/// The pitch of a caller's rows; that of a single row may be anything.
+/// Returns the pitch of a caller's rows. That of a single row may be anything.
 fn row_pitch(pixels: &DevicePixels<'_>) -> usize {
     pixels.strides[0].max(pixels.shape[0] * pixels.pixel_type.bytes())
 }
@@ -76,7 +76,7 @@ pub(super) fn pack(stream: &Stream, pixels: &DevicePixels<'_>, buffer: &Buffer) 
     })
 }
 
-/// Copies φ out.
+/// Copies φ to a caller's image.
 pub(super) fn download_phi(stream: &Stream, buffer: &Buffer, layout: &Layout, phi: ImageMut<'_>) -> Result<()> {
     let bytes = size_of::<f32>();
     let [width, height, depth] = layout.shape;
@@ -147,7 +147,7 @@ impl Fetched<'_> {
     }
 }
 
-/// Brings an image to the host, unless it is there.
+/// Copies an image to the host, unless it is there.
 pub(super) fn fetch<'a>(cuda: &Cuda, stream: &Stream, what: &str, image: &Image<'a>) -> Result<Fetched<'a>> {
     let Image::Device(pixels) = image else { return Ok(Fetched::Here(*image)) };
     check(cuda, what, pixels)?;

@@ -1,32 +1,37 @@
-//! φ and the mask out of the device, and φ into it.
+//! The transfer of φ and the mask from the device, and of φ to it.
 
-use super::tables::CONTROL_BYTES;
+use super::tables::CONVERGENCE_BYTES;
 use super::{Solver, transfer};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 
-/// The mask leaves the device in pieces of about this size.
-const MASK_PIECE: usize = 64 << 20;
+/// The approximate size of the parts in which the mask is copied from the device.
+const MASK_PART: usize = 64 << 20;
 
-/// Slices of a piece of the mask.
-fn mask_piece_slices([width, height, depth]: [usize; 3]) -> usize {
-    (MASK_PIECE / (width * height)).clamp(1, depth)
+/// Returns the number of slices of a part of the mask.
+fn mask_part_slices([width, height, depth]: [usize; 3]) -> usize {
+    (MASK_PART / (width * height)).clamp(1, depth)
 }
 
-/// Bytes of such a piece.
-pub(super) fn mask_piece_bytes(shape: [usize; 3]) -> usize {
-    shape[0] * shape[1] * mask_piece_slices(shape)
+/// Returns the bytes of a part of the mask.
+pub(super) fn mask_part_bytes(shape: [usize; 3]) -> usize {
+    shape[0] * shape[1] * mask_part_slices(shape)
 }
 
 impl Solver {
-    /// Completes φ `which` after it came in and makes the other one its copy; the voxels inside, or the index of a value
-    /// that is not finite where `strict`.
-    pub(super) fn settle(&self, which: usize, far: f32, strict: bool) -> Result<std::result::Result<u64, u64>> {
+    /// Prepares φ `which`, which came from outside, and makes the other one its copy. Returns the number of voxels
+    /// inside, or with `report_nonfinite` the index of a value that is not finite, as an error.
+    pub(super) fn sanitize_phi(
+        &self,
+        which: usize,
+        far: f32,
+        report_nonfinite: bool,
+    ) -> Result<std::result::Result<u64, u64>> {
         let (stream, memory) = (&self.stream, self.cuda.memory());
         let found = memory.device(16)?;
         let mut back = memory.pinned(16)?;
         stream.fill(&found, 0, 16, 0)?;
-        self.launcher.settle(&self.cuda, stream, self.address(which), (far, strict), &found)?;
+        self.launcher.sanitize_phi(&self.cuda, stream, self.address(which), (far, report_nonfinite), &found)?;
         stream.copy(found.side(0), back.side(), 16, 1, [16, 16])?;
         stream.synchronize()?;
         let words: &[u64] = bytemuck::cast_slice(&back.as_mut_slice()[..16]);
@@ -45,7 +50,7 @@ impl Solver {
     }
 
     pub(in crate::level_set) fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
-        self.known()?;
+        self.check_phi_known()?;
         self.cuda.bind()?;
         let (cuda, stream) = (&self.cuda, &self.stream);
         let [width, height, depth] = self.plan.shape;
@@ -57,15 +62,15 @@ impl Solver {
                 stream.synchronize()
             }
             ImageMut::U8(mut view) => {
-                let slices = mask_piece_slices(self.plan.shape);
-                let piece = cuda.memory().device(mask_piece_bytes(self.plan.shape))?;
+                let slices = mask_part_slices(self.plan.shape);
+                let part = cuda.memory().device(mask_part_bytes(self.plan.shape))?;
                 let bytes = width * height;
                 transfer::download(stream, &mut view, |to, z| {
                     if z % slices == 0 {
-                        let target = (piece.address(), [width, bytes]);
+                        let target = (part.address(), [width, bytes]);
                         self.launcher.mask(cuda, stream, slice(z), slices.min(depth - z), target)?;
                     }
-                    stream.copy(piece.side(z % slices * bytes), to, bytes, 1, [bytes, bytes])
+                    stream.copy(part.side(z % slices * bytes), to, bytes, 1, [bytes, bytes])
                 })
             }
             _ => unreachable!("the type was checked"),
@@ -73,7 +78,7 @@ impl Solver {
     }
 
     pub(in crate::level_set) fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
-        self.known()?;
+        self.check_phi_known()?;
         self.cuda.bind()?;
         if let ImageMut::Device(pixels) = &phi {
             transfer::check(&self.cuda, "the output for phi", pixels)?;
@@ -81,7 +86,7 @@ impl Solver {
         transfer::download_phi(&self.stream, &self.phi[self.current], &self.layout, phi)
     }
 
-    /// In host or device memory; refuses what is not finite.
+    /// Replaces φ by one in host or device memory; refuses values that are not finite.
     pub(in crate::level_set) fn write_phi(&mut self, phi: &Image<'_>) -> Result<()> {
         self.cuda.bind()?;
         if let Image::Device(pixels) = phi {
@@ -90,15 +95,15 @@ impl Solver {
         let other = 1 - self.current;
         transfer::upload(&self.stream, phi, &self.phi[other], &self.layout)?;
         self.stream.synchronize()?;
-        match self.settle(other, self.plan.largest_phi, true)? {
+        match self.sanitize_phi(other, self.plan.largest_phi, true)? {
             Ok(inside) => {
                 self.current = other;
                 self.inside = inside;
                 self.listed = false;
-                self.watched = 0;
-                self.lost = false;
-                // The device's share of the check interval begins anew too.
-                self.stream.fill(&self.tables.control, 0, CONTROL_BYTES, 0)?;
+                self.interval_iterations = 0;
+                self.phi_unknown = false;
+                // The check interval on the device begins again, too.
+                self.stream.fill(&self.tables.convergence, 0, CONVERGENCE_BYTES, 0)?;
                 self.stream.synchronize()
             }
             Err(index) => {

@@ -1,17 +1,17 @@
-//! A vector of floats with operators, so that formulas read as formulas.
+//! A vector of floats with operators, in which formulas can be written as such.
 
 use crate::level_set::scalar::{ROOT_SHAPE, ROOT_START, TINY};
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
 
-/// As many floats as the vector unit takes at once.
+/// A vector of as many floats as the vector unit takes at once.
 #[derive(Clone, Copy)]
 pub(super) struct Floats<S: Simd> {
     simd: S,
     values: S::f32s,
 }
 
-/// A truth for each of them.
+/// A truth value for each float of a vector.
 #[derive(Clone, Copy)]
 pub(super) struct Truths<S: Simd> {
     simd: S,
@@ -39,7 +39,7 @@ impl<S: Simd> Floats<S> {
         Self { simd: self.simd, values }
     }
 
-    /// self · b + c, rounded once.
+    /// Returns self · b + c, rounded once.
     #[inline(always)]
     pub(super) fn mul_add(self, b: Self, c: Self) -> Self {
         self.with(self.simd.mul_add_f32s(self.values, b.values, c.values))
@@ -75,7 +75,7 @@ impl<S: Simd> Floats<S> {
         self.simd.reduce_min_f32s(self.values)
     }
 
-    /// As [`crate::level_set::scalar::rsqrt`].
+    /// Returns the same as [`crate::level_set::scalar::rsqrt`].
     #[inline(always)]
     pub(super) fn rsqrt(self) -> Self {
         let simd = self.simd;
@@ -87,13 +87,13 @@ impl<S: Simd> Floats<S> {
         start * off.mul_add(off, c)
     }
 
-    /// √x, rounded once.
+    /// Returns √x, rounded once.
     #[inline(always)]
     pub(super) fn sqrt(self) -> Self {
         self.with(self.simd.sqrt_f32s(self.values))
     }
 
-    /// As [`crate::level_set::scalar::normal`]; in slices without `b`.
+    /// Returns the same as [`crate::level_set::scalar::normal`]; in slices without `b`.
     #[inline(always)]
     pub(super) fn normal<const VOLUME: bool>(self, a: Self, b: Self) -> Self {
         let tiny = Self::splat(self.simd, TINY);
@@ -102,7 +102,7 @@ impl<S: Simd> Floats<S> {
         d * d.mul_add(d, a.mul_add(a, rest)).rsqrt()
     }
 
-    /// As [`crate::level_set::scalar::clamp`].
+    /// Returns the same as [`crate::level_set::scalar::clamp`].
     #[inline(always)]
     pub(super) fn clamp(self, limit: f32) -> Self {
         self.min(Self::splat(self.simd, limit)).max(Self::splat(self.simd, -limit))

@@ -1,16 +1,18 @@
-//! One tile: an iteration, or a step of a reinitialisation, eight or sixteen voxels at a time.
+//! The update of one tile, an iteration or a step of a reinitialisation, eight or sixteen voxels at a time.
 //!
-//! Every voxel gets the operations of `scalar.rs` in their order; of the normals, those towards −x, −y and −z are the
-//! neighbours'.
+//! Every voxel gets the operations of `scalar.rs` in their order. The normals towards −x, −y and −z are those of the
+//! neighbours.
 
 use super::tiles::{Layout, Row, reached_along, reached_from};
 use super::vector::Floats;
-use crate::level_set::plan::{Constants, SLICE_TILE, VOLUME_TILE};
+use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
 use crate::level_set::scalar::{self, FLATNESS, TINY, TWO_ROOT_UNITS};
+use crate::level_set::types::Constants;
 use pulp::{Arch, Simd, WithSimd};
 
-/// The image's part of the speed, Δt included, of one row.
+/// Pixels from which the image term of the speed, Δt included, is computed.
 pub(super) trait Term: Sync {
+    /// Computes the terms of the pixels from `first` on.
     fn fill(&self, constants: &Constants, first: usize, terms: &mut [f32]);
 }
 
@@ -30,36 +32,37 @@ term!(u8);
 term!(u16);
 term!(f32);
 
-/// What happened in a tile.
+/// The statistics of one pass over a tile.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    /// Voxels that came inside, and that went outside.
-    pub born: u32,
-    pub died: u32,
-    /// Voxels near the front, before.
+pub(super) struct StepStatistics {
+    /// The number of voxels that came inside, and of those that went outside.
+    pub entered: u32,
+    pub left: u32,
+    /// The number of voxels near the front before the pass.
     pub near: u32,
+    /// The sum of `scalar::square` over the voxels near the front.
     pub squares: u64,
-    /// The tiles that a change within the band may concern, see [`reached_from`]; 0 where nothing changed there.
-    pub moved: u32,
-    /// There is something within the band.
+    /// The tiles that a change within the band may affect, see [`reached_from`]; 0 if nothing changed there.
+    pub activated: u32,
+    /// True if a voxel is within the band after the pass.
     pub in_band: bool,
 }
 
-/// Counts what an iteration did in a tile. That is a pass of its own over the finished tile: its branches depend on the new
-/// values, and within the update they would be decided only after all of a row's arithmetic.
+/// Counts the changes of an iteration in a tile, in a separate pass over the finished tile: its branches depend on the
+/// new values, and within the update they would be decided only after all of a row's arithmetic.
 struct Counter<'a, S: Simd> {
     simd: S,
     constants: &'a Constants,
     /// The columns of the tile that lie in the image.
     columns: usize,
-    tally: Tally,
+    statistics: StepStatistics,
     closest: f32,
 }
 
 impl<'a, S: Simd> Counter<'a, S> {
     #[inline(always)]
     fn new(simd: S, constants: &'a Constants, columns: usize) -> Self {
-        Self { simd, constants, columns, tally: Tally::default(), closest: f32::INFINITY }
+        Self { simd, constants, columns, statistics: StepStatistics::default(), closest: f32::INFINITY }
     }
 
     /// Counts row `[y, z]` of a tile with sides `tile` from its values before and after.
@@ -70,14 +73,15 @@ impl<'a, S: Simd> Counter<'a, S> {
             return self.lanes(tile, [y, z], &old[..self.columns], &new[..self.columns]);
         }
         let zero = Floats::splat(simd, 0.0);
-        let (near, band) = (Floats::splat(simd, self.constants.near), Floats::splat(simd, self.constants.band));
+        let (near, band) =
+            (Floats::splat(simd, self.constants.max_spacing), Floats::splat(simd, self.constants.band_width));
         for i in (0..N).step_by(S::F32_LANES) {
             let (before, after) = (Floats::load(simd, old, i), Floats::load(simd, new, i));
             let moved = before.less_than(zero).differs(after.less_than(zero));
             if before.abs().min(after.abs()).at_most(band).or(moved).any() {
-                let waking = Floats::splat(simd, self.constants.waking);
-                if before.abs().at_most(band).and(waking.less_than((after - before).abs())).any() {
-                    self.moved(tile, [y, z], i, &old[i..i + S::F32_LANES], &new[i..i + S::F32_LANES]);
+                let threshold = Floats::splat(simd, self.constants.activity_threshold);
+                if before.abs().at_most(band).and(threshold.less_than((after - before).abs())).any() {
+                    self.record_activity(tile, [y, z], i, &old[i..i + S::F32_LANES], &new[i..i + S::F32_LANES]);
                 }
                 self.closest = self.closest.min(after.abs().smallest());
                 if before.abs().at_most(near).or(moved).any() {
@@ -87,59 +91,59 @@ impl<'a, S: Simd> Counter<'a, S> {
         }
     }
 
-    /// As [`row`](Self::row), voxel by voxel.
+    /// Counts the voxels of a row one by one, as [`row`](Self::row) does with vectors.
     fn lanes(&mut self, tile: [usize; 3], row: [usize; 2], old: &[f32], new: &[f32]) {
         self.closest = new.iter().fold(self.closest, |closest, new| closest.min(new.abs()));
-        self.moved(tile, row, 0, old, new);
+        self.record_activity(tile, row, 0, old, new);
         self.count(old, new);
     }
 
-    /// Notes where something changed within the band, in voxels of a row from column `first` on.
+    /// Records the changes within the band, in voxels of a row from column `first` on.
     #[inline(always)]
-    fn moved(&mut self, tile: [usize; 3], [y, z]: [usize; 2], first: usize, old: &[f32], new: &[f32]) {
+    fn record_activity(&mut self, tile: [usize; 3], [y, z]: [usize; 2], first: usize, old: &[f32], new: &[f32]) {
         let [y, z] = [reached_along(tile[1], y), reached_along(tile[2], z)];
-        // Nothing is left to be noted where this row can add no bit.
+        // The search is skipped if this row can add no bit.
         let most = reached_from([7, y, z]);
-        if self.tally.moved & most == most {
+        if self.statistics.activated & most == most {
             return;
         }
-        let Constants { band, waking, .. } = *self.constants;
+        let Constants { band_width, activity_threshold, .. } = *self.constants;
         let x = (first..).zip(old.iter().zip(new)).fold(0, |along, (x, (old, new))| {
-            let moved = (old.abs() <= band) & ((new - old).abs() > waking);
+            let moved = (old.abs() <= band_width) & ((new - old).abs() > activity_threshold);
             along | (u32::from(moved) * reached_along(tile[0], x))
         });
-        self.tally.moved |= reached_from([x, y, z]);
+        self.statistics.activated |= reached_from([x, y, z]);
     }
 
     #[inline(always)]
     fn count(&mut self, old: &[f32], new: &[f32]) {
-        let Self { constants, tally, .. } = self;
+        let Self { constants, statistics, .. } = self;
         for (old, new) in old.iter().zip(new) {
-            let near = old.abs() <= constants.near;
-            tally.near += u32::from(near);
-            tally.born += u32::from((*new < 0.0) & (*old >= 0.0));
-            tally.died += u32::from((*old < 0.0) & (*new >= 0.0));
+            let near = old.abs() <= constants.max_spacing;
+            statistics.near += u32::from(near);
+            statistics.entered += u32::from((*new < 0.0) & (*old >= 0.0));
+            statistics.left += u32::from((*old < 0.0) & (*new >= 0.0));
             let square = scalar::square(constants, new - old);
-            tally.squares += u64::from(if near { square } else { 0 });
+            statistics.squares += u64::from(if near { square } else { 0 });
         }
     }
 
     #[inline(always)]
-    fn tally(self) -> Tally {
-        Tally { in_band: self.closest <= self.constants.band, ..self.tally }
+    fn statistics(self) -> StepStatistics {
+        StepStatistics { in_band: self.closest <= self.constants.band_width, ..self.statistics }
     }
 }
 
-/// What is done with a tile.
+/// The work of a pass on a tile.
 #[derive(Clone, Copy)]
 pub(super) enum Work<'a, T: ?Sized> {
     /// An iteration, with the image in tiles.
-    Step(&'a T),
-    /// A step of a reinitialisation; the first?
-    Restep(bool),
+    Iterate(&'a T),
+    /// A step of a reinitialisation; true for the first.
+    Reinitialise(bool),
 }
 
-/// One tile of `field` and where its new values go.
+/// One tile of `field`, and the buffer for its new values.
 pub(super) struct Task<'a, T: ?Sized> {
     pub constants: &'a Constants,
     pub layout: &'a Layout,
@@ -150,17 +154,17 @@ pub(super) struct Task<'a, T: ?Sized> {
 }
 
 impl<T: Term + ?Sized> Task<'_, T> {
-    pub(super) fn run(self, arch: Arch) -> Tally {
+    pub(super) fn run(self, arch: Arch) -> StepStatistics {
         arch.dispatch(self)
     }
 }
 
 impl<T: Term + ?Sized> WithSimd for Task<'_, T> {
-    type Output = Tally;
+    type Output = StepStatistics;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Tally {
-        let unit = self.constants.step == [1.0; 3];
+    fn with_simd<S: Simd>(self, simd: S) -> StepStatistics {
+        let unit = self.constants.inverse_spacing == [1.0; 3];
         match (self.constants.volume, unit) {
             (true, true) => self.tile::<S, true, true, 8, 16, 8, 8, 100, 144>(simd),
             (true, false) => self.tile::<S, true, false, 8, 16, 8, 8, 100, 144>(simd),
@@ -171,8 +175,8 @@ impl<T: Term + ?Sized> WithSimd for Task<'_, T> {
 }
 
 impl<T: Term + ?Sized> Task<'_, T> {
-    /// `V`: a volume. `UNIT`: all spacings are 1. A tile has `J` rows of `N` voxels in each of its `K` planes; `R1` and
-    /// `R2` rows of `W` with one and with two more on every side.
+    /// Updates the tile. `V` is true for a volume, `UNIT` if all spacings are 1. A tile has `J` rows of `N` voxels in
+    /// each of its `K` planes; `R1` and `R2` rows of `W` with one and with two more on every side.
     #[inline(always)]
     fn tile<
         S: Simd,
@@ -187,33 +191,33 @@ impl<T: Term + ?Sized> Task<'_, T> {
     >(
         self,
         simd: S,
-    ) -> Tally {
+    ) -> StepStatistics {
         let Self { constants, layout, work, field, index, out } = self;
         let position = layout.position(index);
         let valid = layout.valid(position);
         match work {
-            Work::Step(pixels) => {
+            Work::Iterate(pixels) => {
                 let mut rows = [Row::<W>::ZERO; R1];
                 layout.gather::<1, N, J, K, W>(field, position, V, &mut rows);
                 let mut terms = [[0.0; N]; 64];
                 let terms = &mut terms[..J * K];
                 pixels.fill(constants, index * J * K * N, terms.as_flattened_mut());
-                step::<S, V, UNIT, N, W, J>(simd, constants, &rows, terms, out, valid)
+                iterate::<S, V, UNIT, N, W, J>(simd, constants, &rows, terms, out, valid)
             }
-            Work::Restep(first) => {
+            Work::Reinitialise(first) => {
                 let mut rows = [Row::<W>::ZERO; R2];
                 layout.gather::<2, N, J, K, W>(field, position, V, &mut rows);
                 if first {
-                    restep::<S, V, UNIT, true, N, W, J>(simd, constants, &rows, out, valid)
+                    reinitialise::<S, V, UNIT, true, N, W, J>(simd, constants, &rows, out, valid)
                 } else {
-                    restep::<S, V, UNIT, false, N, W, J>(simd, constants, &rows, out, valid)
+                    reinitialise::<S, V, UNIT, false, N, W, J>(simd, constants, &rows, out, valid)
                 }
             }
         }
     }
 }
 
-/// What is between two voxels, over the spacing.
+/// The factor that divides differences by the spacing along an axis.
 #[derive(Clone, Copy)]
 struct Scale<S: Simd, const UNIT: bool>(Floats<S>);
 
@@ -224,7 +228,7 @@ impl<S: Simd, const UNIT: bool> Scale<S, UNIT> {
     }
 }
 
-/// Both along one axis, twice: the sum of the wide differences on two sides of a face.
+/// Returns the sum of the wide differences along one axis on the two sides of a face.
 #[inline(always)]
 fn pair<S: Simd, const UNIT: bool>(
     scale: Scale<S, UNIT>,
@@ -235,22 +239,23 @@ fn pair<S: Simd, const UNIT: bool>(
 }
 
 #[inline(always)]
-fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize, const J: usize>(
+fn iterate<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize, const J: usize>(
     simd: S,
     constants: &Constants,
     rows: &[Row<W>],
     terms: &[[f32; N]],
     out: &mut [f32],
     [columns, own_rows, planes]: [usize; 3],
-) -> Tally {
+) -> StepStatistics {
     let o = const { (W - N) / 2 };
-    let [x, y, z] = constants.step.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
+    let [x, y, z] = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
     let [zero, tiny, half, one] = [0.0, TINY, 0.5, 1.0].map(|value| Floats::splat(simd, value));
-    let [bend, bound] = [constants.bend, constants.bound].map(|value| Floats::splat(simd, value));
+    let [curvature_weight, max_inward_term] =
+        [constants.curvature_weight, constants.max_inward_term].map(|value| Floats::splat(simd, value));
     let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 2) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
-    // The normals of the faces below, of a plane.
+    // `low_z` holds the normals of the faces below a plane.
     let mut low_z = [[0.0f32; N]; J];
     if V {
         for (j, low_z) in low_z.iter_mut().enumerate() {
@@ -268,7 +273,7 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
         }
     }
     for k in 1..=planes {
-        // The normals towards +x, of a plane, and of the first column those towards −x.
+        // `right_x` holds the normals towards +x of a plane, and for the first column those towards −x.
         let mut right_x = [Row::<W>::ZERO; J];
         for (j, right_x) in right_x.iter_mut().enumerate().take(own_rows) {
             let [here, south, north] = [row(k, j + 1), row(k, j), row(k, j + 2)];
@@ -284,14 +289,14 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                 };
                 d.normal::<V>(a, b).store(&mut right_x.0, c);
             }
-            let [ix, iy, iz] = constants.step;
+            let [ix, iy, iz] = constants.inverse_spacing;
             let c = o - 1;
             let d = (here[o] - here[c]) * ix;
             let a = (north[c] - south[c]) * iy + (north[o] - south[o]) * iy;
             let b = if V { (above[c] - below[c]) * iz + (above[o] - below[o]) * iz } else { 0.0 };
             right_x.0[c] = scalar::normal(d, a, b);
         }
-        // Those towards −y, of the first row.
+        // `low_y` holds the normals towards −y, first of the first row.
         let mut low_y = [0.0f32; N];
         {
             let [lower, upper] = [row(k, 0), row(k, 1)];
@@ -349,25 +354,25 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
                     divergence = divergence + z.of(normal_z - Floats::load(simd, low_z, i));
                     normal_z.store(low_z, i);
                 }
-                let divergence = divergence.clamp(constants.sharpest);
+                let divergence = divergence.clamp(constants.max_divergence);
                 let of_image = Floats::load(simd, &terms[at], i);
-                let bounded = of_image.min(bound);
-                let speed = divergence.mul_add(bend, bounded);
+                let bounded = of_image.min(max_inward_term);
+                let speed = divergence.mul_add(curvature_weight, bounded);
                 let grows = zero.less_than(speed);
-                // Where curvature leads nothing is clipped: one sum serves for both kinds of |∇φ|.
-                let curves = bounded.abs().less_than((divergence * bend).abs());
-                let [least, most] = [curves.select(least, zero), curves.select(most, zero)];
+                // If the curvature term is the larger one, nothing is clipped: one sum serves for both kinds of |∇φ|.
+                let curvature_leads = bounded.abs().less_than((divergence * curvature_weight).abs());
+                let [least, most] = [curvature_leads.select(least, zero), curvature_leads.select(most, zero)];
                 let mut gradient = tiny;
                 for axis in 0..if V { 3 } else { 2 } {
-                    // Where the speed is negative, the two change parts: max(a, 0) and min(b, 0) of the negatives.
+                    // If the speed is negative, the two are exchanged: max(a, 0) and min(b, 0) of the negatives.
                     let a = grows.select(forward[axis], zero - forward[axis]).max(least);
                     let b = grows.select(backward[axis], zero - backward[axis]).min(most);
                     gradient = b.mul_add(b, a.mul_add(a, gradient));
                 }
-                let gradient = curves.select(gradient * half, gradient);
+                let gradient = curvature_leads.select(gradient * half, gradient);
                 let away = grows.differs(old.less_than(zero));
                 let gradient = away.select(gradient.min(one), gradient);
-                let speed = away.select(divergence.mul_add(bend, of_image), speed);
+                let speed = away.select(divergence.mul_add(curvature_weight, of_image), speed);
                 speed.mul_add(gradient.sqrt(), old).store(new_values, i);
             }
         }
@@ -380,10 +385,10 @@ fn step<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize
             counter.row::<N>(tile, [j, k], &row(k + 1, j + 1)[o..o + N], new_values);
         }
     }
-    counter.tally()
+    counter.statistics()
 }
 
-/// As [`scalar::minmod`].
+/// Returns the same as [`scalar::minmod`].
 #[inline(always)]
 fn minmod<S: Simd>(zero: Floats<S>, a: Floats<S>, b: Floats<S>) -> Floats<S> {
     let nearer = a.abs().less_than(b.abs()).select(a, b);
@@ -391,7 +396,7 @@ fn minmod<S: Simd>(zero: Floats<S>, a: Floats<S>, b: Floats<S>) -> Floats<S> {
 }
 
 #[inline(always)]
-fn restep<
+fn reinitialise<
     S: Simd,
     const V: bool,
     const UNIT: bool,
@@ -405,11 +410,11 @@ fn restep<
     rows: &[Row<W>],
     out: &mut [f32],
     [columns, own_rows, planes]: [usize; 3],
-) -> Tally {
+) -> StepStatistics {
     let o = const { (W - N) / 2 };
-    let scales = constants.step.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
-    let [zero, tiny, one, half, restep] =
-        [0.0, TINY, 1.0, 0.5, constants.restep].map(|value| Floats::splat(simd, value));
+    let scales = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
+    let [zero, tiny, one, half, reinit_step] =
+        [0.0, TINY, 1.0, 0.5, constants.reinit_step].map(|value| Floats::splat(simd, value));
     let [steep, flat] = FLATNESS.map(|value| Floats::splat(simd, value));
     let row = |k: usize, j: usize| &rows[if V { k * (J + 4) + j } else { j }].0;
     let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
@@ -451,14 +456,14 @@ fn restep<
                     let backward = inside.select(zero - backward, backward).max(zero);
                     gradient = gradient + (backward * backward).max(forward * forward);
                 }
-                let change = (one - gradient.sqrt()) * restep;
+                let change = (one - gradient.sqrt()) * reinit_step;
                 let new = inside.select(old - change, old + change);
                 let new = new.less_than(zero).differs(inside).select(old, new);
                 let held = if FIRST {
                     let flatness = Floats::splat(simd, TWO_ROOT_UNITS) * wide_gradient.rsqrt();
                     let scale = flat.less_than(flatness).select(flatness * steep, one);
                     let scale = flatness.less_than(steep).select(flatness * flat, scale);
-                    (old * scale).clamp(constants.near)
+                    (old * scale).clamp(constants.max_spacing)
                 } else {
                     old
                 };
@@ -472,17 +477,17 @@ fn restep<
             in_band |= within_band::<S, N>(simd, constants, &out[(k * J + j) * N..][..columns]);
         }
     }
-    Tally { in_band, ..Tally::default() }
+    StepStatistics { in_band, ..StepStatistics::default() }
 }
 
 /// Tells whether a row, or the part of it that lies in the image, has a voxel within the band.
 #[inline(always)]
 fn within_band<S: Simd, const N: usize>(simd: S, constants: &Constants, row: &[f32]) -> bool {
     if row.len() < N {
-        return row.iter().any(|phi| phi.abs() <= constants.band);
+        return row.iter().any(|phi| phi.abs() <= constants.band_width);
     }
     // A closure would be compiled without the vector unit.
-    let band = Floats::splat(simd, constants.band);
+    let band = Floats::splat(simd, constants.band_width);
     let mut within = false;
     for i in (0..N).step_by(S::F32_LANES) {
         within |= Floats::load(simd, row, i).abs().at_most(band).any();

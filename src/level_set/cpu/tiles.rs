@@ -1,6 +1,6 @@
 //! A volume, or slices, stored tile by tile: the voxels of a tile are contiguous, x fastest.
 //!
-//! Tiles at the end of an axis may stick out of the image; what lies there is never used.
+//! Tiles at the end of an axis may extend beyond the image; the values there are never used.
 
 use crate::error::Result;
 use crate::image::zeroed;
@@ -19,16 +19,16 @@ impl<const W: usize> Row<W> {
 /// A tile and all its neighbours, as bits; see [`reached_from`].
 pub(super) const ALL_NEIGHBOURS: u32 = (1 << 27) - 1;
 
-/// The tiles along one axis that a change at `place` of a tile of this size may concern: those within two voxels. Bits 0, 1
-/// and 2 are the tile below, the tile itself and the one above.
+/// Returns the tiles along one axis that a change at `place` of a tile of this size may affect: those within two
+/// voxels. Bits 0, 1 and 2 are the tile below, the tile itself and the one above.
 #[inline(always)]
 pub(super) fn reached_along(size: usize, place: usize) -> u32 {
     const REACH: usize = 2;
     u32::from(place < REACH) | 2 | u32::from(place + REACH >= size) << 2
 }
 
-/// The tiles, of a tile and the 26 around it, that are reached along x, y and z: the tile that is `[dx, dy, dz]` further, each
-/// −1, 0 or 1, has bit (dx + 1) + 3·(dy + 1) + 9·(dz + 1).
+/// Returns the tiles, of a tile and the 26 around it, that are reached along x, y and z: the tile that is
+/// `[dx, dy, dz]` further, each −1, 0 or 1, has bit (dx + 1) + 3·(dy + 1) + 9·(dz + 1).
 #[inline(always)]
 pub(super) fn reached_from([x, y, z]: [u32; 3]) -> u32 {
     let spread = |pattern: u32, axis: u32, stride: u32| {
@@ -38,25 +38,25 @@ pub(super) fn reached_from([x, y, z]: [u32; 3]) -> u32 {
     spread(spread(x, y, 3), z, 9)
 }
 
-/// Where tiles and voxels are.
+/// The order of tiles and voxels in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub shape: [usize; 3],
-    /// Side of a tile.
+    /// The sides of a tile.
     pub tile: [usize; 3],
-    /// Tiles along each axis.
+    /// The number of tiles along each axis.
     pub tiles: [usize; 3],
 }
 
 impl Layout {
-    /// Tiles that are slices: voxels stay in the order that they have in an image.
+    /// Returns a layout whose tiles are slices, so that voxels are in the order of an image.
     pub(super) fn plain(shape: [usize; 3]) -> Self {
         let [width, height, depth] = shape;
         Self { shape, tile: [width, height, 1], tiles: [1, 1, depth] }
     }
 
-    /// Voxels of a tile.
-    pub(super) fn room(&self) -> usize {
+    /// Returns the number of voxels of a tile.
+    pub(super) fn tile_voxels(&self) -> usize {
         self.tile.iter().product()
     }
 
@@ -64,26 +64,26 @@ impl Layout {
         self.tiles.iter().product()
     }
 
-    /// The position of tile `index` in the grid of tiles.
+    /// Returns the position of tile `index` in the grid of tiles.
     pub(super) fn position(&self, index: usize) -> [usize; 3] {
         let [along_x, along_y, _] = self.tiles;
         [index % along_x, index / along_x % along_y, index / along_x / along_y]
     }
 
-    /// How many of a tile's columns, rows and planes are in the image.
+    /// Returns the number of a tile's columns, rows and planes that are in the image.
     pub(super) fn valid(&self, position: [usize; 3]) -> [usize; 3] {
         std::array::from_fn(|axis| (self.shape[axis] - position[axis] * self.tile[axis]).min(self.tile[axis]))
     }
 
-    /// The first voxel of the part of row `[y, z]` that lies in the tiles at x = 0.
+    /// Returns the first voxel of the part of row `[y, z]` that lies in the tiles at x = 0.
     fn row(&self, [y, z]: [usize; 2]) -> usize {
         let [along_x, along_y, _] = self.tiles;
         let [tx, ty, tz] = self.tile;
-        (z / tz * along_y + y / ty) * along_x * self.room() + (z % tz * ty + y % ty) * tx
+        (z / tz * along_y + y / ty) * along_x * self.tile_voxels() + (z % tz * ty + y % ty) * tx
     }
 
-    /// Copies a tile of `J` rows of `N` voxels in each of its `K` planes, with `H` columns, rows and (in volumes) planes more
-    /// on every side, clamped to the image. Each row fills the middle of one of `rows`.
+    /// Copies a tile of `J` rows of `N` voxels in each of its `K` planes, with a halo of `H` columns, rows and (in
+    /// volumes) planes on every side, clamped to the image. Each row fills the middle of one of `rows`.
     #[inline(always)]
     pub(super) fn gather<const H: usize, const N: usize, const J: usize, const K: usize, const W: usize>(
         &self,
@@ -95,12 +95,12 @@ impl Layout {
         // Divisions by sizes that are known here are shifts; others took a quarter of the time of an iteration.
         debug_assert_eq!(self.tile, [N, J, K]);
         let first = const { (W - N) / 2 };
-        let room = const { N * J * K };
+        let tile_voxels = const { N * J * K };
         let [along_x, along_y, _] = self.tiles;
         let [width, height, depth] = self.shape;
         let [x0, y0, z0] = [position[0] * N, position[1] * J, position[2] * K];
-        let own = position[0] * room;
-        let column = |x: usize| x / N * room + x % N;
+        let own = position[0] * tile_voxels;
+        let column = |x: usize| x / N * tile_voxels + x % N;
         let left: [usize; H] = std::array::from_fn(|h| column(x0.saturating_sub(h + 1)));
         let right: [usize; H] = std::array::from_fn(|h| column((x0 + N + h).min(width - 1)));
         let valid = (width - x0).min(N);
@@ -110,7 +110,7 @@ impl Layout {
             let (first_tile, in_plane) = (z / K * along_y, z % K * J);
             for (j, Row(to)) in plane.iter_mut().enumerate() {
                 let y = (y0 + j).saturating_sub(H).min(height - 1);
-                let start = (first_tile + y / J) * along_x * room + (in_plane + y % J) * N;
+                let start = (first_tile + y / J) * along_x * tile_voxels + (in_plane + y % J) * N;
                 to[first..first + N].copy_from_slice(&field[start + own..][..N]);
                 for h in 0..H {
                     to[first - 1 - h] = field[start + left[h]];
@@ -124,14 +124,14 @@ impl Layout {
         }
     }
 
-    /// Puts an image into tiles.
+    /// Copies an image into tiles.
     pub(super) fn pack<T, U>(&self, view: ArrayView3<'_, T>, convert: impl Fn(T) -> U + Sync) -> Result<Vec<U>>
     where
         T: Copy + Sync,
         U: bytemuck::Zeroable + Send,
     {
-        let mut packed = zeroed(self.count() * self.room())?;
-        let slab = self.tiles[0] * self.tiles[1] * self.room();
+        let mut packed = zeroed(self.count() * self.tile_voxels())?;
+        let slab = self.tiles[0] * self.tiles[1] * self.tile_voxels();
         packed.par_chunks_mut(slab).enumerate().for_each(|(slab, packed)| {
             let z0 = slab * self.tile[2];
             for z in z0..(z0 + self.tile[2]).min(self.shape[2]) {
@@ -139,7 +139,7 @@ impl Layout {
                     let start = self.row([y, z - z0]);
                     let pixels = view.slice(s![z, y, ..]);
                     for (tile, pixels) in pixels.axis_chunks_iter(Axis(0), self.tile[0]).enumerate() {
-                        let to = packed[start + tile * self.room()..].iter_mut();
+                        let to = packed[start + tile * self.tile_voxels()..].iter_mut();
                         to.zip(pixels).for_each(|(to, pixel)| *to = convert(*pixel));
                     }
                 }
@@ -148,7 +148,7 @@ impl Layout {
         Ok(packed)
     }
 
-    /// The inverse of [`pack`](Self::pack).
+    /// Copies tiles into an image, the inverse of [`pack`](Self::pack).
     pub(super) fn unpack<T: Copy + Sync, U: Send + Sync>(
         &self,
         packed: &[T],
@@ -159,15 +159,15 @@ impl Layout {
             for (y, mut row) in slice.axis_iter_mut(Axis(0)).enumerate() {
                 let start = self.row([y, z]);
                 for (tile, mut pixels) in row.axis_chunks_iter_mut(Axis(0), self.tile[0]).enumerate() {
-                    let from = &packed[start + tile * self.room()..];
+                    let from = &packed[start + tile * self.tile_voxels()..];
                     pixels.iter_mut().zip(from).for_each(|(pixel, from)| *pixel = convert(*from));
                 }
             }
         });
     }
 
-    /// Marks with 1, of `reached`, the tiles that the bits of `marks` name, see [`reached_from`], others with 0. In slices those
-    /// of other slices are left out.
+    /// Sets `reached` to 1 for the tiles that the bits of `marks` name, see [`reached_from`], and to 0 for others. In
+    /// slices the tiles of other slices are left out.
     pub(super) fn spread(&self, marks: &[u32], volume: bool, reached: &mut [u8]) {
         reached.fill(0);
         for (index, mark) in marks.iter().enumerate().filter(|(_, mark)| **mark != 0) {

@@ -1,31 +1,32 @@
-//! The level set on the CPU: φ in tiles on all cores, or plainly on one.
+//! The level set on the CPU: φ in tiles on all cores, or as a plain array on one.
 //!
-//! φ and its next values are two buffers that change places after every pass over tiles (an iteration, or a step of a
-//! reinitialisation). A pass computes the tiles of its list, all of them or those that the front can reach; where the
-//! pass before wrote and this one does not, it copies, so that both buffers agree outside the list. A pass that a cancel
-//! breaks off leaves φ as it was. No result depends on the order of tiles, so none depends on the number of threads.
+//! φ and its next values are two buffers that are swapped after every pass over tiles (an iteration, or a step of a
+//! reinitialisation). A pass computes the tiles of its list, all of them or those that the front can reach. It copies
+//! the tiles that the pass before wrote and this one does not, so that both buffers agree outside the list. A pass that
+//! is cancelled leaves φ unchanged. No result depends on the order of tiles, so none depends on the number of threads.
 
 mod kernel;
 mod plain;
 mod tiles;
 mod vector;
 
-use super::course::{Counts, Course};
-use super::plan::{Constants, Plan, REINITIALISING_STEPS};
+use super::convergence::ConvergenceMonitor;
+use super::plan::{Plan, REINITIALISATION_STEPS};
+use super::types::{Constants, Counts};
 use super::{Variant, scalar};
 use crate::device::Context;
 use crate::distance;
 use crate::error::{Error, Result};
 use crate::image::{Image, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
-use kernel::{Tally, Task, Work};
+use kernel::{StepStatistics, Task, Work};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use plain::Plain;
 use pulp::Arch;
 use rayon::prelude::*;
 use tiles::{ALL_NEIGHBOURS, Layout};
 
-/// The image in its own type, in the order of φ.
+/// The pixels of the image in their own type, in the order of φ.
 #[derive(Debug)]
 enum Pixels {
     U8(Vec<u8>),
@@ -33,14 +34,14 @@ enum Pixels {
     F32(Vec<f32>),
 }
 
-/// φ and what it evolves with.
+/// The state of a level set in host memory.
 #[derive(Debug)]
 pub(super) struct Solver {
     plan: Plan,
     field: Field,
     inside: u64,
-    /// Of a reinitialisation that is under way.
-    resteps_left: u32,
+    /// The steps left of a reinitialisation that is under way.
+    reinitialisation_steps_left: u32,
 }
 
 #[derive(Debug)]
@@ -57,14 +58,14 @@ impl Solver {
         } else {
             Field::Tiled(Tiled::new(context, plan, input, mask)?)
         };
-        Ok(Self { plan: *plan, field, inside: plan.inside, resteps_left: 0 })
+        Ok(Self { plan: *plan, field, inside: plan.inside, reinitialisation_steps_left: 0 })
     }
 
-    /// Evolves by up to `iterations`, until the stop rule is met.
+    /// Evolves by up to `iterations`, until the stopping criterion is met.
     pub(super) fn run(
         &mut self,
         context: &Context,
-        course: &mut Course,
+        monitor: &mut ConvergenceMonitor,
         iterations: u64,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<()> {
@@ -73,19 +74,24 @@ impl Solver {
         run_with_progress(context.pool(), progress, &ticker, || {
             let mut left = iterations;
             loop {
-                while self.resteps_left > 0 {
-                    let first = self.resteps_left == REINITIALISING_STEPS;
+                while self.reinitialisation_steps_left > 0 {
+                    let first = self.reinitialisation_steps_left == REINITIALISATION_STEPS;
                     match &mut self.field {
-                        Field::Plain(field) => field.restep(&self.plan, first, &ticker)?,
+                        Field::Plain(field) => field.reinitialisation_step(&self.plan, first, &ticker)?,
                         Field::Tiled(field) => {
-                            field.restep(&self.plan.constants, first, self.resteps_left == 1, &ticker)?;
+                            field.reinitialisation_step(
+                                &self.plan.constants,
+                                first,
+                                self.reinitialisation_steps_left == 1,
+                                &ticker,
+                            )?;
                         }
                     }
-                    self.resteps_left -= 1;
+                    self.reinitialisation_steps_left -= 1;
                 }
                 // Without a front nothing can move.
-                course.converged |= self.inside == 0 || self.inside == self.plan.voxels() as u64;
-                if left == 0 || course.converged {
+                monitor.converged |= self.inside == 0 || self.inside == self.plan.voxels() as u64;
+                if left == 0 || monitor.converged {
                     return Ok(());
                 }
                 let counts = match &mut self.field {
@@ -93,10 +99,10 @@ impl Solver {
                     Field::Tiled(field) => field.step(&self.plan.constants, self.inside, &ticker)?,
                 };
                 self.inside = counts.inside;
-                course.record(counts);
-                course.converged = course.stop_now();
-                if course.reinitialise_now() {
-                    self.resteps_left = REINITIALISING_STEPS;
+                monitor.record(counts);
+                monitor.converged = monitor.should_stop();
+                if monitor.should_reinitialise() {
+                    self.reinitialisation_steps_left = REINITIALISATION_STEPS;
                 }
                 left -= 1;
                 ticker.add(1);
@@ -104,7 +110,7 @@ impl Solver {
         })
     }
 
-    /// On the threads of the current pool, as the next ones.
+    /// Writes the mask, on the threads of the current pool.
     pub(super) fn read_mask(&self, mask: ArrayViewMut3<'_, u8>) {
         let convert = |phi: f32| if phi < 0.0 { 255 } else { 0 };
         match &self.field {
@@ -113,6 +119,7 @@ impl Solver {
         }
     }
 
+    /// Writes φ, on the threads of the current pool.
     pub(super) fn read_phi(&self, phi: ArrayViewMut3<'_, f32>) {
         match &self.field {
             Field::Plain(field) => field.read(phi, |phi| phi),
@@ -120,6 +127,7 @@ impl Solver {
         }
     }
 
+    /// Replaces φ, on the threads of the current pool; refuses values that are not finite.
     pub(super) fn write_phi(&mut self, phi: ArrayView3<'_, f32>) -> Result<()> {
         if let Some(((z, y, x), value)) = phi.indexed_iter().find(|(_, value)| !value.is_finite()) {
             return Err(Error::argument(format!(
@@ -131,10 +139,10 @@ impl Solver {
             Field::Plain(field) => field.write(phi, most),
             Field::Tiled(field) => {
                 field.phi = field.layout.pack(phi, |phi| phi.clamp(-most, most))?;
-                field.take_stock(&self.plan.constants)
+                field.recount(&self.plan.constants)
             }
         };
-        self.resteps_left = 0;
+        self.reinitialisation_steps_left = 0;
         Ok(())
     }
 
@@ -142,7 +150,7 @@ impl Solver {
         self.inside
     }
 
-    /// Tiles that the last iteration updated.
+    /// Returns the number of tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
         match &self.field {
             Field::Plain(_) => self.plan.tiles().iter().product::<usize>() as u64,
@@ -155,7 +163,7 @@ pub(super) fn in_cuda_memory() -> Error {
     Error::unsupported("the image is in CUDA memory, but this runs on the CPU; use a CUDA context or host memory")
 }
 
-/// The image in the order of `layout`, and the distance to the mask's boundary in that of an image.
+/// Returns the image in the order of `layout`, and writes the distance to the mask's boundary in the order of an image.
 fn prepare(
     context: &Context,
     plan: &Plan,
@@ -183,27 +191,28 @@ fn prepare(
     Ok(pixels)
 }
 
-/// φ in tiles.
+/// The state of the band and dense variants, with φ in tiles.
 #[derive(Debug)]
 struct Tiled {
     layout: Layout,
     volume: bool,
-    /// Only what the front can reach is updated.
+    /// True if only the tiles that the front can reach are updated.
     band: bool,
     pixels: Pixels,
     phi: Vec<f32>,
     next: Vec<f32>,
-    /// Of each tile, the tiles that its changes within the band in the last iteration may concern, see `tiles::reached_from`.
-    awake: Vec<u32>,
-    /// Of each tile, itself and all its neighbours where it holds something within the band, else none.
+    /// For each tile, the tiles that its changes within the band in the last iteration may affect, see
+    /// `tiles::reached_from`.
+    activated: Vec<u32>,
+    /// For each tile, itself and all its neighbours if it holds a voxel within the band, else none.
     in_band: Vec<u32>,
-    /// Whether the list is that of an iteration and `awake` is as it was when it was made.
+    /// True if the list is that of an iteration and `activated` has not changed since it was made.
     listed: bool,
     /// The tiles of a pass, in order.
     list: Vec<u32>,
-    /// The tiles where `next` is not φ, in order.
+    /// The tiles in which `next` differs from φ, in order.
     written: Vec<u32>,
-    /// Tiles of the last iteration.
+    /// The number of tiles of the last iteration.
     active: u64,
     reached: Vec<u8>,
 }
@@ -214,7 +223,7 @@ impl Tiled {
         if layout.count() > u32::MAX as usize {
             return Err(Error::size(format!("an image of {} tiles is too large for a level set", layout.count())));
         }
-        let mut next = zeroed(layout.count() * layout.room())?;
+        let mut next = zeroed(layout.count() * layout.tile_voxels())?;
         let distances = &mut next[..plan.voxels()];
         let pixels = prepare(context, plan, input, mask, &layout, distances)?;
         let [width, height, depth] = plan.shape;
@@ -229,7 +238,7 @@ impl Tiled {
             pixels,
             phi,
             next,
-            awake: zeroed(layout.count())?,
+            activated: zeroed(layout.count())?,
             in_band: zeroed(layout.count())?,
             listed: false,
             list: Vec::new(),
@@ -237,15 +246,15 @@ impl Tiled {
             active: 0,
             reached: zeroed(layout.count())?,
         };
-        context.pool().install(|| tiled.take_stock(&plan.constants));
+        context.pool().install(|| tiled.recount(&plan.constants));
         Ok(tiled)
     }
 
-    /// What is to be known of a φ that came from elsewhere. Gives the voxels inside.
-    fn take_stock(&mut self, constants: &Constants) -> u64 {
+    /// Determines the state that follows from a new φ. Returns the number of voxels inside.
+    fn recount(&mut self, constants: &Constants) -> u64 {
         let Self { layout, phi, in_band, .. } = self;
         let [width, height, _] = layout.tile;
-        let counts = phi.par_chunks(layout.room()).zip(in_band).enumerate().map(|(index, (tile, in_band))| {
+        let counts = phi.par_chunks(layout.tile_voxels()).zip(in_band).enumerate().map(|(index, (tile, in_band))| {
             let [columns, rows, planes] = layout.valid(layout.position(index));
             let (mut inside, mut closest) = (0u64, f32::INFINITY);
             for row in (0..planes).flat_map(|k| (0..rows).map(move |j| k * height + j)) {
@@ -254,68 +263,73 @@ impl Tiled {
                     closest = closest.min(phi.abs());
                 }
             }
-            *in_band = if closest <= constants.band { ALL_NEIGHBOURS } else { 0 };
+            *in_band = if closest <= constants.band_width { ALL_NEIGHBOURS } else { 0 };
             inside
         });
         let inside = counts.sum();
-        self.awake.copy_from_slice(&self.in_band);
+        self.activated.copy_from_slice(&self.in_band);
         self.listed = false;
         self.written = (0..self.layout.count() as u32).collect();
         inside
     }
 
-    /// Lists the tiles of the next pass: those that the marks reach, or all in a dense iteration. A
-    /// reinitialisation is of the tiles about the front either way.
-    fn list_around(&mut self, awake: bool) {
-        let Self { layout, volume, band, awake: awakes, in_band, list, reached, .. } = self;
+    /// Lists the tiles of the next pass, an iteration or a reinitialisation: those that the marks reach, or all tiles
+    /// for a dense iteration. A reinitialisation is always limited to the tiles around the front.
+    fn list_tiles(&mut self, iteration: bool) {
+        let Self { layout, volume, band, activated, in_band, list, reached, .. } = self;
         list.clear();
-        if *band || !awake {
-            layout.spread(if awake { awakes } else { in_band }, *volume, reached);
+        if *band || !iteration {
+            layout.spread(if iteration { activated } else { in_band }, *volume, reached);
             list.extend((0..).zip(&*reached).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
         } else {
             list.extend(0..layout.count() as u32);
         }
-        self.listed = awake;
+        self.listed = iteration;
     }
 
-    /// One iteration.
+    /// Computes one iteration.
     fn step(&mut self, constants: &Constants, inside: u64, ticker: &Ticker) -> Result<Counts> {
         if !self.listed {
-            self.list_around(true);
+            self.list_tiles(true);
         }
         let active = self.list.len() as u64;
         let total = self.pass(constants, None, ticker)?;
         self.active = active;
         Ok(Counts {
-            inside: inside + total.born - total.died,
-            changed: total.born + total.died,
+            inside: inside + total.entered - total.left,
+            changed: total.entered + total.left,
             near: total.near,
             squares: total.squares,
         })
     }
 
-    /// One step of a reinitialisation.
-    fn restep(&mut self, constants: &Constants, first: bool, last: bool, ticker: &Ticker) -> Result<()> {
+    /// Computes one step of a reinitialisation.
+    fn reinitialisation_step(&mut self, constants: &Constants, first: bool, last: bool, ticker: &Ticker) -> Result<()> {
         if first {
-            self.list_around(false);
+            self.list_tiles(false);
         }
         self.pass(constants, Some(first), ticker)?;
         if last {
-            self.awake.copy_from_slice(&self.in_band);
+            self.activated.copy_from_slice(&self.in_band);
             self.listed = false;
         }
         Ok(())
     }
 
-    /// A pass over the list: an iteration, or a step of a reinitialisation (the first?).
-    fn pass(&mut self, constants: &Constants, restep: Option<bool>, ticker: &Ticker) -> Result<Total> {
+    /// Computes a pass over the list: a step of a reinitialisation (true for the first), or with `None` an iteration.
+    fn pass(
+        &mut self,
+        constants: &Constants,
+        reinitialisation: Option<bool>,
+        ticker: &Ticker,
+    ) -> Result<PassStatistics> {
         let Self { layout, phi, next, pixels, list, written, .. } = self;
         let (layout, pixels) = (&*layout, &*pixels);
-        let (arch, room) = (Arch::new(), layout.room());
-        // Both in order, so one walk through `next` finds the tiles of both.
+        let (arch, tile_voxels) = (Arch::new(), layout.tile_voxels());
+        // Both lists are in order, so one pass through `next` finds the tiles of both.
         let mut tasks = Vec::with_capacity(list.len() + written.len());
         let (mut listed, mut stale) = (list.iter().copied().peekable(), written.iter().copied().peekable());
-        let mut tiles = next.chunks_exact_mut(room);
+        let mut tiles = next.chunks_exact_mut(tile_voxels);
         let mut ahead = 0;
         loop {
             let index = match (listed.peek(), stale.peek()) {
@@ -332,19 +346,19 @@ impl Tiled {
         }
         let touched: Vec<u32> = tasks.iter().map(|task| task.0).collect();
         let phi = &phi[..];
-        let mut tallies = Vec::with_capacity(tasks.len());
+        let mut statistics = Vec::with_capacity(tasks.len());
         let work = |(index, compute, out): (u32, bool, &mut [f32])| {
             let index = index as usize;
             if ticker.check().is_err() {
                 return None;
             }
             if !compute {
-                out.copy_from_slice(&phi[index * room..][..room]);
+                out.copy_from_slice(&phi[index * tile_voxels..][..tile_voxels]);
                 return None;
             }
             macro_rules! run {
                 ($pixels:expr) => {{
-                    let work = restep.map_or(Work::Step($pixels.as_slice()), Work::Restep);
+                    let work = reinitialisation.map_or(Work::Iterate($pixels.as_slice()), Work::Reinitialise);
                     Task { constants, layout, work, field: phi, index, out }.run(arch)
                 }};
             }
@@ -354,20 +368,20 @@ impl Tiled {
                 Pixels::F32(pixels) => run!(pixels),
             })
         };
-        tasks.into_par_iter().map(work).collect_into_vec(&mut tallies);
+        tasks.into_par_iter().map(work).collect_into_vec(&mut statistics);
         if let Err(cancelled) = ticker.check() {
             *written = touched;
             return Err(cancelled);
         }
-        let mut total = Total::default();
-        for (index, tally) in touched.iter().zip(&tallies) {
-            let Some(tally) = tally else { continue };
+        let mut total = PassStatistics::default();
+        for (index, tile) in touched.iter().zip(&statistics) {
+            let Some(tile) = tile else { continue };
             let index = *index as usize;
-            total.add(tally);
-            self.in_band[index] = if tally.in_band { ALL_NEIGHBOURS } else { 0 };
-            if restep.is_none() {
-                self.listed &= self.awake[index] == tally.moved;
-                self.awake[index] = tally.moved;
+            total.add(tile);
+            self.in_band[index] = if tile.in_band { ALL_NEIGHBOURS } else { 0 };
+            if reinitialisation.is_none() {
+                self.listed &= self.activated[index] == tile.activated;
+                self.activated[index] = tile.activated;
             }
         }
         std::mem::swap(&mut self.phi, &mut self.next);
@@ -376,20 +390,20 @@ impl Tiled {
     }
 }
 
-/// Of a pass.
+/// The sums of the statistics of the tiles of a pass.
 #[derive(Debug, Default)]
-struct Total {
-    born: u64,
-    died: u64,
+struct PassStatistics {
+    entered: u64,
+    left: u64,
     near: u64,
     squares: u64,
 }
 
-impl Total {
-    fn add(&mut self, tally: &Tally) {
-        self.born += u64::from(tally.born);
-        self.died += u64::from(tally.died);
-        self.near += u64::from(tally.near);
-        self.squares += tally.squares;
+impl PassStatistics {
+    fn add(&mut self, tile: &StepStatistics) {
+        self.entered += u64::from(tile.entered);
+        self.left += u64::from(tile.left);
+        self.near += u64::from(tile.near);
+        self.squares += tile.squares;
     }
 }

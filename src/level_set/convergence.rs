@@ -1,49 +1,38 @@
-//! What has happened so far and what comes next, the same for every device: statistics, the stop rule, and when φ is made
-//! a distance again.
+//! The monitor of a run, the same for every device: its statistics, the stopping criterion, and when φ is
+//! reinitialised.
 
 use super::Statistics;
 use super::plan::Plan;
+use super::types::Counts;
 
-/// Iterations whose statistics are kept.
+/// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;
 
-/// Squares of changes are added as integers in this unit, so that the sum does not depend on its order.
+/// The unit in which squares of changes are added, as integers, so that the sum does not depend on its order.
 pub(super) const SQUARES_UNIT: f64 = 1.0 / 16_777_216.0;
 
-/// Of the stop rule's sums of them: in this larger unit they cannot overflow.
+/// The right shift of squared changes before the stopping criterion sums them, so that the sum cannot overflow.
 pub(super) const SQUARES_SHIFT: u32 = 10;
 
-/// The count of voxels inside may vary within a check interval by so many times what its mean may differ from that of the
-/// interval before.
+/// The factor between the variation of the voxels inside that is allowed within a check interval, and the difference
+/// that is allowed between its mean and that of the interval before.
 pub(super) const SWING: f64 = 50.0;
 
-/// What a device counts in one iteration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    /// Voxels with φ < 0 after it.
-    pub inside: u64,
-    /// Voxels whose sign changed.
-    pub changed: u64,
-    /// Voxels with |φ| ≤ the largest spacing before it, in the tiles that it updated.
-    pub near: u64,
-    /// The sum of `scalar::square` over the latter.
-    pub squares: u64,
-}
-
-/// The course of one level set.
+/// The statistics of one level set and the state of its stopping criterion.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct ConvergenceMonitor {
     pub iterations: u64,
     pub statistics: Vec<Statistics>,
     pub converged: bool,
-    /// Of the check interval that is under way: its iterations, and over these the sums of the counts; of the one
-    /// before, the sum of the voxels inside, or 0 where there is none.
-    watched: u32,
+    /// The number of iterations of the current check interval.
+    interval_iterations: u32,
+    /// The sums of the counts over the current check interval.
     inside: u64,
     near: u64,
     squares: u64,
+    /// The sum of the voxels inside over the check interval before, or 0 where there is none.
     inside_before: u64,
-    /// The fewest and the most voxels inside after an iteration of it.
+    /// The fewest and the most voxels inside after an iteration of the current check interval.
     fewest: u64,
     most: u64,
     check_interval: u32,
@@ -52,13 +41,13 @@ pub(super) struct Course {
     reinitialise_every: u32,
 }
 
-impl Course {
+impl ConvergenceMonitor {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             iterations: 0,
             statistics: Vec::new(),
             converged: false,
-            watched: 0,
+            interval_iterations: 0,
             inside: 0,
             near: 0,
             squares: 0,
@@ -72,7 +61,7 @@ impl Course {
         }
     }
 
-    /// Takes down an iteration. Its statistics are the last of [`statistics`](Self::statistics) then.
+    /// Records an iteration. Its statistics are then the last of [`statistics`](Self::statistics).
     pub(super) fn record(&mut self, counts: Counts) {
         let Counts { inside, changed, near, squares } = counts;
         let rms = if near == 0 { 0.0 } else { (squares as f64 * SQUARES_UNIT / near as f64).sqrt() };
@@ -81,31 +70,32 @@ impl Course {
             self.statistics.drain(..KEPT);
         }
         self.statistics.push(Statistics { iteration: self.iterations, inside, changed, near, rms });
-        self.watched += 1;
+        self.interval_iterations += 1;
         self.inside += inside;
         (self.fewest, self.most) = (self.fewest.min(inside), self.most.max(inside));
         self.near += near;
         self.squares += squares >> SQUARES_SHIFT;
     }
 
-    /// The last million.
+    /// Returns the statistics that are kept, of the last million iterations.
     pub(super) fn kept(&self) -> &[Statistics] {
         &self.statistics[self.statistics.len().saturating_sub(KEPT)..]
     }
 
-    /// Whether φ is to be made a distance again now, after the iteration just recorded.
-    pub(super) fn reinitialise_now(&self) -> bool {
+    /// Tells whether φ is to be reinitialised now, after the iteration just recorded.
+    pub(super) fn should_reinitialise(&self) -> bool {
         self.reinitialise_every > 0 && self.iterations.is_multiple_of(u64::from(self.reinitialise_every))
     }
 
-    /// Whether the stop rule is met, after the iteration just recorded: tested at the end of every check interval but
-    /// the first; the next then begins. `check_convergence` in `kernels/level_set_rest.cuh` does the same sums.
-    pub(super) fn stop_now(&mut self) -> bool {
-        if self.watched < self.check_interval {
+    /// Tells whether the stopping criterion is met, after the iteration just recorded. It is tested at the end of every
+    /// check interval but the first; the next interval then begins. `check_convergence` in `kernels/level_set_rest.cuh`
+    /// computes the same.
+    pub(super) fn should_stop(&mut self) -> bool {
+        if self.interval_iterations < self.check_interval {
             return false;
         }
-        // Means over whole intervals, of which each holds whole periods of the reinitialisation, with which a front at rest
-        // may oscillate a little; but one that oscillates by much has not come to rest.
+        // The means are over whole intervals, each of which holds whole periods of the reinitialisation, with which a
+        // front at rest may oscillate a little. A front that oscillates by much has not come to rest.
         let near = self.near.max(1) as f64;
         let drift = self.inside.abs_diff(self.inside_before) as f64 / near;
         let swing = (self.most - self.fewest) as f64 * f64::from(self.check_interval) / near;
@@ -120,9 +110,9 @@ impl Course {
         met
     }
 
-    /// Begins anew: nothing is known of any interval.
+    /// Begins a check interval, and forgets the one before.
     pub(super) fn begin_interval(&mut self) {
-        (self.watched, self.inside, self.near, self.squares) = (0, 0, 0, 0);
+        (self.interval_iterations, self.inside, self.near, self.squares) = (0, 0, 0, 0);
         (self.fewest, self.most) = (u64::MAX, 0);
         self.inside_before = 0;
     }
@@ -130,7 +120,7 @@ impl Course {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{Plan, Survey};
+    use super::super::plan::{ImageStatistics, Plan};
     use super::super::{Params, TargetRange};
     use super::*;
 
@@ -138,78 +128,78 @@ mod tests {
     const NEAR: u64 = 1000;
 
     fn plan(params: Params) -> Plan {
-        let survey = Survey { inside: 1, sample: 1, mean: 0.0, deviation: 0.0, low: 0.0, high: 1.0 };
+        let statistics = ImageStatistics { inside: 1, sample: 1, mean: 0.0, deviation: 0.0, low: 0.0, high: 1.0 };
         let range = Some(TargetRange { target: 1.0, epsilon: 1.0 });
         let params = Params { range, check_interval: Some(INTERVAL as u32), reinitialise_every: 20, ..params };
-        params.resolve([64; 3], &survey).expect("good parameters")
+        params.resolve([64; 3], &statistics).expect("good parameters")
     }
 
-    /// The iteration after which a run with these voxels inside, and this rms change of φ, is called converged.
+    /// Returns the iteration after which a run with these voxels inside, and this rms change of φ, is called converged.
     fn stop(params: Params, inside: impl Fn(u64) -> u64, rms: f64) -> Option<u64> {
-        let mut course = Course::new(&plan(params));
+        let mut monitor = ConvergenceMonitor::new(&plan(params));
         let squares = (rms * rms * NEAR as f64 / SQUARES_UNIT) as u64;
         (1..=20 * INTERVAL).find(|i| {
-            course.record(Counts { inside: inside(*i), changed: 0, near: NEAR, squares });
-            course.stop_now()
+            monitor.record(Counts { inside: inside(*i), changed: 0, near: NEAR, squares });
+            monitor.should_stop()
         })
     }
 
     #[test]
-    fn what_does_not_change_has_converged_after_two_intervals() {
+    fn a_front_that_does_not_change_has_converged_after_two_intervals() {
         assert_eq!(stop(Params::default(), |_| 5000, 0.0), Some(2 * INTERVAL));
-        let rest_late = |i: u64| if i <= 3 * INTERVAL { 50 * i } else { 15_000 };
-        assert_eq!(stop(Params::default(), rest_late, 0.0), Some(5 * INTERVAL));
+        let late_rest = |i: u64| if i <= 3 * INTERVAL { 50 * i } else { 15_000 };
+        assert_eq!(stop(Params::default(), late_rest, 0.0), Some(5 * INTERVAL));
     }
 
     #[test]
     fn two_tolerances_of_0_never_stop() {
         let never = Params { change_tolerance: 0.0, rms_tolerance: 0.0, ..Params::default() };
         assert_eq!(stop(never, |_| 5000, 0.0), None);
-        // One of them alone is a tolerance like any other.
+        // A single tolerance of 0 is a tolerance like any other.
         let exact = Params { change_tolerance: 0.0, ..Params::default() };
         assert_eq!(stop(exact.clone(), |_| 5000, 0.25), Some(2 * INTERVAL));
         assert_eq!(stop(exact, |i| 5000 + i / INTERVAL, 0.25), None);
     }
 
     #[test]
-    fn what_creeps_has_not_converged() {
+    fn a_front_that_drifts_has_not_converged() {
         // The mean grows by `share` of the voxels near the front from one interval to the next.
-        let creeping = |share: f64| move |i: u64| 5000 + (share * NEAR as f64 * i as f64 / INTERVAL as f64) as u64;
+        let drifting = |share: f64| move |i: u64| 5000 + (share * NEAR as f64 * i as f64 / INTERVAL as f64) as u64;
         let params = Params { change_tolerance: 2e-2, ..Params::default() };
-        assert_eq!(stop(params.clone(), creeping(1.2 * 2e-2), 0.0), None);
-        assert_eq!(stop(params, creeping(0.8 * 2e-2), 0.0), Some(2 * INTERVAL));
+        assert_eq!(stop(params.clone(), drifting(1.2 * 2e-2), 0.0), None);
+        assert_eq!(stop(params, drifting(0.8 * 2e-2), 0.0), Some(2 * INTERVAL));
     }
 
     #[test]
-    fn what_swings_about_a_constant_mean_has_not_converged() {
-        // With every reinitialisation, so that each interval has the same mean.
-        let swinging = |by: u64| move |i: u64| 5000 + if i % 20 < 10 { by } else { 0 };
+    fn a_front_that_oscillates_about_a_constant_mean_has_not_converged() {
+        // The count oscillates with every reinitialisation, so that each interval has the same mean.
+        let oscillating = |by: u64| move |i: u64| 5000 + if i % 20 < 10 { by } else { 0 };
         let bound = (SWING * Params::default().change_tolerance * NEAR as f64) as u64;
         assert_eq!(bound, 100, "a tenth of the voxels near the front");
-        assert_eq!(stop(Params::default(), swinging(bound + 1), 0.0), None);
-        assert_eq!(stop(Params::default(), swinging(bound - 1), 0.0), Some(2 * INTERVAL));
-        // Each interval counts by itself.
-        let calmed = |i: u64| if i <= 4 * INTERVAL { swinging(bound + 1)(i) } else { 5000 + bound / 2 };
+        assert_eq!(stop(Params::default(), oscillating(bound + 1), 0.0), None);
+        assert_eq!(stop(Params::default(), oscillating(bound - 1), 0.0), Some(2 * INTERVAL));
+        // Each interval is tested separately.
+        let calmed = |i: u64| if i <= 4 * INTERVAL { oscillating(bound + 1)(i) } else { 5000 + bound / 2 };
         assert_eq!(stop(Params::default(), calmed, 0.0), Some(5 * INTERVAL));
     }
 
     #[test]
-    fn what_changes_phi_by_much_has_not_converged() {
+    fn a_front_beside_which_phi_changes_by_much_has_not_converged() {
         let params = Params { rms_tolerance: 0.5, ..Params::default() };
         assert_eq!(stop(params.clone(), |_| 5000, 0.51), None);
         assert_eq!(stop(params, |_| 5000, 0.49), Some(2 * INTERVAL));
     }
 
     #[test]
-    fn an_interval_begins_anew_where_phi_is_replaced() {
-        let mut course = Course::new(&plan(Params::default()));
-        let record = |course: &mut Course| {
-            course.record(Counts { inside: 5000, changed: 0, near: NEAR, squares: 0 });
-            course.stop_now()
+    fn a_new_interval_begins_where_phi_is_replaced() {
+        let mut monitor = ConvergenceMonitor::new(&plan(Params::default()));
+        let record = |monitor: &mut ConvergenceMonitor| {
+            monitor.record(Counts { inside: 5000, changed: 0, near: NEAR, squares: 0 });
+            monitor.should_stop()
         };
-        assert!((1..2 * INTERVAL).all(|_| !record(&mut course)));
-        course.begin_interval();
-        assert!((1..2 * INTERVAL).all(|_| !record(&mut course)));
-        assert!(record(&mut course));
+        assert!((1..2 * INTERVAL).all(|_| !record(&mut monitor)));
+        monitor.begin_interval();
+        assert!((1..2 * INTERVAL).all(|_| !record(&mut monitor)));
+        assert!(record(&mut monitor));
     }
 }

@@ -1,12 +1,12 @@
-//! φ as it comes, on one thread: the reference.
+//! φ in the order of an image, on one thread: the reference.
 
 use super::{Pixels, prepare, scalar};
 use crate::device::Context;
 use crate::error::Result;
 use crate::image::{Image, zeroed};
-use crate::level_set::course::Counts;
-use crate::level_set::on_cpu::tiles::Layout;
+use crate::level_set::cpu::tiles::Layout;
 use crate::level_set::plan::Plan;
+use crate::level_set::types::Counts;
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, ArrayViewMut3};
 
@@ -15,7 +15,7 @@ pub(super) struct Plain {
     pixels: Pixels,
     phi: Vec<f32>,
     next: Vec<f32>,
-    /// Of each tile, whether the reinitialisation under way works on it.
+    /// For each tile, true if the reinitialisation under way updates it.
     reached: Vec<bool>,
 }
 
@@ -40,11 +40,11 @@ impl Plain {
         Ok(counts)
     }
 
-    pub(super) fn restep(&mut self, plan: &Plan, first: bool, ticker: &Ticker) -> Result<()> {
+    pub(super) fn reinitialisation_step(&mut self, plan: &Plan, first: bool, ticker: &Ticker) -> Result<()> {
         if first {
             self.reached = scalar::reached(plan, &self.phi);
         }
-        scalar::reiterate(plan, &self.phi, &mut self.next, &self.reached, first, ticker)?;
+        scalar::reinitialise(plan, &self.phi, &mut self.next, &self.reached, first, ticker)?;
         std::mem::swap(&mut self.phi, &mut self.next);
         Ok(())
     }
@@ -53,7 +53,7 @@ impl Plain {
         view.iter_mut().zip(&self.phi).for_each(|(to, from)| *to = convert(*from));
     }
 
-    /// Values beyond ±`most` are brought back. Gives the voxels inside.
+    /// Replaces φ, with values clamped to ±`most`. Returns the number of voxels inside.
     pub(super) fn write(&mut self, phi: ArrayView3<'_, f32>, most: f32) -> u64 {
         self.phi.iter_mut().zip(phi).for_each(|(to, from)| *to = from.clamp(-most, most));
         self.phi.iter().filter(|phi| **phi < 0.0).count() as u64

@@ -1,0 +1,49 @@
+//! The types that the plan, the definition and the stopping criterion share.
+
+/// The factor between 1/√x and `scalar::rsqrt`.
+pub(super) const ROOT_UNIT: f64 = 0.680_623_53;
+
+/// The constants of the definition in `scalar.rs`, in f32. The kernels call them the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Constants {
+    /// The inverse spacing 1/h along x, y, z.
+    pub inverse_spacing: [f32; 3],
+    /// The centre T of the intensity range.
+    pub intensity_centre: f32,
+    /// The factors Δt·α and −Δt·α·ε of the image term: −Δt·α·D(I) = |I − T|·intensity_gain + intensity_offset.
+    pub intensity_gain: f32,
+    pub intensity_offset: f32,
+    /// The weight Δt·(1 − α)/2 of the divergence, times [`ROOT_UNIT`], because normals are longer.
+    pub curvature_weight: f32,
+    /// The bound of the normals' divergence, over [`ROOT_UNIT`].
+    pub max_divergence: f32,
+    /// The largest |I − T| of finite pixels; others count as this far from T.
+    pub max_deviation: f32,
+    /// The bound of −Δt·α·D(I) where φ approaches 0, see `plan::largest_terms`.
+    pub max_inward_term: f32,
+    /// The largest spacing. A voxel with |φ| up to this is near the front.
+    pub max_spacing: f32,
+    /// The half width of the narrow band: a voxel with |φ| up to this is within it.
+    pub band_width: f32,
+    /// The change of φ within the narrow band above which a tile stays active.
+    pub activity_threshold: f32,
+    /// The inverse of the smallest spacing.
+    pub rms_scale: f32,
+    /// The step of a reinitialisation, half the smallest spacing.
+    pub reinit_step: f32,
+    /// True for a volume, false for slices.
+    pub volume: bool,
+}
+
+/// The counts of one iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// The number of voxels with φ < 0 after it.
+    pub inside: u64,
+    /// The number of voxels whose sign changed.
+    pub changed: u64,
+    /// The number of voxels with |φ| ≤ the largest spacing before it, in the tiles that it updated.
+    pub near: u64,
+    /// The sum of `scalar::square` over the latter.
+    pub squares: u64,
+}
