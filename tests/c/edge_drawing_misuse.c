@@ -34,7 +34,7 @@ static void null_is_refused_only_where_it_must_not_be(const char *device) {
     REFUSED(isoline_edge_drawing(w.context, NULL, &w.params, &progress, &w.edges, &segments, &w.report),
             ISOLINE_NULL_POINTER, "input");
     REFUSED(isoline_edge_drawing(w.context, &w.input, &w.params, &progress, NULL, NULL, &w.report),
-            ISOLINE_NULL_POINTER, "edges and segments must not both be NULL; one");
+            ISOLINE_NULL_POINTER, "edges and segments must not both be NULL; give");
     REFUSED(isoline_edge_drawing(NULL, NULL, NULL, NULL, NULL, NULL, NULL), ISOLINE_NULL_POINTER, NULL);
     REFUSED(isoline_edge_drawing_params_init(NULL, sizeof w.params), ISOLINE_NULL_POINTER, "params");
     CHECK(is_not_written(w.map, COUNT) && segments == untouched());
@@ -53,7 +53,7 @@ static void null_maps_are_refused_when_all_are_null(const char *device) {
     REFUSED(isoline_edge_drawing_maps(w.context, NULL, &w.params, NULL, NULL, NULL, &w.edges, NULL, &w.report),
             ISOLINE_NULL_POINTER, "input");
     REFUSED(isoline_edge_drawing_maps(w.context, &w.input, &w.params, NULL, NULL, NULL, NULL, NULL, &w.report),
-            ISOLINE_NULL_POINTER, "smoothed, gradient, direction and anchors must not all be NULL; one");
+            ISOLINE_NULL_POINTER, "smoothed, gradient, direction and anchors must not all be NULL; give");
     REFUSED(isoline_edge_drawing_maps(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), ISOLINE_NULL_POINTER, NULL);
     CHECK(is_not_written(w.map, COUNT));
     GOOD(isoline_edge_drawing_maps(w.context, &w.input, NULL, NULL, NULL, NULL, &w.edges, NULL, NULL));
