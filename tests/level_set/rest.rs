@@ -167,9 +167,7 @@ fn a_disc_comes_to_rest_where_the_equation_does() {
 fn a_ball_at_rest_does_not_drift() {
     let radius = 20.0;
     everywhere(|context, name| {
-        for (h, variants) in
-            [(2.0, &[Variant::Band][..]), (3.0, &[Variant::Band, Variant::Dense]), (4.0, &[Variant::Band])]
-        {
+        for h in [2.0, 3.0, 4.0] {
             let spacing = [1.0, 1.0, h];
             let dim = ((60.0 / h) as usize, 60, 60);
             let distances = distance_to(dim, [29.67, 29.67, (dim.0 / 2) as f64 - 0.33], spacing);
@@ -179,17 +177,14 @@ fn a_ball_at_rest_does_not_drift() {
             });
             let mask = distances.mapv(|r| u8::from(r < 8.0));
             let range = Some(TargetRange { target: TARGET, epsilon: 40.0 });
-            for &variant in variants {
-                let mut surface =
-                    start(context, image.view(), &mask, &Params { range, spacing, variant, ..unstopped() });
-                let mut radius_after = |iterations| {
-                    surface.step(iterations, None).unwrap();
-                    (surface.state().inside as f64 * h * 0.75 / PI).cbrt()
-                };
-                let (early, late) = (radius_after(400), radius_after(3600));
-                let what = format!("{name} {variant:?} {h}: radius {early} and then {late}");
-                assert!((early - late).abs() <= 0.002 * radius, "{what}");
-            }
+            let mut surface = start(context, image.view(), &mask, &Params { range, spacing, ..unstopped() });
+            let mut radius_after = |iterations| {
+                surface.step(iterations, None).unwrap();
+                (surface.state().inside as f64 * h * 0.75 / PI).cbrt()
+            };
+            let (early, late) = (radius_after(400), radius_after(3600));
+            let what = format!("{name} {h}: radius {early} and then {late}");
+            assert!((early - late).abs() <= 0.002 * radius, "{what}");
         }
     });
 }
