@@ -16,17 +16,68 @@ if ! "$cbindgen" --version 2> /dev/null | grep -qx "cbindgen $version"; then
     rm -rf .tools/cbindgen-build
 fi
 
-if [ "${1:-}" != --check ]; then
-    "$cbindgen" --quiet --config cbindgen.toml --crate isoline --output include/isoline.h .
-    echo "header: include/isoline.h written"
-    exit 0
-fi
+# The parts of the header, each with the files of src/capi that it consists of. A type stands before what uses it.
+parts=(
+    "Version: version"
+    "Status and errors: status"
+    "Log: log"
+    "Devices and contexts: device context"
+    "Progress and reports: progress report"
+    "Images and masks: image mask"
+    "Descriptions of operations and parameters: operation"
+    "Edge strength: edge_strength"
+    "Edge drawing: segments edge_drawing"
+    "Distance: distance"
+    "Level set: level_set"
+    "Region snake: polygons snake snake_results"
+)
+
+version_macros() {
+    sed -nE '/^version = "/{s/[^0-9]*([0-9]+)\.([0-9]+)\.([0-9]+).*/\1 \2 \3/p;q}' Cargo.toml | {
+        read -r major minor patch
+        cat << END
+
+/** The major version of this header; it counts changes that break programs. */
+#define ISOLINE_VERSION_MAJOR $major
+/** The minor version of this header; it counts additions, and before version 1.0 changes that break programs. */
+#define ISOLINE_VERSION_MINOR $minor
+/** The patch version of this header; it counts corrections. */
+#define ISOLINE_VERSION_PATCH $patch
+/** The version of this header as one number, to compare with others and with isoline_version(). */
+#define ISOLINE_VERSION (ISOLINE_VERSION_MAJOR << 16 | ISOLINE_VERSION_MINOR << 8 | ISOLINE_VERSION_PATCH)
+END
+    }
+}
+
+generate() {
+    local part file
+    cat src/capi/preamble.h
+    for part in "${parts[@]}"; do
+        printf '\n/**\n * @defgroup %s %s\n * @{\n */\n' "${part##* }" "${part%%:*}"
+        for file in ${part#*: }; do
+            if [ "$file" = version ]; then
+                version_macros
+            fi
+            echo
+            # One file at a time, because cbindgen writes all types before all functions. A comment of one line needs
+            # no more than one.
+            "$cbindgen" --quiet --config cbindgen.toml "src/capi/$file.rs" |
+                sed -Ez 's,/\*\*\n +\* ([^\n]*)\n +\*/,/** \1 */,g'
+        done
+        printf '\n/** @} */\n'
+    done
+    printf '\n#endif /* ISOLINE_H */\n'
+}
 
 fresh=$(mktemp)
 trap 'rm -f "$fresh"' EXIT
-"$cbindgen" --quiet --config cbindgen.toml --crate isoline --output "$fresh" .
-if ! diff -u include/isoline.h "$fresh"; then
+generate > "$fresh"
+if [ "${1:-}" != --check ]; then
+    cat "$fresh" > include/isoline.h
+    echo "header: include/isoline.h written"
+elif ! diff -u include/isoline.h "$fresh"; then
     echo "header: include/isoline.h is stale; run 'make header' and commit it" >&2
     exit 1
+else
+    echo "header: include/isoline.h is fresh"
 fi
-echo "header: include/isoline.h is fresh"

@@ -23,16 +23,6 @@ pub enum isoline_edge_strength_mode {
     ISOLINE_EDGE_STRENGTH_CONVERGED = 1,
 }
 
-/// The side of the threshold that is the foreground.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum isoline_foreground {
-    /// Pixels above the threshold: bright shapes on a dark background.
-    ISOLINE_FOREGROUND_ABOVE = 0,
-    /// Pixels at or below the threshold: dark lines on a white background.
-    ISOLINE_FOREGROUND_BELOW = 1,
-}
-
 /// The initial values of the pixels outside the shape.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,24 +1,11 @@
 //! The params structs of the C API and the tables of their operations: defaults, checks and the offset of each
 //! parameter.
 
+use super::operation::isoline_storage::{self, ISOLINE_STORAGE_F64, ISOLINE_STORAGE_U32, ISOLINE_STORAGE_U64};
 use super::sized::Sized32;
 use crate::error::Result;
 use crate::parameter::{Kind, Operation, Parameter, same};
 use std::mem::MaybeUninit;
-
-/// The C type of a parameter in a params struct.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum isoline_storage {
-    /// A uint32_t.
-    ISOLINE_STORAGE_U32 = 0,
-    /// A uint64_t.
-    ISOLINE_STORAGE_U64 = 1,
-    /// A double.
-    ISOLINE_STORAGE_F64 = 2,
-}
-
-use isoline_storage::{ISOLINE_STORAGE_F64, ISOLINE_STORAGE_U32, ISOLINE_STORAGE_U64};
 
 impl isoline_storage {
     const fn bytes(self) -> usize {

@@ -32,9 +32,18 @@ pub enum isoline_memory {
     ISOLINE_CUDA = 1,
 }
 
+/// The side of the threshold that is the foreground.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_foreground {
+    /// Pixels above the threshold: bright shapes on a dark background.
+    ISOLINE_FOREGROUND_ABOVE = 0,
+    /// Pixels at or below the threshold: dark lines on a white background.
+    ISOLINE_FOREGROUND_BELOW = 1,
+}
+
 /// Describes pixels in the caller's memory. The library keeps no reference to them after the call. The struct itself
 /// is only read; the pixels of an output are written.
-///
 /// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride, spacing, data]
 #[repr(C)]
 #[derive(Clone, Copy)]

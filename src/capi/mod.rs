@@ -1,5 +1,5 @@
-//! The C API, in one file per noun, which only translates. The API conventions stand at the top of the header
-//! (`cbindgen.toml`).
+//! The C API, in one file per noun, which only translates. `scripts/header.sh` makes the header: `preamble.h`, which has
+//! the API conventions, and then the files one after the other, so that what belongs together stays together.
 //!
 //! # Safety
 //! The caller of every extern function ensures only what C cannot check: a pointer that is not NULL points to what
@@ -29,6 +29,7 @@ mod sized;
 mod snake;
 mod snake_results;
 mod status;
+mod version;
 
 use crate::error::{Error, ErrorKind, Result};
 pub use context::*;
@@ -36,8 +37,7 @@ pub use device::*;
 pub use distance::*;
 pub use edge_drawing::*;
 pub use edge_strength::*;
-pub use fields::isoline_storage;
-pub use image::{isoline_image, isoline_image_init, isoline_memory, isoline_type};
+pub use image::{isoline_foreground, isoline_image, isoline_image_init, isoline_memory, isoline_type};
 pub use level_set::*;
 pub use log::{isoline_log_fn, isoline_log_level, isoline_set_logger};
 pub use mask::*;
@@ -49,6 +49,7 @@ pub use segments::*;
 pub use snake::*;
 pub use snake_results::*;
 pub use status::*;
+pub use version::*;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -40,6 +40,18 @@ pub enum isoline_parameter_level {
     ISOLINE_PARAMETER_ADVANCED = 1,
 }
 
+/// The C type of a parameter in a params struct.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_storage {
+    /// A uint32_t.
+    ISOLINE_STORAGE_U32 = 0,
+    /// A uint64_t.
+    ISOLINE_STORAGE_U64 = 1,
+    /// A double.
+    ISOLINE_STORAGE_F64 = 2,
+}
+
 /// An operation. Its strings are UTF-8, belong to the library and are valid as long as it is loaded.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -331,8 +343,8 @@ mod tests {
         let end = header.find(&format!("}} isoline_{operation}_params;")).expect("the struct");
         let fields = &header[header[..end].rfind("typedef struct").expect("its start")..end];
         let field = fields.find(&format!(" {parameter};")).expect("the field");
-        let lines: Vec<&str> = fields[..field].lines().rev().skip(1).take_while(|line| line.contains("//")).collect();
-        lines.iter().rev().map(|line| line.trim().trim_start_matches("// ")).collect::<Vec<_>>().join(" ")
+        let comment = &fields[fields[..field].rfind("/**").expect("its comment")..field];
+        comment.lines().map(|line| line.trim().trim_start_matches("* ")).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

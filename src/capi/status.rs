@@ -1,4 +1,4 @@
-//! Status codes, the last error, the version.
+//! Status codes and the last error.
 
 use crate::error::ErrorKind;
 use std::cell::Cell;
@@ -72,12 +72,6 @@ const NAMES: [&CStr; 13] = [
     c"ISOLINE_PANIC",
 ];
 
-/// The version as text that ends with NUL.
-const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-    Ok(text) => text,
-    Err(_) => panic!("the version contains no NUL"),
-};
-
 /// The size of the buffer of a message with its NUL: several times what any message needs that does not quote a long
 /// text of the caller.
 const SENTENCE_BYTES: usize = 2048;
@@ -111,20 +105,6 @@ fn fitting(message: &str) -> (&str, &'static str) {
         length -= 1;
     }
     (&message[..length], CUT)
-}
-
-/// Returns the version of the loaded library: major << 16 | minor << 8 | patch. Versions with the same major number
-/// (while it is 0: the same major and minor number) have compatible C APIs. Never fails. May be called on any thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn isoline_version() -> u32 {
-    crate::version()
-}
-
-/// Returns the version as text, such as "0.1.0". The string is static: it is never NULL and must not be freed. May be
-/// called on any thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn isoline_version_string() -> *const c_char {
-    VERSION.as_ptr()
 }
 
 /// Returns the name of a status, such as "ISOLINE_OK"; "unknown status" for any other number. The string is static:

@@ -4,6 +4,8 @@
 BEGIN {
     print "#include \"isoline.h\"\n#include <stdalign.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {"
 }
+/^ *\/\*\*/ { in_comment = 1 }
+in_comment { in_comment = !/\*\//; next }
 { sub(/\/\/.*/, "") }
 /^enum [a-z_]+/ { enumeration = $2 }
 enumeration != "" && $1 ~ /^ISOLINE_[A-Z0-9_]+$/ && $2 == "=" {

@@ -147,7 +147,7 @@ test_compiles_as_cpp() { # test_compiles_as_cpp NAME
 }
 
 functions_of_header() {
-    sed -E 's,//.*,,' "$root/include/isoline.h" | tr '\n' ' ' | grep -oE '\bisoline_[a-z0-9_]+\(' | tr -d '(' | sort -u
+    sed -E 's,/\*.*\*/,,; \,/\*,,\,\*/,d; s,//.*,,' "$root/include/isoline.h" | tr '\n' ' ' | grep -oE '\bisoline_[a-z0-9_]+\(' | tr -d '(' | sort -u
 }
 
 exports() { # exports LIBRARY: the names that other programs can link to

@@ -18,6 +18,17 @@ static void the_number_and_the_text_of_the_version_agree(const char *device) {
     CHECK_NUMBER(isoline_version(), major << 16 | minor << 8 | patch);
 }
 
+static void the_header_is_of_the_library_s_version(const char *device) {
+    (void)device;
+    CHECK_NUMBER(isoline_version(), ISOLINE_VERSION);
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", ISOLINE_VERSION_MAJOR, ISOLINE_VERSION_MINOR, ISOLINE_VERSION_PATCH);
+    CHECK_TEXT(isoline_version_string(), text);
+#if ISOLINE_VERSION < 256 || !defined(ISOLINE_DEPRECATED)
+#error "the preprocessor can neither compare the version nor deprecate"
+#endif
+}
+
 static void every_status_has_its_name(const char *device) {
     (void)device;
     for (uint32_t status = 0; status < STATUSES; status++) {
@@ -143,6 +154,7 @@ static void each_thread_has_its_own_error(const char *device) {
 
 int main(void) {
     RUN(the_number_and_the_text_of_the_version_agree);
+    RUN(the_header_is_of_the_library_s_version);
     RUN(every_status_has_its_name);
     RUN(there_is_no_error_at_first);
     RUN(an_error_stays_until_the_next);
