@@ -15,38 +15,38 @@
  * - Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
  *   Structs may grow at their end. The library accepts the smaller struct of an older caller, and the larger one of a
  *   newer caller as long as the bytes that this library does not know are zero. The element types of arrays
- *   (isoline_point, isoline_node, isoline_sphere, isoline_box, isoline_iteration_statistics,
- *   isoline_target_statistics and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
- * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the params
- *   structs: name, title, help, type, range, default and offset. A value out of its range is an error that names the
- *   parameter, even if the call does not use it. An automatic parameter is computed from the image by the operation:
- *   where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
- * - Outputs. Output arguments come last and are written only on success. There is one exception: a stack that is computed
- *   slice by slice writes its slices as they are finished, so after a failure or a cancelled call every slice of an
- *   output image is either complete or untouched.
- * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments, isoline_level_set,
- *   isoline_snake) and frees it with its isoline_..._free, which accepts NULL. An object is created only on success.
- *   Objects may be freed in any order. Pointers into an object are borrowed: they are valid until the object is freed
- *   (a snake's polygons: until the next step or restart), and must only be read. A solver (isoline_level_set,
- *   isoline_snake) keeps its state between calls; after a cancelled step it has the state of its last complete
- *   iteration. A solver is poisoned if a call on it failed with an internal error: later calls return ISOLINE_PANIC, and
- *   it can only be freed.
+ *   (isoline_point, isoline_node, isoline_sphere, isoline_box, isoline_iteration_statistics, isoline_target_statistics
+ *   and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
+ * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the
+ *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
+ *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the
+ *   operation: where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
+ * - Outputs. Output arguments come last and are written only on success. There is one exception: a stack that is
+ *   computed slice by slice writes its slices as they are finished, so after a failure or a cancelled call every slice
+ *   of an output image is either complete or untouched.
+ * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments,
+ *   isoline_level_set, isoline_snake) and frees it with its isoline_..._free, which accepts NULL. An object is created
+ *   only on success. Objects may be freed in any order. Pointers into an object are borrowed: they are valid until the
+ *   object is freed (a snake's polygons: until the next step or restart), and must only be read. A solver
+ *   (isoline_level_set, isoline_snake) keeps its state between calls; after a cancelled step it has the state of its
+ *   last complete iteration. A solver is poisoned if a call on it failed with an internal error: later calls return
+ *   ISOLINE_PANIC, and it can only be freed.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
- * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the parameter;
- *   each operation says how it treats NaN in images.
- * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory, which
- *   is not used after the call; a solver keeps a copy of its image. An output must not share memory with an input or
- *   another output.
- * - Preconditions. The library cannot check that a pointer which is not NULL points to what its type says and stays valid
- *   during the call, that struct_size is the size of its struct, and that strings end with NUL. The caller must ensure
- *   them.
+ * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
+ *   parameter; each operation says how it treats NaN in images.
+ * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory,
+ *   which is not used after the call; a solver keeps a copy of its image. An output must not share memory with an input
+ *   or another output.
+ * - Preconditions. The library cannot check that a pointer which is not NULL points to what its type says and stays
+ *   valid during the call, that struct_size is the size of its struct, and that strings end with NUL. The caller must
+ *   ensure them.
  * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
  * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
- *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may be
- *   called on any thread that is inside a call.
+ *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may
+ *   be called on any thread that is inside a call.
  * - Devices. "auto" selects the first CUDA device that works, else the CPU; a call whose data do not fit into the free
  *   memory of that device falls back to the CPU. The report, the device's `reason` and the log give the cause. "cuda:N"
  *   never falls back: a call that the device cannot run is an error.
@@ -161,6 +161,8 @@ extern "C" {
 /**
  * Returns the name of a status, such as "ISOLINE_OK"; "unknown status" for any other number. The string is static:
  * it is never NULL and must not be freed. May be called on any thread.
+ *
+ * @param status any number.
  */
 const char *isoline_status_name(uint32_t status);
 
@@ -223,12 +225,12 @@ extern "C" {
 /**
  * Sets the logger of the whole process.
  *
- * `function`: receives the messages; NULL for none, which is the default.
- * `user`: passed to `function` unchanged; may be NULL. It must stay valid until another logger is set.
- * `max`: the most detailed level to log, an isoline_log_level.
- * Errors: ISOLINE_INVALID_ARGUMENT for an unknown level; ISOLINE_UNSUPPORTED in a Rust program that has set its own
- * logger. May be called on any thread; a message that is being logged on another thread may still reach the previous
- * logger.
+ * @param function receives the messages; NULL for none, which is the default.
+ * @param user passed to `function` unchanged; may be NULL. It must stay valid until another logger is set.
+ * @param max the most detailed level to log, an isoline_log_level.
+ * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an unknown level; ISOLINE_UNSUPPORTED in a Rust program
+ *   that has set its own logger. May be called on any thread; a message that is being logged on another thread may
+ *   still reach the previous logger.
  */
 isoline_status isoline_set_logger(isoline_log_fn function,
                                   void *user,
@@ -313,19 +315,23 @@ extern "C" {
 size_t isoline_device_count(void);
 
 /**
- * Zeroes `device` and sets its struct_size. `struct_size`: sizeof(isoline_device).
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Zeroes `device` and sets its struct_size.
+ *
+ * @param device the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_device).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_device_init(isoline_device *device, size_t struct_size);
+isoline_status isoline_device_init(isoline_device *device,
+                                   size_t struct_size);
 
 /**
  * Describes one device. A CUDA device is opened for a moment to test it and to read its free memory, which takes 0.1
  * to 0.2 s if no context is open on it.
  *
- * `index`: less than isoline_device_count().
- * `out`: a struct after isoline_device_init; written on success.
- * Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device that cannot be used is
- * not an error: `usable` and `reason` describe it. May be called on any thread.
+ * @param index less than isoline_device_count().
+ * @param out a struct after isoline_device_init; written on success.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device
+ *   that cannot be used is not an error: `usable` and `reason` describe it. May be called on any thread.
  */
 isoline_status isoline_device_info(size_t index,
                                    isoline_device *out);
@@ -345,12 +351,12 @@ extern "C" {
  * Creates a context on a device. Create one and use it for many calls: it keeps threads, kernels and memory between
  * them.
  *
- * `device`: "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works) or "cuda:N". "auto" selects
- * the first CUDA device that works, else the CPU; a device that is named never falls back to another.
- * `out`: receives the context; free it with isoline_context_free. Not written on failure.
- * Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text; ISOLINE_DEVICE_UNAVAILABLE with the
- * reason (no driver, driver too old, no such device, no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY. May be
- * called on any thread.
+ * @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works) or "cuda:N". "auto" selects
+ *   the first CUDA device that works, else the CPU; a device that is named never falls back to another.
+ * @param out receives the context; free it with isoline_context_free. Not written on failure.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text;
+ *   ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
+ *   GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
  */
 isoline_status isoline_context_new(const char *device,
                                    isoline_context **out);
@@ -358,9 +364,10 @@ isoline_status isoline_context_new(const char *device,
 /**
  * Describes a context's device; its `reason` says why the device was selected.
  *
- * `context`: not NULL. `out`: a struct after isoline_device_init; written on success.
- * Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small. May be called on any
- * thread.
+ * @param context not NULL.
+ * @param out a struct after isoline_device_init; written on success.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small.
+ *   May be called on any thread.
  */
 isoline_status isoline_context_device(const isoline_context *context,
                                       isoline_device *out);
@@ -368,9 +375,11 @@ isoline_status isoline_context_device(const isoline_context *context,
 /**
  * Sets the memory budget of a context: the device memory that its calls may use.
  *
- * `context`: not NULL. `bytes`: the limit; 0 (the default) means 90 % of the device memory that is free when a call
- * starts. A call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit
- * has no effect on a CPU context. Errors: ISOLINE_NULL_POINTER. May be called on any thread.
+ * @param context not NULL.
+ * @param bytes the limit; 0 (the default) means 90 % of the device memory that is free when a call starts. A call that
+ *   needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a
+ *   CPU context.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
 isoline_status isoline_context_set_memory_limit(isoline_context *context,
                                                 uint64_t bytes);
@@ -379,13 +388,16 @@ isoline_status isoline_context_set_memory_limit(isoline_context *context,
  * Releases the memory that a context keeps between calls: pooled device memory, page-locked memory and the host
  * memory of the CPU's computations (at most 320 MiB per context). Memory that a running call uses is kept.
  *
- * `context`: not NULL. Errors: ISOLINE_NULL_POINTER. May be called on any thread.
+ * @param context not NULL.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
 isoline_status isoline_context_trim(isoline_context *context);
 
 /**
- * Frees a context and the resources that it owns. `context`: may be NULL. No call may be running on it, and it must
- * not be used again. May be called on any thread, but not from one of the context's callbacks.
+ * Frees a context and the resources that it owns. No call may be running on it, and it must not be used again. May be
+ * called on any thread, but not from one of the context's callbacks.
+ *
+ * @param context may be NULL.
  */
 void isoline_context_free(isoline_context *context);
 
@@ -426,10 +438,14 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Fills `progress` with defaults (no callback). `struct_size`: sizeof(isoline_progress).
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `progress` with defaults (no callback).
+ *
+ * @param progress the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_progress).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_progress_init(isoline_progress *progress, size_t struct_size);
+isoline_status isoline_progress_init(isoline_progress *progress,
+                                     size_t struct_size);
 
 #ifdef __cplusplus
 }  // extern "C"
@@ -479,8 +495,11 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Fills `report` with zeros (residual: NaN). `struct_size`: sizeof(isoline_report). Call it before passing the
- * report to an operation. Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `report` with zeros (residual: NaN). Call this before passing the report to an operation.
+ *
+ * @param report the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_report).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
 isoline_status isoline_report_init(isoline_report *report,
                                    size_t struct_size);
@@ -599,8 +618,10 @@ extern "C" {
 
 /**
  * Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data must be set.
- * `struct_size`: sizeof(isoline_image). Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is
- * too small.
+ *
+ * @param image the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_image).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
 isoline_status isoline_image_init(isoline_image *image,
                                   size_t struct_size);
@@ -634,12 +655,13 @@ extern "C" {
  * the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
  * mask are ignored.
  *
- * `mask`: not NULL; ISOLINE_U8, host memory.
- * `spheres`: an array of `count` balls, only read. NULL if `count` is 0.
- * `value`: the value that the pixels are set to.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a negative
- * radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
- * After an error the mask is untouched. May be called on any thread.
+ * @param mask not NULL; ISOLINE_U8, host memory.
+ * @param spheres an array of balls, only read. NULL if `count` is 0.
+ * @param count the number of balls.
+ * @param value the value that the pixels are set to.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
+ *   ±1e100, or a negative radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
+ *   _UNSUPPORTED for CUDA memory. After an error the mask is untouched. May be called on any thread.
  */
 isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
                                          const isoline_sphere *spheres,
@@ -650,12 +672,13 @@ isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
  * Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
  * included. The other pixels are unchanged; parts outside the mask are ignored.
  *
- * `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
- * `boxes`: an array of `count` boxes, only read. NULL if `count` is 0.
- * `value`: the value that the pixels are set to.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a `min` above
- * its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
- * After an error the mask is untouched. May be called on any thread.
+ * @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
+ * @param boxes an array of boxes, only read. NULL if `count` is 0.
+ * @param count the number of boxes.
+ * @param value the value that the pixels are set to.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
+ *   ±1e100, or a `min` above its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
+ *   _UNSUPPORTED for CUDA memory. After an error the mask is untouched. May be called on any thread.
  */
 isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
                                        const isoline_box *boxes,
@@ -668,16 +691,16 @@ isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
  * polygons that share a side exactly one contains a pixel along it. The other pixels are unchanged; parts outside
  * the mask are ignored.
  *
- * `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
- * `xy`: an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the
- * centres of pixels. It is only read. The last corner is joined to the first. NULL only if `count` is 0.
- * `count`: the number of corners; fewer than 3 enclose nothing and are an error.
- * `first_slice`, `slice_count`: the first slice and the number of slices, which the mask must have.
- * `value`: the value that the pixels are set to.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, fewer than 3
- * corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each
- * other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. After an error the mask is untouched. May be called on any
- * thread.
+ * @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
+ * @param xy an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the
+ *   centres of pixels. It is only read. The last corner is joined to the first. NULL only if `count` is 0.
+ * @param count the number of corners; fewer than 3 enclose nothing and are an error.
+ * @param first_slice,slice_count the first slice and the number of slices, which the mask must have.
+ * @param value the value that the pixels are set to.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
+ *   ±1e100, fewer than 3 corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for
+ *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. After an error the mask is untouched.
+ *   May be called on any thread.
  */
 isoline_status isoline_mask_fill_polygon(const isoline_image *mask,
                                          const double *xy,
@@ -847,8 +870,11 @@ extern "C" {
 size_t isoline_operation_count(void);
 
 /**
- * Fills `operation` with zeros. `struct_size`: sizeof(isoline_operation). Call it before isoline_operation_info.
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `operation` with zeros. Call this before isoline_operation_info.
+ *
+ * @param operation the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_operation).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
 isoline_status isoline_operation_init(isoline_operation *operation,
                                       size_t struct_size);
@@ -856,15 +882,19 @@ isoline_status isoline_operation_init(isoline_operation *operation,
 /**
  * Describes an operation.
  *
- * `index`: less than isoline_operation_count(). An operation keeps its index in all versions of the library.
- * `out`: not NULL; after isoline_operation_init.
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
+ * @param index less than isoline_operation_count(). An operation keeps its index in all versions of the library.
+ * @param out not NULL; after isoline_operation_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
  */
-isoline_status isoline_operation_info(size_t index, isoline_operation *out);
+isoline_status isoline_operation_info(size_t index,
+                                      isoline_operation *out);
 
 /**
- * Fills `parameter` with zeros. `struct_size`: sizeof(isoline_parameter). Call it before isoline_parameter_info.
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `parameter` with zeros. Call this before isoline_parameter_info.
+ *
+ * @param parameter the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_parameter).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
 isoline_status isoline_parameter_init(isoline_parameter *parameter,
                                       size_t struct_size);
@@ -872,39 +902,48 @@ isoline_status isoline_parameter_init(isoline_parameter *parameter,
 /**
  * Describes a parameter of an operation.
  *
- * `operation`: less than isoline_operation_count().
- * `index`: less than the operation's parameter_count.
- * `out`: not NULL; after isoline_parameter_init.
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
+ * @param operation less than isoline_operation_count().
+ * @param index less than the operation's parameter_count.
+ * @param out not NULL; after isoline_parameter_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
  */
-isoline_status isoline_parameter_info(size_t operation, size_t index, isoline_parameter *out);
+isoline_status isoline_parameter_info(size_t operation,
+                                      size_t index,
+                                      isoline_parameter *out);
 
 /**
- * Fills `choice` with zeros. `struct_size`: sizeof(isoline_choice). Call it before isoline_choice_info.
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `choice` with zeros. Call this before isoline_choice_info.
+ *
+ * @param choice the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_choice).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_choice_init(isoline_choice *choice, size_t struct_size);
+isoline_status isoline_choice_init(isoline_choice *choice,
+                                   size_t struct_size);
 
 /**
  * Describes a choice of a parameter.
  *
- * `operation`: less than isoline_operation_count().
- * `parameter`: less than the operation's parameter_count.
- * `index`: less than the parameter's choice_count.
- * `out`: not NULL; after isoline_choice_init.
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
+ * @param operation less than isoline_operation_count().
+ * @param parameter less than the operation's parameter_count.
+ * @param index less than the parameter's choice_count.
+ * @param out not NULL; after isoline_choice_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
  */
-isoline_status isoline_choice_info(size_t operation, size_t parameter, size_t index, isoline_choice *out);
+isoline_status isoline_choice_info(size_t operation,
+                                   size_t parameter,
+                                   size_t index,
+                                   isoline_choice *out);
 
 /**
  * Checks that a value is in a parameter's range. A call of the operation makes the same check, and others that
  * depend on the image or on other parameters.
  *
- * `operation`: less than isoline_operation_count().
- * `parameter`: less than the operation's parameter_count.
- * `value`: of any type of parameter.
- * Errors: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the parameter, the range and
- * the value. May be called on any thread.
+ * @param operation less than isoline_operation_count().
+ * @param parameter less than the operation's parameter_count.
+ * @param value the value to check, for a parameter of any type.
+ * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the
+ *   parameter, the range and the value. May be called on any thread.
  */
 isoline_status isoline_parameter_check(size_t operation,
                                        size_t parameter,
@@ -1052,10 +1091,14 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_strength_params).
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `params` with the defaults.
+ *
+ * @param params the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_edge_strength_params).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *params, size_t struct_size);
+isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *params,
+                                                 size_t struct_size);
 
 /**
  * Computes the edge strength function v: a smoothed, exponentially decaying distance field of a drawing or shape. v
@@ -1064,16 +1107,16 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  *
  * Distances are in pixels; the images' spacing is not used. NaN pixels never belong to the shape and start at 0.
  *
- * `context`: not NULL.
- * `input`: not NULL; any type; host or CUDA memory.
- * `params`: NULL for the defaults.
- * `progress`: NULL for none.
- * `output`: not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA.
- * `report`: NULL for none; else after isoline_report_init.
- * Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a
- * variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- * _CANCELLED; _BUSY. After an error a single image or a volume is untouched, and each slice of a stack is either
- * complete or untouched.
+ * @param context not NULL.
+ * @param input not NULL; any type; host or CUDA memory.
+ * @param params NULL for the defaults.
+ * @param progress NULL for none.
+ * @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
+ *   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error a single image or a volume is untouched, and each slice of a
+ *   stack is either complete or untouched.
  */
 isoline_status isoline_edge_strength(isoline_context *context,
                                      const isoline_image *input,
@@ -1156,19 +1199,24 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/** Returns the number of segments. `segments`: NULL counts as 0. Never fails. May be called on any thread. */
+/**
+ * Returns the number of segments. Never fails. May be called on any thread.
+ *
+ * @param segments NULL counts as 0.
+ */
 size_t isoline_segments_count(const isoline_segments *segments);
 
 /**
  * Returns the points of one segment, from one end to the other; successive points are neighbouring pixels (of
  * eight). The description of isoline_edge_drawing states the order of points and segments.
  *
- * `segments`: not NULL. `index`: less than isoline_segments_count().
- * `points`: receives the address of the first point, which is borrowed: valid until the segments are freed, and only
- * to be read.
- * `count`: receives the number of points, at least 1.
- * Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
- * called on any thread.
+ * @param segments not NULL.
+ * @param index less than isoline_segments_count().
+ * @param points receives the address of the first point, which is borrowed: valid until the segments are freed, and
+ *   only to be read.
+ * @param count receives the number of points, at least 1.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
+ *   written then. May be called on any thread.
  */
 isoline_status isoline_segments_points(const isoline_segments *segments,
                                        size_t index,
@@ -1178,9 +1226,11 @@ isoline_status isoline_segments_points(const isoline_segments *segments,
 /**
  * Returns the properties of one segment.
  *
- * `segments`: not NULL. `index`: less than isoline_segments_count(). `flags`: receives a sum of isoline_segment_flags.
- * Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
- * called on any thread.
+ * @param segments not NULL.
+ * @param index less than isoline_segments_count().
+ * @param flags receives a sum of isoline_segment_flags.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
+ *   written then. May be called on any thread.
  */
 isoline_status isoline_segments_flags(const isoline_segments *segments,
                                       size_t index,
@@ -1189,9 +1239,11 @@ isoline_status isoline_segments_flags(const isoline_segments *segments,
 /**
  * Returns the slice that one segment is in.
  *
- * `segments`: not NULL. `index`: less than isoline_segments_count(). `slice`: receives the slice, counted from 0.
- * Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
- * called on any thread.
+ * @param segments not NULL.
+ * @param index less than isoline_segments_count().
+ * @param slice receives the slice, counted from 0.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
+ *   written then. May be called on any thread.
  */
 isoline_status isoline_segments_slice(const isoline_segments *segments,
                                       size_t index,
@@ -1200,35 +1252,44 @@ isoline_status isoline_segments_slice(const isoline_segments *segments,
 /**
  * Returns the strength of one segment: the mean of the gradient magnitude over its points.
  *
- * `segments`: not NULL. `index`: less than isoline_segments_count(). `mean_gradient`: receives the mean of
- * |gx| + |gy|, by the gradient operator of the parameters, in the image's own units.
- * Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
- * called on any thread.
+ * @param segments not NULL.
+ * @param index less than isoline_segments_count().
+ * @param mean_gradient receives the mean of |gx| + |gy|, by the gradient operator of the parameters, in the image's
+ *   own units.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
+ *   written then. May be called on any thread.
  */
 isoline_status isoline_segments_gradient(const isoline_segments *segments,
                                          size_t index,
                                          double *mean_gradient);
 
 /**
- * Zeroes `arrays` and sets its struct_size. `struct_size`: sizeof(isoline_segment_arrays).
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Zeroes `arrays` and sets its struct_size.
+ *
+ * @param arrays the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_segment_arrays).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_segment_arrays_init(isoline_segment_arrays *arrays, size_t struct_size);
+isoline_status isoline_segment_arrays_init(isoline_segment_arrays *arrays,
+                                           size_t struct_size);
 
 /**
  * Returns all segments in one call, without a copy.
  *
- * `segments`: not NULL. `arrays`: a struct after isoline_segment_arrays_init; written on success. Its pointers are
- * borrowed: valid until the segments are freed.
- * Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small. May be called on any
- * thread.
+ * @param segments not NULL.
+ * @param arrays a struct after isoline_segment_arrays_init; written on success. Its pointers are borrowed: valid until
+ *   the segments are freed.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small.
+ *   May be called on any thread.
  */
 isoline_status isoline_segments_all(const isoline_segments *segments,
                                     isoline_segment_arrays *arrays);
 
 /**
- * Frees segments, after which every pointer into them dangles. `segments`: may be NULL. They must not be used again.
- * May be called on any thread, before or after their context is freed.
+ * Frees segments, after which every pointer into them dangles. They must not be used again. May be called on any
+ * thread, before or after their context is freed.
+ *
+ * @param segments may be NULL.
  */
 void isoline_segments_free(isoline_segments *segments);
 
@@ -1356,10 +1417,14 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_drawing_params).
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `params` with the defaults.
+ *
+ * @param params the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_edge_drawing_params).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *params, size_t struct_size);
+isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *params,
+                                                size_t struct_size);
 
 /**
  * Computes edge drawing: thin, connected edges as an edge map and as segments, which are ordered chains of pixels.
@@ -1376,19 +1441,19 @@ isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *par
  * point (row by row), then by their second; a segment begins at the end that comes first in this order. The segments
  * of the reference profile are in the order in which the algorithm draws them.
  *
- * `context`: not NULL.
- * `input`: not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis.
- * `params`: NULL for the defaults.
- * `progress`: NULL for none.
- * `edges`: receives the edge map, 255 on edges and 0 elsewhere; NULL if it is not wanted. ISOLINE_U8, the input's
- * size, its own memory, host or CUDA.
- * `segments`: receives the segments, to be freed with isoline_segments_free; NULL if they are not wanted. Not
- * written on failure. `edges` and `segments` must not both be NULL.
- * `report`: NULL for none; else after isoline_report_init.
- * Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a
- * variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- * _CANCELLED; _BUSY. After an error `segments` and a single image are untouched, and each slice of `edges` of a
- * stack is either complete or untouched.
+ * @param context not NULL.
+ * @param input not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis.
+ * @param params NULL for the defaults.
+ * @param progress NULL for none.
+ * @param edges receives the edge map, 255 on edges and 0 elsewhere; NULL if it is not wanted. ISOLINE_U8, the input's
+ *   size, its own memory, host or CUDA.
+ * @param segments receives the segments, to be freed with isoline_segments_free; NULL if they are not wanted. Not
+ *   written on failure. `edges` and `segments` must not both be NULL.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
+ *   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `segments` and a single image are untouched, and each slice of
+ *   `edges` of a stack is either complete or untouched.
  */
 isoline_status isoline_edge_drawing(isoline_context *context,
                                     const isoline_image *input,
@@ -1402,18 +1467,19 @@ isoline_status isoline_edge_drawing(isoline_context *context,
  * Computes the intermediate images of edge drawing: the smoothed image, its gradient magnitude, the edge direction
  * and the anchors.
  *
- * `context`, `input`, `params`, `progress`, `report`: as for isoline_edge_drawing; min_length and follow_turns have no
- * effect here.
- * Each output may be NULL if it is not wanted, but not all of them. Each has the input's size and its own memory,
- * host or CUDA:
- * `smoothed`: the input's type. f32 images are returned in their own units, in steps of 1/65535 of their range.
- * `gradient`: ISOLINE_F32; the gradient magnitude |gx| + |gy| in the image's own units, before the threshold. The
- * reference profile sets the outermost pixels one step below the threshold, so that they are never edges.
- * `direction`: ISOLINE_U8; 0 where the gradient magnitude is below the threshold, 1 for a horizontal edge, 2 for a
- * vertical one.
- * `anchors`: ISOLINE_U8; 255 on anchors, 0 elsewhere.
- * Errors: as for isoline_edge_drawing. After an error the outputs of a single image are untouched, and each slice of
- * each output of a stack is either complete or untouched.
+ * Each output may be NULL if it is not wanted, but not all of them. Each has the input's size and its own memory, host
+ * or CUDA.
+ *
+ * @param context,input,params,progress,report as for isoline_edge_drawing; min_length and follow_turns have no effect
+ *   here.
+ * @param smoothed the input's type. f32 images are returned in their own units, in steps of 1/65535 of their range.
+ * @param gradient ISOLINE_F32; the gradient magnitude |gx| + |gy| in the image's own units, before the threshold. The
+ *   reference profile sets the outermost pixels one step below the threshold, so that they are never edges.
+ * @param direction ISOLINE_U8; 0 where the gradient magnitude is below the threshold, 1 for a horizontal edge, 2 for a
+ *   vertical one.
+ * @param anchors ISOLINE_U8; 255 on anchors, 0 elsewhere.
+ * @return ISOLINE_OK or an error: as for isoline_edge_drawing. After an error the outputs of a single image are
+ *   untouched, and each slice of each output of a stack is either complete or untouched.
  */
 isoline_status isoline_edge_drawing_maps(isoline_context *context,
                                          const isoline_image *input,
@@ -1482,10 +1548,14 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Fills `params` with the defaults. `struct_size`: sizeof(isoline_distance_params).
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `params` with the defaults.
+ *
+ * @param params the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_distance_params).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_distance_params_init(isoline_distance_params *params, size_t struct_size);
+isoline_status isoline_distance_params_init(isoline_distance_params *params,
+                                            size_t struct_size);
 
 /**
  * Computes the exact Euclidean distance of every pixel's centre to the boundary of a mask, negative inside, in 2D or
@@ -1496,17 +1566,17 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params, siz
  * border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all distances are
  * +infinity, in one without outside pixels -infinity. NaN pixels are outside.
  *
- * `context`: not NULL.
- * `mask`: not NULL; any type; host or CUDA memory. Its spacing is the size of a pixel: along each axis from 1e-15 to
- * 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
- * `params`: NULL for the defaults.
- * `progress`: NULL for none.
- * `output`: not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.
- * `report`: NULL for none; else after isoline_report_init.
- * Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for CUDA
- * pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. After an error a volume is
- * untouched, and with 2 dimensions each slice is either complete or untouched. May be called on any thread; calls on
- * one context run one after the other.
+ * @param context not NULL.
+ * @param mask not NULL; any type; host or CUDA memory. Its spacing is the size of a pixel: along each axis from 1e-15
+ *   to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
+ * @param params NULL for the defaults.
+ * @param progress NULL for none.
+ * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
+ *   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. After an error
+ *   a volume is untouched, and with 2 dimensions each slice is either complete or untouched. May be called on any
+ *   thread; calls on one context run one after the other.
  */
 isoline_status isoline_distance(isoline_context *context,
                                 const isoline_image *mask,
@@ -1679,14 +1749,21 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Fills `params` with the defaults. `struct_size`: sizeof(isoline_level_set_params).
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `params` with the defaults.
+ *
+ * @param params the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_level_set_params).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_level_set_params_init(isoline_level_set_params *params, size_t struct_size);
+isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
+                                             size_t struct_size);
 
 /**
- * Fills `state` with zeros. `struct_size`: sizeof(isoline_level_set_state). Call it before isoline_level_set_info.
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `state` with zeros. Call this before isoline_level_set_info.
+ *
+ * @param state the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_level_set_state).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
 isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
                                             size_t struct_size);
@@ -1705,19 +1782,19 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
  * Pixels that are NaN or infinite are never within the intensity range: they count as far from T as the farthest
  * finite pixel of the image.
  *
- * `context`: not NULL. The level set keeps the device alive; the two may be freed in either order.
- * `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
- * each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions the spacing along z is not
- * used (but, as in every image, it must be finite and more than 0).
- * `initial_mask`: not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its spacing
- * is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
- * `params`: NULL for the defaults.
- * `out`: receives the level set; free it with isoline_level_set_free. Not written on failure.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names,
- * for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), such as for
- * pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty mask; _INVALID_SIZE;
- * _INVALID_TYPE;
- * _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ * @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
+ * @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
+ *   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions the spacing along z is not
+ *   used (but, as in every image, it must be finite and more than 0).
+ * @param initial_mask not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its
+ *   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
+ * @param params NULL for the defaults.
+ * @param out receives the level set; free it with isoline_level_set_free. Not written on failure.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which
+ *   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
+ *   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
+ *   mask; _INVALID_SIZE; _INVALID_TYPE; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
+ *   one after the other.
  */
 isoline_status isoline_level_set_new(isoline_context *context,
                                      const isoline_image *input,
@@ -1729,16 +1806,16 @@ isoline_status isoline_level_set_new(isoline_context *context,
  * Evolves a level set by a number of iterations, or fewer if the stopping criterion is met (the report's
  * `converged`).
  *
- * `level_set`: not NULL.
- * `iterations`: the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
- * `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
- * level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
- * are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
- * otherwise.
- * `report`: NULL for none; else after isoline_report_init. Its iterations are those of this step.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY for a
- * re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED free the level set. May be
- * called on any thread; calls on one level set run one after the other, and so do calls on its context.
+ * @param level_set not NULL.
+ * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
+ * @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
+ *   level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
+ *   are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
+ *   otherwise.
+ * @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+ *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED free the level
+ *   set. May be called on any thread; calls on one level set run one after the other, and so do calls on its context.
  */
 isoline_status isoline_level_set_step(isoline_level_set *level_set,
                                       uint64_t iterations,
@@ -1748,10 +1825,11 @@ isoline_status isoline_level_set_step(isoline_level_set *level_set,
 /**
  * Writes the current mask of a level set: 255 inside (φ < 0), 0 elsewhere.
  *
- * `level_set`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
- * Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
- * other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads: as for
- * isoline_level_set_step.
+ * @param level_set not NULL.
+ * @param mask not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
+ *   rows that overlap each other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+ *   _BUSY. Threads: as for isoline_level_set_step.
  */
 isoline_status isoline_level_set_read_mask(isoline_level_set *level_set,
                                            const isoline_image *mask);
@@ -1760,8 +1838,9 @@ isoline_status isoline_level_set_read_mask(isoline_level_set *level_set,
  * Writes the current φ of a level set: negative inside; near the front close to the signed distance to it, in the
  * unit of the input's spacing.
  *
- * `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
- * Errors and threads: as for isoline_level_set_read_mask.
+ * @param level_set not NULL.
+ * @param phi not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
+ * @return ISOLINE_OK or an error; errors and threads: as for isoline_level_set_read_mask.
  */
 isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
                                           const isoline_image *phi);
@@ -1769,11 +1848,12 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
 /**
  * Replaces the φ of a level set, for example by one that was saved or edited. The count of iterations is kept.
  *
- * `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA
- * memory; negative inside, near the front close to a distance in the unit of the input's spacing. Values beyond
- * ±65536 times the largest spacing are clamped to that.
- * Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. After
- * an error the level set is unchanged.
+ * @param level_set not NULL.
+ * @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside,
+ *   near the front close to a distance in the unit of the input's spacing. Values beyond ±65536 times the largest
+ *   spacing are clamped to that.
+ * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
+ *   isoline_level_set_read_mask. After an error the level set is unchanged.
  */
 isoline_status isoline_level_set_write_phi(isoline_level_set *level_set,
                                            const isoline_image *phi);
@@ -1781,9 +1861,10 @@ isoline_status isoline_level_set_write_phi(isoline_level_set *level_set,
 /**
  * Returns the progress of a level set, and its parameters with every automatic one computed.
  *
- * `level_set`: not NULL. `out`: not NULL; after isoline_level_set_state_init; written on success.
- * Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Threads: as for
- * isoline_level_set_step.
+ * @param level_set not NULL.
+ * @param out not NULL; after isoline_level_set_state_init; written on success.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small;
+ *   _BUSY. Threads: as for isoline_level_set_step.
  */
 isoline_status isoline_level_set_info(isoline_level_set *level_set,
                                       isoline_level_set_state *out);
@@ -1791,14 +1872,14 @@ isoline_status isoline_level_set_info(isoline_level_set *level_set,
 /**
  * Returns the statistics of iterations, for example to plot how the front comes to rest. The last million are kept.
  *
- * `level_set`: not NULL.
- * `first`: the first iteration to return, counted from 1; the last one seen plus one returns only new ones.
- * `count`: the number of elements that `out` has memory for.
- * `out`: receives the statistics that are kept of the iterations from `first` on, the oldest first, at most `count`;
- * further elements are unchanged. May be NULL if `count` is 0.
- * `written`: not NULL; receives the number of elements that were written.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY. Threads: as for
- * isoline_level_set_step.
+ * @param level_set not NULL.
+ * @param first the first iteration to return, counted from 1; the last one seen plus one returns only new ones.
+ * @param count the number of elements that `out` has memory for.
+ * @param out receives the statistics that are kept of the iterations from `first` on, the oldest first, at most
+ *   `count`; further elements are unchanged. May be NULL if `count` is 0.
+ * @param written not NULL; receives the number of elements that were written.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY.
+ *   Threads: as for isoline_level_set_step.
  */
 isoline_status isoline_level_set_statistics(isoline_level_set *level_set,
                                             uint64_t first,
@@ -1807,8 +1888,10 @@ isoline_status isoline_level_set_statistics(isoline_level_set *level_set,
                                             size_t *written);
 
 /**
- * Frees a level set. `level_set`: may be NULL. No call may be running on it, and it must not be used again. May be
- * called on any thread, but not from a callback of its own step. Its context may be freed before or after it.
+ * Frees a level set. No call may be running on it, and it must not be used again. May be called on any thread, but not
+ * from a callback of its own step. Its context may be freed before or after it.
+ *
+ * @param level_set may be NULL.
  */
 void isoline_level_set_free(isoline_level_set *level_set);
 
@@ -1816,12 +1899,12 @@ void isoline_level_set_free(isoline_level_set *level_set);
  * Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
  * criterion is met (the report's `converged`), and writes the mask: 255 inside, 0 elsewhere.
  *
- * `context`, `input`, `initial_mask`, `params`: as for isoline_level_set_new.
- * `progress`: NULL for none.
- * `mask`: not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
- * `report`: NULL for none; else after isoline_report_init.
- * Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is untouched. May be called on any
- * thread; calls on one context run one after the other.
+ * @param context,input,initial_mask,params as for isoline_level_set_new.
+ * @param progress NULL for none.
+ * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is
+ *   untouched. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_level_set_run(isoline_context *context,
                                      const isoline_image *input,
@@ -1890,10 +1973,14 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Sets `polygons` to no polygons. `struct_size`: sizeof(isoline_polygons).
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Sets `polygons` to no polygons.
+ *
+ * @param polygons the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_polygons).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_polygons_init(isoline_polygons *polygons, size_t struct_size);
+isoline_status isoline_polygons_init(isoline_polygons *polygons,
+                                     size_t struct_size);
 
 #ifdef __cplusplus
 }  // extern "C"
@@ -2032,10 +2119,14 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Fills `params` with the defaults. `struct_size`: sizeof(isoline_snake_params).
- * Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `params` with the defaults.
+ *
+ * @param params the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_snake_params).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
  */
-isoline_status isoline_snake_params_init(isoline_snake_params *params, size_t struct_size);
+isoline_status isoline_snake_params_init(isoline_snake_params *params,
+                                         size_t struct_size);
 
 /**
  * Creates region snakes: maximum-likelihood region-based active contours in the form of polygons (Chesnaud,
@@ -2049,18 +2140,19 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params, size_t st
  * caller's image is not needed after the call. NaN pixels of an f32 image count as the smallest pixel. Distances are
  * in pixels; the image's spacing is not used.
  *
- * `context`: not NULL. The snake keeps the device alive; the two may be freed in either order.
- * `input`: not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
- * `initial`: the initial polygon of each target; its direction and its first node have no influence on the result.
- * NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image
- * are clamped to its border; a polygon without area after that is ISOLINE_TARGET_LEFT_IMAGE and stays as it was
- * given.
- * `params`: NULL for the defaults.
- * `out`: receives the snake; free it with isoline_snake_free. Not written on failure.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon
- * and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED
- * for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels with a CPU context;
- * _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ * @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
+ * @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
+ * @param initial the initial polygon of each target; its direction and its first node have no influence on the result.
+ *   NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image
+ *   are clamped to its border; a polygon without area after that is ISOLINE_TARGET_LEFT_IMAGE and stays as it was
+ *   given.
+ * @param params NULL for the defaults.
+ * @param out receives the snake; free it with isoline_snake_free. Not written on failure.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
+ *   message names polygon and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE;
+ *   _INVALID_TYPE; _UNSUPPORTED for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels
+ *   with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
+ *   one after the other.
  */
 isoline_status isoline_snake_new(isoline_context *context,
                                  const isoline_image *input,
@@ -2072,12 +2164,12 @@ isoline_status isoline_snake_new(isoline_context *context,
  * Restarts a snake on the same image and device with other polygons or parameters, and uses again the sums that were
  * computed of the image.
  *
- * `snake`: not NULL. Its borrowed polygons end, unless the call fails.
- * `initial`, `params`: as for isoline_snake_new; NULL stands for the defaults, not for the previous values. The
- * noise must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image
- * is kept in the form that these gave it; with an automatic range of an f32 image the noise must not change from or
- * to ISOLINE_SNAKE_NOISE_GAUSSIAN either.
- * Errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
+ * @param snake not NULL. Its borrowed polygons end, unless the call fails.
+ * @param initial,params as for isoline_snake_new; NULL stands for the defaults, not for the previous values. The noise
+ *   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept
+ *   in the form that these gave it; with an automatic range of an f32 image the noise must not change from or to
+ *   ISOLINE_SNAKE_NOISE_GAUSSIAN either.
+ * @return ISOLINE_OK or an error; errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
  */
 isoline_status isoline_snake_restart(isoline_snake *snake,
                                      const isoline_polygons *initial,
@@ -2086,16 +2178,16 @@ isoline_status isoline_snake_restart(isoline_snake *snake,
 /**
  * Continues the search of every target that has not ended.
  *
- * `snake`: not NULL. Its borrowed polygons end.
- * `iterations`: the largest number of iterations of each target; UINT64_MAX until all have ended, 0 does nothing. A
- * step of 20 and one of 30 give the same result as one of 50.
- * `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
- * iteration: the snake can be read, and the next step continues from there.
- * `report`: NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
- * status; `iterations` is the largest number of iterations that any target has done since its start.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY for a
- * re-entrant call from a callback of the snake's context. After ISOLINE_DEVICE_FAILED free the snake. May be called
- * on any thread; calls on one snake run one after the other, and so do calls on its context.
+ * @param snake not NULL. Its borrowed polygons end.
+ * @param iterations the largest number of iterations of each target; UINT64_MAX until all have ended, 0 does nothing.
+ *   A step of 20 and one of 30 give the same result as one of 50.
+ * @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
+ *   iteration: the snake can be read, and the next step continues from there.
+ * @param report NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
+ *   status; `iterations` is the largest number of iterations that any target has done since its start.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+ *   _BUSY for a re-entrant call from a callback of the snake's context. After ISOLINE_DEVICE_FAILED free the snake.
+ *   May be called on any thread; calls on one snake run one after the other, and so do calls on its context.
  */
 isoline_status isoline_snake_step(isoline_snake *snake,
                                   uint64_t iterations,
@@ -2103,15 +2195,19 @@ isoline_status isoline_snake_step(isoline_snake *snake,
                                   isoline_report *report);
 
 /**
- * Returns the number of targets of a snake: the initial polygons, ended or not. `snake`: NULL counts as 0. Never
- * fails. May be called on any thread, also from a progress callback.
+ * Returns the number of targets of a snake: the initial polygons, ended or not. Never fails. May be called on any
+ * thread, also from a progress callback.
+ *
+ * @param snake NULL counts as 0.
  */
 size_t isoline_snake_count(const isoline_snake *snake);
 
 /**
- * Frees a snake, after which every pointer into it dangles. `snake`: may be NULL. No call may be running on it, and
- * it must not be used again. May be called on any thread, but not from a callback of its own step. Its context may
- * be freed before or after it.
+ * Frees a snake, after which every pointer into it dangles. No call may be running on it, and it must not be used
+ * again. May be called on any thread, but not from a callback of its own step. Its context may be freed before or after
+ * it.
+ *
+ * @param snake may be NULL.
  */
 void isoline_snake_free(isoline_snake *snake);
 
@@ -2119,14 +2215,15 @@ void isoline_snake_free(isoline_snake *snake);
  * Runs region snakes in one call: starts them, continues until every target has ended, and returns labels, the
  * snake, or both.
  *
- * `context`, `input`, `initial`, `params`: as for isoline_snake_new.
- * `progress`: NULL for none.
- * `labels`: NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory.
- * `out`: receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
- * `labels` and `out` must not both be NULL.
- * `report`: NULL for none; else after isoline_report_init.
- * Errors: as for isoline_snake_new and isoline_snake_draw_labels; _OVERLAP; _CANCELLED. After an error neither
- * `labels` nor `out` is written. May be called on any thread; calls on one context run one after the other.
+ * @param context,input,initial,params as for isoline_snake_new.
+ * @param progress NULL for none.
+ * @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory.
+ * @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
+ *   `labels` and `out` must not both be NULL.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: as for isoline_snake_new and isoline_snake_draw_labels; _OVERLAP; _CANCELLED. After
+ *   an error neither `labels` nor `out` is written. May be called on any thread; calls on one context run one after
+ *   the other.
  */
 isoline_status isoline_snake_run(isoline_context *context,
                                  const isoline_image *input,
@@ -2220,11 +2317,11 @@ extern "C" {
  * Returns the current polygons, which are borrowed: one for each target, in the order of the initial ones, clockwise
  * on the screen (those of ISOLINE_TARGET_LEFT_IMAGE as they were given).
  *
- * `snake`: not NULL.
- * `out`: not NULL; after isoline_polygons_init; written on success. Its pointers are valid until the next
- * isoline_snake_step, _restart or _free of this snake, and must only be read.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a struct_size that is too small; _OUT_OF_MEMORY; _BUSY.
- * Threads: as for isoline_snake_step.
+ * @param snake not NULL.
+ * @param out not NULL; after isoline_polygons_init; written on success. Its pointers are valid until the next
+ *   isoline_snake_step, _restart or _free of this snake, and must only be read.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a struct_size that is too small;
+ *   _OUT_OF_MEMORY; _BUSY. Threads: as for isoline_snake_step.
  */
 isoline_status isoline_snake_polygons(isoline_snake *snake,
                                       isoline_polygons *out);
@@ -2232,11 +2329,12 @@ isoline_status isoline_snake_polygons(isoline_snake *snake,
 /**
  * Returns the current polygon of one target, which is borrowed.
  *
- * `snake`: not NULL. `index`: less than isoline_snake_count().
- * `nodes`: receives the address of the first node, which is valid as long as those of isoline_snake_polygons.
- * `count`: receives the number of nodes, at least 3.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for an index out of range; _OUT_OF_MEMORY; _BUSY; nothing is
- * written then. Threads: as for isoline_snake_step.
+ * @param snake not NULL.
+ * @param index less than isoline_snake_count().
+ * @param nodes receives the address of the first node, which is valid as long as those of isoline_snake_polygons.
+ * @param count receives the number of nodes, at least 3.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for an index out of range; _OUT_OF_MEMORY;
+ *   _BUSY; nothing is written then. Threads: as for isoline_snake_step.
  */
 isoline_status isoline_snake_polygon(isoline_snake *snake,
                                      size_t index,
@@ -2246,14 +2344,14 @@ isoline_status isoline_snake_polygon(isoline_snake *snake,
 /**
  * Returns the statistics of targets, in the order of the initial polygons.
  *
- * `snake`: not NULL.
- * `first`: the first target to return, counted from 0.
- * `count`: the number of elements that `out` has memory for.
- * `out`: receives the statistics of the targets from `first` on, at most `count`; further elements are unchanged.
- * May be NULL if `count` is 0.
- * `written`: not NULL; receives the number of elements that were written.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY. Threads: as for
- * isoline_snake_step.
+ * @param snake not NULL.
+ * @param first the first target to return, counted from 0.
+ * @param count the number of elements that `out` has memory for.
+ * @param out receives the statistics of the targets from `first` on, at most `count`; further elements are unchanged.
+ *   May be NULL if `count` is 0.
+ * @param written not NULL; receives the number of elements that were written.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY.
+ *   Threads: as for isoline_snake_step.
  */
 isoline_status isoline_snake_statistics(isoline_snake *snake,
                                         size_t first,
@@ -2265,12 +2363,12 @@ isoline_status isoline_snake_statistics(isoline_snake *snake,
  * Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
  * the cumulated rows of the image, so that its time grows with the heights of the polygons and not with their areas.
  *
- * `snake`: not NULL. Its targets have no influence.
- * `polygons`: not NULL; up to 65536 nodes each.
- * `out`: memory for polygons->count sums. May be NULL if there are no polygons. Not written on failure.
- * Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon
- * and edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads: as for
- * isoline_snake_step.
+ * @param snake not NULL. Its targets have no influence.
+ * @param polygons not NULL; up to 65536 nodes each.
+ * @param out memory for polygons->count sums. May be NULL if there are no polygons. Not written on failure.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
+ *   message names polygon and edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads:
+ *   as for isoline_snake_step.
  */
 isoline_status isoline_snake_region_sums(isoline_snake *snake,
                                          const isoline_polygons *polygons,
@@ -2279,10 +2377,11 @@ isoline_status isoline_snake_region_sums(isoline_snake *snake,
 /**
  * Draws the current targets as a mask: 255 where a pixel is inside any of them, 0 elsewhere.
  *
- * `snake`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the snake's input, host memory.
- * Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
- * other; _UNSUPPORTED for CUDA memory; _BUSY. After an error the mask is untouched. Threads: as for
- * isoline_snake_step.
+ * @param snake not NULL.
+ * @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
+ *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _BUSY. After an error the mask is untouched. Threads:
+ *   as for isoline_snake_step.
  */
 isoline_status isoline_snake_draw_mask(isoline_snake *snake,
                                        const isoline_image *mask);
@@ -2291,10 +2390,11 @@ isoline_status isoline_snake_draw_mask(isoline_snake *snake,
  * Draws the current targets as a label image: each pixel gets the number of the target that it is inside, counted
  * from 1, and 0 elsewhere. Where targets overlap the smallest number is drawn.
  *
- * `snake`: not NULL. `labels`: not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the
- * size of the snake's input, host memory.
- * Errors: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and threads, as for
- * isoline_snake_draw_mask. After an error the labels are untouched.
+ * @param snake not NULL.
+ * @param labels not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of the
+ *   snake's input, host memory.
+ * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and
+ *   threads, as for isoline_snake_draw_mask. After an error the labels are untouched.
  */
 isoline_status isoline_snake_draw_labels(isoline_snake *snake,
                                          const isoline_image *labels);

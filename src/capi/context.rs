@@ -22,12 +22,12 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 /// Creates a context on a device. Create one and use it for many calls: it keeps threads, kernels and memory between
 /// them.
 ///
-/// `device`: "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works) or "cuda:N". "auto" selects
-/// the first CUDA device that works, else the CPU; a device that is named never falls back to another.
-/// `out`: receives the context; free it with isoline_context_free. Not written on failure.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text; ISOLINE_DEVICE_UNAVAILABLE with the
-/// reason (no driver, driver too old, no such device, no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY. May be
-/// called on any thread.
+/// @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works) or "cuda:N". "auto" selects
+///   the first CUDA device that works, else the CPU; a device that is named never falls back to another.
+/// @param out receives the context; free it with isoline_context_free. Not written on failure.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text;
+///   ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
+///   GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *mut isoline_context) -> isoline_status {
     guard(|| {
@@ -51,9 +51,10 @@ pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *m
 
 /// Describes a context's device; its `reason` says why the device was selected.
 ///
-/// `context`: not NULL. `out`: a struct after isoline_device_init; written on success.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small. May be called on any
-/// thread.
+/// @param context not NULL.
+/// @param out a struct after isoline_device_init; written on success.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small.
+///   May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_device(
     context: *const isoline_context,
@@ -65,9 +66,11 @@ pub unsafe extern "C" fn isoline_context_device(
 
 /// Sets the memory budget of a context: the device memory that its calls may use.
 ///
-/// `context`: not NULL. `bytes`: the limit; 0 (the default) means 90 % of the device memory that is free when a call
-/// starts. A call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit
-/// has no effect on a CPU context. Errors: ISOLINE_NULL_POINTER. May be called on any thread.
+/// @param context not NULL.
+/// @param bytes the limit; 0 (the default) means 90 % of the device memory that is free when a call starts. A call that
+///   needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a
+///   CPU context.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_set_memory_limit(context: *mut isoline_context, bytes: u64) -> isoline_status {
     // SAFETY: as the caller ensures.
@@ -77,15 +80,18 @@ pub unsafe extern "C" fn isoline_context_set_memory_limit(context: *mut isoline_
 /// Releases the memory that a context keeps between calls: pooled device memory, page-locked memory and the host
 /// memory of the CPU's computations (at most 320 MiB per context). Memory that a running call uses is kept.
 ///
-/// `context`: not NULL. Errors: ISOLINE_NULL_POINTER. May be called on any thread.
+/// @param context not NULL.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_trim(context: *mut isoline_context) -> isoline_status {
     // SAFETY: as the caller ensures.
     guard(|| unsafe { self::context(context) }.map(Context::trim))
 }
 
-/// Frees a context and the resources that it owns. `context`: may be NULL. No call may be running on it, and it must
-/// not be used again. May be called on any thread, but not from one of the context's callbacks.
+/// Frees a context and the resources that it owns. No call may be running on it, and it must not be used again. May be
+/// called on any thread, but not from one of the context's callbacks.
+///
+/// @param context may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_free(context: *mut isoline_context) {
     if context.is_null() {

@@ -104,8 +104,11 @@ pub extern "C" fn isoline_device_count() -> usize {
     guard_or(0, device::count)
 }
 
-/// Zeroes `device` and sets its struct_size. `struct_size`: sizeof(isoline_device).
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Zeroes `device` and sets its struct_size.
+///
+/// @param device the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_device).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct_size: usize) -> isoline_status {
     // SAFETY: as the caller ensures.
@@ -115,10 +118,10 @@ pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct
 /// Describes one device. A CUDA device is opened for a moment to test it and to read its free memory, which takes 0.1
 /// to 0.2 s if no context is open on it.
 ///
-/// `index`: less than isoline_device_count().
-/// `out`: a struct after isoline_device_init; written on success.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device that cannot be used is
-/// not an error: `usable` and `reason` describe it. May be called on any thread.
+/// @param index less than isoline_device_count().
+/// @param out a struct after isoline_device_init; written on success.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device
+///   that cannot be used is not an error: `usable` and `reason` describe it. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_device_info(index: usize, out: *mut isoline_device) -> isoline_status {
     guard(|| {

@@ -58,8 +58,11 @@ impl isoline_distance_params {
     }
 }
 
-/// Fills `params` with the defaults. `struct_size`: sizeof(isoline_distance_params).
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults.
+///
+/// @param params the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_distance_params).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_distance_params_init(
     params: *mut isoline_distance_params,
@@ -77,17 +80,17 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 /// border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all distances are
 /// +infinity, in one without outside pixels -infinity. NaN pixels are outside.
 ///
-/// `context`: not NULL.
-/// `mask`: not NULL; any type; host or CUDA memory. Its spacing is the size of a pixel: along each axis from 1e-15 to
-/// 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
-/// `params`: NULL for the defaults.
-/// `progress`: NULL for none.
-/// `output`: not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.
-/// `report`: NULL for none; else after isoline_report_init.
-/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for CUDA
-/// pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. After an error a volume is
-/// untouched, and with 2 dimensions each slice is either complete or untouched. May be called on any thread; calls on
-/// one context run one after the other.
+/// @param context not NULL.
+/// @param mask not NULL; any type; host or CUDA memory. Its spacing is the size of a pixel: along each axis from 1e-15
+///   to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
+/// @param params NULL for the defaults.
+/// @param progress NULL for none.
+/// @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
+///   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. After an error
+///   a volume is untouched, and with 2 dimensions each slice is either complete or untouched. May be called on any
+///   thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_distance(
     context: *mut isoline_context,

@@ -137,8 +137,11 @@ fn none_asked_for(what: &str) -> Error {
     Error::new(ErrorKind::NullPointer, format!("{what}; give at least one of them"))
 }
 
-/// Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_drawing_params).
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults.
+///
+/// @param params the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_edge_drawing_params).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_params_init(
     params: *mut isoline_edge_drawing_params,
@@ -162,19 +165,19 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// point (row by row), then by their second; a segment begins at the end that comes first in this order. The segments
 /// of the reference profile are in the order in which the algorithm draws them.
 ///
-/// `context`: not NULL.
-/// `input`: not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis.
-/// `params`: NULL for the defaults.
-/// `progress`: NULL for none.
-/// `edges`: receives the edge map, 255 on edges and 0 elsewhere; NULL if it is not wanted. ISOLINE_U8, the input's
-/// size, its own memory, host or CUDA.
-/// `segments`: receives the segments, to be freed with isoline_segments_free; NULL if they are not wanted. Not
-/// written on failure. `edges` and `segments` must not both be NULL.
-/// `report`: NULL for none; else after isoline_report_init.
-/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a
-/// variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-/// _CANCELLED; _BUSY. After an error `segments` and a single image are untouched, and each slice of `edges` of a
-/// stack is either complete or untouched.
+/// @param context not NULL.
+/// @param input not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis.
+/// @param params NULL for the defaults.
+/// @param progress NULL for none.
+/// @param edges receives the edge map, 255 on edges and 0 elsewhere; NULL if it is not wanted. ISOLINE_U8, the input's
+///   size, its own memory, host or CUDA.
+/// @param segments receives the segments, to be freed with isoline_segments_free; NULL if they are not wanted. Not
+///   written on failure. `edges` and `segments` must not both be NULL.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
+///   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+///   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `segments` and a single image are untouched, and each slice of
+///   `edges` of a stack is either complete or untouched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing(
     context: *mut isoline_context,
@@ -219,18 +222,19 @@ pub unsafe extern "C" fn isoline_edge_drawing(
 /// Computes the intermediate images of edge drawing: the smoothed image, its gradient magnitude, the edge direction
 /// and the anchors.
 ///
-/// `context`, `input`, `params`, `progress`, `report`: as for isoline_edge_drawing; min_length and follow_turns have no
-/// effect here.
-/// Each output may be NULL if it is not wanted, but not all of them. Each has the input's size and its own memory,
-/// host or CUDA:
-/// `smoothed`: the input's type. f32 images are returned in their own units, in steps of 1/65535 of their range.
-/// `gradient`: ISOLINE_F32; the gradient magnitude |gx| + |gy| in the image's own units, before the threshold. The
-/// reference profile sets the outermost pixels one step below the threshold, so that they are never edges.
-/// `direction`: ISOLINE_U8; 0 where the gradient magnitude is below the threshold, 1 for a horizontal edge, 2 for a
-/// vertical one.
-/// `anchors`: ISOLINE_U8; 255 on anchors, 0 elsewhere.
-/// Errors: as for isoline_edge_drawing. After an error the outputs of a single image are untouched, and each slice of
-/// each output of a stack is either complete or untouched.
+/// Each output may be NULL if it is not wanted, but not all of them. Each has the input's size and its own memory, host
+/// or CUDA.
+///
+/// @param context,input,params,progress,report as for isoline_edge_drawing; min_length and follow_turns have no effect
+///   here.
+/// @param smoothed the input's type. f32 images are returned in their own units, in steps of 1/65535 of their range.
+/// @param gradient ISOLINE_F32; the gradient magnitude |gx| + |gy| in the image's own units, before the threshold. The
+///   reference profile sets the outermost pixels one step below the threshold, so that they are never edges.
+/// @param direction ISOLINE_U8; 0 where the gradient magnitude is below the threshold, 1 for a horizontal edge, 2 for a
+///   vertical one.
+/// @param anchors ISOLINE_U8; 255 on anchors, 0 elsewhere.
+/// @return ISOLINE_OK or an error: as for isoline_edge_drawing. After an error the outputs of a single image are
+///   untouched, and each slice of each output of a stack is either complete or untouched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_maps(
     context: *mut isoline_context,

@@ -137,8 +137,11 @@ impl isoline_edge_strength_params {
     }
 }
 
-/// Fills `params` with the defaults. `struct_size`: sizeof(isoline_edge_strength_params).
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults.
+///
+/// @param params the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_edge_strength_params).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_strength_params_init(
     params: *mut isoline_edge_strength_params,
@@ -154,16 +157,16 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 ///
 /// Distances are in pixels; the images' spacing is not used. NaN pixels never belong to the shape and start at 0.
 ///
-/// `context`: not NULL.
-/// `input`: not NULL; any type; host or CUDA memory.
-/// `params`: NULL for the defaults.
-/// `progress`: NULL for none.
-/// `output`: not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA.
-/// `report`: NULL for none; else after isoline_report_init.
-/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP; _UNSUPPORTED for a
-/// variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-/// _CANCELLED; _BUSY. After an error a single image or a volume is untouched, and each slice of a stack is either
-/// complete or untouched.
+/// @param context not NULL.
+/// @param input not NULL; any type; host or CUDA memory.
+/// @param params NULL for the defaults.
+/// @param progress NULL for none.
+/// @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
+///   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
+///   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error a single image or a volume is untouched, and each slice of a
+///   stack is either complete or untouched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_strength(
     context: *mut isoline_context,

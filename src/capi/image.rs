@@ -96,8 +96,10 @@ unsafe impl Sized32 for isoline_image {
 const _: () = assert!(size_of::<isoline_image>() == <isoline_image as Sized32>::FIRST_SIZE);
 
 /// Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data must be set.
-/// `struct_size`: sizeof(isoline_image). Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is
-/// too small.
+///
+/// @param image the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_image).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_image_init(image: *mut isoline_image, struct_size: usize) -> isoline_status {
     // SAFETY: as the caller ensures.

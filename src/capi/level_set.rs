@@ -269,8 +269,11 @@ unsafe fn turn<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a,
     })
 }
 
-/// Fills `params` with the defaults. `struct_size`: sizeof(isoline_level_set_params).
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults.
+///
+/// @param params the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_level_set_params).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_params_init(
     params: *mut isoline_level_set_params,
@@ -280,8 +283,11 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
     guard(|| unsafe { sized::init(params, struct_size, "params") })
 }
 
-/// Fills `state` with zeros. `struct_size`: sizeof(isoline_level_set_state). Call it before isoline_level_set_info.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `state` with zeros. Call this before isoline_level_set_info.
+///
+/// @param state the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_level_set_state).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_state_init(
     state: *mut isoline_level_set_state,
@@ -304,19 +310,19 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// Pixels that are NaN or infinite are never within the intensity range: they count as far from T as the farthest
 /// finite pixel of the image.
 ///
-/// `context`: not NULL. The level set keeps the device alive; the two may be freed in either order.
-/// `input`: not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
-/// each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions the spacing along z is not
-/// used (but, as in every image, it must be finite and more than 0).
-/// `initial_mask`: not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its spacing
-/// is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
-/// `params`: NULL for the defaults.
-/// `out`: receives the level set; free it with isoline_level_set_free. Not written on failure.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which the message names,
-/// for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their digits), such as for
-/// pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty mask; _INVALID_SIZE;
-/// _INVALID_TYPE;
-/// _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+/// @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
+/// @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
+///   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions the spacing along z is not
+///   used (but, as in every image, it must be finite and more than 0).
+/// @param initial_mask not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its
+///   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
+/// @param params NULL for the defaults.
+/// @param out receives the level set; free it with isoline_level_set_free. Not written on failure.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which
+///   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
+///   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
+///   mask; _INVALID_SIZE; _INVALID_TYPE; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
+///   one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_new(
     context: *mut isoline_context,
@@ -346,16 +352,16 @@ pub unsafe extern "C" fn isoline_level_set_new(
 /// Evolves a level set by a number of iterations, or fewer if the stopping criterion is met (the report's
 /// `converged`).
 ///
-/// `level_set`: not NULL.
-/// `iterations`: the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
-/// `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
-/// level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
-/// are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
-/// otherwise.
-/// `report`: NULL for none; else after isoline_report_init. Its iterations are those of this step.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY for a
-/// re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED free the level set. May be
-/// called on any thread; calls on one level set run one after the other, and so do calls on its context.
+/// @param level_set not NULL.
+/// @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
+/// @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
+///   level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
+///   are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
+///   otherwise.
+/// @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+///   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED free the level
+///   set. May be called on any thread; calls on one level set run one after the other, and so do calls on its context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_step(
     level_set: *mut isoline_level_set,
@@ -381,10 +387,11 @@ pub unsafe extern "C" fn isoline_level_set_step(
 
 /// Writes the current mask of a level set: 255 inside (φ < 0), 0 elsewhere.
 ///
-/// `level_set`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
-/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
-/// other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads: as for
-/// isoline_level_set_step.
+/// @param level_set not NULL.
+/// @param mask not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
+///   rows that overlap each other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+///   _BUSY. Threads: as for isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_read_mask(
     level_set: *mut isoline_level_set,
@@ -404,8 +411,9 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
 /// Writes the current φ of a level set: negative inside; near the front close to the signed distance to it, in the
 /// unit of the input's spacing.
 ///
-/// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
-/// Errors and threads: as for isoline_level_set_read_mask.
+/// @param level_set not NULL.
+/// @param phi not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
+/// @return ISOLINE_OK or an error; errors and threads: as for isoline_level_set_read_mask.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_read_phi(
     level_set: *mut isoline_level_set,
@@ -424,11 +432,12 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
 
 /// Replaces the φ of a level set, for example by one that was saved or edited. The count of iterations is kept.
 ///
-/// `level_set`: not NULL. `phi`: not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA
-/// memory; negative inside, near the front close to a distance in the unit of the input's spacing. Values beyond
-/// ±65536 times the largest spacing are clamped to that.
-/// Errors: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for isoline_level_set_read_mask. After
-/// an error the level set is unchanged.
+/// @param level_set not NULL.
+/// @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside,
+///   near the front close to a distance in the unit of the input's spacing. Values beyond ±65536 times the largest
+///   spacing are clamped to that.
+/// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
+///   isoline_level_set_read_mask. After an error the level set is unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_write_phi(
     level_set: *mut isoline_level_set,
@@ -447,9 +456,10 @@ pub unsafe extern "C" fn isoline_level_set_write_phi(
 
 /// Returns the progress of a level set, and its parameters with every automatic one computed.
 ///
-/// `level_set`: not NULL. `out`: not NULL; after isoline_level_set_state_init; written on success.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small; _BUSY. Threads: as for
-/// isoline_level_set_step.
+/// @param level_set not NULL.
+/// @param out not NULL; after isoline_level_set_state_init; written on success.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small;
+///   _BUSY. Threads: as for isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_info(
     level_set: *mut isoline_level_set,
@@ -461,14 +471,14 @@ pub unsafe extern "C" fn isoline_level_set_info(
 
 /// Returns the statistics of iterations, for example to plot how the front comes to rest. The last million are kept.
 ///
-/// `level_set`: not NULL.
-/// `first`: the first iteration to return, counted from 1; the last one seen plus one returns only new ones.
-/// `count`: the number of elements that `out` has memory for.
-/// `out`: receives the statistics that are kept of the iterations from `first` on, the oldest first, at most `count`;
-/// further elements are unchanged. May be NULL if `count` is 0.
-/// `written`: not NULL; receives the number of elements that were written.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY. Threads: as for
-/// isoline_level_set_step.
+/// @param level_set not NULL.
+/// @param first the first iteration to return, counted from 1; the last one seen plus one returns only new ones.
+/// @param count the number of elements that `out` has memory for.
+/// @param out receives the statistics that are kept of the iterations from `first` on, the oldest first, at most
+///   `count`; further elements are unchanged. May be NULL if `count` is 0.
+/// @param written not NULL; receives the number of elements that were written.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY.
+///   Threads: as for isoline_level_set_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_statistics(
     level_set: *mut isoline_level_set,
@@ -497,8 +507,10 @@ pub unsafe extern "C" fn isoline_level_set_statistics(
     })
 }
 
-/// Frees a level set. `level_set`: may be NULL. No call may be running on it, and it must not be used again. May be
-/// called on any thread, but not from a callback of its own step. Its context may be freed before or after it.
+/// Frees a level set. No call may be running on it, and it must not be used again. May be called on any thread, but not
+/// from a callback of its own step. Its context may be freed before or after it.
+///
+/// @param level_set may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_set) {
     if level_set.is_null() {
@@ -517,12 +529,12 @@ pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_se
 /// Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
 /// criterion is met (the report's `converged`), and writes the mask: 255 inside, 0 elsewhere.
 ///
-/// `context`, `input`, `initial_mask`, `params`: as for isoline_level_set_new.
-/// `progress`: NULL for none.
-/// `mask`: not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
-/// `report`: NULL for none; else after isoline_report_init.
-/// Errors: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is untouched. May be called on any
-/// thread; calls on one context run one after the other.
+/// @param context,input,initial_mask,params as for isoline_level_set_new.
+/// @param progress NULL for none.
+/// @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is
+///   untouched. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_run(
     context: *mut isoline_context,

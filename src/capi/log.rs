@@ -67,12 +67,12 @@ impl Log for Forward {
 
 /// Sets the logger of the whole process.
 ///
-/// `function`: receives the messages; NULL for none, which is the default.
-/// `user`: passed to `function` unchanged; may be NULL. It must stay valid until another logger is set.
-/// `max`: the most detailed level to log, an isoline_log_level.
-/// Errors: ISOLINE_INVALID_ARGUMENT for an unknown level; ISOLINE_UNSUPPORTED in a Rust program that has set its own
-/// logger. May be called on any thread; a message that is being logged on another thread may still reach the previous
-/// logger.
+/// @param function receives the messages; NULL for none, which is the default.
+/// @param user passed to `function` unchanged; may be NULL. It must stay valid until another logger is set.
+/// @param max the most detailed level to log, an isoline_log_level.
+/// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an unknown level; ISOLINE_UNSUPPORTED in a Rust program
+///   that has set its own logger. May be called on any thread; a message that is being logged on another thread may
+///   still reach the previous logger.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_set_logger(function: isoline_log_fn, user: *mut c_void, max: u32) -> isoline_status {
     guard(|| {

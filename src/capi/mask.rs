@@ -43,12 +43,13 @@ const _: () = assert!(
 /// the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
 /// mask are ignored.
 ///
-/// `mask`: not NULL; ISOLINE_U8, host memory.
-/// `spheres`: an array of `count` balls, only read. NULL if `count` is 0.
-/// `value`: the value that the pixels are set to.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a negative
-/// radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
-/// After an error the mask is untouched. May be called on any thread.
+/// @param mask not NULL; ISOLINE_U8, host memory.
+/// @param spheres an array of balls, only read. NULL if `count` is 0.
+/// @param count the number of balls.
+/// @param value the value that the pixels are set to.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
+///   ±1e100, or a negative radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
+///   _UNSUPPORTED for CUDA memory. After an error the mask is untouched. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_spheres(
     mask: *const isoline_image,
@@ -71,12 +72,13 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
 /// Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
 /// included. The other pixels are unchanged; parts outside the mask are ignored.
 ///
-/// `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
-/// `boxes`: an array of `count` boxes, only read. NULL if `count` is 0.
-/// `value`: the value that the pixels are set to.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, or a `min` above
-/// its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other; _UNSUPPORTED for CUDA memory.
-/// After an error the mask is untouched. May be called on any thread.
+/// @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
+/// @param boxes an array of boxes, only read. NULL if `count` is 0.
+/// @param count the number of boxes.
+/// @param value the value that the pixels are set to.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
+///   ±1e100, or a `min` above its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
+///   _UNSUPPORTED for CUDA memory. After an error the mask is untouched. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_boxes(
     mask: *const isoline_image,
@@ -101,16 +103,16 @@ pub unsafe extern "C" fn isoline_mask_fill_boxes(
 /// polygons that share a side exactly one contains a pixel along it. The other pixels are unchanged; parts outside
 /// the mask are ignored.
 ///
-/// `mask`: not NULL; ISOLINE_U8, host memory; its spacing is not used.
-/// `xy`: an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the
-/// centres of pixels. It is only read. The last corner is joined to the first. NULL only if `count` is 0.
-/// `count`: the number of corners; fewer than 3 enclose nothing and are an error.
-/// `first_slice`, `slice_count`: the first slice and the number of slices, which the mask must have.
-/// `value`: the value that the pixels are set to.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond ±1e100, fewer than 3
-/// corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each
-/// other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. After an error the mask is untouched. May be called on any
-/// thread.
+/// @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
+/// @param xy an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the
+///   centres of pixels. It is only read. The last corner is joined to the first. NULL only if `count` is 0.
+/// @param count the number of corners; fewer than 3 enclose nothing and are an error.
+/// @param first_slice,slice_count the first slice and the number of slices, which the mask must have.
+/// @param value the value that the pixels are set to.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
+///   ±1e100, fewer than 3 corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for
+///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. After an error the mask is untouched.
+///   May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_polygon(
     mask: *const isoline_image,

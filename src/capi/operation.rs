@@ -193,8 +193,11 @@ pub extern "C" fn isoline_operation_count() -> usize {
     guard_or(0, || OPERATIONS.len())
 }
 
-/// Fills `operation` with zeros. `struct_size`: sizeof(isoline_operation). Call it before isoline_operation_info.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `operation` with zeros. Call this before isoline_operation_info.
+///
+/// @param operation the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_operation).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_operation_init(
     operation: *mut isoline_operation,
@@ -206,9 +209,9 @@ pub unsafe extern "C" fn isoline_operation_init(
 
 /// Describes an operation.
 ///
-/// `index`: less than isoline_operation_count(). An operation keeps its index in all versions of the library.
-/// `out`: not NULL; after isoline_operation_init.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
+/// @param index less than isoline_operation_count(). An operation keeps its index in all versions of the library.
+/// @param out not NULL; after isoline_operation_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_operation_info(index: usize, out: *mut isoline_operation) -> isoline_status {
     guard(|| {
@@ -226,8 +229,11 @@ pub unsafe extern "C" fn isoline_operation_info(index: usize, out: *mut isoline_
     })
 }
 
-/// Fills `parameter` with zeros. `struct_size`: sizeof(isoline_parameter). Call it before isoline_parameter_info.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `parameter` with zeros. Call this before isoline_parameter_info.
+///
+/// @param parameter the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_parameter).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_parameter_init(
     parameter: *mut isoline_parameter,
@@ -239,10 +245,10 @@ pub unsafe extern "C" fn isoline_parameter_init(
 
 /// Describes a parameter of an operation.
 ///
-/// `operation`: less than isoline_operation_count().
-/// `index`: less than the operation's parameter_count.
-/// `out`: not NULL; after isoline_parameter_init.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
+/// @param operation less than isoline_operation_count().
+/// @param index less than the operation's parameter_count.
+/// @param out not NULL; after isoline_parameter_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_parameter_info(
     operation: usize,
@@ -284,8 +290,11 @@ pub unsafe extern "C" fn isoline_parameter_info(
     })
 }
 
-/// Fills `choice` with zeros. `struct_size`: sizeof(isoline_choice). Call it before isoline_choice_info.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `choice` with zeros. Call this before isoline_choice_info.
+///
+/// @param choice the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_choice).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_choice_init(choice: *mut isoline_choice, struct_size: usize) -> isoline_status {
     // SAFETY: as the caller ensures.
@@ -294,11 +303,11 @@ pub unsafe extern "C" fn isoline_choice_init(choice: *mut isoline_choice, struct
 
 /// Describes a choice of a parameter.
 ///
-/// `operation`: less than isoline_operation_count().
-/// `parameter`: less than the operation's parameter_count.
-/// `index`: less than the parameter's choice_count.
-/// `out`: not NULL; after isoline_choice_init.
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
+/// @param operation less than isoline_operation_count().
+/// @param parameter less than the operation's parameter_count.
+/// @param index less than the parameter's choice_count.
+/// @param out not NULL; after isoline_choice_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_choice_info(
     operation: usize,
@@ -323,11 +332,11 @@ pub unsafe extern "C" fn isoline_choice_info(
 /// Checks that a value is in a parameter's range. A call of the operation makes the same check, and others that
 /// depend on the image or on other parameters.
 ///
-/// `operation`: less than isoline_operation_count().
-/// `parameter`: less than the operation's parameter_count.
-/// `value`: of any type of parameter.
-/// Errors: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the parameter, the range and
-/// the value. May be called on any thread.
+/// @param operation less than isoline_operation_count().
+/// @param parameter less than the operation's parameter_count.
+/// @param value the value to check, for a parameter of any type.
+/// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for a value out of range: isoline_last_error() names the
+///   parameter, the range and the value. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_parameter_check(operation: usize, parameter: usize, value: f64) -> isoline_status {
     guard(|| parameter_of(operation, parameter)?.0.check(value))

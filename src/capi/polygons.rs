@@ -123,8 +123,11 @@ pub(super) fn address(nodes: &[Node]) -> *const isoline_node {
     if nodes.is_empty() { std::ptr::null() } else { nodes.as_ptr().cast() }
 }
 
-/// Sets `polygons` to no polygons. `struct_size`: sizeof(isoline_polygons).
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Sets `polygons` to no polygons.
+///
+/// @param polygons the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_polygons).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_polygons_init(polygons: *mut isoline_polygons, struct_size: usize) -> isoline_status {
     // SAFETY: as the caller ensures.

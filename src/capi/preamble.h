@@ -15,38 +15,38 @@
  * - Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
  *   Structs may grow at their end. The library accepts the smaller struct of an older caller, and the larger one of a
  *   newer caller as long as the bytes that this library does not know are zero. The element types of arrays
- *   (isoline_point, isoline_node, isoline_sphere, isoline_box, isoline_iteration_statistics,
- *   isoline_target_statistics and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
- * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the params
- *   structs: name, title, help, type, range, default and offset. A value out of its range is an error that names the
- *   parameter, even if the call does not use it. An automatic parameter is computed from the image by the operation:
- *   where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
- * - Outputs. Output arguments come last and are written only on success. There is one exception: a stack that is computed
- *   slice by slice writes its slices as they are finished, so after a failure or a cancelled call every slice of an
- *   output image is either complete or untouched.
- * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments, isoline_level_set,
- *   isoline_snake) and frees it with its isoline_..._free, which accepts NULL. An object is created only on success.
- *   Objects may be freed in any order. Pointers into an object are borrowed: they are valid until the object is freed
- *   (a snake's polygons: until the next step or restart), and must only be read. A solver (isoline_level_set,
- *   isoline_snake) keeps its state between calls; after a cancelled step it has the state of its last complete
- *   iteration. A solver is poisoned if a call on it failed with an internal error: later calls return ISOLINE_PANIC, and
- *   it can only be freed.
+ *   (isoline_point, isoline_node, isoline_sphere, isoline_box, isoline_iteration_statistics, isoline_target_statistics
+ *   and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
+ * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the
+ *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
+ *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the
+ *   operation: where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
+ * - Outputs. Output arguments come last and are written only on success. There is one exception: a stack that is
+ *   computed slice by slice writes its slices as they are finished, so after a failure or a cancelled call every slice
+ *   of an output image is either complete or untouched.
+ * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments,
+ *   isoline_level_set, isoline_snake) and frees it with its isoline_..._free, which accepts NULL. An object is created
+ *   only on success. Objects may be freed in any order. Pointers into an object are borrowed: they are valid until the
+ *   object is freed (a snake's polygons: until the next step or restart), and must only be read. A solver
+ *   (isoline_level_set, isoline_snake) keeps its state between calls; after a cancelled step it has the state of its
+ *   last complete iteration. A solver is poisoned if a call on it failed with an internal error: later calls return
+ *   ISOLINE_PANIC, and it can only be freed.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
- * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the parameter;
- *   each operation says how it treats NaN in images.
- * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory, which
- *   is not used after the call; a solver keeps a copy of its image. An output must not share memory with an input or
- *   another output.
- * - Preconditions. The library cannot check that a pointer which is not NULL points to what its type says and stays valid
- *   during the call, that struct_size is the size of its struct, and that strings end with NUL. The caller must ensure
- *   them.
+ * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
+ *   parameter; each operation says how it treats NaN in images.
+ * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory,
+ *   which is not used after the call; a solver keeps a copy of its image. An output must not share memory with an input
+ *   or another output.
+ * - Preconditions. The library cannot check that a pointer which is not NULL points to what its type says and stays
+ *   valid during the call, that struct_size is the size of its struct, and that strings end with NUL. The caller must
+ *   ensure them.
  * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
  * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
- *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may be
- *   called on any thread that is inside a call.
+ *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may
+ *   be called on any thread that is inside a call.
  * - Devices. "auto" selects the first CUDA device that works, else the CPU; a call whose data do not fit into the free
  *   memory of that device falls back to the CPU. The report, the device's `reason` and the log give the cause. "cuda:N"
  *   never falls back: a call that the device cannot run is an error.

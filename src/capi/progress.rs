@@ -37,8 +37,11 @@ unsafe impl Sized32 for isoline_progress {
 }
 const _: () = assert!(size_of::<isoline_progress>() == <isoline_progress as Sized32>::FIRST_SIZE);
 
-/// Fills `progress` with defaults (no callback). `struct_size`: sizeof(isoline_progress).
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `progress` with defaults (no callback).
+///
+/// @param progress the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_progress).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_progress_init(
     progress: *mut isoline_progress,

@@ -137,7 +137,9 @@ fn address<T>(elements: &[T]) -> *const T {
     if elements.is_empty() { std::ptr::null() } else { elements.as_ptr() }
 }
 
-/// Returns the number of segments. `segments`: NULL counts as 0. Never fails. May be called on any thread.
+/// Returns the number of segments. Never fails. May be called on any thread.
+///
+/// @param segments NULL counts as 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segments_count(segments: *const isoline_segments) -> usize {
     // SAFETY: as the caller ensures; NULL is an error there and none here.
@@ -147,12 +149,13 @@ pub unsafe extern "C" fn isoline_segments_count(segments: *const isoline_segment
 /// Returns the points of one segment, from one end to the other; successive points are neighbouring pixels (of
 /// eight). The description of isoline_edge_drawing states the order of points and segments.
 ///
-/// `segments`: not NULL. `index`: less than isoline_segments_count().
-/// `points`: receives the address of the first point, which is borrowed: valid until the segments are freed, and only
-/// to be read.
-/// `count`: receives the number of points, at least 1.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
-/// called on any thread.
+/// @param segments not NULL.
+/// @param index less than isoline_segments_count().
+/// @param points receives the address of the first point, which is borrowed: valid until the segments are freed, and
+///   only to be read.
+/// @param count receives the number of points, at least 1.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
+///   written then. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segments_points(
     segments: *const isoline_segments,
@@ -183,9 +186,11 @@ pub unsafe extern "C" fn isoline_segments_points(
 
 /// Returns the properties of one segment.
 ///
-/// `segments`: not NULL. `index`: less than isoline_segments_count(). `flags`: receives a sum of isoline_segment_flags.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
-/// called on any thread.
+/// @param segments not NULL.
+/// @param index less than isoline_segments_count().
+/// @param flags receives a sum of isoline_segment_flags.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
+///   written then. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segments_flags(
     segments: *const isoline_segments,
@@ -198,9 +203,11 @@ pub unsafe extern "C" fn isoline_segments_flags(
 
 /// Returns the slice that one segment is in.
 ///
-/// `segments`: not NULL. `index`: less than isoline_segments_count(). `slice`: receives the slice, counted from 0.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
-/// called on any thread.
+/// @param segments not NULL.
+/// @param index less than isoline_segments_count().
+/// @param slice receives the slice, counted from 0.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
+///   written then. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segments_slice(
     segments: *const isoline_segments,
@@ -213,10 +220,12 @@ pub unsafe extern "C" fn isoline_segments_slice(
 
 /// Returns the strength of one segment: the mean of the gradient magnitude over its points.
 ///
-/// `segments`: not NULL. `index`: less than isoline_segments_count(). `mean_gradient`: receives the mean of
-/// |gx| + |gy|, by the gradient operator of the parameters, in the image's own units.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is written then. May be
-/// called on any thread.
+/// @param segments not NULL.
+/// @param index less than isoline_segments_count().
+/// @param mean_gradient receives the mean of |gx| + |gy|, by the gradient operator of the parameters, in the image's
+///   own units.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
+///   written then. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segments_gradient(
     segments: *const isoline_segments,
@@ -231,8 +240,11 @@ pub unsafe extern "C" fn isoline_segments_gradient(
     }
 }
 
-/// Zeroes `arrays` and sets its struct_size. `struct_size`: sizeof(isoline_segment_arrays).
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Zeroes `arrays` and sets its struct_size.
+///
+/// @param arrays the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_segment_arrays).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segment_arrays_init(
     arrays: *mut isoline_segment_arrays,
@@ -244,10 +256,11 @@ pub unsafe extern "C" fn isoline_segment_arrays_init(
 
 /// Returns all segments in one call, without a copy.
 ///
-/// `segments`: not NULL. `arrays`: a struct after isoline_segment_arrays_init; written on success. Its pointers are
-/// borrowed: valid until the segments are freed.
-/// Errors: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small. May be called on any
-/// thread.
+/// @param segments not NULL.
+/// @param arrays a struct after isoline_segment_arrays_init; written on success. Its pointers are borrowed: valid until
+///   the segments are freed.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small.
+///   May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segments_all(
     segments: *const isoline_segments,
@@ -271,8 +284,10 @@ pub unsafe extern "C" fn isoline_segments_all(
     })
 }
 
-/// Frees segments, after which every pointer into them dangles. `segments`: may be NULL. They must not be used again.
-/// May be called on any thread, before or after their context is freed.
+/// Frees segments, after which every pointer into them dangles. They must not be used again. May be called on any
+/// thread, before or after their context is freed.
+///
+/// @param segments may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segments_free(segments: *mut isoline_segments) {
     if segments.is_null() {

@@ -213,8 +213,11 @@ pub(super) unsafe fn turn<'a>(snake: *const isoline_snake) -> Result<MutexGuard<
     })
 }
 
-/// Fills `params` with the defaults. `struct_size`: sizeof(isoline_snake_params).
-/// Errors: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults.
+///
+/// @param params the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_snake_params).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_params_init(
     params: *mut isoline_snake_params,
@@ -235,18 +238,19 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 /// caller's image is not needed after the call. NaN pixels of an f32 image count as the smallest pixel. Distances are
 /// in pixels; the image's spacing is not used.
 ///
-/// `context`: not NULL. The snake keeps the device alive; the two may be freed in either order.
-/// `input`: not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
-/// `initial`: the initial polygon of each target; its direction and its first node have no influence on the result.
-/// NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image
-/// are clamped to its border; a polygon without area after that is ISOLINE_TARGET_LEFT_IMAGE and stays as it was
-/// given.
-/// `params`: NULL for the defaults.
-/// `out`: receives the snake; free it with isoline_snake_free. Not written on failure.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon
-/// and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED
-/// for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels with a CPU context;
-/// _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
+/// @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
+/// @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
+/// @param initial the initial polygon of each target; its direction and its first node have no influence on the result.
+///   NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image
+///   are clamped to its border; a polygon without area after that is ISOLINE_TARGET_LEFT_IMAGE and stays as it was
+///   given.
+/// @param params NULL for the defaults.
+/// @param out receives the snake; free it with isoline_snake_free. Not written on failure.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
+///   message names polygon and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE;
+///   _INVALID_TYPE; _UNSUPPORTED for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels
+///   with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
+///   one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_new(
     context: *mut isoline_context,
@@ -275,12 +279,12 @@ pub unsafe extern "C" fn isoline_snake_new(
 /// Restarts a snake on the same image and device with other polygons or parameters, and uses again the sums that were
 /// computed of the image.
 ///
-/// `snake`: not NULL. Its borrowed polygons end, unless the call fails.
-/// `initial`, `params`: as for isoline_snake_new; NULL stands for the defaults, not for the previous values. The
-/// noise must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image
-/// is kept in the form that these gave it; with an automatic range of an f32 image the noise must not change from or
-/// to ISOLINE_SNAKE_NOISE_GAUSSIAN either.
-/// Errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
+/// @param snake not NULL. Its borrowed polygons end, unless the call fails.
+/// @param initial,params as for isoline_snake_new; NULL stands for the defaults, not for the previous values. The noise
+///   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept
+///   in the form that these gave it; with an automatic range of an f32 image the noise must not change from or to
+///   ISOLINE_SNAKE_NOISE_GAUSSIAN either.
+/// @return ISOLINE_OK or an error; errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_restart(
     snake: *mut isoline_snake,
@@ -303,16 +307,16 @@ pub unsafe extern "C" fn isoline_snake_restart(
 
 /// Continues the search of every target that has not ended.
 ///
-/// `snake`: not NULL. Its borrowed polygons end.
-/// `iterations`: the largest number of iterations of each target; UINT64_MAX until all have ended, 0 does nothing. A
-/// step of 20 and one of 30 give the same result as one of 50.
-/// `progress`: NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
-/// iteration: the snake can be read, and the next step continues from there.
-/// `report`: NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
-/// status; `iterations` is the largest number of iterations that any target has done since its start.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY for a
-/// re-entrant call from a callback of the snake's context. After ISOLINE_DEVICE_FAILED free the snake. May be called
-/// on any thread; calls on one snake run one after the other, and so do calls on its context.
+/// @param snake not NULL. Its borrowed polygons end.
+/// @param iterations the largest number of iterations of each target; UINT64_MAX until all have ended, 0 does nothing.
+///   A step of 20 and one of 30 give the same result as one of 50.
+/// @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
+///   iteration: the snake can be read, and the next step continues from there.
+/// @param report NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
+///   status; `iterations` is the largest number of iterations that any target has done since its start.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+///   _BUSY for a re-entrant call from a callback of the snake's context. After ISOLINE_DEVICE_FAILED free the snake.
+///   May be called on any thread; calls on one snake run one after the other, and so do calls on its context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_step(
     snake: *mut isoline_snake,
@@ -336,17 +340,21 @@ pub unsafe extern "C" fn isoline_snake_step(
     })
 }
 
-/// Returns the number of targets of a snake: the initial polygons, ended or not. `snake`: NULL counts as 0. Never
-/// fails. May be called on any thread, also from a progress callback.
+/// Returns the number of targets of a snake: the initial polygons, ended or not. Never fails. May be called on any
+/// thread, also from a progress callback.
+///
+/// @param snake NULL counts as 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_count(snake: *const isoline_snake) -> usize {
     // SAFETY: as the caller ensures.
     guard_or(0, || unsafe { snake.as_ref() }.map_or(0, |snake| snake.count.load(Ordering::Relaxed)))
 }
 
-/// Frees a snake, after which every pointer into it dangles. `snake`: may be NULL. No call may be running on it, and
-/// it must not be used again. May be called on any thread, but not from a callback of its own step. Its context may
-/// be freed before or after it.
+/// Frees a snake, after which every pointer into it dangles. No call may be running on it, and it must not be used
+/// again. May be called on any thread, but not from a callback of its own step. Its context may be freed before or after
+/// it.
+///
+/// @param snake may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_free(snake: *mut isoline_snake) {
     if snake.is_null() {
@@ -365,14 +373,15 @@ pub unsafe extern "C" fn isoline_snake_free(snake: *mut isoline_snake) {
 /// Runs region snakes in one call: starts them, continues until every target has ended, and returns labels, the
 /// snake, or both.
 ///
-/// `context`, `input`, `initial`, `params`: as for isoline_snake_new.
-/// `progress`: NULL for none.
-/// `labels`: NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory.
-/// `out`: receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
-/// `labels` and `out` must not both be NULL.
-/// `report`: NULL for none; else after isoline_report_init.
-/// Errors: as for isoline_snake_new and isoline_snake_draw_labels; _OVERLAP; _CANCELLED. After an error neither
-/// `labels` nor `out` is written. May be called on any thread; calls on one context run one after the other.
+/// @param context,input,initial,params as for isoline_snake_new.
+/// @param progress NULL for none.
+/// @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory.
+/// @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
+///   `labels` and `out` must not both be NULL.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: as for isoline_snake_new and isoline_snake_draw_labels; _OVERLAP; _CANCELLED. After
+///   an error neither `labels` nor `out` is written. May be called on any thread; calls on one context run one after
+///   the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_run(
     context: *mut isoline_context,

@@ -116,11 +116,11 @@ pub(super) unsafe fn labels_of<'a>(labels: &Checked) -> Result<ImageMut<'a>> {
 /// Returns the current polygons, which are borrowed: one for each target, in the order of the initial ones, clockwise
 /// on the screen (those of ISOLINE_TARGET_LEFT_IMAGE as they were given).
 ///
-/// `snake`: not NULL.
-/// `out`: not NULL; after isoline_polygons_init; written on success. Its pointers are valid until the next
-/// isoline_snake_step, _restart or _free of this snake, and must only be read.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a struct_size that is too small; _OUT_OF_MEMORY; _BUSY.
-/// Threads: as for isoline_snake_step.
+/// @param snake not NULL.
+/// @param out not NULL; after isoline_polygons_init; written on success. Its pointers are valid until the next
+///   isoline_snake_step, _restart or _free of this snake, and must only be read.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a struct_size that is too small;
+///   _OUT_OF_MEMORY; _BUSY. Threads: as for isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_polygons(
     snake: *mut isoline_snake,
@@ -132,11 +132,12 @@ pub unsafe extern "C" fn isoline_snake_polygons(
 
 /// Returns the current polygon of one target, which is borrowed.
 ///
-/// `snake`: not NULL. `index`: less than isoline_snake_count().
-/// `nodes`: receives the address of the first node, which is valid as long as those of isoline_snake_polygons.
-/// `count`: receives the number of nodes, at least 3.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for an index out of range; _OUT_OF_MEMORY; _BUSY; nothing is
-/// written then. Threads: as for isoline_snake_step.
+/// @param snake not NULL.
+/// @param index less than isoline_snake_count().
+/// @param nodes receives the address of the first node, which is valid as long as those of isoline_snake_polygons.
+/// @param count receives the number of nodes, at least 3.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for an index out of range; _OUT_OF_MEMORY;
+///   _BUSY; nothing is written then. Threads: as for isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_polygon(
     snake: *mut isoline_snake,
@@ -171,14 +172,14 @@ pub unsafe extern "C" fn isoline_snake_polygon(
 
 /// Returns the statistics of targets, in the order of the initial polygons.
 ///
-/// `snake`: not NULL.
-/// `first`: the first target to return, counted from 0.
-/// `count`: the number of elements that `out` has memory for.
-/// `out`: receives the statistics of the targets from `first` on, at most `count`; further elements are unchanged.
-/// May be NULL if `count` is 0.
-/// `written`: not NULL; receives the number of elements that were written.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY. Threads: as for
-/// isoline_snake_step.
+/// @param snake not NULL.
+/// @param first the first target to return, counted from 0.
+/// @param count the number of elements that `out` has memory for.
+/// @param out receives the statistics of the targets from `first` on, at most `count`; further elements are unchanged.
+///   May be NULL if `count` is 0.
+/// @param written not NULL; receives the number of elements that were written.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY.
+///   Threads: as for isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_statistics(
     snake: *mut isoline_snake,
@@ -209,12 +210,12 @@ pub unsafe extern "C" fn isoline_snake_statistics(
 /// Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
 /// the cumulated rows of the image, so that its time grows with the heights of the polygons and not with their areas.
 ///
-/// `snake`: not NULL. Its targets have no influence.
-/// `polygons`: not NULL; up to 65536 nodes each.
-/// `out`: memory for polygons->count sums. May be NULL if there are no polygons. Not written on failure.
-/// Errors: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the message names polygon
-/// and edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads: as for
-/// isoline_snake_step.
+/// @param snake not NULL. Its targets have no influence.
+/// @param polygons not NULL; up to 65536 nodes each.
+/// @param out memory for polygons->count sums. May be NULL if there are no polygons. Not written on failure.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
+///   message names polygon and edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads:
+///   as for isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_region_sums(
     snake: *mut isoline_snake,
@@ -238,10 +239,11 @@ pub unsafe extern "C" fn isoline_snake_region_sums(
 
 /// Draws the current targets as a mask: 255 where a pixel is inside any of them, 0 elsewhere.
 ///
-/// `snake`: not NULL. `mask`: not NULL; ISOLINE_U8, the size of the snake's input, host memory.
-/// Errors: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for rows that overlap each
-/// other; _UNSUPPORTED for CUDA memory; _BUSY. After an error the mask is untouched. Threads: as for
-/// isoline_snake_step.
+/// @param snake not NULL.
+/// @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
+///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _BUSY. After an error the mask is untouched. Threads:
+///   as for isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_draw_mask(
     snake: *mut isoline_snake,
@@ -261,10 +263,11 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
 /// Draws the current targets as a label image: each pixel gets the number of the target that it is inside, counted
 /// from 1, and 0 elsewhere. Where targets overlap the smallest number is drawn.
 ///
-/// `snake`: not NULL. `labels`: not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the
-/// size of the snake's input, host memory.
-/// Errors: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and threads, as for
-/// isoline_snake_draw_mask. After an error the labels are untouched.
+/// @param snake not NULL.
+/// @param labels not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of the
+///   snake's input, host memory.
+/// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and
+///   threads, as for isoline_snake_draw_mask. After an error the labels are untouched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_draw_labels(
     snake: *mut isoline_snake,

@@ -109,6 +109,8 @@ fn fitting(message: &str) -> (&str, &'static str) {
 
 /// Returns the name of a status, such as "ISOLINE_OK"; "unknown status" for any other number. The string is static:
 /// it is never NULL and must not be freed. May be called on any thread.
+///
+/// @param status any number.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_status_name(status: u32) -> *const c_char {
     NAMES.get(status as usize).copied().unwrap_or(c"unknown status").as_ptr()
