@@ -48,7 +48,7 @@ pub enum isoline_edge_drawing_variant {
 
 /// The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image
 /// is smoothed in its own type, so that an 8-bit image that is scaled to 16 bits, or converted to f32, has other
-/// edges in places; 16 bits with the same numbers have the same ones (docs/edge_drawing.md).
+/// edges in places; 16 bits with the same numbers have the same ones.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_edge_drawing_params {
@@ -74,9 +74,9 @@ pub struct isoline_edge_drawing_params {
     /// Must be 0.
     pub reserved: u32,
     /// The gradient threshold: pixels with a smaller gradient magnitude, |gx| + |gy| of the smoothed image, are never
-    /// edges; in the image's own units, and at least one step of the integer gradient (1 for u8 and u16).
-    /// ISOLINE_AUTOMATIC (default): automatic, 20 for 8-bit images, else 20/255 of the range from the smallest to the
-    /// largest finite pixel of the whole input. A larger threshold gives fewer edges.
+    /// edges; at least 0, in the image's own units. A threshold below one step of the integer gradient (1 for u8 and
+    /// u16) acts as one step. ISOLINE_AUTOMATIC (default): automatic, 20 for 8-bit images, else 20/255 of the range
+    /// from the smallest to the largest finite pixel of the whole input. A larger threshold gives fewer edges.
     pub gradient_threshold: f64,
     /// The anchor threshold: the smallest difference between the gradient magnitude of an anchor and those of its two
     /// neighbours across the edge; at least 0, in the image's own units. Default 0. A larger threshold gives fewer
@@ -84,7 +84,8 @@ pub struct isoline_edge_drawing_params {
     pub anchor_threshold: f64,
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
     /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel of the whole
-    /// input. Must be automatic for 8- and 16-bit images, which are used unchanged.
+    /// input; else both must be given, this one less than range_max. Must be automatic for 8- and 16-bit images, which
+    /// are used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,
@@ -157,11 +158,12 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 ///
 /// Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
 /// number of threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest pixel.
-/// Distances are in pixels; the images' spacing is not used. Edges reach the image's border without a gap;
-/// docs/edge_drawing.md states the rule there.
+/// Distances are in pixels; the images' spacing is not used. In the paper profile an edge that runs into the image's
+/// border reaches its last pixel. In the reference profile no edge touches the border, and no anchor is within two pixels
+/// of it.
 ///
 /// The segments of the paper profile are the chains of the edge map, thinned to lines of one pixel without spurs of
-/// one pixel (docs/edge_drawing.md) and split where edges meet. They are ordered by their slice, then by their first
+/// one pixel and split where edges meet. They are ordered by their slice, then by their first
 /// point (row by row), then by their second; a segment begins at the end that comes first in this order. The segments
 /// of the reference profile are in the order in which the algorithm draws them.
 ///

@@ -17,7 +17,7 @@ use crate::progress::Progress;
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_edge_strength_mode {
-    /// A fixed number of iterations of eq. 3.
+    /// A fixed number of iterations, each of them one explicit step of the equation.
     ISOLINE_EDGE_STRENGTH_ITERATIONS = 0,
     /// The steady state that the iterations approach, computed by multigrid cycles to a tolerance.
     ISOLINE_EDGE_STRENGTH_CONVERGED = 1,
@@ -67,7 +67,7 @@ pub struct isoline_edge_strength_params {
     pub start: u32,
     /// An isoline_edge_strength_variant. Default: ISOLINE_EDGE_STRENGTH_DEFAULT.
     pub variant: u32,
-    /// The number of iterations of eq. 3, 0 to 10,000,000. Default 50. More iterations carry the field further from
+    /// The number of iterations, 0 to 10,000,000. Default 50. More iterations carry the field further from
     /// the shape, by about the square root of their number in pixels. After every 16th iteration of a call, values
     /// below 2⁻⁸⁰ (8e-25) are set to 0. Not used by the converged mode.
     pub iterations: u64,
@@ -81,12 +81,12 @@ pub struct isoline_edge_strength_params {
     /// automatic, min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. With a larger time step the
     /// field spreads further per iteration.
     pub time_step: f64,
-    /// The threshold of the foreground, in the image's own units. Default 0. With the default foreground every pixel
+    /// The threshold of the foreground, in the image's own units; finite. Default 0. With the default foreground every pixel
     /// above it belongs to the shape.
     pub threshold: f64,
     /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0. This and start_max ISOLINE_AUTOMATIC
     /// (default): automatic, 0 and 255 for 8-bit images, else the smallest and largest finite pixel of the whole
-    /// image.
+    /// image; else both must be given, this one less than start_max.
     pub start_min: f64,
     /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
     pub start_max: f64,

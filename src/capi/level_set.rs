@@ -16,18 +16,19 @@ use crate::parameter::{DIMENSIONS, Parameter};
 use crate::progress::Progress;
 use std::sync::{Mutex, MutexGuard};
 
-/// The implementation of the iterations. The variants differ in speed; docs/level_set.md says how closely their
-/// results agree.
+/// The implementation of the iterations. The variants differ in speed.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_level_set_variant {
     /// The same as ISOLINE_LEVEL_SET_BAND.
     ISOLINE_LEVEL_SET_DEFAULT = 0,
-    /// A narrow band: only the active tiles, which the front can reach, are updated. CPU and CUDA.
+    /// A narrow band: only the active tiles, which the front can reach, are updated. CPU and CUDA. An approximation of
+    /// ISOLINE_LEVEL_SET_DENSE: the masks agree to a Dice coefficient of 0.999 on compact objects; the smallest one
+    /// that was measured is 0.9977, on scattered objects with voxels of 5 x 4 x 4 mm.
     ISOLINE_LEVEL_SET_BAND = 1,
     /// The whole image: every voxel is updated in every iteration. CPU and CUDA.
     ISOLINE_LEVEL_SET_DENSE = 2,
-    /// A plain loop on one thread, which is the reference. CPU only.
+    /// A plain loop on one thread, which is the reference. CPU only, with the same bits as ISOLINE_LEVEL_SET_DENSE there.
     ISOLINE_LEVEL_SET_SCALAR = 3,
 }
 

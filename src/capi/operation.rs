@@ -386,4 +386,27 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_header_names_the_bounds_of_the_table() {
+        for operation in OPERATIONS {
+            for parameter in operation.parameters.iter().filter(|p| matches!(p.kind, Kind::Float | Kind::Integer)) {
+                let [operation, name] = [operation.name, parameter.name].map(|text| text.to_str().unwrap());
+                let comment = header_comment(operation, name);
+                let digits = comment.replace(',', "");
+                let numbers: Vec<f64> = digits
+                    .split(|c: char| !(c.is_ascii_digit() || ".e-".contains(c)))
+                    .filter_map(|word| word.trim_matches(['.', '-']).parse().ok())
+                    .collect();
+                // The type is a bound of its own: integers are at least 0 and at most the largest of the type.
+                let of_type = |bound: f64| {
+                    !bound.is_finite() || parameter.kind == Kind::Integer && (bound == 0.0 || bound >= u32::MAX as f64)
+                };
+                for bound in [parameter.minimum, parameter.maximum] {
+                    let named = of_type(bound) || numbers.contains(&bound.abs());
+                    assert!(named, "{operation}.{name}: {bound} is a bound, but the header says: {comment}");
+                }
+            }
+        }
+    }
 }
