@@ -113,7 +113,7 @@ impl Want {
 fn name(profile: Profile) -> &'static str {
     match profile {
         Profile::Paper => "paper",
-        Profile::Reference => "reference",
+        _ => "reference",
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 /// The kind of an error. The numbers are the C API's `isoline_status` and are frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// A required pointer was NULL.
     NullPointer = 1,

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 /// The way to process a stack: as many slices or as one volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Dimensions {
     /// 2D: each slice is an image of its own.
     Slices,
@@ -16,6 +17,7 @@ pub enum Dimensions {
 
 /// The side of the threshold on which pixels are foreground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Foreground {
     /// Pixels above the threshold: bright objects on a dark background.
     Above,
@@ -26,6 +28,7 @@ pub enum Foreground {
 /// The type of one pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum PixelType {
     /// Unsigned 8 bits.
     U8 = 0,
@@ -70,6 +73,7 @@ pub struct DevicePixels<'a> {
 
 /// An input image: one slice or a stack, in host or in CUDA memory. Arrays are indexed `[z, y, x]`.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Image<'a> {
     /// 8-bit pixels in host memory.
     U8(ArrayView3<'a, u8>),
@@ -84,6 +88,7 @@ pub enum Image<'a> {
 /// An output image, in host or in CUDA memory; each operation says which type it writes. Arrays are indexed
 /// `[z, y, x]`.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ImageMut<'a> {
     /// 8-bit pixels in host memory.
     U8(ArrayViewMut3<'a, u8>),

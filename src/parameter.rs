@@ -42,6 +42,7 @@ pub struct Operation {
 
 /// The type of a parameter's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// A finite number.
     Float,
@@ -55,6 +56,7 @@ pub enum Kind {
 
 /// The need to change a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Level {
     /// Most images need it.
     Basic,

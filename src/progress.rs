@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 /// The result of a progress callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Continue {
     /// Continue the call.
     Yes,

@@ -4,6 +4,7 @@ use crate::device::DeviceInfo;
 
 /// The device, the iterations, the convergence and the times of a call. Times are in seconds.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// The device that ran the call (under `auto` the CPU if the call did not fit the GPU), with the reason.
     pub device: DeviceInfo,

@@ -235,7 +235,7 @@ impl Made {
         let smoothed = match input.pixel_type() {
             PixelType::U8 => ImageMut::from(u8s.view_mut()),
             PixelType::U16 => ImageMut::from(u16s.view_mut()),
-            PixelType::F32 => ImageMut::from(made.smoothed.view_mut()),
+            _ => ImageMut::from(made.smoothed.view_mut()),
         };
         let maps = Maps {
             smoothed: Some(smoothed),
@@ -247,7 +247,7 @@ impl Made {
         match input.pixel_type() {
             PixelType::U8 => made.smoothed = u8s.mapv(f32::from),
             PixelType::U16 => made.smoothed = u16s.mapv(f32::from),
-            PixelType::F32 => {}
+            _ => {}
         }
         made
     }

@@ -17,6 +17,7 @@ use std::thread::ThreadId;
 /// The kind of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum DeviceKind {
     /// All CPU cores, through worker threads and vector units found at run time.
     Cpu = 0,
@@ -26,6 +27,7 @@ pub enum DeviceKind {
 
 /// The description of a device, with the reason why it is or is not usable (for a context's device: why it was chosen).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// CPU or CUDA.
     pub kind: DeviceKind,

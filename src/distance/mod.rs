@@ -38,6 +38,7 @@ const MOST_ANISOTROPY: f64 = 1e9;
 
 /// The pixels whose distances are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Region {
     /// Everywhere: negative inside, positive outside.
     Signed,

@@ -43,6 +43,7 @@ use std::time::Instant;
 
 /// The algorithm that links the anchors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Profile {
     /// The paper's linking, made independent of order. CPU and CUDA, bit-identical.
     Paper,
@@ -53,6 +54,7 @@ pub enum Profile {
 
 /// The gradient's 3×3 operator: derivative (−1, 0, 1) times these weights across.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Operator {
     /// 1, 2, 1.
     Sobel,
@@ -64,6 +66,7 @@ pub enum Operator {
 
 /// The implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Variant {
     /// The fastest of the device.
     Default,

@@ -40,6 +40,7 @@ pub struct Segments {
 
 /// One segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Segment<'a> {
     /// Its pixels in order. A closed one lists its first point once.
     pub points: &'a [Point],

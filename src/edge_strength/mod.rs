@@ -36,6 +36,7 @@ use std::time::Instant;
 
 /// The stopping criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Mode {
     /// A fixed number of iterations of eq. 3.
     Iterate {
@@ -57,6 +58,7 @@ pub enum Mode {
 
 /// The initial values of the pixels outside the shape. Shape pixels always start at 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Start {
     /// All initial values are 0.
     Mask,
@@ -67,6 +69,7 @@ pub enum Start {
 
 /// The implementation that computes. All are kept so that they can be compared; the default is the fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Variant {
     /// The fastest variant of the device: `Fused`.
     Default,

@@ -39,6 +39,7 @@ pub struct TargetRange {
 
 /// The implementation that computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Variant {
     /// The same as `Band`.
     Default,
@@ -117,6 +118,7 @@ impl Params {
 
 /// The statistics of one iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Statistics {
     /// The number of the iteration, counted from 1.
     pub iteration: u64,
@@ -132,6 +134,7 @@ pub struct Statistics {
 
 /// The state of a level set, with the automatic parameters as they were computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct State {
     /// The number of iterations done.
     pub iterations: u64,

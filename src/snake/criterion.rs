@@ -7,6 +7,7 @@ use super::sums::Sum;
 
 /// The distribution of a region's pixels around its mean. It decides what counts as a difference between two regions.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Noise {
     /// Mean and variance of each region are its own: ½ N log σ². Camera noise at good light, and the choice when in doubt;
     /// regions may differ in texture alone.

@@ -61,6 +61,7 @@ use std::time::Instant;
 
 /// The order in which nodes move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Schedule {
     /// All even nodes at once, then all odd ones (Algorithm 3 of the paper).
     Parallel,
@@ -70,6 +71,7 @@ pub enum Schedule {
 
 /// The pixels that a target is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Background {
     /// All of the image outside this target. For one target.
     Image,
@@ -83,6 +85,7 @@ pub enum Background {
 
 /// The state of a target's search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Status {
     /// It has not ended.
     Running,
@@ -190,6 +193,7 @@ impl Params {
 
 /// The statistics of one target. Grey values are in the image's own units.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Statistics {
     /// The state of its search.
     pub status: Status,

@@ -55,7 +55,7 @@ fn by_definition(inside: ArrayView3<'_, bool>, params: &Params) -> Array3<f64> {
                     distance
                 }
             }
-            Region::Inside => {
+            _ => {
                 if own {
                     distance
                 } else {

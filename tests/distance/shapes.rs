@@ -155,7 +155,7 @@ fn inside_is_one_side_of_the_threshold_for_every_pixel_type() {
                 let params = Params { foreground, threshold, ..Params::default() };
                 let is_inside = |value: f64| match foreground {
                     Foreground::Above => value > threshold,
-                    Foreground::Below => value <= threshold,
+                    _ => value <= threshold,
                 };
                 let plain = |inside: Array3<bool>| measure(context, inside.mapv(u8::from).view(), &Params::default());
                 let what = format!("{threshold} {foreground:?} on {device}");

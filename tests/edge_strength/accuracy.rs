@@ -37,7 +37,7 @@ fn grey_starts_within_1e_5_of_float64() {
         let threshold = if foreground == Foreground::Above { 250.0 } else { 5.0 };
         let is_shape = |pixel: u8| match foreground {
             Foreground::Above => f64::from(pixel) > threshold,
-            Foreground::Below => f64::from(pixel) <= threshold,
+            _ => f64::from(pixel) <= threshold,
         };
         for (range, [low, high]) in [(None, [0.0, 255.0]), (Some([50.0, 150.0]), [50.0, 150.0])] {
             let start = input.mapv(|pixel| {

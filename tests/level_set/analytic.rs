@@ -83,7 +83,7 @@ fn radius_of(phi: &Array3<f32>, [hx, hy, hz]: [f64; 3], dimensions: Dimensions) 
     let h = hx.min(hy);
     match dimensions {
         Dimensions::Volume => (8.0 * volume_inside(phi, h) * hx * hy * hz * 3.0 / (4.0 * PI)).cbrt(),
-        Dimensions::Slices => (4.0 * volume_inside(phi, h) * hx * hy / PI).sqrt(),
+        _ => (4.0 * volume_inside(phi, h) * hx * hy / PI).sqrt(),
     }
 }
 

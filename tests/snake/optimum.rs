@@ -17,6 +17,7 @@ fn criterion(noise: Noise, region: &Sum) -> f64 {
         Noise::Gamma { looks } => looks * n * mean.max(1e-3).ln(),
         Noise::Rayleigh => n * (zz / n).max(1e-3).ln(),
         Noise::Bernoulli => -n * (entropy(mean) + entropy(1.0 - mean)),
+        other => panic!("no optimum is known for {other:?}"),
     }
 }
 
