@@ -21,11 +21,19 @@ lint_words() {
 }
 lint_links() { python3 scripts/check_links.py; }
 lint_readme() { scripts/check-readme.sh; }
+# Functions, structs and macros of the header are described, and parameters under the names that they have.
+lint_doxygen() {
+    out=$(mktemp -d)
+    trap 'rm -r "$out"' EXIT
+    printf '%s\n' INPUT=include/isoline.h OUTPUT_DIRECTORY="$out" GENERATE_{HTML,LATEX}=NO GENERATE_XML=YES QUIET=YES \
+        OPTIMIZE_OUTPUT_FOR_C=YES TYPEDEF_HIDES_STRUCT=YES PREDEFINED=__cplusplus WARN_AS_ERROR=FAIL_ON_WARNINGS |
+        doxygen -
+}
 lint_record() { python3 scripts/check_record.py; }
 
 checks=("$@")
 if [ ${#checks[@]} -eq 0 ]; then
-    checks=(fmt clippy rustdoc shell python java spelling words links readme record)
+    checks=(fmt clippy rustdoc shell python java spelling words links readme doxygen record)
 fi
 for check in "${checks[@]}"; do
     echo "lint: $check"

@@ -57,6 +57,7 @@ if [ "$goal" = test ]; then
     need valgrind valgrind
 fi
 if [ "$goal" = test ] || [ "$goal" = lint ]; then
+    need doxygen doxygen
     need shellcheck shellcheck
 fi
 
