@@ -1647,13 +1647,13 @@ typedef struct {
     /** An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT. */
     uint32_t variant;
     /**
-     * The number of iterations between two reinitialisations of φ. Default 10; 0: none, which is faster and lets φ
+     * The number of iterations between two reinitialisations of φ. Default 6; 0: none, which is faster and lets φ
      * grow steep or flat where the front moves unevenly.
      */
     uint32_t reinitialise_every;
     /**
      * The number of iterations over which the stopping criterion is computed. 0 (default): automatic, as many as a
-     * front at the speed α ε + (1 - α)/h needs for one voxel, 80 to 1000, rounded up to a multiple of
+     * front at the speed α ε + (1 - α)/h needs for one voxel, 18 to 1000, rounded up to a multiple of
      * `reinitialise_every`. With a larger number it takes longer until the front counts as at rest.
      */
     uint32_t check_interval;
@@ -1686,7 +1686,7 @@ typedef struct {
      * comes to rest; where φ approaches 0 the image term is limited to the bound.
      */
     double time_step;
-    /** The share of the stable limit that the automatic time step is; more than 0, at most 1. Default 0.7. */
+    /** The share of the stable limit that the automatic time step is; more than 0, at most 1. Default 0.95. */
     double cfl;
     /**
      * Stopping criterion: the largest difference between the mean numbers of voxels inside of two successive check

@@ -169,8 +169,8 @@ ISOLINE_LS_TILES_OF(f32, float)
 // ------------------------------------------------------------------------------------------------ reinitialisation
 
 // Does steps begin .. end - 1 of the reinitialisation that follows context.iteration. All steps work on one set. Step 0
-// also copies the tiles that left the set; the last step, with `activate`, adds the tiles within the narrow band and
-// their neighbours to the next set.
+// also copies the tiles that left the set; the last step, with `activate`, adds the tiles that the narrow band reaches
+// to the next set.
 template <bool VOLUME, bool UNIT>
 __device__ __forceinline__ void reinitialise(float *from, float *to, const LevelSetSetup &setup,
                                              const IterationContext &context, const TileLists &lists, u32 step,
@@ -196,11 +196,13 @@ __device__ __forceinline__ void reinitialise(float *from, float *to, const Level
             const TileIndex t = unpack_tile(i == first ? mine : __ldcg(now + split.tile(i)));
             const TilePart part = split.part<VOLUME>(t, i);
             load_reinit_part<VOLUME>(shared, from, setup, part, lane);
-            bool near;
-            if constexpr (VOLUME) near = reinit_part<UNIT>(shared, to, setup, part, lane, k == 0);
-            else near = reinit_slice_half<UNIT>(shared, to, setup, part, lane, k == 0);
-            if (activate && k + 1 == end && __any_sync(ALL_LANES, near))
-                lists.push_neighbours<VOLUME>(step + 1, t, ALL_NEIGHBOURS, lane);
+            TileActivity activity;
+            if constexpr (VOLUME) activity.neighbours = reinit_part<UNIT>(shared, to, setup, part, lane, k == 0);
+            else activity.neighbours = reinit_slice_half<UNIT>(shared, to, setup, part, lane, k == 0);
+            if (activate && k + 1 == end) {
+                const u32 neighbours = activity.warp_union();
+                if (neighbours != 0) lists.push_neighbours<VOLUME>(step + 1, t, neighbours, lane);
+            }
             __syncwarp();
         }
         if (k == 0) {

@@ -5,9 +5,9 @@
 // Rows in shared memory begin five pixels before the tile, which LEAD aligns to 16 bytes.
 constexpr int REINIT_LEAD = 5, REINIT_HALO = 2;
 
-// A reinitialisation does not scale phi beside the front where 1 / |grad phi| is within these bounds, 0.95 and its
+// A reinitialisation does not scale phi beside the front where 1 / |grad phi| is within these bounds, 0.98 and its
 // reciprocal.
-constexpr float FLATNESS_MIN = 0.95f, FLATNESS_MAX = 1.0526316f;
+constexpr float FLATNESS_MIN = 0.98f, FLATNESS_MAX = 1.0204082f;
 
 // The part of a warp: of a volume up to 8 x 8 x 4 voxels, two rows per lane; of a slice 16 x 8 pixels, four rows per
 // lane.
@@ -88,7 +88,7 @@ __device__ __forceinline__ float upwind_square(bool inside, float b2, float b1, 
     return fmaxf(__fmul_rn(back, back), __fmul_rn(fore, fore));
 }
 
-// Returns phi beside the front, scaled to a gradient within a twentieth of 1. `square` is the square of the wide
+// Returns phi beside the front, scaled to a gradient within 2 % of 1. `square` is the square of the wide
 // gradient.
 __device__ __forceinline__ float scale_to_unit_gradient(float square, float old, const LevelSetSetup &setup)
 {
@@ -99,10 +99,10 @@ __device__ __forceinline__ float scale_to_unit_gradient(float square, float old,
     return clamp_magnitude(__fmul_rn(old, scale), setup.max_spacing);
 }
 
-// Updates half a slice's tile. In the first step (`first`) pixels beside the front are scaled to a gradient within a
-// twentieth of 1; later they do not change. Returns whether a pixel is within the narrow band.
+// Updates half a slice's tile. In the first step (`first`) pixels beside the front are scaled to a gradient within
+// 2 % of 1; later they do not change. Returns the tiles that the lane's pixels within the narrow band reach.
 template <bool UNIT>
-__device__ __forceinline__ bool reinit_slice_half(const float *shared, float *to, const LevelSetSetup &setup,
+__device__ __forceinline__ u32 reinit_slice_half(const float *shared, float *to, const LevelSetSetup &setup,
                                                   const TilePart &part, u32 lane, bool first)
 {
     using S = ReinitTile<false>;
@@ -112,7 +112,7 @@ __device__ __forceinline__ bool reinit_slice_half(const float *shared, float *to
         x < setup.width ? min(max(static_cast<int>(setup.height) - static_cast<int>(y), 0), S::LANE_ROWS) : 0;
     const float *at = shared + (REINIT_HALO + first_row) * S::ROW + REINIT_LEAD + column;
     float *out = to + (static_cast<u64>(part.t.z) * setup.height + y) * setup.pitch + x + LEAD;
-    bool near = false;
+    u32 along_y = 0;
 #pragma unroll
     for (int i = 0; i < S::LANE_ROWS; ++i) {
         if (i >= rows) break;
@@ -139,9 +139,10 @@ __device__ __forceinline__ bool reinit_slice_half(const float *shared, float *to
         line[0] = result;
         if (x == 0) line[-1] = result;
         if (x + 1 == setup.width) line[1] = result;
-        near = near || fabsf(result) <= setup.band_width;
+        if (fabsf(result) <= setup.band_width)
+            along_y |= neighbours_along_axis<TILE_SLICE>(part.first + first_row + static_cast<u32>(i));
     }
-    return near;
+    return repeat_along_axis(repeat_along_axis(neighbours_along_axis<TILE_SLICE>(column), along_y, 3), OWN_SLICE, 9);
 }
 
 // A face: the first difference across it, and the lesser of the second differences on its two sides.
@@ -174,7 +175,7 @@ __device__ __forceinline__ void faces(const float (&value)[N], float step, Face 
 // Does the same as reinit_slice_half() for a part of a volume. What a lane's two voxels share, along y and from plane to
 // plane, is computed once. phi is never -0, so the sign is a bit.
 template <bool UNIT>
-__device__ __forceinline__ bool reinit_part(const float *shared, float *to, const LevelSetSetup &setup,
+__device__ __forceinline__ u32 reinit_part(const float *shared, float *to, const LevelSetSetup &setup,
                                             const TilePart &part, u32 lane, bool first)
 {
     using S = ReinitTile<true>;
@@ -201,7 +202,7 @@ __device__ __forceinline__ bool reinit_part(const float *shared, float *to, cons
         second_above[i] = __fsub_rn(slope_above[i], under[i].slope);
         under[i].second = minmod(second_above[i], __fsub_rn(under[i].slope, first_slope));
     }
-    bool near = false;
+    u32 along_z[2] = {};   // of the lane's two voxels
 #pragma unroll 1
     for (int k = 0; k < planes; ++k, at += PLANE, out += stride) {
         const float column_values[6] = {at[-2 * ROW], at[-ROW], here[0], here[1], at[2 * ROW], at[3 * ROW]};
@@ -245,11 +246,18 @@ __device__ __forceinline__ bool reinit_part(const float *shared, float *to, cons
                     if (x == 0) line[-1] = result;
                     if (x + 1 == setup.width) line[1] = result;
                 }
-                near = near || fabsf(result) <= setup.band_width;
+                if (fabsf(result) <= setup.band_width)
+                    along_z[i] |= neighbours_along_axis<TILE>(part.first + static_cast<u32>(k));
             }
             below[i] = old, here[i] = above[i], above[i] = two_above;
             under[i] = over, slope_above[i] = next_slope, second_above[i] = next_second;
         }
     }
-    return near;
+    u32 reached = 0;
+#pragma unroll
+    for (u32 i = 0; i < 2; ++i) {
+        const u32 along_y = neighbours_along_axis<TILE>(first_row + i);
+        reached |= repeat_along_axis(repeat_along_axis(neighbours_along_axis<TILE>(column), along_y, 3), along_z[i], 9);
+    }
+    return reached;
 }

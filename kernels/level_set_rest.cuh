@@ -4,7 +4,7 @@
 #include "level_set_tile.cuh"
 #include <cfloat>
 
-// Adds the tiles within the narrow band, and their neighbours, to the set of `step`. A warp has as many adjacent tiles
+// Adds the tiles that the voxels within the narrow band reach to the set of `step`. A warp has as many adjacent tiles
 // as make a row of them one request. `copy`, if not null, becomes a copy of phi: before a reinitialisation both phi
 // must agree where it does not work.
 template <bool VOLUME>
@@ -19,7 +19,8 @@ __device__ __forceinline__ void activate_near_tiles(const float *phi, float *cop
     constexpr u32 AT_ONCE = 16;   // rows that are loaded together, because the latency of memory is long
     const u32 x = t.x * S::SIDE + lane;
     const bool exists = x < setup.width;
-    float nearest = __int_as_float(0x7F800000);
+    const u32 along_x = neighbours_along_axis<S::SIDE>(lane % S::SIDE);
+    u32 reached = 0;
 #pragma unroll 1
     for (u32 first = 0; first < S::SIDE * S::DEPTH; first += AT_ONCE) {
         const u32 z = t.z * S::DEPTH + first / S::SIDE, y = t.y * S::SIDE;
@@ -31,21 +32,30 @@ __device__ __forceinline__ void activate_near_tiles(const float *phi, float *cop
         float value[AT_ONCE];
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; ++i) value[i] = is(i) ? __ldcg(phi + place(i)) : __int_as_float(0x7F800000);
+        u32 along_y[AT_ONCE / S::SIDE] = {};   // of one plane, or of two
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; ++i) {
-            nearest = fminf(nearest, fabsf(value[i]));
+            if (fabsf(value[i]) <= setup.band_width)
+                along_y[i / S::SIDE] |= neighbours_along_axis<S::SIDE>(i % S::SIDE);
             if (copy == nullptr || !is(i)) continue;
             float *to = copy + place(i);
             to[0] = value[i];
             if (x == 0) to[-1] = value[i];
             if (x + 1 == setup.width) to[1] = value[i];
         }
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE / S::SIDE; ++i) {
+            const u32 along_z = VOLUME ? neighbours_along_axis<TILE>(first / S::SIDE + i) : OWN_SLICE;
+            reached |= repeat_along_axis(repeat_along_axis(along_x, along_y[i], 3), along_z, 9);
+        }
     }
-    const u32 near = __ballot_sync(ALL_LANES, nearest <= setup.band_width);
+#pragma unroll
+    for (u32 i = S::SIDE / 2; i > 0; i /= 2) reached |= __shfl_xor_sync(ALL_LANES, reached, i);
 #pragma unroll 1
-    for (u32 k = 0; k < S::TILES; ++k)
-        if (near >> (k * S::SIDE) & ((1u << S::SIDE) - 1))
-            lists.push_neighbours<VOLUME>(step, {t.x + k, t.y, t.z}, ALL_NEIGHBOURS, lane);
+    for (u32 k = 0; k < S::TILES; ++k) {
+        const u32 neighbours = __shfl_sync(ALL_LANES, reached, k * S::SIDE);
+        if (neighbours) lists.push_neighbours<VOLUME>(step, {t.x + k, t.y, t.z}, neighbours, lane);
+    }
 }
 
 // The stopping criterion, in the arithmetic of the host (src/level_set/convergence.rs): iterations first ..

@@ -72,8 +72,9 @@ __device__ __forceinline__ void update_slice_half(const float *shared, float *to
         const u32 row = half * SLICE_HALF + first + static_cast<u32>(i);
         activity.record(
             setup, old, result,
-            repeat_along_axis(neighbours_along_axis<TILE_SLICE>(column), neighbours_along_axis<TILE_SLICE>(row), 3)
-                << 9);
+            repeat_along_axis(repeat_along_axis(neighbours_along_axis<TILE_SLICE>(column),
+                                                neighbours_along_axis<TILE_SLICE>(row), 3),
+                              OWN_SLICE, 9));
         stats.add(setup, old, result);
     }
 }

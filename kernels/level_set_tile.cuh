@@ -146,7 +146,8 @@ static_assert(sizeof(TileLists) == 40, "src/level_set/cuda/launch.rs repeats it"
 // The tiles that a change of a voxel may affect, of its own tile and the 26 around it, as bits; `reached_from` in
 // src/level_set/cpu/tiles.rs defines them. neighbours_along_axis() gives the bits 0, 1 and 2 of one axis: a voxel
 // affects the neighbour if it is within ACTIVATION_DISTANCE voxels of it.
-constexpr u32 ACTIVATION_DISTANCE = 2, ALL_NEIGHBOURS = (1u << 27) - 1;
+constexpr u32 ACTIVATION_DISTANCE = 2;
+constexpr u32 OWN_SLICE = 2;   // the bits of the z axis in slices, which do not affect each other
 template <int SIDE>
 __device__ __forceinline__ u32 neighbours_along_axis(u32 place)
 {
@@ -155,7 +156,7 @@ __device__ __forceinline__ u32 neighbours_along_axis(u32 place)
 // Repeats `pattern` for each bit of an axis, `stride` bits apart.
 __device__ __forceinline__ u32 repeat_along_axis(u32 pattern, u32 axis, u32 stride)
 {
-    return (axis & 1 ? pattern : 0) | pattern << stride | (axis & 4 ? pattern << 2 * stride : 0);
+    return (axis & 1 ? pattern : 0) | (axis & 2 ? pattern << stride : 0) | (axis & 4 ? pattern << 2 * stride : 0);
 }
 
 // The tiles that the changes of phi within the narrow band may affect.

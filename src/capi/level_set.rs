@@ -43,11 +43,11 @@ pub struct isoline_level_set_params {
     pub dimensions: u32,
     /// An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT.
     pub variant: u32,
-    /// The number of iterations between two reinitialisations of φ. Default 10; 0: none, which is faster and lets φ
+    /// The number of iterations between two reinitialisations of φ. Default 6; 0: none, which is faster and lets φ
     /// grow steep or flat where the front moves unevenly.
     pub reinitialise_every: u32,
     /// The number of iterations over which the stopping criterion is computed. 0 (default): automatic, as many as a
-    /// front at the speed α ε + (1 - α)/h needs for one voxel, 80 to 1000, rounded up to a multiple of
+    /// front at the speed α ε + (1 - α)/h needs for one voxel, 18 to 1000, rounded up to a multiple of
     /// `reinitialise_every`. With a larger number it takes longer until the front counts as at rest.
     pub check_interval: u32,
     /// Must be 0.
@@ -71,7 +71,7 @@ pub struct isoline_level_set_params {
     /// curvature can outweigh an image term beyond that bound, so that a larger D would not change where the front
     /// comes to rest; where φ approaches 0 the image term is limited to the bound.
     pub time_step: f64,
-    /// The share of the stable limit that the automatic time step is; more than 0, at most 1. Default 0.7.
+    /// The share of the stable limit that the automatic time step is; more than 0, at most 1. Default 0.95.
     pub cfl: f64,
     /// Stopping criterion: the largest difference between the mean numbers of voxels inside of two successive check
     /// intervals, as a share of the mean number of voxels near the front (about the distance in voxels that the front

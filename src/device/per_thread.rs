@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 /// One value for each thread of the pool in which it was made. A lock is never contended while a value is used only by
 /// tasks of that pool.
+#[derive(Debug)]
 pub(crate) struct PerThread<T>(Vec<Mutex<T>>);
 
 impl<T> PerThread<T> {

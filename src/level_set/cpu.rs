@@ -11,20 +11,20 @@ mod tiles;
 mod vector;
 
 use super::convergence::ConvergenceMonitor;
-use super::plan::{Plan, REINITIALISATION_STEPS};
+use super::plan::{Plan, REINITIALISATION_STEPS, SLICE_TILE, VOLUME_TILE};
 use super::types::{Constants, Counts};
 use super::{Variant, scalar};
-use crate::device::Context;
+use crate::device::{Context, PerThread};
 use crate::distance;
 use crate::error::{Error, Result};
 use crate::image::{Image, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
-use kernel::{StepStatistics, Task, Work};
+use kernel::{Buffers, StepStatistics, Task, Work};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use plain::Plain;
 use pulp::Arch;
 use rayon::prelude::*;
-use tiles::{ALL_NEIGHBOURS, Layout};
+use tiles::Layout;
 
 /// The pixels of the image in their own type, in the order of φ.
 #[derive(Debug)]
@@ -204,8 +204,8 @@ struct Tiled {
     /// For each tile, the tiles that its changes within the band in the last iteration may affect, see
     /// `tiles::reached_from`.
     activated: Vec<u32>,
-    /// For each tile, itself and all its neighbours if it holds a voxel within the band, else none.
-    in_band: Vec<u32>,
+    /// For each tile, true if it holds a voxel within the band.
+    in_band: Vec<bool>,
     /// True if the list is that of an iteration and `activated` has not changed since it was made.
     listed: bool,
     /// The tiles of a pass, in order.
@@ -215,6 +215,7 @@ struct Tiled {
     /// The number of tiles of the last iteration.
     active: u64,
     reached: Vec<u8>,
+    buffers: PerThread<Buffers>,
 }
 
 impl Tiled {
@@ -239,12 +240,13 @@ impl Tiled {
             phi,
             next,
             activated: zeroed(layout.count())?,
-            in_band: zeroed(layout.count())?,
+            in_band: vec![false; layout.count()],
             listed: false,
             list: Vec::new(),
             written: Vec::new(),
             active: 0,
             reached: zeroed(layout.count())?,
+            buffers: context.pool().install(|| PerThread::new(|| Ok(Buffers::new())))?,
         };
         context.pool().install(|| tiled.recount(&plan.constants));
         Ok(tiled)
@@ -263,34 +265,49 @@ impl Tiled {
                     closest = closest.min(phi.abs());
                 }
             }
-            *in_band = if closest <= constants.band_width { ALL_NEIGHBOURS } else { 0 };
+            *in_band = closest <= constants.band_width;
             inside
         });
         let inside = counts.sum();
-        self.activated.copy_from_slice(&self.in_band);
-        self.listed = false;
+        self.activate_band(constants);
         self.written = (0..self.layout.count() as u32).collect();
         inside
     }
 
-    /// Lists the tiles of the next pass, an iteration or a reinitialisation: those that the marks reach, or all tiles
-    /// for a dense iteration. A reinitialisation is always limited to the tiles around the front.
-    fn list_tiles(&mut self, iteration: bool) {
-        let Self { layout, volume, band, activated, in_band, list, reached, .. } = self;
+    /// Counts every voxel within the band as changed.
+    fn activate_band(&mut self, constants: &Constants) {
+        let Self { layout, volume, phi, activated, in_band, .. } = self;
+        let reached = |index: usize, tile: &[f32]| {
+            if *volume {
+                layout.reached_from_band::<{ VOLUME_TILE[0] }>(index, tile, constants.band_width)
+            } else {
+                layout.reached_from_band::<{ SLICE_TILE[0] }>(index, tile, constants.band_width)
+            }
+        };
+        let tiles = phi.par_chunks(layout.tile_voxels()).zip(in_band.par_iter()).zip(activated.par_iter_mut());
+        tiles.enumerate().with_min_len(64).for_each(|(index, ((tile, in_band), activated))| {
+            *activated = if *in_band { reached(index, tile) } else { 0 };
+        });
+        self.listed = false;
+    }
+
+    /// Lists the tiles of the next pass: those that the marks reach, or all.
+    fn list_tiles(&mut self, all: bool) {
+        let Self { layout, volume, activated, list, reached, .. } = self;
         list.clear();
-        if *band || !iteration {
-            layout.spread(if iteration { activated } else { in_band }, *volume, reached);
-            list.extend((0..).zip(&*reached).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
-        } else {
+        if all {
             list.extend(0..layout.count() as u32);
+        } else {
+            layout.spread(activated, *volume, reached);
+            list.extend((0..).zip(&*reached).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
         }
-        self.listed = iteration;
     }
 
     /// Computes one iteration.
     fn step(&mut self, constants: &Constants, inside: u64, ticker: &Ticker) -> Result<Counts> {
         if !self.listed {
-            self.list_tiles(true);
+            self.list_tiles(!self.band);
+            self.listed = true;
         }
         let active = self.list.len() as u64;
         let total = self.pass(constants, None, ticker)?;
@@ -303,15 +320,15 @@ impl Tiled {
         })
     }
 
-    /// Computes one step of a reinitialisation.
+    /// Computes one step of a reinitialisation, of the tiles that the band reaches when it begins.
     fn reinitialisation_step(&mut self, constants: &Constants, first: bool, last: bool, ticker: &Ticker) -> Result<()> {
         if first {
+            self.activate_band(constants);
             self.list_tiles(false);
         }
         self.pass(constants, Some(first), ticker)?;
         if last {
-            self.activated.copy_from_slice(&self.in_band);
-            self.listed = false;
+            self.activate_band(constants);
         }
         Ok(())
     }
@@ -323,7 +340,7 @@ impl Tiled {
         reinitialisation: Option<bool>,
         ticker: &Ticker,
     ) -> Result<PassStatistics> {
-        let Self { layout, phi, next, pixels, list, written, .. } = self;
+        let Self { layout, phi, next, pixels, list, written, buffers, .. } = self;
         let (layout, pixels) = (&*layout, &*pixels);
         let (arch, tile_voxels) = (Arch::new(), layout.tile_voxels());
         // Both lists are in order, so one pass through `next` finds the tiles of both.
@@ -359,7 +376,8 @@ impl Tiled {
             macro_rules! run {
                 ($pixels:expr) => {{
                     let work = reinitialisation.map_or(Work::Iterate($pixels.as_slice()), Work::Reinitialise);
-                    Task { constants, layout, work, field: phi, index, out }.run(arch)
+                    let task = Task { constants, layout, work, field: phi, index, out };
+                    buffers.with(|buffers| task.run(arch, buffers))
                 }};
             }
             Some(match pixels {
@@ -368,7 +386,7 @@ impl Tiled {
                 Pixels::F32(pixels) => run!(pixels),
             })
         };
-        tasks.into_par_iter().map(work).collect_into_vec(&mut statistics);
+        tasks.into_par_iter().with_max_len(8).map(work).collect_into_vec(&mut statistics);
         if let Err(cancelled) = ticker.check() {
             *written = touched;
             return Err(cancelled);
@@ -378,7 +396,7 @@ impl Tiled {
             let Some(tile) = tile else { continue };
             let index = *index as usize;
             total.add(tile);
-            self.in_band[index] = if tile.in_band { ALL_NEIGHBOURS } else { 0 };
+            self.in_band[index] = tile.in_band;
             if reinitialisation.is_none() {
                 self.listed &= self.activated[index] == tile.activated;
                 self.activated[index] = tile.activated;

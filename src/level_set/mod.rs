@@ -71,12 +71,12 @@ pub struct Params {
     /// it, and the front rests in the same place. Refused if α·Δt is neither 0 nor from 4.702e-38 to 3.403e38, the range of
     /// 32-bit numbers with all their digits; very large pixels in a very small spacing leave it.
     pub time_step: Option<f64>,
-    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.7.
+    /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.95.
     pub cfl: f64,
-    /// The number of iterations between two reinitialisations of φ. Default 10; 0 is never.
+    /// The number of iterations between two reinitialisations of φ. Default 6; 0 is never.
     pub reinitialise_every: u32,
     /// The number of iterations that the stopping criterion tests together. `None` (default): as many as a front at the
-    /// speed α·ε + (1 − α)/h needs for one voxel, 80 to 1000, rounded up to a multiple of `reinitialise_every`.
+    /// speed α·ε + (1 − α)/h needs for one voxel, 18 to 1000, rounded up to a multiple of `reinitialise_every`.
     pub check_interval: Option<u32>,
     /// Stopping criterion: the amount by which the mean count of voxels inside may differ between a check interval and
     /// the one before, as a share of the mean count of voxels near the front: about the distance in voxels that the

@@ -34,7 +34,7 @@ pub(crate) const VARIANTS: [Variant; 4] = [Variant::Default, Variant::Band, Vari
 pub(crate) const REINITIALISE_EVERY: Parameter = Parameter::integer(
     c"reinitialise_every",
     c"Reinitialise every",
-    10,
+    6,
     c"Iterations after which φ is made a distance again. A larger one is faster and less accurate; 0 is never.",
 )
 .unit(c"iterations")
@@ -48,7 +48,7 @@ pub(crate) const CHECK_INTERVAL: Parameter = Parameter::integer(
 )
 .at_least(1.0)
 .unit(c"iterations")
-.automatic(c"As many as the front can need for one voxel, 80 to 1000.")
+.automatic(c"As many as the front can need for one voxel, 18 to 1000.")
 .advanced();
 
 pub(crate) const TARGET: Parameter = Parameter::float(
@@ -95,7 +95,7 @@ pub(crate) const TIME_STEP: Parameter = Parameter::float(
 pub(crate) const CFL: Parameter = Parameter::float(
     c"cfl",
     c"CFL",
-    0.7,
+    0.95,
     c"The share of the stable limit that the automatic time step takes. A larger one needs fewer iterations.",
 )
 .above(0.0)

@@ -15,20 +15,20 @@ pub(super) const SLICE_TILE: [usize; 3] = [16, 16, 1];
 
 /// The half width of the narrow band, in units of the largest spacing. A tile is active while φ changes within the
 /// band, in it or beside it.
-const BAND_WIDTH: f64 = 3.0;
+const BAND_WIDTH: f64 = 2.0;
 /// The change of φ, in units of the smallest spacing, above which a tile stays active.
 const ACTIVITY_THRESHOLD: f64 = 1e-5;
 /// The bound of |φ| that a caller writes, in units of the largest spacing. Squares of differences are then far from an
 /// overflow.
 const LARGEST_PHI: f64 = 65536.0;
 /// The steps of one reinitialisation. Each carries the distance half a voxel further from the front.
-pub(super) const REINITIALISATION_STEPS: u32 = 6;
+pub(super) const REINITIALISATION_STEPS: u32 = 4;
 /// The bounds of α·Δt, unless it is 0: it is multiplied by differences of pixels, which may be large, so it must keep
 /// its digits in f32, and so must the quarter of it that CUDA computes with. (Other products with Δt may become
 /// subnormal: that is far below a digit of φ.)
 pub(super) const INTENSITY_GAINS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
 /// The bounds of the automatic check interval.
-const CHECK_INTERVALS: [f64; 2] = [80.0, 1000.0];
+const CHECK_INTERVALS: [f64; 2] = [18.0, 1000.0];
 
 /// The statistics of the image that the automatic parameters depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -39,7 +39,10 @@ pub(super) const TINY: f32 = 1.6e-19;
 pub(super) const TWO_ROOT_UNITS: f32 = (2.0 * ROOT_UNIT) as f32;
 
 /// The bounds of 1/|∇φ| within which a reinitialisation leaves φ beside the front unchanged.
-pub(super) const FLATNESS: [f32; 2] = [0.95, 1.052_631_6];
+pub(super) const FLATNESS: [f32; 2] = [0.98, 1.020_408_2];
+
+/// A voxel within the band, or a change there, affects the voxels up to so many away along each axis.
+pub(super) const BAND_REACH: usize = 2;
 
 /// The constants of [`rsqrt`]: the bits of its start are half the difference of the first and the bits of x; the start
 /// is then multiplied by the polynomial (x·start² + b)² + c, whose b and c are the others.
@@ -203,7 +206,7 @@ pub(super) fn minmod(a: f32, b: f32) -> f32 {
     if a * b > 0.0 { nearer } else { 0.0 }
 }
 
-/// Returns φ of a voxel beside the front, scaled so that |∇φ| is within a twentieth of 1, and at most the largest
+/// Returns φ of a voxel beside the front, scaled so that |∇φ| is within 2 % of 1, and at most the largest
 /// spacing. Repeated division by |∇φ| itself would let noise of the grid's scale grow along the front.
 fn rescale_beside_front(constants: &Constants, axes: usize, old: f32, along: impl Fn(usize, isize) -> f32) -> f32 {
     let mut gradient = TINY;
@@ -288,23 +291,25 @@ pub(super) fn iterate(
     Ok(counts)
 }
 
-/// Tells for each tile whether a reinitialisation that begins with `phi` updates it: it does if the tile, or one of the
-/// 26 beside it (in slices, of the 8), holds a voxel within the band.
+/// Tells for each tile whether a reinitialisation that begins with `phi` updates it: it does if one of its voxels is at
+/// most [`BAND_REACH`] voxels along each axis from one within the band.
 pub(super) fn reached(plan: &Plan, phi: &[f32]) -> Vec<bool> {
     let (tile, [along_x, along_y, along_z]) = (plan.tile(), plan.tiles());
     let [width, height, _] = plan.shape;
-    let index = |[x, y, z]: [usize; 3]| (z * along_y + y) * along_x + x;
-    let mut near = vec![false; along_x * along_y * along_z];
+    let mut reached = vec![false; along_x * along_y * along_z];
     for (i, _) in phi.iter().enumerate().filter(|(_, phi)| phi.abs() <= plan.constants.band_width) {
-        near[index([i % width / tile[0], i / width % height / tile[1], i / width / height / tile[2]])] = true;
+        let voxel = [i % width, i / width % height, i / width / height];
+        let [xs, ys, zs] = std::array::from_fn(|axis| {
+            // Slices do not see each other.
+            let reach = if axis == 2 && !plan.constants.volume { 0 } else { BAND_REACH };
+            let last = (voxel[axis] + reach).min(plan.shape[axis] - 1) / tile[axis];
+            voxel[axis].saturating_sub(reach) / tile[axis]..=last
+        });
+        for (z, y) in zs.flat_map(|z| ys.clone().map(move |y| (z, y))) {
+            reached[(z * along_y + y) * along_x..][xs.clone()].fill(true);
+        }
     }
-    let beside = |i: usize, n: usize| i.saturating_sub(1)..(i + 2).min(n);
-    let tiles = (0..along_z).flat_map(|z| (0..along_y).flat_map(move |y| (0..along_x).map(move |x| [x, y, z])));
-    let reached = tiles.map(|[x, y, z]| {
-        let planes = if plan.constants.volume { beside(z, along_z) } else { z..z + 1 };
-        planes.into_iter().any(|z| beside(y, along_y).any(|y| beside(x, along_x).any(|x| near[index([x, y, z])])))
-    });
-    reached.collect()
+    reached
 }
 
 /// Computes one step of a reinitialisation, from `phi` to `next`, in the tiles that are [`reached`].

@@ -49,7 +49,7 @@ static void the_state_tells_every_parameter(const char *device) {
     CHECK_NUMBER(state.target, BRIGHT);
     CHECK_NUMBER(state.epsilon, 30);
     CHECK(fabs(state.alpha - alpha) < 1e-12);
-    CHECK(fabs(state.time_step_limit - limit) < 1e-6 * limit && fabs(state.time_step - 0.7 * limit) < 1e-6 * limit);
+    CHECK(fabs(state.time_step_limit - limit) < 1e-6 * limit && fabs(state.time_step - 0.95 * limit) < 1e-6 * limit);
     CHECK(state.iterations == 0 && state.converged == 0 && state.reserved == 0);
     CHECK(state.check_interval >= 10 && state.check_interval <= 1000);
     size_t inside = 0;

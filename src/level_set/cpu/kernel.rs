@@ -1,9 +1,10 @@
-//! The update of one tile, an iteration or a step of a reinitialisation, eight or sixteen voxels at a time.
+//! The update of one tile, an iteration or a step of a reinitialisation, as many voxels at a time as a vector has.
 //!
-//! Every voxel gets the operations of `scalar.rs` in their order. The normals towards −x, −y and −z are those of the
-//! neighbours.
+//! Every voxel gets the operations of `scalar.rs` in their order. The rows of a plane are contiguous, so a vector may
+//! hold several of them: neighbours along y and z are a row and a plane away, and those along x are in copies of the
+//! tile that are shifted along x.
 
-use super::tiles::{Layout, Row, reached_along, reached_from};
+use super::tiles::{Block, Layout, reached_along, reached_from};
 use super::vector::Floats;
 use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
 use crate::level_set::scalar::{self, FLATNESS, TINY, TWO_ROOT_UNITS};
@@ -65,23 +66,31 @@ impl<'a, S: Simd> Counter<'a, S> {
         Self { simd, constants, columns, statistics: StepStatistics::default(), closest: f32::INFINITY }
     }
 
-    /// Counts row `[y, z]` of a tile with sides `tile` from its values before and after.
+    /// Counts plane `z` of a tile with sides `tile`, of which `rows` rows lie in the image, from its values before and
+    /// after.
     #[inline(always)]
-    fn row<const N: usize>(&mut self, tile: [usize; 3], [y, z]: [usize; 2], old: &[f32], new: &[f32]) {
-        let simd = self.simd;
-        if self.columns < N {
-            return self.lanes(tile, [y, z], &old[..self.columns], &new[..self.columns]);
+    fn plane<const N: usize>(&mut self, tile: [usize; 3], z: usize, rows: usize, old: &[f32], new: &[f32]) {
+        if self.columns < N || rows < tile[1] {
+            for y in 0..rows {
+                let row = y * N..y * N + self.columns;
+                self.row(tile, [y, z], &old[row.clone()], &new[row]);
+            }
+            return;
         }
+        let simd = self.simd;
         let zero = Floats::splat(simd, 0.0);
-        let (near, band) =
-            (Floats::splat(simd, self.constants.max_spacing), Floats::splat(simd, self.constants.band_width));
-        for i in (0..N).step_by(S::F32_LANES) {
+        let [near, band, threshold] =
+            [self.constants.max_spacing, self.constants.band_width, self.constants.activity_threshold]
+                .map(|value| Floats::splat(simd, value));
+        for i in (0..new.len()).step_by(S::F32_LANES) {
             let (before, after) = (Floats::load(simd, old, i), Floats::load(simd, new, i));
             let moved = before.less_than(zero).differs(after.less_than(zero));
             if before.abs().min(after.abs()).at_most(band).or(moved).any() {
-                let threshold = Floats::splat(simd, self.constants.activity_threshold);
                 if before.abs().at_most(band).and(threshold.less_than((after - before).abs())).any() {
-                    self.record_activity(tile, [y, z], i, &old[i..i + S::F32_LANES], &new[i..i + S::F32_LANES]);
+                    let lanes = const { if S::F32_LANES < N { S::F32_LANES } else { N } };
+                    for i in (i..i + S::F32_LANES).step_by(lanes) {
+                        self.record_activity(tile, [i / N, z], i % N, &old[i..i + lanes], &new[i..i + lanes]);
+                    }
                 }
                 self.closest = self.closest.min(after.abs().smallest());
                 if before.abs().at_most(near).or(moved).any() {
@@ -91,14 +100,14 @@ impl<'a, S: Simd> Counter<'a, S> {
         }
     }
 
-    /// Counts the voxels of a row one by one, as [`row`](Self::row) does with vectors.
-    fn lanes(&mut self, tile: [usize; 3], row: [usize; 2], old: &[f32], new: &[f32]) {
+    /// Counts the voxels of row `[y, z]` one by one, as [`plane`](Self::plane) does with vectors.
+    fn row(&mut self, tile: [usize; 3], row: [usize; 2], old: &[f32], new: &[f32]) {
         self.closest = new.iter().fold(self.closest, |closest, new| closest.min(new.abs()));
         self.record_activity(tile, row, 0, old, new);
         self.count(old, new);
     }
 
-    /// Records the changes within the band, in voxels of a row from column `first` on.
+    /// Records the changes within the band, in voxels of row `[y, z]` from column `first` on.
     #[inline(always)]
     fn record_activity(&mut self, tile: [usize; 3], [y, z]: [usize; 2], first: usize, old: &[f32], new: &[f32]) {
         let [y, z] = [reached_along(tile[1], y), reached_along(tile[2], z)];
@@ -143,6 +152,35 @@ pub(super) enum Work<'a, T: ?Sized> {
     Reinitialise(bool),
 }
 
+/// The buffers of a thread, for one tile after another.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    volume: TileBuffers<64, 8, 80, 10, 96, 12>,
+    slice: TileBuffers<256, 1, 288, 1, 320, 1>,
+}
+
+/// Buffers for a tile of `K` planes of `A` voxels: the image terms, and φ with a halo of one voxel, which are `K1`
+/// planes of `A1`, and of two voxels, which are `K2` planes of `A2`.
+#[derive(Debug)]
+struct TileBuffers<const A: usize, const K: usize, const A1: usize, const K1: usize, const A2: usize, const K2: usize> {
+    terms: [[f32; A]; K],
+    one: Block<A1, K1, 3>,
+    two: Block<A2, K2, 5>,
+}
+
+impl Buffers {
+    pub(super) fn new() -> Self {
+        Self { volume: TileBuffers::ZERO, slice: TileBuffers::ZERO }
+    }
+}
+
+impl<const A: usize, const K: usize, const A1: usize, const K1: usize, const A2: usize, const K2: usize>
+    TileBuffers<A, K, A1, K1, A2, K2>
+{
+    const ZERO: Self =
+        Self { terms: [[0.0; A]; K], one: Block([[[0.0; A1]; K1]; 3]), two: Block([[[0.0; A2]; K2]; 5]) };
+}
+
 /// One tile of `field`, and the buffer for its new values.
 pub(super) struct Task<'a, T: ?Sized> {
     pub constants: &'a Constants,
@@ -153,64 +191,64 @@ pub(super) struct Task<'a, T: ?Sized> {
     pub out: &'a mut [f32],
 }
 
-impl<T: Term + ?Sized> Task<'_, T> {
-    pub(super) fn run(self, arch: Arch) -> StepStatistics {
-        arch.dispatch(self)
-    }
-}
+/// A task and the buffers of its thread.
+struct TaskWithBuffers<'a, T: ?Sized>(Task<'a, T>, &'a mut Buffers);
 
-impl<T: Term + ?Sized> WithSimd for Task<'_, T> {
+impl<T: Term + ?Sized> WithSimd for TaskWithBuffers<'_, T> {
     type Output = StepStatistics;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> StepStatistics {
-        let unit = self.constants.inverse_spacing == [1.0; 3];
-        match (self.constants.volume, unit) {
-            (true, true) => self.tile::<S, true, true, 8, 16, 8, 8, 100, 144>(simd),
-            (true, false) => self.tile::<S, true, false, 8, 16, 8, 8, 100, 144>(simd),
-            (false, true) => self.tile::<S, false, true, 16, 32, 16, 1, 18, 20>(simd),
-            (false, false) => self.tile::<S, false, false, 16, 32, 16, 1, 18, 20>(simd),
+        let Self(task, Buffers { volume, slice }) = self;
+        let unit = task.constants.inverse_spacing == [1.0; 3];
+        match (task.constants.volume, unit) {
+            (true, true) => task.update::<S, true, true, 8, _, _, _, _, _, _>(simd, volume),
+            (true, false) => task.update::<S, true, false, 8, _, _, _, _, _, _>(simd, volume),
+            (false, true) => task.update::<S, false, true, 16, _, _, _, _, _, _>(simd, slice),
+            (false, false) => task.update::<S, false, false, 16, _, _, _, _, _, _>(simd, slice),
         }
     }
 }
 
 impl<T: Term + ?Sized> Task<'_, T> {
-    /// Updates the tile. `V` is true for a volume, `UNIT` if all spacings are 1. A tile has `J` rows of `N` voxels in
-    /// each of its `K` planes; `R1` and `R2` rows of `W` with one and with two more on every side.
+    pub(super) fn run(self, arch: Arch, buffers: &mut Buffers) -> StepStatistics {
+        arch.dispatch(TaskWithBuffers(self, buffers))
+    }
+
+    /// Updates the tile. `V` is true for a volume, `UNIT` if all spacings are 1; a row of the tile has `N` voxels.
     #[inline(always)]
-    fn tile<
+    fn update<
         S: Simd,
         const V: bool,
         const UNIT: bool,
         const N: usize,
-        const W: usize,
-        const J: usize,
+        const A: usize,
         const K: usize,
-        const R1: usize,
-        const R2: usize,
+        const A1: usize,
+        const K1: usize,
+        const A2: usize,
+        const K2: usize,
     >(
         self,
         simd: S,
+        buffers: &mut TileBuffers<A, K, A1, K1, A2, K2>,
     ) -> StepStatistics {
         let Self { constants, layout, work, field, index, out } = self;
+        let TileBuffers { terms, one, two } = buffers;
         let position = layout.position(index);
         let valid = layout.valid(position);
         match work {
             Work::Iterate(pixels) => {
-                let mut rows = [Row::<W>::ZERO; R1];
-                layout.gather::<1, N, J, K, W>(field, position, V, &mut rows);
-                let mut terms = [[0.0; N]; 64];
-                let terms = &mut terms[..J * K];
-                pixels.fill(constants, index * J * K * N, terms.as_flattened_mut());
-                iterate::<S, V, UNIT, N, W, J>(simd, constants, &rows, terms, out, valid)
+                layout.gather::<1, N, A, V, _, _, _>(field, position, one);
+                pixels.fill(constants, index * A * K, terms.as_flattened_mut());
+                iterate::<S, V, UNIT, N, A, A1, K1>(simd, constants, &one.0, terms, out, valid)
             }
             Work::Reinitialise(first) => {
-                let mut rows = [Row::<W>::ZERO; R2];
-                layout.gather::<2, N, J, K, W>(field, position, V, &mut rows);
+                layout.gather::<2, N, A, V, _, _, _>(field, position, two);
                 if first {
-                    reinitialise::<S, V, UNIT, true, N, W, J>(simd, constants, &rows, out, valid)
+                    reinitialise::<S, V, UNIT, true, N, A, A2, K2>(simd, constants, &two.0, out, valid)
                 } else {
-                    reinitialise::<S, V, UNIT, false, N, W, J>(simd, constants, &rows, out, valid)
+                    reinitialise::<S, V, UNIT, false, N, A, A2, K2>(simd, constants, &two.0, out, valid)
                 }
             }
         }
@@ -228,162 +266,149 @@ impl<S: Simd, const UNIT: bool> Scale<S, UNIT> {
     }
 }
 
-/// Returns the sum of the wide differences along one axis on the two sides of a face.
-#[inline(always)]
-fn pair<S: Simd, const UNIT: bool>(
-    scale: Scale<S, UNIT>,
-    [high, low]: [Floats<S>; 2],
-    [other_high, other_low]: [Floats<S>; 2],
-) -> Floats<S> {
-    scale.of(high - low) + scale.of(other_high - other_low)
+/// Differences of φ in a [`Block`] with a halo of one voxel, at the voxel `i` of plane `k`. These are functions and not
+/// closures, which would be compiled without the vector unit.
+#[derive(Clone, Copy)]
+struct Differences<'a, S: Simd, const V: bool, const UNIT: bool, const N: usize, const A1: usize, const K1: usize> {
+    simd: S,
+    scales: [Scale<S, UNIT>; 3],
+    /// The tile shifted by −1, 0 and 1 along x.
+    block: &'a [[[f32; A1]; K1]; 3],
 }
 
+impl<S: Simd, const V: bool, const UNIT: bool, const N: usize, const A1: usize, const K1: usize>
+    Differences<'_, S, V, UNIT, N, A1, K1>
+{
+    #[inline(always)]
+    fn load(self, shift: usize, k: usize, i: usize) -> Floats<S> {
+        Floats::load(self.simd, &self.block[shift][k], i)
+    }
+
+    /// Returns the wide difference along x, twice the central one.
+    #[inline(always)]
+    fn wide_x(self, k: usize, i: usize) -> Floats<S> {
+        self.scales[0].of(self.load(2, k, i) - self.load(0, k, i))
+    }
+
+    #[inline(always)]
+    fn wide_y(self, shift: usize, k: usize, i: usize) -> Floats<S> {
+        self.scales[1].of(self.load(shift, k, i + N) - self.load(shift, k, i - N))
+    }
+
+    /// Returns the wide difference along z, in slices 0.
+    #[inline(always)]
+    fn wide_z(self, shift: usize, k: usize, i: usize) -> Floats<S> {
+        if V {
+            self.scales[2].of(self.load(shift, k + 1, i) - self.load(shift, k - 1, i))
+        } else {
+            Floats::splat(self.simd, 0.0)
+        }
+    }
+
+    /// Returns the normal of the face towards +y.
+    #[inline(always)]
+    fn normal_y(self, k: usize, i: usize) -> Floats<S> {
+        let d = self.scales[1].of(self.load(1, k, i + N) - self.load(1, k, i));
+        let a = self.wide_x(k, i) + self.wide_x(k, i + N);
+        d.normal::<V>(a, self.wide_z(1, k, i) + self.wide_z(1, k, i + N))
+    }
+
+    /// Returns the normal of the face towards +z.
+    #[inline(always)]
+    fn normal_z(self, k: usize, i: usize) -> Floats<S> {
+        let d = self.scales[2].of(self.load(1, k + 1, i) - self.load(1, k, i));
+        let a = self.wide_x(k, i) + self.wide_x(k + 1, i);
+        d.normal::<V>(a, self.wide_y(1, k, i) + self.wide_y(1, k + 1, i))
+    }
+}
+
+/// One iteration. `block` is the tile shifted by −1, 0 and 1 along x; row 0 and plane 0 are of the halo.
 #[inline(always)]
-fn iterate<S: Simd, const V: bool, const UNIT: bool, const N: usize, const W: usize, const J: usize>(
+fn iterate<
+    S: Simd,
+    const V: bool,
+    const UNIT: bool,
+    const N: usize,
+    const A: usize,
+    const A1: usize,
+    const K1: usize,
+>(
     simd: S,
     constants: &Constants,
-    rows: &[Row<W>],
-    terms: &[[f32; N]],
+    block: &[[[f32; A1]; K1]; 3],
+    terms: &[[f32; A]],
     out: &mut [f32],
-    [columns, own_rows, planes]: [usize; 3],
+    [columns, rows, planes]: [usize; 3],
 ) -> StepStatistics {
-    let o = const { (W - N) / 2 };
-    let [x, y, z] = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
+    let scales = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
+    let ([x, y, z], phi) = (scales, Differences::<S, V, UNIT, N, A1, K1> { simd, scales, block });
     let [zero, tiny, half, one] = [0.0, TINY, 0.5, 1.0].map(|value| Floats::splat(simd, value));
     let [curvature_weight, max_inward_term] =
         [constants.curvature_weight, constants.max_inward_term].map(|value| Floats::splat(simd, value));
     let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|value| Floats::splat(simd, value));
-    let row = |k: usize, j: usize| &rows[if V { k * (J + 2) + j } else { j }].0;
-    let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
-    // `low_z` holds the normals of the faces below a plane.
-    let mut low_z = [[0.0f32; N]; J];
+    // The normals of the faces towards +z of a plane; those of the plane before are the ones towards −z.
+    let mut low_z = [0.0f32; A];
     if V {
-        for (j, low_z) in low_z.iter_mut().enumerate() {
-            let [lower, upper] = [row(0, j + 1), row(1, j + 1)];
-            let [lower_south, lower_north] = [row(0, j), row(0, j + 2)];
-            let [upper_south, upper_north] = [row(1, j), row(1, j + 2)];
-            for i in (0..N).step_by(S::F32_LANES) {
-                let c = o + i;
-                let d = z.of(load(upper, c) - load(lower, c));
-                let a = pair(x, [load(lower, c + 1), load(lower, c - 1)], [load(upper, c + 1), load(upper, c - 1)]);
-                let b =
-                    pair(y, [load(lower_north, c), load(lower_south, c)], [load(upper_north, c), load(upper_south, c)]);
-                d.normal::<V>(a, b).store(low_z, i);
-            }
-        }
-    }
-    for k in 1..=planes {
-        // `right_x` holds the normals towards +x of a plane, and for the first column those towards −x.
-        let mut right_x = [Row::<W>::ZERO; J];
-        for (j, right_x) in right_x.iter_mut().enumerate().take(own_rows) {
-            let [here, south, north] = [row(k, j + 1), row(k, j), row(k, j + 2)];
-            let [below, above] = if V { [row(k - 1, j + 1), row(k + 1, j + 1)] } else { [here, here] };
-            for i in (0..N).step_by(S::F32_LANES) {
-                let c = o + i;
-                let d = x.of(load(here, c + 1) - load(here, c));
-                let a = pair(y, [load(north, c), load(south, c)], [load(north, c + 1), load(south, c + 1)]);
-                let b = if V {
-                    pair(z, [load(above, c), load(below, c)], [load(above, c + 1), load(below, c + 1)])
-                } else {
-                    zero
-                };
-                d.normal::<V>(a, b).store(&mut right_x.0, c);
-            }
-            let [ix, iy, iz] = constants.inverse_spacing;
-            let c = o - 1;
-            let d = (here[o] - here[c]) * ix;
-            let a = (north[c] - south[c]) * iy + (north[o] - south[o]) * iy;
-            let b = if V { (above[c] - below[c]) * iz + (above[o] - below[o]) * iz } else { 0.0 };
-            right_x.0[c] = scalar::normal(d, a, b);
-        }
-        // `low_y` holds the normals towards −y, first of the first row.
-        let mut low_y = [0.0f32; N];
-        {
-            let [lower, upper] = [row(k, 0), row(k, 1)];
-            let [lower_below, lower_above] = if V { [row(k - 1, 0), row(k + 1, 0)] } else { [lower, lower] };
-            let [upper_below, upper_above] = if V { [row(k - 1, 1), row(k + 1, 1)] } else { [upper, upper] };
-            for i in (0..N).step_by(S::F32_LANES) {
-                let c = o + i;
-                let d = y.of(load(upper, c) - load(lower, c));
-                let a = pair(x, [load(lower, c + 1), load(lower, c - 1)], [load(upper, c + 1), load(upper, c - 1)]);
-                let b = if V {
-                    pair(z, [load(lower_above, c), load(lower_below, c)], [load(upper_above, c), load(upper_below, c)])
-                } else {
-                    zero
-                };
-                d.normal::<V>(a, b).store(&mut low_y, i);
-            }
-        }
-        for j in 1..=own_rows {
-            let [here, south, north] = [row(k, j), row(k, j - 1), row(k, j + 1)];
-            let [below, above, below_north, above_north, above_south] = if V {
-                [row(k - 1, j), row(k + 1, j), row(k - 1, j + 1), row(k + 1, j + 1), row(k + 1, j - 1)]
-            } else {
-                [here; 5]
-            };
-            let normals = &right_x[j - 1].0;
-            let low_z = &mut low_z[j - 1];
-            let at = (k - 1) * J + j - 1;
-            let Some(new_values) = out.get_mut(at * N..(at + 1) * N) else { break };
-            for i in (0..N).step_by(S::F32_LANES) {
-                let c = o + i;
-                let old = load(here, c);
-                let [left, right] = [load(here, c - 1), load(here, c + 1)];
-                let [toward_south, toward_north] = [load(south, c), load(north, c)];
-                let mut forward = [x.of(right - old), y.of(toward_north - old), zero];
-                let mut backward = [x.of(old - left), y.of(old - toward_south), zero];
-                let wide_x = x.of(right - left);
-                let wide_x_north = x.of(load(north, c + 1) - load(north, c - 1));
-                let [mut wide_z, mut wide_z_north] = [zero; 2];
-                let [mut down, mut up, mut up_north] = [zero; 3];
-                if V {
-                    [down, up, up_north] = [load(below, c), load(above, c), load(above_north, c)];
-                    wide_z = z.of(up - down);
-                    wide_z_north = z.of(up_north - load(below_north, c));
-                }
-                let normal_y = forward[1].normal::<V>(wide_x + wide_x_north, wide_z + wide_z_north);
-                let mut divergence =
-                    x.of(load(normals, c) - load(normals, c - 1)) + y.of(normal_y - Floats::load(simd, &low_y, i));
-                normal_y.store(&mut low_y, i);
-                if V {
-                    (forward[2], backward[2]) = (z.of(up - old), z.of(old - down));
-                    let wide_x_above = x.of(load(above, c + 1) - load(above, c - 1));
-                    let wide_y = y.of(toward_north - toward_south);
-                    let wide_y_above = y.of(up_north - load(above_south, c));
-                    let normal_z = forward[2].normal::<V>(wide_x + wide_x_above, wide_y + wide_y_above);
-                    divergence = divergence + z.of(normal_z - Floats::load(simd, low_z, i));
-                    normal_z.store(low_z, i);
-                }
-                let divergence = divergence.clamp(constants.max_divergence);
-                let of_image = Floats::load(simd, &terms[at], i);
-                let bounded = of_image.min(max_inward_term);
-                let speed = divergence.mul_add(curvature_weight, bounded);
-                let grows = zero.less_than(speed);
-                // If the curvature term is the larger one, nothing is clipped: one sum serves for both kinds of |∇φ|.
-                let curvature_leads = bounded.abs().less_than((divergence * curvature_weight).abs());
-                let [least, most] = [curvature_leads.select(least, zero), curvature_leads.select(most, zero)];
-                let mut gradient = tiny;
-                for axis in 0..if V { 3 } else { 2 } {
-                    // If the speed is negative, the two are exchanged: max(a, 0) and min(b, 0) of the negatives.
-                    let a = grows.select(forward[axis], zero - forward[axis]).max(least);
-                    let b = grows.select(backward[axis], zero - backward[axis]).min(most);
-                    gradient = b.mul_add(b, a.mul_add(a, gradient));
-                }
-                let gradient = curvature_leads.select(gradient * half, gradient);
-                let away = grows.differs(old.less_than(zero));
-                let gradient = away.select(gradient.min(one), gradient);
-                let speed = away.select(divergence.mul_add(curvature_weight, of_image), speed);
-                speed.mul_add(gradient.sqrt(), old).store(new_values, i);
-            }
+        for i in (0..A).step_by(S::F32_LANES) {
+            phi.normal_z(0, i + N).store(&mut low_z, i);
         }
     }
     let mut counter = Counter::new(simd, constants, columns);
-    let tile = const { if V { VOLUME_TILE } else { SLICE_TILE } };
-    for k in 0..planes {
-        for j in 0..own_rows {
-            let new_values = &out[(k * J + j) * N..][..N];
-            counter.row::<N>(tile, [j, k], &row(k + 1, j + 1)[o..o + N], new_values);
+    for (plane, (out, terms)) in out.as_chunks_mut::<A>().0.iter_mut().zip(terms).enumerate().take(planes) {
+        let k = if V { plane + 1 } else { 0 };
+        // The normals of the faces towards +y, of the halo's row and of all rows of the tile.
+        let mut normals_y = [0.0f32; A1];
+        for i in (0..A + N).step_by(S::F32_LANES) {
+            // The last vector begins earlier where it would not end with the last row.
+            let i = i.min(A + N - S::F32_LANES);
+            phi.normal_y(k, i).store(&mut normals_y, i);
         }
+        for i in (0..A).step_by(S::F32_LANES) {
+            let q = i + N;
+            let old = phi.load(1, k, q);
+            let mut forward = [x.of(phi.load(2, k, q) - old), y.of(phi.load(1, k, q + N) - old), zero];
+            let mut backward = [x.of(old - phi.load(0, k, q)), y.of(old - phi.load(1, k, i)), zero];
+            let (wide_y, wide_z) = (phi.wide_y(1, k, q), phi.wide_z(1, k, q));
+            let right_x = forward[0].normal::<V>(wide_y + phi.wide_y(2, k, q), wide_z + phi.wide_z(2, k, q));
+            let left_x = backward[0].normal::<V>(wide_y + phi.wide_y(0, k, q), wide_z + phi.wide_z(0, k, q));
+            let mut divergence =
+                x.of(right_x - left_x) + y.of(Floats::load(simd, &normals_y, q) - Floats::load(simd, &normals_y, i));
+            if V {
+                let (below, above) = (phi.load(1, k - 1, q), phi.load(1, k + 1, q));
+                (forward[2], backward[2]) = (z.of(above - old), z.of(old - below));
+                let high_z = phi.normal_z(k, q);
+                divergence = divergence + z.of(high_z - Floats::load(simd, &low_z, i));
+                high_z.store(&mut low_z, i);
+            }
+            let divergence = divergence.clamp(constants.max_divergence);
+            let of_image = Floats::load(simd, terms, i);
+            let bounded = of_image.min(max_inward_term);
+            let speed = divergence.mul_add(curvature_weight, bounded);
+            let grows = zero.less_than(speed);
+            // If the curvature term is the larger one, nothing is clipped: one sum serves for both kinds of |∇φ|.
+            let curvature_leads = bounded.abs().less_than((divergence * curvature_weight).abs());
+            let low = curvature_leads.select(least, grows.select(zero, least));
+            let high = curvature_leads.select(most, grows.select(most, zero));
+            let [backward_low, backward_high] = [zero - high, zero - low];
+            let mut gradient = tiny;
+            for axis in 0..if V { 3 } else { 2 } {
+                let a = forward[axis].max(low).min(high);
+                let b = backward[axis].max(backward_low).min(backward_high);
+                gradient = b.mul_add(b, a.mul_add(a, gradient));
+            }
+            let gradient = curvature_leads.select(gradient * half, gradient);
+            let away = grows.differs(old.less_than(zero));
+            let gradient = away.select(gradient.min(one), gradient);
+            let speed = away.select(divergence.mul_add(curvature_weight, of_image), speed);
+            speed.mul_add(gradient.sqrt(), old).store(out, i);
+        }
+        counter.plane::<N>(
+            const { if V { VOLUME_TILE } else { SLICE_TILE } },
+            plane,
+            rows,
+            &block[1][k][N..N + A],
+            out,
+        );
     }
     counter.statistics()
 }
@@ -395,6 +420,8 @@ fn minmod<S: Simd>(zero: Floats<S>, a: Floats<S>, b: Floats<S>) -> Floats<S> {
     zero.less_than(a * b).select(nearer, zero)
 }
 
+/// One step of a reinitialisation. `block` is the tile shifted by −2 … 2 along x; rows and planes 0 and 1 are of the
+/// halo.
 #[inline(always)]
 fn reinitialise<
     S: Simd,
@@ -402,95 +429,77 @@ fn reinitialise<
     const UNIT: bool,
     const FIRST: bool,
     const N: usize,
-    const W: usize,
-    const J: usize,
+    const A: usize,
+    const A2: usize,
+    const K2: usize,
 >(
     simd: S,
     constants: &Constants,
-    rows: &[Row<W>],
+    block: &[[[f32; A2]; K2]; 5],
     out: &mut [f32],
-    [columns, own_rows, planes]: [usize; 3],
+    [columns, rows, planes]: [usize; 3],
 ) -> StepStatistics {
-    let o = const { (W - N) / 2 };
     let scales = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
-    let [zero, tiny, one, half, reinit_step] =
-        [0.0, TINY, 1.0, 0.5, constants.reinit_step].map(|value| Floats::splat(simd, value));
+    let [zero, tiny, one, half, reinit_step, band] =
+        [0.0, TINY, 1.0, 0.5, constants.reinit_step, constants.band_width].map(|value| Floats::splat(simd, value));
     let [steep, flat] = FLATNESS.map(|value| Floats::splat(simd, value));
-    let row = |k: usize, j: usize| &rows[if V { k * (J + 4) + j } else { j }].0;
-    let load = |row: &[f32; W], at: usize| Floats::load(simd, row, at);
-    for k in 0..planes {
-        for j in 0..own_rows {
-            let here = row(k + 2, j + 2);
-            let y: [&[f32; W]; 4] = std::array::from_fn(|n| row(k + 2, j + [0, 1, 3, 4][n]));
-            let z: [&[f32; W]; 4] =
-                if V { std::array::from_fn(|n| row(k + [0, 1, 3, 4][n], j + 2)) } else { [here; 4] };
-            let at = k * J + j;
-            let Some(new_values) = out.get_mut(at * N..(at + 1) * N) else { break };
-            for i in (0..N).step_by(S::F32_LANES) {
-                let c = o + i;
-                let old = load(here, c);
-                let inside = old.less_than(zero);
-                let along = [
-                    [load(here, c - 2), load(here, c - 1), load(here, c + 1), load(here, c + 2)],
-                    y.map(|row| load(row, c)),
-                    z.map(|row| load(row, c)),
-                ];
-                let mut beside = inside.differs(inside);
-                let [mut gradient, mut wide_gradient] = [tiny; 2];
-                for (axis, scale) in scales.into_iter().enumerate().take(if V { 3 } else { 2 }) {
-                    let [before2, before1, after1, after2] = along[axis];
-                    beside = beside.or(before1.less_than(zero).differs(inside));
-                    beside = beside.or(after1.less_than(zero).differs(inside));
-                    if FIRST {
-                        let wide = scale.of(after1 - before1);
-                        wide_gradient = wide.mul_add(wide, wide_gradient);
-                    }
-                    let forward = scale.of(after1 - old);
-                    let backward = scale.of(old - before1);
-                    let middle = forward - backward;
-                    let after = scale.of(after2 - after1) - forward;
-                    let before = backward - scale.of(before1 - before2);
-                    let forward = minmod(zero, middle, after).mul_add(zero - half, forward);
-                    let backward = minmod(zero, middle, before).mul_add(half, backward);
-                    let forward = inside.select(zero - forward, forward).min(zero);
-                    let backward = inside.select(zero - backward, backward).max(zero);
-                    gradient = gradient + (backward * backward).max(forward * forward);
-                }
-                let change = (one - gradient.sqrt()) * reinit_step;
-                let new = inside.select(old - change, old + change);
-                let new = new.less_than(zero).differs(inside).select(old, new);
-                let held = if FIRST {
-                    let flatness = Floats::splat(simd, TWO_ROOT_UNITS) * wide_gradient.rsqrt();
-                    let scale = flat.less_than(flatness).select(flatness * steep, one);
-                    let scale = flatness.less_than(steep).select(flatness * flat, scale);
-                    (old * scale).clamp(constants.max_spacing)
-                } else {
-                    old
-                };
-                beside.select(held, new).store(new_values, i);
-            }
-        }
-    }
     let mut in_band = false;
-    for k in 0..planes {
-        for j in 0..own_rows {
-            in_band |= within_band::<S, N>(simd, constants, &out[(k * J + j) * N..][..columns]);
+    for (plane, out) in out.as_chunks_mut::<A>().0.iter_mut().enumerate().take(planes) {
+        let k = if V { plane + 2 } else { 0 };
+        for i in (0..A).step_by(S::F32_LANES) {
+            let q = i + 2 * N;
+            let old = Floats::load(simd, &block[2][k], q);
+            let inside = old.less_than(zero);
+            let mut along = [[old; 4]; 3];
+            for (n, offset) in [0, 1, 3, 4].into_iter().enumerate() {
+                along[0][n] = Floats::load(simd, &block[offset][k], q);
+                along[1][n] = Floats::load(simd, &block[2][k], i + offset * N);
+                if V {
+                    along[2][n] = Floats::load(simd, &block[2][plane + offset], q);
+                }
+            }
+            let mut beside = inside.differs(inside);
+            let [mut gradient, mut wide_gradient] = [tiny; 2];
+            for (axis, scale) in scales.into_iter().enumerate().take(if V { 3 } else { 2 }) {
+                let [before2, before1, after1, after2] = along[axis];
+                beside = beside.or(before1.less_than(zero).differs(inside));
+                beside = beside.or(after1.less_than(zero).differs(inside));
+                if FIRST {
+                    let wide = scale.of(after1 - before1);
+                    wide_gradient = wide.mul_add(wide, wide_gradient);
+                }
+                let forward = scale.of(after1 - old);
+                let backward = scale.of(old - before1);
+                let middle = forward - backward;
+                let after = scale.of(after2 - after1) - forward;
+                let before = backward - scale.of(before1 - before2);
+                let forward = minmod(zero, middle, after).mul_add(zero - half, forward);
+                let backward = minmod(zero, middle, before).mul_add(half, backward);
+                let forward = inside.select(zero - forward, forward).min(zero);
+                let backward = inside.select(zero - backward, backward).max(zero);
+                gradient = gradient + (backward * backward).max(forward * forward);
+            }
+            let change = (one - gradient.sqrt()) * reinit_step;
+            let new = inside.select(old - change, old + change);
+            let new = new.less_than(zero).differs(inside).select(old, new);
+            let held = if FIRST {
+                let flatness = Floats::splat(simd, TWO_ROOT_UNITS) * wide_gradient.rsqrt();
+                let scale = flat.less_than(flatness).select(flatness * steep, one);
+                let scale = flatness.less_than(steep).select(flatness * flat, scale);
+                (old * scale).clamp(constants.max_spacing)
+            } else {
+                old
+            };
+            beside.select(held, new).store(out, i);
+        }
+        if columns == N && rows * N == A {
+            for i in (0..A).step_by(S::F32_LANES) {
+                in_band |= Floats::load(simd, out, i).abs().at_most(band).any();
+            }
+        } else {
+            let valid = out.chunks(N).take(rows).flat_map(|row| &row[..columns]);
+            in_band |= valid.into_iter().any(|phi| phi.abs() <= constants.band_width);
         }
     }
     StepStatistics { in_band, ..StepStatistics::default() }
-}
-
-/// Tells whether a row, or the part of it that lies in the image, has a voxel within the band.
-#[inline(always)]
-fn within_band<S: Simd, const N: usize>(simd: S, constants: &Constants, row: &[f32]) -> bool {
-    if row.len() < N {
-        return row.iter().any(|phi| phi.abs() <= constants.band_width);
-    }
-    // A closure would be compiled without the vector unit.
-    let band = Floats::splat(simd, constants.band_width);
-    let mut within = false;
-    for i in (0..N).step_by(S::F32_LANES) {
-        within |= Floats::load(simd, row, i).abs().at_most(band).any();
-    }
-    within
 }

@@ -4,27 +4,21 @@
 
 use crate::error::Result;
 use crate::image::zeroed;
+use crate::level_set::scalar::BAND_REACH;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 
-/// A row of a tile with its neighbours on both sides; the tile's own voxels are in the middle.
-#[derive(Clone, Copy)]
+/// A tile with a halo of rows and planes, in copies that are shifted along x: `K` planes of `A` voxels for each of the
+/// `SHIFTS` shifts.
+#[derive(Debug)]
 #[repr(align(64))]
-pub(super) struct Row<const W: usize>(pub [f32; W]);
-
-impl<const W: usize> Row<W> {
-    pub(super) const ZERO: Self = Self([0.0; W]);
-}
-
-/// A tile and all its neighbours, as bits; see [`reached_from`].
-pub(super) const ALL_NEIGHBOURS: u32 = (1 << 27) - 1;
+pub(super) struct Block<const A: usize, const K: usize, const SHIFTS: usize>(pub [[[f32; A]; K]; SHIFTS]);
 
 /// Returns the tiles along one axis that a change at `place` of a tile of this size may affect: those within two
 /// voxels. Bits 0, 1 and 2 are the tile below, the tile itself and the one above.
 #[inline(always)]
 pub(super) fn reached_along(size: usize, place: usize) -> u32 {
-    const REACH: usize = 2;
-    u32::from(place < REACH) | 2 | u32::from(place + REACH >= size) << 2
+    u32::from(place < BAND_REACH) | 2 | u32::from(place + BAND_REACH >= size) << 2
 }
 
 /// Returns the tiles, of a tile and the 26 around it, that are reached along x, y and z: the tile that is
@@ -82,43 +76,76 @@ impl Layout {
         (z / tz * along_y + y / ty) * along_x * self.tile_voxels() + (z % tz * ty + y % ty) * tx
     }
 
-    /// Copies a tile of `J` rows of `N` voxels in each of its `K` planes, with a halo of `H` columns, rows and (in
-    /// volumes) planes on every side, clamped to the image. Each row fills the middle of one of `rows`.
+    /// Copies a tile whose planes have `AREA` voxels in rows of `N`, with a halo of `H` rows and (in volumes) planes on
+    /// every side, and shifted by −`H` … `H` columns, clamped to the image. With H > 1 only the tile's own rows and
+    /// planes are shifted.
     #[inline(always)]
-    pub(super) fn gather<const H: usize, const N: usize, const J: usize, const K: usize, const W: usize>(
+    pub(super) fn gather<
+        const H: usize,
+        const N: usize,
+        const AREA: usize,
+        const VOLUME: bool,
+        const A: usize,
+        const K: usize,
+        const SHIFTS: usize,
+    >(
         &self,
         field: &[f32],
         position: [usize; 3],
-        volume: bool,
-        rows: &mut [Row<W>],
+        Block(block): &mut Block<A, K, SHIFTS>,
     ) {
         // Divisions by sizes that are known here are shifts; others took a quarter of the time of an iteration.
-        debug_assert_eq!(self.tile, [N, J, K]);
-        let first = const { (W - N) / 2 };
-        let tile_voxels = const { N * J * K };
+        let (rows, extra) = const { (AREA / N, if VOLUME { H } else { 0 }) };
+        let own_planes = const { if VOLUME { K - 2 * H } else { K } };
+        let tile_voxels = const { AREA * if VOLUME { K - 2 * H } else { K } };
+        debug_assert_eq!(([N, rows, own_planes], A, SHIFTS), (self.tile, AREA + 2 * H * N, 2 * H + 1));
         let [along_x, along_y, _] = self.tiles;
         let [width, height, depth] = self.shape;
-        let [x0, y0, z0] = [position[0] * N, position[1] * J, position[2] * K];
-        let own = position[0] * tile_voxels;
+        let [x0, y0, z0] = [position[0] * N, position[1] * rows, position[2] * own_planes];
         let column = |x: usize| x / N * tile_voxels + x % N;
         let left: [usize; H] = std::array::from_fn(|h| column(x0.saturating_sub(h + 1)));
         let right: [usize; H] = std::array::from_fn(|h| column((x0 + N + h).min(width - 1)));
+        let own = column(x0);
         let valid = (width - x0).min(N);
-        let extra = if volume { H } else { 0 };
-        for (k, plane) in rows.chunks_exact_mut(J + 2 * H).take(K + 2 * extra).enumerate() {
+        let mut row_starts = [0; 20];
+        let row_starts = &mut row_starts[..const { AREA / N + 2 * H }];
+        for (j, start) in row_starts.iter_mut().enumerate() {
+            let y = (y0 + j).saturating_sub(H).min(height - 1);
+            *start = y / rows * along_x * tile_voxels + y % rows * N;
+        }
+        for k in 0..K {
             let z = (z0 + k).saturating_sub(extra).min(depth - 1);
-            let (first_tile, in_plane) = (z / K * along_y, z % K * J);
-            for (j, Row(to)) in plane.iter_mut().enumerate() {
-                let y = (y0 + j).saturating_sub(H).min(height - 1);
-                let start = (first_tile + y / J) * along_x * tile_voxels + (in_plane + y % J) * N;
-                to[first..first + N].copy_from_slice(&field[start + own..][..N]);
-                for h in 0..H {
-                    to[first - 1 - h] = field[start + left[h]];
-                    to[first + N + h] = field[start + right[h]];
-                }
+            let plane_start = z / own_planes * along_y * along_x * tile_voxels + z % own_planes * AREA;
+            let own_plane = (extra..K - extra).contains(&k);
+            let planes = block.each_mut().map(|shifted| shifted[k].as_chunks_mut::<N>().0);
+            for (j, row_start) in row_starts.iter().enumerate() {
+                let start = plane_start + row_start;
+                let Some(from) = field[start + own..].first_chunk::<N>() else { unreachable!("a row of a tile") };
+                planes[H][j] = *from;
+                let last = from[valid - 1];
                 if valid < N {
-                    let last = to[first + valid - 1];
-                    to[first + valid..first + N + H].fill(last);
+                    planes[H][j][valid..].fill(last);
+                }
+                if H > 1 && !(own_plane && (H..rows + H).contains(&j)) {
+                    continue;
+                }
+                for shift in 1..=H {
+                    let low = &mut planes[H - shift][j];
+                    low[shift..].copy_from_slice(&from[..N - shift]);
+                    for (x, left) in left[..shift].iter().rev().enumerate() {
+                        low[x] = field[start + left];
+                    }
+                    if valid < N {
+                        low[(valid + shift).min(N)..].fill(last);
+                    }
+                    let high = &mut planes[H + shift][j];
+                    high[..N - shift].copy_from_slice(&from[shift..]);
+                    for (x, right) in right[..shift].iter().enumerate() {
+                        high[N - shift + x] = field[start + right];
+                    }
+                    if valid < N {
+                        high[valid.saturating_sub(shift)..].fill(last);
+                    }
                 }
             }
         }
@@ -166,6 +193,30 @@ impl Layout {
         });
     }
 
+    /// Returns the tiles that those voxels of tile `index` reach that are within the band, as the bits of
+    /// [`reached_from`]. `tile` holds the tile's values, in rows of `N`.
+    pub(super) fn reached_from_band<const N: usize>(&self, index: usize, tile: &[f32], band_width: f32) -> u32 {
+        let [_, height, depth] = self.tile;
+        let [columns, rows, planes] = self.valid(self.position(index));
+        // All rows that reach the same tiles along y and z are one: the smallest |φ| of each column counts.
+        let mut closest = [[f32::INFINITY; N]; 64];
+        let along = |size: usize, place: usize| reached_along(size, place) as usize;
+        for (k, plane) in tile.as_chunks::<N>().0.chunks_exact(height).enumerate().take(planes) {
+            for (j, row) in plane.iter().enumerate().take(rows) {
+                let closest = &mut closest[along(depth, k) * 8 + along(height, j)];
+                for (closest, phi) in closest.iter_mut().zip(row) {
+                    *closest = if phi.abs() < *closest { phi.abs() } else { *closest };
+                }
+            }
+        }
+        let within = |place: usize| {
+            let bits = |(x, closest): (usize, &f32)| if *closest <= band_width { reached_along(N, x) } else { 0 };
+            let x = closest[place][..columns].iter().enumerate().map(bits).fold(0, |all, one| all | one);
+            reached_from([x, place as u32 % 8, place as u32 / 8])
+        };
+        [2, 3, 6, 7].iter().flat_map(|z| [2, 3, 6, 7].map(|y| within(z * 8 + y))).fold(0, |all, one| all | one)
+    }
+
     /// Sets `reached` to 1 for the tiles that the bits of `marks` name, see [`reached_from`], and to 0 for others. In
     /// slices the tiles of other slices are left out.
     pub(super) fn spread(&self, marks: &[u32], volume: bool, reached: &mut [u8]) {
@@ -188,6 +239,9 @@ mod tests {
     use super::*;
     use ndarray::Array3;
 
+    /// A tile and all its neighbours.
+    const ALL_NEIGHBOURS: u32 = (1 << 27) - 1;
+
     #[test]
     fn packing_can_be_undone_and_a_tile_sees_its_neighbours() {
         for shape in [[8usize, 8, 8], [1, 1, 1], [9, 17, 3], [19, 7, 25], [24, 1, 10]] {
@@ -202,15 +256,31 @@ mod tests {
             assert_eq!(back, image);
             for index in 0..layout.count() {
                 let position = layout.position(index);
-                let mut rows = [Row::<16>::ZERO; 144];
-                layout.gather::<2, 8, 8, 8, 16>(&packed, position, true, &mut rows);
-                for (k, j, i) in (0..12).flat_map(|k| (0..12).flat_map(move |j| (2..14).map(move |i| (k, j, i)))) {
-                    let at = |tile: usize, offset: usize, lead: usize, size: usize| {
-                        (tile * 8 + offset).saturating_sub(lead).min(size - 1)
-                    };
-                    let [x, y, z] =
-                        [at(position[0], i, 4, width), at(position[1], j, 2, height), at(position[2], k, 2, depth)];
-                    assert_eq!(rows[k * 12 + j].0[i], image[[z, y, x]], "{shape:?} {position:?} {i} {j} {k}");
+                let mut one = Block([[[0.0; 80]; 10]; 3]);
+                layout.gather::<1, 8, 64, true, 80, 10, 3>(&packed, position, &mut one);
+                let mut two = Block([[[0.0; 96]; 12]; 5]);
+                layout.gather::<2, 8, 64, true, 96, 12, 5>(&packed, position, &mut two);
+                for (k, j, i) in (0..12).flat_map(|k| (0..12).flat_map(move |j| (0..12).map(move |i| (k, j, i)))) {
+                    let at =
+                        |axis: usize, place: usize| (position[axis] * 8 + place).saturating_sub(2).min(shape[axis] - 1);
+                    let expected = image[[at(2, k), at(1, j), at(0, i)]];
+                    for shift in 0..5 {
+                        let is_copied = shift == 2 || [j, k].into_iter().all(|place| (2..10).contains(&place));
+                        if is_copied && (shift..shift + 8).contains(&i) {
+                            assert_eq!(
+                                two.0[shift][k][j * 8 + i - shift],
+                                expected,
+                                "{shape:?} {position:?} {i} {j} {k}"
+                            );
+                        }
+                    }
+                    for shift in 0..3 {
+                        let inner = [j, k].into_iter().all(|place| (1..11).contains(&place));
+                        if inner && (shift + 1..shift + 9).contains(&i) {
+                            let value = one.0[shift][k - 1][(j - 1) * 8 + i - 1 - shift];
+                            assert_eq!(value, expected, "{shape:?} {position:?} {i} {j} {k}");
+                        }
+                    }
                 }
             }
         }

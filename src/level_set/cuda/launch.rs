@@ -371,7 +371,7 @@ impl Launcher {
         unsafe { Self::launch_cooperative(stream, &self.reinitialise, config, &mut arguments) }
     }
 
-    /// Adds the tiles within the band, and their neighbours, to the set of `step`, after `iteration`. `copy` becomes a
+    /// Adds the tiles that the voxels within the band reach to the set of `step`, after `iteration`. `copy` becomes a
     /// copy of φ, unless it is 0.
     pub(super) fn activate_near_front(
         &self,
