@@ -2,7 +2,7 @@
 
 A number in a document is right if it is the record's, rounded to as many digits. A check is a piece of a document, with
 {} for each number, and those numbers; any space in it stands for any space or line break. After a new record this names
-what the documents have to say now. Not checked: the level set's numbers.
+what the documents have to say now, and with --fix writes it. Not checked: the level set's numbers.
 """
 
 import json
@@ -129,27 +129,39 @@ def is_rounded(text, value):
     return abs(float(text) - value) <= 0.5000001 * 10**-digits
 
 
-def wrong(text, document, template, values):
-    """Returns the error of a check in words, or nothing."""
+def compared(text, document, template, values):
+    """Returns the error of a check in words, or nothing, and the text with the record's numbers."""
     pieces = [re.escape(piece).replace("\\ ", r"\s+") for piece in template.split("{}")]
-    found = re.findall(r"([0-9]+(?:\.[0-9]+)?)".join(pieces), text)
+    found = list(re.finditer(r"([0-9]+(?:\.[0-9]+)?)".join(pieces), text))
     if len(found) != 1:
-        return f"{document} has {len(found)} times: {template}"
-    shown = found[0] if isinstance(found[0], tuple) else found
-    off = [f"{number} for {value:.6g}" for number, value in zip(shown, values)
-           if value is not None and not is_rounded(number, value)]
-    return off and f"{document}: {template}: {', '.join(off)}"
+        return f"{document} has {len(found)} times: {template}", text
+    match, off = found[0], []
+    for group, value in reversed(list(enumerate(values, 1))):
+        shown, (start, end) = match[group], match.span(group)
+        if value is not None and not is_rounded(shown, value):
+            off.insert(0, f"{shown} for {value:.6g}")
+            text = f"{text[:start]}{value:.{len(shown.partition('.')[2])}f}{text[end:]}"
+    return off and f"{document}: {template}: {', '.join(off)}", text
 
 
 def main():
     record = Record(ROOT / "docs" / "gpu-validation.json")
-    checks = [check for bench in (edge_strength, edge_drawing, distance, snake) for check in bench(record)]
-    texts = {document: (ROOT / document).read_text(encoding="utf-8") for document, _, _ in checks}
-    problems = list(filter(None, (wrong(texts[check[0]], *check) for check in checks)))
+    fix, problems, texts = "--fix" in sys.argv[1:], [], {}
+    for document, template, values in (check for bench in (edge_strength, edge_drawing, distance, snake)
+                                       for check in bench(record)):
+        text = texts.get(document) or (ROOT / document).read_text(encoding="utf-8")
+        problem, corrected = compared(text, document, template, values)
+        texts[document] = corrected if fix else text
+        if problem and (not fix or corrected == text):
+            problems.append(problem)
+    if fix:
+        for document, text in texts.items():
+            (ROOT / document).write_text(text, encoding="utf-8")
     for problem in problems:
         print(f"check_record: {problem}", file=sys.stderr)
     if problems:
-        sys.exit("check_record: correct the documents, or this script where it looks for another text")
+        sys.exit("check_record: correct the documents (--fix does the numbers), or this script where it looks for "
+                 "another text")
 
 
 if __name__ == "__main__":
