@@ -4,8 +4,8 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * An open device. Opening a CUDA context takes a while, so keep it for several calls; {@link
- * #trim()} frees the device memory that it holds between them.
+ * An open device. Opening a CUDA context takes a while, so keep it for several calls; {@link #trim()} frees the device
+ * memory that it holds between them.
  */
 public final class Context implements AutoCloseable {
     private Pointer pointer;
@@ -20,8 +20,7 @@ public final class Context implements AutoCloseable {
      * Opens a device.
      *
      * @param device "auto", "cpu", "cuda" or "cuda:N"; only "auto" may fall back to the CPU
-     * @throws IsolineException if there is no such device or it cannot be used; the message says
-     *     why
+     * @throws IsolineException if there is no such device or it cannot be used; the message says why
      */
     public static Context open(String device) throws IsolineException {
         NativeLoader.load();

@@ -3,10 +3,9 @@ package io.github.isoline;
 /**
  * The exact Euclidean distance of every pixel's centre to the boundary of a mask, in 2D and 3D.
  *
- * <p>A pixel is the box of its spacing around its centre, and the boundary is the faces between
- * boxes of inside pixels and boxes of outside pixels; the image's border is not a boundary.
- * Distances are in the unit of the spacing, negative inside. Without any inside pixel all distances
- * are +∞, without any outside pixel -∞.
+ * <p>A pixel is the box of its spacing around its centre, and the boundary is the faces between boxes of inside pixels
+ * and boxes of outside pixels; the image's border is not a boundary. Distances are in the unit of the spacing, negative
+ * inside. Without any inside pixel all distances are +∞, without any outside pixel -∞.
  */
 public final class Distance {
     /** The name of the operation. */
@@ -27,12 +26,7 @@ public final class Distance {
      * @throws IsolineException with the library's message
      */
     public static Report run(
-            Context context,
-            Params params,
-            PixelBuffer mask,
-            PixelBuffer output,
-            int depth,
-            Progress progress)
+            Context context, Params params, PixelBuffer mask, PixelBuffer output, int depth, Progress progress)
             throws IsolineException {
         ImageStruct in = mask.describe(depth);
         ImageStruct out = output.describe(depth);
@@ -41,14 +35,8 @@ public final class Distance {
         ProgressBridge bridge = new ProgressBridge(progress);
         // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
-            int status =
-                    IsolineLibrary.isoline_distance(
-                            context.pointer(),
-                            in,
-                            params.struct(NAME),
-                            bridge.struct(),
-                            out,
-                            report);
+            int status = IsolineLibrary.isoline_distance(
+                    context.pointer(), in, params.struct(NAME), bridge.struct(), out, report);
             bridge.rethrow();
             Status.check(status);
         }

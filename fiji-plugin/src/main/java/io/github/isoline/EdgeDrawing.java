@@ -4,11 +4,10 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * Edge drawing: thin, connected edges as ordered chains of pixels, not only an edge map (Özsen,
- * Topal and Akınlar).
+ * Edge drawing: thin, connected edges as ordered chains of pixels, not only an edge map (Özsen, Topal and Akınlar).
  *
- * <p>Every slice of a stack is processed on its own. Thresholds are in the pixels' own units,
- * lengths and intervals in pixels, whatever the calibration.
+ * <p>Every slice of a stack is processed on its own. Thresholds are in the pixels' own units, lengths and intervals in
+ * pixels, whatever the calibration.
  */
 public final class EdgeDrawing {
     /** The name of the operation. */
@@ -61,8 +60,7 @@ public final class EdgeDrawing {
      * @param context the device to run on
      * @param params those of {@link #NAME}
      * @param input pixels of any type
-     * @param edges receives the edge map: pixels of type U8 and the same size, 255 on edges; may be
-     *     null
+     * @param edges receives the edge map: pixels of type U8 and the same size, 255 on edges; may be null
      * @param wantSegments true if the result has segments
      * @param depth the number of slices, from the first on
      * @param progress the progress callback, which may cancel; may be null
@@ -86,15 +84,12 @@ public final class EdgeDrawing {
         PointerByReference found = wantSegments ? new PointerByReference() : null;
         // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
-            int status =
-                    IsolineLibrary.isoline_edge_drawing(
-                            context.pointer(), in, struct, bridge.struct(), out, found, report);
+            int status = IsolineLibrary.isoline_edge_drawing(
+                    context.pointer(), in, struct, bridge.struct(), out, found, report);
             try {
                 bridge.rethrow();
                 Status.check(status);
-                return new Result(
-                        new Report(report),
-                        found == null ? null : Segments.copyOf(found.getValue()));
+                return new Result(new Report(report), found == null ? null : Segments.copyOf(found.getValue()));
             } finally {
                 if (found != null) {
                     IsolineLibrary.isoline_segments_free(found.getValue());

@@ -1,11 +1,10 @@
 package io.github.isoline;
 
 /**
- * Edge strength function: the solution of the screened Poisson equation, 1 on a shape and falling
- * to 0 around it.
+ * Edge strength function: the solution of the screened Poisson equation, 1 on a shape and falling to 0 around it.
  *
- * <p>Solves ∂v/∂t = ∇²v − v/ρ² with v = 1 on the shape and mirrored image borders (Keleş 2016). ρ
- * is in pixels in every direction, whatever the calibration.
+ * <p>Solves ∂v/∂t = ∇²v − v/ρ² with v = 1 on the shape and mirrored image borders (Keleş 2016). ρ is in pixels in every
+ * direction, whatever the calibration.
  */
 public final class EdgeStrength {
     /** The name of the operation. */
@@ -26,12 +25,7 @@ public final class EdgeStrength {
      * @throws IsolineException with the library's message
      */
     public static Report run(
-            Context context,
-            Params params,
-            PixelBuffer input,
-            PixelBuffer output,
-            int depth,
-            Progress progress)
+            Context context, Params params, PixelBuffer input, PixelBuffer output, int depth, Progress progress)
             throws IsolineException {
         ImageStruct in = input.describe(depth);
         ImageStruct out = output.describe(depth);
@@ -40,14 +34,8 @@ public final class EdgeStrength {
         ProgressBridge bridge = new ProgressBridge(progress);
         // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
-            int status =
-                    IsolineLibrary.isoline_edge_strength(
-                            context.pointer(),
-                            in,
-                            params.struct(NAME),
-                            bridge.struct(),
-                            out,
-                            report);
+            int status = IsolineLibrary.isoline_edge_strength(
+                    context.pointer(), in, params.struct(NAME), bridge.struct(), out, report);
             bridge.rethrow();
             Status.check(status);
         }

@@ -26,9 +26,7 @@ public final class IsolineException extends Exception {
         return status;
     }
 
-    /**
-     * Returns true if the device failed during the work, so that its context should be discarded.
-     */
+    /** Returns true if the device failed during the work, so that its context should be discarded. */
     public boolean isDeviceFailure() {
         return status == Status.DEVICE_FAILED || status == Status.PANIC;
     }

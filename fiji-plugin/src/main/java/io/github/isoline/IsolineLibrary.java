@@ -7,9 +7,9 @@ import com.sun.jna.ptr.PointerByReference;
 /**
  * The C functions, mapped directly: names and argument order are those of include/isoline.h.
  *
- * <p>Nothing is bound until {@link NativeLoader#load()} has found a library of the right version,
- * so that a bad library is a message and not a class that can never be loaded again. {@code size_t}
- * is a Java {@code long}: only 64-bit platforms are supported.
+ * <p>Nothing is bound until {@link NativeLoader#load()} has found a library of the right version, so that a bad library
+ * is a message and not a class that can never be loaded again. {@code size_t} is a Java {@code long}: only 64-bit
+ * platforms are supported.
  */
 final class IsolineLibrary {
     private IsolineLibrary() {}
@@ -52,8 +52,7 @@ final class IsolineLibrary {
 
     static native int isoline_choice_init(Parameter.ChoiceStruct out, long structSize);
 
-    static native int isoline_choice_info(
-            long operation, long parameter, long index, Parameter.ChoiceStruct out);
+    static native int isoline_choice_info(long operation, long parameter, long index, Parameter.ChoiceStruct out);
 
     static native int isoline_parameter_check(long operation, long parameter, double value);
 
@@ -91,11 +90,7 @@ final class IsolineLibrary {
     static native int isoline_level_set_state_init(LevelSetStateStruct out, long structSize);
 
     static native int isoline_level_set_new(
-            Pointer context,
-            ImageStruct input,
-            ImageStruct initialMask,
-            Pointer params,
-            PointerByReference out);
+            Pointer context, ImageStruct input, ImageStruct initialMask, Pointer params, PointerByReference out);
 
     static native int isoline_level_set_step(
             Pointer levelSet, long iterations, ProgressStruct progress, ReportStruct report);
@@ -111,14 +106,9 @@ final class IsolineLibrary {
     static native int isoline_polygons_init(PolygonsStruct out, long structSize);
 
     static native int isoline_snake_new(
-            Pointer context,
-            ImageStruct input,
-            PolygonsStruct initial,
-            Pointer params,
-            PointerByReference out);
+            Pointer context, ImageStruct input, PolygonsStruct initial, Pointer params, PointerByReference out);
 
-    static native int isoline_snake_step(
-            Pointer snake, long iterations, ProgressStruct progress, ReportStruct report);
+    static native int isoline_snake_step(Pointer snake, long iterations, ProgressStruct progress, ReportStruct report);
 
     static native long isoline_snake_count(Pointer snake);
 
@@ -131,9 +121,7 @@ final class IsolineLibrary {
 
     static native void isoline_snake_free(Pointer snake);
 
-    static native int isoline_mask_fill_spheres(
-            ImageStruct mask, double[] spheres, long count, byte value);
+    static native int isoline_mask_fill_spheres(ImageStruct mask, double[] spheres, long count, byte value);
 
-    static native int isoline_mask_fill_boxes(
-            ImageStruct mask, double[] boxes, long count, byte value);
+    static native int isoline_mask_fill_boxes(ImageStruct mask, double[] boxes, long count, byte value);
 }

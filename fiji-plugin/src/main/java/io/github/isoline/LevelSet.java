@@ -4,11 +4,11 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * A front that evolves with the intensity of an image and its own curvature (Mostofi 2009), with
- * its state: it can be read, stopped and continued.
+ * A front that evolves with the intensity of an image and its own curvature (Mostofi 2009), with its state: it can be
+ * read, stopped and continued.
  *
- * <p>It copies image and mask, and keeps φ (negative inside) on the context's device. Only one
- * thread may use it at a time.
+ * <p>It copies image and mask, and keeps φ (negative inside) on the context's device. Only one thread may use it at a
+ * time.
  */
 public final class LevelSet implements AutoCloseable {
     /** The name of the operation. */
@@ -37,8 +37,7 @@ public final class LevelSet implements AutoCloseable {
      * @param params those of {@link #NAME}
      * @throws IsolineException with the library's message
      */
-    public static LevelSet start(
-            Context context, PixelBuffer input, PixelBuffer mask, int depth, Params params)
+    public static LevelSet start(Context context, PixelBuffer input, PixelBuffer mask, int depth, Params params)
             throws IsolineException {
         ImageStruct in = input.describe(depth);
         ImageStruct initial = mask.describe(depth);
@@ -48,9 +47,7 @@ public final class LevelSet implements AutoCloseable {
         long began = System.nanoTime();
         // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
-            Status.check(
-                    IsolineLibrary.isoline_level_set_new(
-                            context.pointer(), in, initial, struct, out));
+            Status.check(IsolineLibrary.isoline_level_set_new(context.pointer(), in, initial, struct, out));
         }
         surface.seconds = (System.nanoTime() - began) * NANOS;
         surface.pointer = out.getValue();
@@ -74,8 +71,8 @@ public final class LevelSet implements AutoCloseable {
      * Evolves by at most this number of iterations, fewer if it has {@link #converged}.
      *
      * @param progress the progress callback, which may cancel; may be null
-     * @throws IsolineException with the library's message; after a cancel the last whole iteration
-     *     is kept, and the front can be read and stepped on
+     * @throws IsolineException with the library's message; after a cancel the last whole iteration is kept, and the
+     *     front can be read and stepped on
      */
     public void step(long iterations, Progress progress) throws IsolineException {
         if (iterations < 0) {
@@ -83,8 +80,7 @@ public final class LevelSet implements AutoCloseable {
         }
         ProgressBridge bridge = new ProgressBridge(progress);
         long began = System.nanoTime();
-        int status =
-                IsolineLibrary.isoline_level_set_step(open(), iterations, bridge.struct(), last);
+        int status = IsolineLibrary.isoline_level_set_step(open(), iterations, bridge.struct(), last);
         seconds += (System.nanoTime() - began) * NANOS;
         String failure = status == Status.OK ? null : IsolineLibrary.isoline_last_error();
         // The state is also valid after a cancelled step.

@@ -2,10 +2,7 @@ package io.github.isoline;
 
 import com.sun.jna.Structure;
 
-/**
- * {@code isoline_level_set_state} of the C API. Public only because JNA fills the fields by
- * reflection.
- */
+/** {@code isoline_level_set_state} of the C API. Public only because JNA fills the fields by reflection. */
 @Structure.FieldOrder({
     "struct_size",
     "converged",

@@ -15,14 +15,12 @@ import java.util.Properties;
 /**
  * Finds, checks and binds the native library, once.
  *
- * <p>The library lies in the plugin's jar under JNA's folder names ({@code
- * linux-x86-64/libisoline.so}, ...). Developers may point elsewhere with the system property {@link
- * #PATH_PROPERTY}. A failed load leaves nothing behind: the next call tries anew.
+ * <p>The library lies in the plugin's jar under JNA's folder names ({@code linux-x86-64/libisoline.so}, ...).
+ * Developers may point elsewhere with the system property {@link #PATH_PROPERTY}. A failed load leaves nothing behind:
+ * the next call tries anew.
  */
 public final class NativeLoader {
-    /**
-     * The system property that names a library file, or its folder, to use instead of the jar's.
-     */
+    /** The system property that names a library file, or its folder, to use instead of the jar's. */
     public static final String PATH_PROPERTY = "isoline.library.path";
 
     private static final int OLDEST_JNA = 5;
@@ -36,8 +34,8 @@ public final class NativeLoader {
     /**
      * Makes the native library ready for use; does nothing when it already is.
      *
-     * @throws IsolineException if there is no library for this platform, it cannot be loaded, or it
-     *     is of another version than this plugin
+     * @throws IsolineException if there is no library for this platform, it cannot be loaded, or it is of another
+     *     version than this plugin
      */
     public static synchronized void load() throws IsolineException {
         if (loaded) {
@@ -103,13 +101,12 @@ public final class NativeLoader {
             major = 0;
         }
         if (major < OLDEST_JNA) {
-            throw unavailable(
-                    "Isoline needs JNA "
-                            + OLDEST_JNA
-                            + " or newer; this ImageJ runs JNA "
-                            + version
-                            + ". Replace the old jna jar in the folder \"jars\" or \"plugins\", or"
-                            + " update Fiji.");
+            throw unavailable("Isoline needs JNA "
+                    + OLDEST_JNA
+                    + " or newer; this ImageJ runs JNA "
+                    + version
+                    + ". Replace the old jna jar in the folder \"jars\" or \"plugins\", or"
+                    + " update Fiji.");
         }
     }
 
@@ -121,13 +118,12 @@ public final class NativeLoader {
                 file = new File(file, System.mapLibraryName("isoline"));
             }
             if (!file.isFile()) {
-                throw unavailable(
-                        "There is no Isoline library at "
-                                + file
-                                + ", where the system property "
-                                + PATH_PROPERTY
-                                + " points. Correct the property, or remove it to use the library"
-                                + " inside the plugin.");
+                throw unavailable("There is no Isoline library at "
+                        + file
+                        + ", where the system property "
+                        + PATH_PROPERTY
+                        + " points. Correct the property, or remove it to use the library"
+                        + " inside the plugin.");
             }
             origin = file.getPath();
             return file;
@@ -135,47 +131,41 @@ public final class NativeLoader {
         String resource = Platform.RESOURCE_PREFIX + "/" + System.mapLibraryName("isoline");
         ClassLoader loader = NativeLoader.class.getClassLoader();
         if (loader.getResource(resource) == null) {
-            throw unavailable(
-                    "This copy of the Isoline plugin has no native library for this computer ("
-                            + Platform.RESOURCE_PREFIX
-                            + "). Install the plugin built for it; the platforms are listed in the"
-                            + " plugin's documentation.");
+            throw unavailable("This copy of the Isoline plugin has no native library for this computer ("
+                    + Platform.RESOURCE_PREFIX
+                    + "). Install the plugin built for it; the platforms are listed in the"
+                    + " plugin's documentation.");
         }
         try {
             origin = "the plugin's jar";
             return Native.extractFromResourcePath("/" + resource, loader);
         } catch (IOException e) {
-            throw unavailable(
-                    "The Isoline library could not be unpacked from the plugin ("
-                            + e.getMessage()
-                            + "). Check that the disk is not full and that the folder for temporary"
-                            + " files can be written.");
+            throw unavailable("The Isoline library could not be unpacked from the plugin ("
+                    + e.getMessage()
+                    + "). Check that the disk is not full and that the folder for temporary"
+                    + " files can be written.");
         }
     }
 
     private static void bind(File file) throws IsolineException {
         NativeLibrary library;
         try {
-            library =
-                    NativeLibrary.getInstance(
-                            file.getPath(),
-                            Collections.singletonMap(Library.OPTION_STRING_ENCODING, "UTF-8"));
+            library = NativeLibrary.getInstance(
+                    file.getPath(), Collections.singletonMap(Library.OPTION_STRING_ENCODING, "UTF-8"));
         } catch (UnsatisfiedLinkError e) {
-            throw unavailable(
-                    "The Isoline library ("
-                            + file
-                            + ") cannot be loaded: "
-                            + systemsReason(e)
-                            + ". "
-                            + explainRefusal(systemsReason(e)));
+            throw unavailable("The Isoline library ("
+                    + file
+                    + ") cannot be loaded: "
+                    + systemsReason(e)
+                    + ". "
+                    + explainRefusal(systemsReason(e)));
         }
         Function version;
         try {
             version = library.getFunction("isoline_version");
         } catch (UnsatisfiedLinkError e) {
             discard(library);
-            throw unavailable(
-                    "The file " + file + " is not the Isoline library: it has no isoline_version.");
+            throw unavailable("The file " + file + " is not the Isoline library: it has no isoline_version.");
         }
         String mismatch = versionMismatch(pluginVersion(), version.invokeInt(new Object[0]));
         if (mismatch != null) {
@@ -186,12 +176,11 @@ public final class NativeLoader {
             Native.register(IsolineLibrary.class, library);
         } catch (UnsatisfiedLinkError e) {
             discard(library);
-            throw unavailable(
-                    "The Isoline library ("
-                            + file
-                            + ") lacks a function that this plugin needs: "
-                            + firstLine(e)
-                            + ". Install plugin and library of the same version.");
+            throw unavailable("The Isoline library ("
+                    + file
+                    + ") lacks a function that this plugin needs: "
+                    + firstLine(e)
+                    + ". Install plugin and library of the same version.");
         }
     }
 
@@ -201,9 +190,8 @@ public final class NativeLoader {
     }
 
     /**
-     * Returns null if a library of that version fits this plugin, else a sentence for the user. The
-     * patch number may differ; major and minor must be the plugin's own, since the two ship
-     * together.
+     * Returns null if a library of that version fits this plugin, else a sentence for the user. The patch number may
+     * differ; major and minor must be the plugin's own, since the two ship together.
      */
     static String versionMismatch(String plugin, int packed) {
         int major = packed >>> 16;
@@ -233,8 +221,7 @@ public final class NativeLoader {
             return "This Linux is older than the library, which needs glibc 2.34 or newer. Use a"
                     + " newer system, or build the plugin on this one.";
         }
-        return "It may be damaged, built for another system, or lie in a folder from which programs"
-                + " may not run.";
+        return "It may be damaged, built for another system, or lie in a folder from which programs" + " may not run.";
     }
 
     private static String explainLinkage(LinkageError e) {
@@ -258,9 +245,8 @@ public final class NativeLoader {
     }
 
     /**
-     * Returns the system's reason for refusing the file. JNA names the library on the first line;
-     * the system's reason is on the second, and the reasons of searches elsewhere follow. An old
-     * JNA writes one line only.
+     * Returns the system's reason for refusing the file. JNA names the library on the first line; the system's reason
+     * is on the second, and the reasons of searches elsewhere follow. An old JNA writes one line only.
      */
     private static String systemsReason(Throwable e) {
         String[] lines = String.valueOf(e.getMessage()).trim().split("\n");

@@ -46,8 +46,7 @@ public final class Operation {
         }
         Operation operation = ALL.get(name);
         if (operation == null) {
-            throw new IsolineException(
-                    "The library has no operation \"" + name + "\"; it has " + ALL.keySet() + ".");
+            throw new IsolineException("The library has no operation \"" + name + "\"; it has " + ALL.keySet() + ".");
         }
         return operation;
     }
@@ -81,11 +80,7 @@ public final class Operation {
     public Parameter parameter(String parameter) {
         if (!has(parameter)) {
             throw new IllegalArgumentException(
-                    name
-                            + " has no parameter \""
-                            + parameter
-                            + "\"; it has "
-                            + parameters.keySet());
+                    name + " has no parameter \"" + parameter + "\"; it has " + parameters.keySet());
         }
         return parameters.get(parameter);
     }
@@ -94,18 +89,8 @@ public final class Operation {
         return paramsSize;
     }
 
-    /**
-     * {@code isoline_operation} of the C API. Public only because JNA fills the fields by
-     * reflection.
-     */
-    @Structure.FieldOrder({
-        "struct_size",
-        "parameter_count",
-        "params_size",
-        "name",
-        "title",
-        "help"
-    })
+    /** {@code isoline_operation} of the C API. Public only because JNA fills the fields by reflection. */
+    @Structure.FieldOrder({"struct_size", "parameter_count", "params_size", "name", "title", "help"})
     public static final class Struct extends Structure {
         public int struct_size;
         public int parameter_count;

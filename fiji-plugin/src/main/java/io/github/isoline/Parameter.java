@@ -124,8 +124,7 @@ public final class Parameter {
                 return choice.value;
             }
         }
-        throw new IsolineException(
-                name + " must be one of " + String.join(", ", words()) + ", got \"" + word + "\".");
+        throw new IsolineException(name + " must be one of " + String.join(", ", words()) + ", got \"" + word + "\".");
     }
 
     /** Returns the word of a value. */
@@ -179,10 +178,7 @@ public final class Parameter {
         }
     }
 
-    /**
-     * {@code isoline_parameter} of the C API. Public only because JNA fills the fields by
-     * reflection.
-     */
+    /** {@code isoline_parameter} of the C API. Public only because JNA fills the fields by reflection. */
     @Structure.FieldOrder({
         "struct_size",
         "type",

@@ -4,8 +4,8 @@ import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 
 /**
- * The parameters of one call, by their names; they start at the library's defaults. A value out of
- * its range is refused when it is set.
+ * The parameters of one call, by their names; they start at the library's defaults. A value out of its range is refused
+ * when it is set.
  */
 public final class Params {
     private final Operation operation;
@@ -69,10 +69,7 @@ public final class Params {
     Pointer struct(String name) throws IsolineException {
         if (!operation.name().equals(name)) {
             throw new IsolineException(
-                    "The parameters must be those of "
-                            + name
-                            + ", got those of "
-                            + operation.name());
+                    "The parameters must be those of " + name + ", got those of " + operation.name());
         }
         return struct;
     }

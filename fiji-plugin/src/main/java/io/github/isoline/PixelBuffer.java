@@ -5,8 +5,8 @@ import com.sun.jna.Memory;
 /**
  * Pixels in native memory: slices of one size and type, one after the other without gaps.
  *
- * <p>Java arrays are copied in and out slice by slice. Handing them to JNA as arguments would copy
- * each of them twice per call, and no Java array can hold more than 2³¹ pixels.
+ * <p>Java arrays are copied in and out slice by slice. Handing them to JNA as arguments would copy each of them twice
+ * per call, and no Java array can hold more than 2³¹ pixels.
  */
 public final class PixelBuffer implements AutoCloseable {
     /** Pixel types of the C API, in the order of its numbers. */
@@ -86,10 +86,7 @@ public final class PixelBuffer implements AutoCloseable {
         }
     }
 
-    /**
-     * Copies one slice in: {@code byte[]}, {@code short[]} or {@code float[]}, according to the
-     * type.
-     */
+    /** Copies one slice in: {@code byte[]}, {@code short[]} or {@code float[]}, according to the type. */
     public void write(int slice, Object pixels) {
         long offset = offset(slice);
         int count = width * height;

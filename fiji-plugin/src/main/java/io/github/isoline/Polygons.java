@@ -5,8 +5,8 @@ import com.sun.jna.Pointer;
 import java.util.Arrays;
 
 /**
- * Closed polygons in Java's own memory, which never change. Their nodes are the corners of pixels:
- * (0, 0) is the upper left corner of the image, (width, height) the lower right one.
+ * Closed polygons in Java's own memory, which never change. Their nodes are the corners of pixels: (0, 0) is the upper
+ * left corner of the image, (width, height) the lower right one.
  */
 public final class Polygons {
     private static final int COORDINATES = 2;
@@ -105,7 +105,6 @@ public final class Polygons {
 
     /** Returns the nodes of one polygon: x and y alternately. */
     public int[] get(int polygon) {
-        return Arrays.copyOfRange(
-                nodes, offsets[polygon] * COORDINATES, offsets[polygon + 1] * COORDINATES);
+        return Arrays.copyOfRange(nodes, offsets[polygon] * COORDINATES, offsets[polygon + 1] * COORDINATES);
     }
 }

@@ -3,9 +3,8 @@ package io.github.isoline;
 import com.sun.jna.Pointer;
 
 /**
- * Passes the C callback on to a {@link Progress}. It must stay reachable until the call returns, or
- * the garbage collector would free the code that C calls: {@link #rethrow} after the call ensures
- * that.
+ * Passes the C callback on to a {@link Progress}. It must stay reachable until the call returns, or the garbage
+ * collector would free the code that C calls: {@link #rethrow} after the call ensures that.
  */
 final class ProgressBridge implements ProgressStruct.Function {
     private final Progress progress;
@@ -13,9 +12,7 @@ final class ProgressBridge implements ProgressStruct.Function {
     private RuntimeException thrown;
     private Error error;
 
-    /**
-     * @param progress may be null
-     */
+    /** @param progress may be null */
     ProgressBridge(Progress progress) {
         this.progress = progress;
         struct = progress == null ? null : new ProgressStruct();

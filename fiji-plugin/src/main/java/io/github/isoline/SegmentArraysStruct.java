@@ -3,10 +3,7 @@ package io.github.isoline;
 import com.sun.jna.Pointer;
 import com.sun.jna.Structure;
 
-/**
- * {@code isoline_segment_arrays} of the C API. Public only because JNA fills the fields by
- * reflection.
- */
+/** {@code isoline_segment_arrays} of the C API. Public only because JNA fills the fields by reflection. */
 @Structure.FieldOrder({
     "struct_size",
     "reserved",

@@ -3,11 +3,10 @@ package io.github.isoline;
 import com.sun.jna.Pointer;
 
 /**
- * Ordered chains of pixels, as edge drawing finds them: a copy in Java's own memory, which never
- * changes.
+ * Ordered chains of pixels, as edge drawing finds them: a copy in Java's own memory, which never changes.
  *
- * <p>Segments come slice by slice, in an order that does not depend on the device. Points are
- * pixels: (0, 0) is the top left one, whole numbers are the pixels' centres.
+ * <p>Segments come slice by slice, in an order that does not depend on the device. Points are pixels: (0, 0) is the top
+ * left one, whole numbers are the pixels' centres.
  */
 public final class Segments {
     private static final int CLOSED = 1;
@@ -21,8 +20,7 @@ public final class Segments {
     private final int[] slices;
     private final float[] meanGradients;
 
-    private Segments(
-            int[] points, int[] offsets, int[] flags, int[] slices, float[] meanGradients) {
+    private Segments(int[] points, int[] offsets, int[] flags, int[] slices, float[] meanGradients) {
         this.points = points;
         this.offsets = offsets;
         this.flags = flags;
@@ -108,8 +106,8 @@ public final class Segments {
     }
 
     /**
-     * Returns the length of the chain through its pixels' centres; for a closed segment including
-     * the step back to its start.
+     * Returns the length of the chain through its pixels' centres; for a closed segment including the step back to its
+     * start.
      *
      * @param width of a pixel
      * @param height of a pixel

@@ -6,9 +6,9 @@ import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * Polygonal active contours that separate objects from the background of a noisy image by maximum
- * likelihood (Perrot et al. 2011). There may be one target or thousands, each independent of the
- * others; they can be read, stopped and continued.
+ * Polygonal active contours that separate objects from the background of a noisy image by maximum likelihood (Perrot et
+ * al. 2011). There may be one target or thousands, each independent of the others; they can be read, stopped and
+ * continued.
  *
  * <p>It copies the image and keeps the polygons. Only one thread may use it at a time.
  */
@@ -30,8 +30,8 @@ public final class Snake implements AutoCloseable {
      * Starts on one slice.
      *
      * @param input pixels of any type; the first slice is taken
-     * @param initial a polygon for each target; null for a rectangle that leaves a quarter of the
-     *     image's width and height free on each side
+     * @param initial a polygon for each target; null for a rectangle that leaves a quarter of the image's width and
+     *     height free on each side
      * @param params those of {@link #NAME}
      * @throws IsolineException with the library's message, also if a polygon crosses itself
      */
@@ -45,8 +45,7 @@ public final class Snake implements AutoCloseable {
         long began = System.nanoTime();
         // The lock keeps other threads from closing the context during the call.
         synchronized (context) {
-            Status.check(
-                    IsolineLibrary.isoline_snake_new(context.pointer(), in, polygons, struct, out));
+            Status.check(IsolineLibrary.isoline_snake_new(context.pointer(), in, polygons, struct, out));
         }
         snake.seconds = (System.nanoTime() - began) * NANOS;
         snake.pointer = out.getValue();
@@ -66,8 +65,8 @@ public final class Snake implements AutoCloseable {
      *
      * @param iterations {@link Long#MAX_VALUE} until all have ended
      * @param progress the progress callback, which may cancel; may be null
-     * @throws IsolineException with the library's message; after a cancel every target keeps its
-     *     last whole iteration, and the snake can be read and stepped on
+     * @throws IsolineException with the library's message; after a cancel every target keeps its last whole iteration,
+     *     and the snake can be read and stepped on
      */
     public void step(long iterations, Progress progress) throws IsolineException {
         if (iterations < 0) {
@@ -101,9 +100,7 @@ public final class Snake implements AutoCloseable {
         if (count > 0) {
             int bytes = new TargetStatisticsStruct().size();
             Memory memory = new Memory((long) bytes * count);
-            Status.check(
-                    IsolineLibrary.isoline_snake_statistics(
-                            open(), 0, count, memory, new LongByReference()));
+            Status.check(IsolineLibrary.isoline_snake_statistics(open(), 0, count, memory, new LongByReference()));
             for (int i = 0; i < count; i++) {
                 Pointer at = memory.share((long) i * bytes, bytes);
                 all[i] = new TargetStatistics(new TargetStatisticsStruct(at));
@@ -113,8 +110,8 @@ public final class Snake implements AutoCloseable {
     }
 
     /**
-     * Writes the number of the target that contains a pixel, counted from 1, else 0. Where targets
-     * overlap the smallest number is written.
+     * Writes the number of the target that contains a pixel, counted from 1, else 0. Where targets overlap the smallest
+     * number is written.
      *
      * @param labels type U16, or F32 for more than 65535 targets
      */

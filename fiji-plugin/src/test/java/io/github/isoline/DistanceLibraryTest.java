@@ -42,24 +42,15 @@ class DistanceLibraryTest implements OperationContract {
                 PixelBuffer mask = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1);
                 PixelBuffer output = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, 1)) {
             mask.setSpacing(1, -2, 1);
-            IsolineException e =
-                    assertThrows(
-                            IsolineException.class,
-                            () ->
-                                    Distance.run(
-                                            context,
-                                            new Params(Distance.NAME),
-                                            mask,
-                                            output,
-                                            1,
-                                            null));
+            IsolineException e = assertThrows(
+                    IsolineException.class,
+                    () -> Distance.run(context, new Params(Distance.NAME), mask, output, 1, null));
             assertTrue(e.getMessage().contains("spacing"), e.getMessage());
         }
     }
 
     /** Returns the first slice's distances. */
-    private static float[] run(Params params, int slices, Progress progress)
-            throws IsolineException {
+    private static float[] run(Params params, int slices, Progress progress) throws IsolineException {
         byte[] pixels = new byte[SIDE * SIDE];
         for (int i = 0; i < pixels.length; i++) {
             pixels[i] = (byte) (i % SIDE < 20 ? 0 : 7);

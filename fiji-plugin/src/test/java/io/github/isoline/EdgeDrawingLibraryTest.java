@@ -38,10 +38,7 @@ class EdgeDrawingLibraryTest implements OperationContract {
         assertEquals(arrays.size(), arrays.struct_size);
         assertThrows(
                 IsolineException.class,
-                () ->
-                        Status.check(
-                                IsolineLibrary.isoline_segment_arrays_init(
-                                        arrays, arrays.size() - 8)));
+                () -> Status.check(IsolineLibrary.isoline_segment_arrays_init(arrays, arrays.size() - 8)));
     }
 
     @Test
@@ -64,11 +61,10 @@ class EdgeDrawingLibraryTest implements OperationContract {
             input.write(0, ramp);
             Params params = new Params(EdgeDrawing.NAME);
             byte[] automatic = new byte[SIDE * SIDE];
-            assertNull(EdgeDrawing.run(context, params, input, edges, false, 1, null).segments());
+            assertNull(EdgeDrawing.run(context, params, input, edges, false, 1, null)
+                    .segments());
             edges.read(0, automatic);
-            params.set(
-                    "gradient_threshold",
-                    EdgeDrawing.automaticThreshold(PixelBuffer.Type.F32, min, max));
+            params.set("gradient_threshold", EdgeDrawing.automaticThreshold(PixelBuffer.Type.F32, min, max));
             params.set("range_min", min).set("range_max", max);
             byte[] explicit = new byte[SIDE * SIDE];
             EdgeDrawing.run(context, params, input, edges, false, 1, null);
@@ -111,16 +107,14 @@ class EdgeDrawingLibraryTest implements OperationContract {
     @Test
     void numbersThatCWouldTurnAroundAreRefused() throws IsolineException {
         Params params = new Params(EdgeDrawing.NAME);
-        assertTrue(
-                assertThrows(IsolineException.class, () -> params.set("scan_interval", -1))
-                        .getMessage()
-                        .contains("scan_interval"));
+        assertTrue(assertThrows(IsolineException.class, () -> params.set("scan_interval", -1))
+                .getMessage()
+                .contains("scan_interval"));
         assertThrows(IsolineException.class, () -> params.set("min_length", 1L << 32));
     }
 
     /** Draws black above and white below a row of grey, in every slice. */
-    private static EdgeDrawing.Result draw(int slices, boolean segments, Progress progress)
-            throws IsolineException {
+    private static EdgeDrawing.Result draw(int slices, boolean segments, Progress progress) throws IsolineException {
         byte[] pixels = new byte[SIDE * SIDE];
         for (int i = 0; i < pixels.length; i++) {
             int y = i / SIDE;

@@ -44,10 +44,7 @@ class LevelSetLibraryTest implements OperationContract {
         assertEquals(state.size(), state.struct_size);
         assertThrows(
                 IsolineException.class,
-                () ->
-                        Status.check(
-                                IsolineLibrary.isoline_level_set_state_init(
-                                        state, state.size() - 8)));
+                () -> Status.check(IsolineLibrary.isoline_level_set_state_init(state, state.size() - 8)));
     }
 
     @Test
@@ -114,10 +111,8 @@ class LevelSetLibraryTest implements OperationContract {
         AtomicInteger calls = new AtomicInteger();
         try (Scene scene = new Scene();
                 LevelSet surface = scene.start(restless())) {
-            IsolineException e =
-                    assertThrows(
-                            IsolineException.class,
-                            () -> surface.step(ENDLESS, (f, s) -> calls.incrementAndGet() < 3));
+            IsolineException e = assertThrows(
+                    IsolineException.class, () -> surface.step(ENDLESS, (f, s) -> calls.incrementAndGet() < 3));
             assertTrue(e.isCancelled(), e.getMessage());
             assertEquals(3, calls.get(), "no call after the one that cancelled");
             long reached = surface.iterations();
@@ -147,9 +142,8 @@ class LevelSetLibraryTest implements OperationContract {
         Params params = params();
         for (Object[] wrong : new Object[][] {{"reinitialise_every", -1.0}, {"alpha", 2.0}}) {
             String name = (String) wrong[0];
-            String said =
-                    assertThrows(IsolineException.class, () -> params.set(name, (Double) wrong[1]))
-                            .getMessage();
+            String said = assertThrows(IsolineException.class, () -> params.set(name, (Double) wrong[1]))
+                    .getMessage();
             assertTrue(said.startsWith(name), said);
         }
         params.set("alpha", 0.5).set("time_step", 1e6);
@@ -158,7 +152,8 @@ class LevelSetLibraryTest implements OperationContract {
 
     private static String refusal(Params params) throws IsolineException {
         try (Scene scene = new Scene()) {
-            return assertThrows(IsolineException.class, () -> scene.start(params).close())
+            return assertThrows(
+                            IsolineException.class, () -> scene.start(params).close())
                     .getMessage();
         }
     }
@@ -190,9 +185,7 @@ class LevelSetLibraryTest implements OperationContract {
             assertEquals(0, slice[3 * SIDE + 5]);
             mask.read(2, slice);
             assertEquals(0, slice[3 * SIDE + 4]);
-            assertThrows(
-                    IsolineException.class,
-                    () -> Masks.fillSpheres(mask, 3, new double[] {1, 1, 1, -1}, 1));
+            assertThrows(IsolineException.class, () -> Masks.fillSpheres(mask, 3, new double[] {1, 1, 1, -1}, 1));
         }
     }
 
@@ -218,8 +211,7 @@ class LevelSetLibraryTest implements OperationContract {
                     boolean inside = x * x + y * y + Math.pow(z - 15.5, 2) < 100;
                     grey[i] = (byte) (inside ? 80 : 10);
                     ball += inside ? 1 : 0;
-                    boolean near =
-                            Math.max(Math.max(Math.abs(x), Math.abs(y)), Math.abs(z - 15.5)) < 4;
+                    boolean near = Math.max(Math.max(Math.abs(x), Math.abs(y)), Math.abs(z - 15.5)) < 4;
                     cube[i] = (byte) (near ? 1 : 0);
                 }
                 image.write(z, grey);

@@ -79,8 +79,8 @@ class LibraryTest implements OperationContract {
 
     @Test
     void unknownDeviceIsRefusedByName() {
-        IsolineException e =
-                assertThrows(IsolineException.class, () -> Context.open("cuda:99").close());
+        IsolineException e = assertThrows(
+                IsolineException.class, () -> Context.open("cuda:99").close());
         assertTrue(e.getMessage().contains("cuda:99"), e.getMessage());
         assertThrows(IsolineException.class, () -> Context.open("abacus").close());
     }
@@ -97,17 +97,13 @@ class LibraryTest implements OperationContract {
     void progressRisesToOneOnTheCallersThread() throws IsolineException {
         Thread caller = Thread.currentThread();
         double[] last = {-1};
-        Report report =
-                run(
-                        100000,
-                        (fraction, stage) -> {
-                            assertSame(caller, Thread.currentThread());
-                            assertTrue(
-                                    fraction >= last[0] && fraction <= 1, "fraction " + fraction);
-                            assertFalse(stage.isEmpty());
-                            last[0] = fraction;
-                            return true;
-                        });
+        Report report = run(100000, (fraction, stage) -> {
+            assertSame(caller, Thread.currentThread());
+            assertTrue(fraction >= last[0] && fraction <= 1, "fraction " + fraction);
+            assertFalse(stage.isEmpty());
+            last[0] = fraction;
+            return true;
+        });
         assertEquals(100000, report.iterations());
         assertTrue(report.device().startsWith("cpu"), report.device());
         assertTrue(report.seconds() > 0);
@@ -117,13 +113,11 @@ class LibraryTest implements OperationContract {
     @Test
     void garbageCollectionDuringACallDoesNotTakeTheCallback() throws IsolineException {
         AtomicInteger calls = new AtomicInteger();
-        run(
-                300000,
-                (f, s) -> {
-                    System.gc();
-                    calls.incrementAndGet();
-                    return true;
-                });
+        run(300000, (f, s) -> {
+            System.gc();
+            calls.incrementAndGet();
+            return true;
+        });
         assertTrue(calls.get() > 1, calls + " calls");
     }
 
@@ -135,20 +129,14 @@ class LibraryTest implements OperationContract {
             assertThrows(IllegalStateException.class, () -> buffer.read(0, new float[6]));
             assertThrows(ClassCastException.class, () -> buffer.write(0, new byte[6]));
         }
-        assertThrows(
-                IllegalArgumentException.class,
-                () -> new PixelBuffer(PixelBuffer.Type.U8, 0, 1, 1).close());
+        assertThrows(IllegalArgumentException.class, () -> new PixelBuffer(PixelBuffer.Type.U8, 0, 1, 1).close());
     }
 
     @Test
     void memoryThatIsNotThereIsSaidWithItsSize() {
         // The size is 16 TB, more than the address space limit of any test machine.
-        IsolineException e =
-                assertThrows(
-                        IsolineException.class,
-                        () ->
-                                new PixelBuffer(PixelBuffer.Type.F32, 1 << 16, 1 << 15, 1 << 16)
-                                        .close());
+        IsolineException e = assertThrows(
+                IsolineException.class, () -> new PixelBuffer(PixelBuffer.Type.F32, 1 << 16, 1 << 15, 1 << 16).close());
         assertTrue(e.getMessage().contains("MB were needed"), e.getMessage());
     }
 

@@ -17,8 +17,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
- * The common behaviour of the Java layer of every operation: structs of the right size, the
- * library's defaults, progress that cancels. The test of an operation implements this.
+ * The common behaviour of the Java layer of every operation: structs of the right size, the library's defaults,
+ * progress that cancels. The test of an operation implements this.
  */
 interface OperationContract {
     /** Returns the name of the operation. */
@@ -38,9 +38,7 @@ interface OperationContract {
         try {
             ClassLoader loader = OperationContract.class.getClassLoader();
             String path = Native.extractFromResourcePath(resource, loader).getPath();
-            Function init =
-                    NativeLibrary.getInstance(path)
-                            .getFunction("isoline_" + operation + "_params_init");
+            Function init = NativeLibrary.getInstance(path).getFunction("isoline_" + operation + "_params_init");
             Status.check(init.invokeInt(new Object[] {struct, size}));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -75,8 +73,7 @@ interface OperationContract {
                 params.set(key, word);
                 assertEquals(word, parameter.wordOf(params.get(key)));
             }
-            IsolineException e =
-                    assertThrows(IsolineException.class, () -> params.set(key, Double.NaN));
+            IsolineException e = assertThrows(IsolineException.class, () -> params.set(key, Double.NaN));
             assertTrue(e.getMessage().startsWith(key + " must be "), e.getMessage());
         }
         assertThrows(IllegalArgumentException.class, () -> params.set("rhoo", 1));
@@ -85,9 +82,7 @@ interface OperationContract {
     @Test
     default void progressCancels() {
         AtomicInteger calls = new AtomicInteger();
-        IsolineException e =
-                assertThrows(
-                        IsolineException.class, () -> play((f, s) -> calls.incrementAndGet() < 2));
+        IsolineException e = assertThrows(IsolineException.class, () -> play((f, s) -> calls.incrementAndGet() < 2));
         assertTrue(e.isCancelled(), e.getMessage());
         assertEquals(2, calls.get(), "no call after the one that cancelled");
     }
@@ -95,14 +90,11 @@ interface OperationContract {
     @Test
     default void exceptionInProgressComesOutOfTheCall() throws IsolineException {
         RuntimeException mine = new RuntimeException("mine");
-        RuntimeException thrown =
-                assertThrows(
-                        RuntimeException.class,
-                        () ->
-                                play(
-                                        (f, s) -> {
-                                            throw mine;
-                                        }));
+        RuntimeException thrown = assertThrows(
+                RuntimeException.class,
+                () -> play((f, s) -> {
+                    throw mine;
+                }));
         assertSame(mine, thrown);
         play(null);
     }

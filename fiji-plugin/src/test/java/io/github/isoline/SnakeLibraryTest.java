@@ -45,9 +45,7 @@ class SnakeLibraryTest implements OperationContract {
         assertEquals(struct.size(), struct.struct_size);
         assertThrows(
                 IsolineException.class,
-                () ->
-                        Status.check(
-                                IsolineLibrary.isoline_polygons_init(struct, struct.size() - 8)));
+                () -> Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size() - 8)));
         assertEquals(80, new TargetStatisticsStruct().size());
     }
 
@@ -59,7 +57,8 @@ class SnakeLibraryTest implements OperationContract {
             assertEquals(1, snake.count());
             assertFalse(snake.isEnded());
             assertEquals(TargetStatistics.State.RUNNING, snake.statistics()[0].state());
-            assertArrayEquals(new int[] {24, 24, 72, 24, 72, 72, 24, 72}, snake.polygons().get(0));
+            assertArrayEquals(
+                    new int[] {24, 24, 72, 24, 72, 72, 24, 72}, snake.polygons().get(0));
             snake.step(3, null);
             assertEquals(3, snake.iterations());
             snake.step(Long.MAX_VALUE, null);
@@ -122,9 +121,7 @@ class SnakeLibraryTest implements OperationContract {
                 Snake whole = scene.start(Polygons.of(starts), new Params(Snake.NAME))) {
             whole.step(Long.MAX_VALUE, null);
             IsolineException e =
-                    assertThrows(
-                            IsolineException.class,
-                            () -> cut.step(Long.MAX_VALUE, (fraction, stage) -> false));
+                    assertThrows(IsolineException.class, () -> cut.step(Long.MAX_VALUE, (fraction, stage) -> false));
             assertTrue(e.isCancelled());
             assertEquals(starts.length, cut.polygons().count());
             cut.step(Long.MAX_VALUE, null);

@@ -11,8 +11,7 @@ final class AxisChoice {
     static final String ALL_FRAMES = "all_frames";
 
     /** The macro keys, all of them switches. */
-    static final List<String> KEYS =
-            Collections.unmodifiableList(Arrays.asList(ALL_CHANNELS, ALL_FRAMES));
+    static final List<String> KEYS = Collections.unmodifiableList(Arrays.asList(ALL_CHANNELS, ALL_FRAMES));
 
     /** Holds true for every channel, false for the current one. */
     boolean allChannels;

@@ -6,8 +6,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The open contexts, one for each choice of a device; they are kept because opening a CUDA device
- * takes longer than a run.
+ * The open contexts, one for each choice of a device; they are kept because opening a CUDA device takes longer than a
+ * run.
  */
 final class Contexts {
     private static final Map<String, Context> OPEN = new HashMap<>();

@@ -22,8 +22,8 @@ final class DefaultDevice {
     }
 
     /**
-     * Returns the choices of a dialog and of macros: auto, every device that can be used now, and
-     * cuda (the first CUDA device that works) where there is one.
+     * Returns the choices of a dialog and of macros: auto, every device that can be used now, and cuda (the first CUDA
+     * device that works) where there is one.
      */
     static List<String> choices(List<DeviceInfo> devices) {
         List<String> ids = new ArrayList<>();

@@ -24,8 +24,8 @@ public final class DevicesPlugin implements PlugIn {
     }
 
     /**
-     * Returns the list of devices and versions as text; for macros: {@code
-     * call("io.github.isoline.ij.DevicesPlugin.list")}.
+     * Returns the list of devices and versions as text; for macros:
+     * {@code call("io.github.isoline.ij.DevicesPlugin.list")}.
      */
     public static String list() throws IsolineException {
         return describe(DeviceInfo.list());
@@ -43,13 +43,12 @@ public final class DevicesPlugin implements PlugIn {
             String device = macro.text(DEVICE, "");
             List<String> usable = DefaultDevice.choices(devices);
             if (!usable.contains(device)) {
-                throw new BadInput(
-                        "The device \""
-                                + device
-                                + "\" cannot be used here. Usable: "
-                                + String.join(", ", usable)
-                                + "."
-                                + reasons(devices));
+                throw new BadInput("The device \""
+                        + device
+                        + "\" cannot be used here. Usable: "
+                        + String.join(", ", usable)
+                        + "."
+                        + reasons(devices));
             }
             DefaultDevice.set(device);
         }

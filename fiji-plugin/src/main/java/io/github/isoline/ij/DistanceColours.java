@@ -35,12 +35,9 @@ final class DistanceColours {
         byte[][] colours = new byte[3][SIZE];
         for (int i = 0; i < SIZE; i++) {
             double at = i / (SIZE - 1.0);
-            int[] colour =
-                    signed
-                            ? colour(at)
-                            : DistanceSettings.OUTSIDE_ONLY.equals(region)
-                                    ? colour(0.5 + at / 2)
-                                    : colour(0.5 - at / 2);
+            int[] colour = signed
+                    ? colour(at)
+                    : DistanceSettings.OUTSIDE_ONLY.equals(region) ? colour(0.5 + at / 2) : colour(0.5 - at / 2);
             for (int c = 0; c < colour.length; c++) {
                 colours[c][i] = (byte) colour[c];
             }
@@ -53,9 +50,8 @@ final class DistanceColours {
     }
 
     /**
-     * Returns the distance from the boundary that the colours cover. It is the same on both sides,
-     * so that white is the boundary; for a small object in a large image it is limited, so that not
-     * all of the object is white.
+     * Returns the distance from the boundary that the colours cover. It is the same on both sides, so that white is the
+     * boundary; for a small object in a large image it is limited, so that not all of the object is white.
      */
     private static double reach(double inside, double outside) {
         double near = Math.min(inside, outside);

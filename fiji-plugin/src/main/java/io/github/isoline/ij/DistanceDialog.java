@@ -4,8 +4,8 @@ import ij.ImagePlus;
 import io.github.isoline.IsolineException;
 
 /**
- * The dialog of the signed distance command, with a live preview. It does not block: a selection
- * can be drawn or a threshold set while it is open.
+ * The dialog of the signed distance command, with a live preview. It does not block: a selection can be drawn or a
+ * threshold set while it is open.
  */
 final class DistanceDialog extends OperationDialog<DistanceSettings> {
     private DistanceDialog(ImagePlus image) throws BadInput, IsolineException {
@@ -25,8 +25,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
         if (s.is(DistanceSettings.INSIDE, DistanceSettings.SELECTION) && selection) {
             return s;
         }
-        String inside =
-                s.usesThreshold() ? s.text(DistanceSettings.INSIDE) : DistanceSettings.BRIGHT;
+        String inside = s.usesThreshold() ? s.text(DistanceSettings.INSIDE) : DistanceSettings.BRIGHT;
         ShapeThreshold.Offer offer = ShapeThreshold.offer(image);
         if (offer == ShapeThreshold.Offer.MASK && image.getBitDepth() == Byte.SIZE) {
             boolean bright = ShapeThreshold.areThingsBright();
@@ -95,10 +94,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
             default:
                 boolean bright = settings.is(DistanceSettings.INSIDE, DistanceSettings.BRIGHT);
                 boolean above = bright != image.isInvertedLut();
-                String than =
-                        settings.isAutomatic()
-                                ? "the lower of two"
-                                : settings.text(DistanceSettings.THRESHOLD);
+                String than = settings.isAutomatic() ? "the lower of two" : settings.text(DistanceSettings.THRESHOLD);
                 return "Inside: "
                         + (bright ? "bright" : "dark")
                         + " pixels, value "

@@ -65,8 +65,7 @@ final class DistanceJob extends StackJob {
      *
      * @param values of the planes, where the threshold is automatic
      */
-    static InsideTest insideTest(ImagePlus image, DistanceSettings settings, TwoValues values)
-            throws BadInput {
+    static InsideTest insideTest(ImagePlus image, DistanceSettings settings, TwoValues values) throws BadInput {
         if (settings.is(DistanceSettings.INSIDE, DistanceSettings.SELECTION)) {
             return InsideTest.bySelection(image);
         }
@@ -74,8 +73,7 @@ final class DistanceJob extends StackJob {
             return InsideTest.byShownThreshold(image);
         }
         boolean bright = settings.is(DistanceSettings.INSIDE, DistanceSettings.BRIGHT);
-        double threshold =
-                ShapeThreshold.raw(image, settings.text(DistanceSettings.THRESHOLD), values);
+        double threshold = ShapeThreshold.raw(image, settings.text(DistanceSettings.THRESHOLD), values);
         return InsideTest.byValue(image, bright, threshold);
     }
 
@@ -103,8 +101,7 @@ final class DistanceJob extends StackJob {
     }
 
     @Override
-    Report call(
-            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+    Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         input.setSpacing(size.x, size.y, size.z);
         return Distance.run(context, params, input, output, part.length, progress);
@@ -124,25 +121,20 @@ final class DistanceJob extends StackJob {
 
     @Override
     ImagePlus end(Progress progress) {
-        ImagePlus made =
-                ResultImage.inColours(
-                        planes,
-                        result,
-                        settings.quantity() + " (" + size.unit + ") of " + image.getTitle(),
-                        size.unit,
-                        DistanceColours.of(settings.text(DistanceSettings.REGION), low, high));
-        made.setProperty(
-                "Info",
-                info("Isoline distance: " + settings + "\nIsoline distance unit: " + size.unit));
+        ImagePlus made = ResultImage.inColours(
+                planes,
+                result,
+                settings.quantity() + " (" + size.unit + ") of " + image.getTitle(),
+                size.unit,
+                DistanceColours.of(settings.text(DistanceSettings.REGION), low, high));
+        made.setProperty("Info", info("Isoline distance: " + settings + "\nIsoline distance unit: " + size.unit));
         return made;
     }
 
     /** Returns the warning about planes without a boundary, where distances are not finite. */
     @Override
     String warning() {
-        String said =
-                new MissingBoundary(this, insideCounts)
-                        .sentence(settings.text(DistanceSettings.REGION));
+        String said = new MissingBoundary(this, insideCounts).sentence(settings.text(DistanceSettings.REGION));
         if (said == null) {
             return size.warning;
         }

@@ -91,17 +91,14 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
         float[] distances = new float[mask.length];
         output.read(0, distances);
         BufferedImage picture = picture(settings, distances);
-        show(
-                () -> {
-                    ImageRoi roi = new ImageRoi(0, 0, picture);
-                    roi.setName("Isoline preview");
-                    int[] position = HyperStackSelection.everything(image).position(slice);
-                    ResultImage.setPosition(roi, image, position);
-                    return new Roi[] {roi};
-                });
-        status +=
-                String.format(
-                        Locale.ROOT, ", %.1f ms on %s", report.seconds() * 1000, report.device());
+        show(() -> {
+            ImageRoi roi = new ImageRoi(0, 0, picture);
+            roi.setName("Isoline preview");
+            int[] position = HyperStackSelection.everything(image).position(slice);
+            ResultImage.setPosition(roi, image, position);
+            return new Roi[] {roi};
+        });
+        status += String.format(Locale.ROOT, ", %.1f ms on %s", report.seconds() * 1000, report.device());
         return settings.isVolume()
                 ? status + "; of this slice by itself: in the volume distances are the same or less"
                 : status;
@@ -120,8 +117,7 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
         Params params = settings.toParams().set("dimensions", "slices");
         try {
             context = Contexts.of(settings.device());
-            return Distance.run(
-                    context, params, input, output, 1, (fraction, stage) -> !isOutdated());
+            return Distance.run(context, params, input, output, 1, (fraction, stage) -> !isOutdated());
         } catch (IsolineException e) {
             if (e.isDeviceFailure()) {
                 Contexts.discard(settings.device());
@@ -153,15 +149,8 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
                 colours[i]++;
             }
         }
-        WritableRaster raster =
-                Raster.createInterleavedRaster(
-                        new DataBufferByte(colours, colours.length),
-                        width,
-                        image.getHeight(),
-                        width,
-                        1,
-                        new int[] {0},
-                        null);
+        WritableRaster raster = Raster.createInterleavedRaster(
+                new DataBufferByte(colours, colours.length), width, image.getHeight(), width, 1, new int[] {0}, null);
         return new BufferedImage(translucent(lut), raster, false, null);
     }
 
@@ -179,7 +168,6 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
             colours[i] = lut.getRGB(i) & 0xffffff | OPACITY << 24;
         }
         colours[BOUNDARY_INDEX] = BOUNDARY.getRGB();
-        return new IndexColorModel(
-                Byte.SIZE, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
+        return new IndexColorModel(Byte.SIZE, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
     }
 }

@@ -53,9 +53,7 @@ final class DistanceSettings extends Settings {
         return ShapeThreshold.isAutomatic(text(THRESHOLD));
     }
 
-    /**
-     * Returns true if pixel values decide which pixels are inside, so that the threshold is used.
-     */
+    /** Returns true if pixel values decide which pixels are inside, so that the threshold is used. */
     boolean usesThreshold() {
         return is(INSIDE, BRIGHT) || is(INSIDE, DARK);
     }

@@ -4,11 +4,10 @@ import ij.ImagePlus;
 import io.github.isoline.IsolineException;
 
 /**
- * The dialog of the edge drawing command, with a live preview. It does not block: the user can
- * scroll through the slices and zoom while it is open.
+ * The dialog of the edge drawing command, with a live preview. It does not block: the user can scroll through the
+ * slices and zoom while it is open.
  */
-final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
-        implements EdgeDrawingPreview.Listener {
+final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings> implements EdgeDrawingPreview.Listener {
     private double usedThreshold = Double.NaN;
 
     private EdgeDrawingDialog(ImagePlus image) throws IsolineException {
@@ -51,10 +50,7 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
                 EdgeDrawingSettings.ROI_MANAGER,
                 EdgeDrawingSettings.OVERLAY,
                 EdgeDrawingSettings.RESULTS_TABLE);
-        add(
-                EdgeDrawingSettings.ROI_SHAPE,
-                EdgeDrawingSettings.TOLERANCE,
-                EdgeDrawingSettings.MOST_ROIS);
+        add(EdgeDrawingSettings.ROI_SHAPE, EdgeDrawingSettings.TOLERANCE, EdgeDrawingSettings.MOST_ROIS);
         addPreview();
         addFooter("\u00d6zsen, Topal, Ak\u0131nlar", "edge-drawing");
     }
@@ -80,8 +76,7 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
         StringBuilder text = new StringBuilder();
         text.append(problemOr(scope()));
         if (image.getType() == ImagePlus.COLOR_256) {
-            text.append(
-                    "\nThis image has a colour table: its edges are those of the colours' numbers.");
+            text.append("\nThis image has a colour table: its edges are those of the colours' numbers.");
         }
         text.append("\nGradient threshold").append(threshold());
         text.append(drawPreview ? previewLine() : "\nPreview: off");
@@ -92,16 +87,13 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings>
     /** Returns the slices that the command will process, in words. */
     private String scope() {
         HyperStackSelection planes = settings.planes(image);
-        String slices =
-                planes.slices() == image.getNSlices()
-                        ? planes.slices() > 1
-                                ? "all " + planes.slices() + " slices, each by itself"
-                                : ""
-                        : "the current slice only ("
-                                + planes.position(planes.indices()[0])[1]
-                                + " of "
-                                + image.getNSlices()
-                                + ")";
+        String slices = planes.slices() == image.getNSlices()
+                ? planes.slices() > 1 ? "all " + planes.slices() + " slices, each by itself" : ""
+                : "the current slice only ("
+                        + planes.position(planes.indices()[0])[1]
+                        + " of "
+                        + image.getNSlices()
+                        + ")";
         String where = planes.describe();
         if (slices.isEmpty() && where.isEmpty()) {
             return "Looks at the whole image; a selection is ignored.";

@@ -40,15 +40,14 @@ final class EdgeDrawingJob extends StackJob {
     static void check(ImagePlus image, EdgeDrawingSettings settings) throws BadInput {
         checkOneChannel(image, "Edge drawing");
         if (settings.hasRange() && image.getBitDepth() != Float.SIZE) {
-            throw new BadInput(
-                    EdgeDrawingSettings.RANGE_MIN
-                            + " and "
-                            + EdgeDrawingSettings.RANGE_MAX
-                            + " are for 32-bit images; \""
-                            + image.getTitle()
-                            + "\" has "
-                            + image.getBitDepth()
-                            + " bits and is used as it is. Leave them out.");
+            throw new BadInput(EdgeDrawingSettings.RANGE_MIN
+                    + " and "
+                    + EdgeDrawingSettings.RANGE_MAX
+                    + " are for 32-bit images; \""
+                    + image.getTitle()
+                    + "\" has "
+                    + image.getBitDepth()
+                    + " bits and is used as it is. Leave them out.");
         }
     }
 
@@ -88,11 +87,10 @@ final class EdgeDrawingJob extends StackJob {
     }
 
     /**
-     * Sets the parameters that the library would compute from the pixels of each call: they must
-     * not depend on how the stack was divided into calls.
+     * Sets the parameters that the library would compute from the pixels of each call: they must not depend on how the
+     * stack was divided into calls.
      */
-    static void resolve(Params params, PixelBuffer.Type type, GreyRange range)
-            throws IsolineException {
+    static void resolve(Params params, PixelBuffer.Type type, GreyRange range) throws IsolineException {
         boolean automaticRange = params.isAutomatic(EdgeDrawingSettings.RANGE_MIN);
         if (params.isAutomatic(EdgeDrawingSettings.GRADIENT_THRESHOLD)) {
             params.set(
@@ -121,18 +119,10 @@ final class EdgeDrawingJob extends StackJob {
     }
 
     @Override
-    Report call(
-            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+    Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         EdgeDrawing.Result result =
-                EdgeDrawing.run(
-                        context,
-                        params,
-                        input,
-                        output,
-                        settings.wantsSegments(),
-                        part.length,
-                        progress);
+                EdgeDrawing.run(context, params, input, output, settings.wantsSegments(), part.length, progress);
         if (settings.wantsSegments()) {
             segments.add(result.segments(), part);
         }
@@ -146,12 +136,9 @@ final class EdgeDrawingJob extends StackJob {
 
     @Override
     ImagePlus end(Progress progress) throws BadInput, IsolineException {
-        if (settings.is(EdgeDrawingSettings.ROI_MANAGER)
-                || settings.is(EdgeDrawingSettings.OVERLAY)) {
-            rois =
-                    new SegmentRois(image, settings)
-                            .longest(
-                                    segments, (int) settings.number(EdgeDrawingSettings.MOST_ROIS));
+        if (settings.is(EdgeDrawingSettings.ROI_MANAGER) || settings.is(EdgeDrawingSettings.OVERLAY)) {
+            rois = new SegmentRois(image, settings)
+                    .longest(segments, (int) settings.number(EdgeDrawingSettings.MOST_ROIS));
         }
         if (!settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             return null;
@@ -163,9 +150,7 @@ final class EdgeDrawingJob extends StackJob {
         return made;
     }
 
-    /**
-     * Removes the segments of an earlier run from the copied overlay: they are not the user's own.
-     */
+    /** Removes the segments of an earlier run from the copied overlay: they are not the user's own. */
     private static void dropOldSegments(ImagePlus made) {
         if (made.getOverlay() != null) {
             RoiOutput.addToOverlay(made, Collections.emptyList(), SegmentRois.EDGE_DRAWING);
@@ -177,10 +162,7 @@ final class EdgeDrawingJob extends StackJob {
         if (!settings.text(EdgeDrawingSettings.ROI_FILE).isEmpty()) {
             // The file is written first, since it is the output that can fail.
             SegmentRois all = new SegmentRois(image, settings);
-            RoiOutput.save(
-                    taker -> all.all(segments, taker),
-                    "segments",
-                    settings.text(EdgeDrawingSettings.ROI_FILE));
+            RoiOutput.save(taker -> all.all(segments, taker), "segments", settings.text(EdgeDrawingSettings.ROI_FILE));
         }
         if (settings.is(EdgeDrawingSettings.OVERLAY)) {
             RoiOutput.addToOverlay(image, rois, SegmentRois.EDGE_DRAWING);
@@ -195,9 +177,7 @@ final class EdgeDrawingJob extends StackJob {
 
     @Override
     String warning() {
-        boolean limited =
-                settings.is(EdgeDrawingSettings.ROI_MANAGER)
-                        || settings.is(EdgeDrawingSettings.OVERLAY);
+        boolean limited = settings.is(EdgeDrawingSettings.ROI_MANAGER) || settings.is(EdgeDrawingSettings.OVERLAY);
         if (!limited || segments.count() <= settings.number(EdgeDrawingSettings.MOST_ROIS)) {
             return null;
         }

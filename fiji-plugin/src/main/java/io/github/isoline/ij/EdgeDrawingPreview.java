@@ -14,10 +14,7 @@ import java.awt.image.BufferedImage;
 import java.util.Locale;
 import java.util.stream.IntStream;
 
-/**
- * Shows on the current slice the segments that edge drawing gives with the parameters of the
- * dialog.
- */
+/** Shows on the current slice the segments that edge drawing gives with the parameters of the dialog. */
 final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
@@ -33,8 +30,8 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     private final PreviewRoi roi;
 
     /**
-     * Holds the range of each slice, null where it is unknown; only the worker writes ranges, but
-     * others may remove them.
+     * Holds the range of each slice, null where it is unknown; only the worker writes ranges, but others may remove
+     * them.
      */
     private final GreyRange[] ranges;
 
@@ -96,19 +93,13 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         pixels.write(0, StackJob.pixels(image, slice));
         EdgeDrawing.Result result = draw(params, settings);
         Segments segments = result.segments();
-        int[] rest =
-                settings.is(EdgeDrawingSettings.EDGE_MAP)
-                        ? rest(segments, width, height)
-                        : new int[0];
+        int[] rest = settings.is(EdgeDrawingSettings.EDGE_MAP) ? rest(segments, width, height) : new int[0];
         BufferedImage picture =
-                PreviewRoi.isDense(segments, rest)
-                        ? PreviewRoi.picture(segments, rest, width, height)
-                        : null;
-        show(
-                () -> {
-                    roi.set(segments, rest, picture, slice);
-                    return new Roi[] {roi};
-                });
+                PreviewRoi.isDense(segments, rest) ? PreviewRoi.picture(segments, rest, width, height) : null;
+        show(() -> {
+            roi.set(segments, rest, picture, slice);
+            return new Roi[] {roi};
+        });
         return String.format(
                 Locale.ROOT,
                 "%d segments%s, %.1f ms on %s",
@@ -118,8 +109,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
                 result.report().device());
     }
 
-    private EdgeDrawing.Result draw(Params params, EdgeDrawingSettings settings)
-            throws IsolineException {
+    private EdgeDrawing.Result draw(Params params, EdgeDrawingSettings settings) throws IsolineException {
         try {
             context = Contexts.of(settings.device());
             return EdgeDrawing.run(

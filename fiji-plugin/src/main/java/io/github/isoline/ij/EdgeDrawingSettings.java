@@ -42,10 +42,7 @@ final class EdgeDrawingSettings extends Settings {
                         .label("ROI shape")
                         .recordedIf(s -> wantsRois(s)),
                 // The tolerance is the largest distance of a polyline from the pixels.
-                Setting.number(TOLERANCE, 1)
-                        .atLeast(0)
-                        .unit("pixels")
-                        .recordedIf(s -> wantsRois(s) && isPolyline(s)),
+                Setting.number(TOLERANCE, 1).atLeast(0).unit("pixels").recordedIf(s -> wantsRois(s) && isPolyline(s)),
                 // The ROI Manager and an overlay get at most this number of segments, the longest
                 // ones.
                 Setting.number(MOST_ROIS, 10_000)
@@ -84,21 +81,13 @@ final class EdgeDrawingSettings extends Settings {
     /** Returns the problem with the parameters of the computation; null if there is none. */
     String computationProblem() {
         String problem =
-                problemOf(
-                        GRADIENT_THRESHOLD,
-                        "anchor_threshold",
-                        "scan_interval",
-                        "min_length",
-                        RANGE_MIN,
-                        RANGE_MAX);
+                problemOf(GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length", RANGE_MIN, RANGE_MAX);
         return problem == null ? rangeProblem() : problem;
     }
 
     @Override
     String otherProblem() {
         String problem = rangeProblem();
-        return problem == null
-                ? outputProblem(ROI_FILE, EDGE_MAP, ROI_MANAGER, OVERLAY, RESULTS_TABLE)
-                : problem;
+        return problem == null ? outputProblem(ROI_FILE, EDGE_MAP, ROI_MANAGER, OVERLAY, RESULTS_TABLE) : problem;
     }
 }

@@ -5,8 +5,8 @@ import ij.measure.Calibration;
 import io.github.isoline.IsolineException;
 
 /**
- * The dialog of the edge strength command, with a preview of the shape. It does not block: a
- * threshold can be set while it is open.
+ * The dialog of the edge strength command, with a preview of the shape. It does not block: a threshold can be set while
+ * it is open.
  */
 final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
     private EdgeStrengthDialog(ImagePlus image) throws BadInput, IsolineException {
@@ -26,9 +26,7 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
         if (offer == ShapeThreshold.Offer.MASK && image.getBitDepth() == Byte.SIZE) {
             // Bright pixels are above the threshold, except with an inverting LUT.
             boolean above = ShapeThreshold.areThingsBright() != image.isInvertedLut();
-            s.set(
-                    EdgeStrengthSettings.FOREGROUND,
-                    above ? EdgeStrengthSettings.ABOVE : EdgeStrengthSettings.BELOW);
+            s.set(EdgeStrengthSettings.FOREGROUND, above ? EdgeStrengthSettings.ABOVE : EdgeStrengthSettings.BELOW);
         } else if (offer == ShapeThreshold.Offer.SHOWN) {
             s.set(EdgeStrengthSettings.FOREGROUND, EdgeStrengthSettings.THRESHOLDED);
             s.set(EdgeStrengthSettings.START, EdgeStrengthSettings.MASK);
@@ -101,9 +99,7 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
         boolean below = settings.is(EdgeStrengthSettings.FOREGROUND, EdgeStrengthSettings.BELOW);
         return "Shape: pixels "
                 + (below ? "<= " : "> ")
-                + (settings.needsValues()
-                        ? "the lower of two values"
-                        : settings.text(EdgeStrengthSettings.THRESHOLD))
+                + (settings.needsValues() ? "the lower of two values" : settings.text(EdgeStrengthSettings.THRESHOLD))
                 + " (as they are stored, whatever the LUT shows)";
     }
 

@@ -49,14 +49,10 @@ final class EdgeStrengthJob extends StackJob {
         check(image, settings.isVolume());
         TwoValues values = settings.needsValues() ? twoValues() : null;
         shape = settings.insideTest(image, values);
-        params =
-                settings.toParams(
-                        settings.usesThreshold()
-                                ? ShapeThreshold.raw(
-                                        image,
-                                        settings.text(EdgeStrengthSettings.THRESHOLD),
-                                        values)
-                                : 0);
+        params = settings.toParams(
+                settings.usesThreshold()
+                        ? ShapeThreshold.raw(image, settings.text(EdgeStrengthSettings.THRESHOLD), values)
+                        : 0);
         mask = new byte[image.getWidth() * image.getHeight()];
         shapeCounts = new int[planes.size()];
         setStartRange(params);
@@ -83,8 +79,7 @@ final class EdgeStrengthJob extends StackJob {
     }
 
     @Override
-    Report call(
-            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+    Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         Report report = EdgeStrength.run(context, params, input, output, part.length, progress);
         // The library reports "converged" in converged mode only.
@@ -99,12 +94,11 @@ final class EdgeStrengthJob extends StackJob {
 
     @Override
     String warning() {
-        String blank =
-                new MissingBoundary(this, shapeCounts)
-                        .sentence(
-                                "that is shape: the result is blank there",
-                                "that is not shape: the result is 1 everywhere there",
-                                "\"foreground\"");
+        String blank = new MissingBoundary(this, shapeCounts)
+                .sentence(
+                        "that is shape: the result is blank there",
+                        "that is not shape: the result is 1 everywhere there",
+                        "\"foreground\"");
         if (converged) {
             return blank;
         }
@@ -124,14 +118,11 @@ final class EdgeStrengthJob extends StackJob {
     }
 
     /**
-     * Sets the grey range that becomes 0..1 at the start, for all planes: the library would compute
-     * a range for each call, and the result would depend on how the stack was divided into calls.
-     * 8-bit images always have 0..255.
+     * Sets the grey range that becomes 0..1 at the start, for all planes: the library would compute a range for each
+     * call, and the result would depend on how the stack was divided into calls. 8-bit images always have 0..255.
      */
     private void setStartRange(Params params) throws BadInput, IsolineException {
-        if (!settings.usesThreshold()
-                || !settings.startsFromImage()
-                || type() == PixelBuffer.Type.U8) {
+        if (!settings.usesThreshold() || !settings.startsFromImage() || type() == PixelBuffer.Type.U8) {
             return;
         }
         GreyRange range = new GreyRange();
@@ -146,15 +137,9 @@ final class EdgeStrengthJob extends StackJob {
 
     @Override
     ImagePlus end(Progress progress) {
-        ImagePlus made =
-                ResultImage.like(planes, result, "ESF of " + image.getTitle(), "Edge strength", 1);
+        ImagePlus made = ResultImage.like(planes, result, "ESF of " + image.getTitle(), "Edge strength", 1);
         made.setProperty(
-                "Info",
-                info(
-                        "Isoline edge strength: "
-                                + settings
-                                + "\nIsoline iterations: "
-                                + report().iterations()));
+                "Info", info("Isoline edge strength: " + settings + "\nIsoline iterations: " + report().iterations()));
         return made;
     }
 }

@@ -50,10 +50,6 @@ final class EdgeStrengthPreview extends ShapePreview<EdgeStrengthSettings> {
             hide();
         }
         return String.format(
-                Locale.ROOT,
-                "%.3g %% of %s is shape%s",
-                percent(inside, shade.length),
-                where,
-                draw ? " (red)" : "");
+                Locale.ROOT, "%.3g %% of %s is shape%s", percent(inside, shade.length), where, draw ? " (red)" : "");
     }
 }

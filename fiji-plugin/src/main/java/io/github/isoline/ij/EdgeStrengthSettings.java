@@ -88,16 +88,15 @@ final class EdgeStrengthSettings extends Settings {
      */
     InsideTest insideTest(ImagePlus image, TwoValues values) throws BadInput {
         return usesThreshold()
-                ? InsideTest.byStoredValue(
-                        is(FOREGROUND, ABOVE), ShapeThreshold.raw(image, text(THRESHOLD), values))
+                ? InsideTest.byStoredValue(is(FOREGROUND, ABOVE), ShapeThreshold.raw(image, text(THRESHOLD), values))
                 : InsideTest.byShownThreshold(image);
     }
 
     /**
      * Returns the library's parameters.
      *
-     * @param rawThreshold in raw pixel values; ignored where the shape does not depend on it: then
-     *     the input is a mask, above 0 on the shape
+     * @param rawThreshold in raw pixel values; ignored where the shape does not depend on it: then the input is a mask,
+     *     above 0 on the shape
      */
     Params toParams(double rawThreshold) throws IsolineException {
         Params params = toParams().set("dimensions", isVolume() ? "volume" : "slices");

@@ -1,10 +1,10 @@
 package io.github.isoline.ij;
 
 /**
- * Estimates the length of the border of a mask in a slice, or the area of its surface in a volume,
- * by the formula of Crofton: lines pass through all pixels in the four (thirteen) directions to
- * their neighbours, and their crossings of the border are counted. Unlike the sum of the pixels'
- * sides, the estimate is independent of the border's orientation to within a few percent.
+ * Estimates the length of the border of a mask in a slice, or the area of its surface in a volume, by the formula of
+ * Crofton: lines pass through all pixels in the four (thirteen) directions to their neighbours, and their crossings of
+ * the border are counted. Unlike the sum of the pixels' sides, the estimate is independent of the border's orientation
+ * to within a few percent.
  *
  * <p>The border of the image does not count.
  */

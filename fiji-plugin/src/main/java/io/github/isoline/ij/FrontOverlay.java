@@ -14,9 +14,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class FrontOverlay implements AutoCloseable {
     static final Color COLOUR = new Color(0xff5a00);
 
-    /**
-     * The smallest time between two pictures, which the eye could not follow if it were shorter.
-     */
+    /** The smallest time between two pictures, which the eye could not follow if it were shorter. */
     static final long LEAST_NANOS = 40_000_000;
 
     private final ImagePlus image;
@@ -63,11 +61,10 @@ final class FrontOverlay implements AutoCloseable {
             roi.setIsCursor(true);
             ResultImage.setPosition(roi, image, planes.position(index));
         }
-        EventQueue.invokeLater(
-                () -> {
-                    pending.set(false);
-                    guests.show(shown);
-                });
+        EventQueue.invokeLater(() -> {
+            pending.set(false);
+            guests.show(shown);
+        });
     }
 
     /** Restores the image's overlay. Must not be called on the event thread. */

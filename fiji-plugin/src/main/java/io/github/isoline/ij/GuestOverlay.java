@@ -9,8 +9,8 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 
 /**
- * Shows temporary elements among those of an image's overlay. The overlay itself is unchanged and
- * is restored afterwards. Only the event thread may use it.
+ * Shows temporary elements among those of an image's overlay. The overlay itself is unchanged and is restored
+ * afterwards. Only the event thread may use it.
  */
 final class GuestOverlay {
     private static final String PROPERTY = "isoline-guest";

@@ -20,24 +20,20 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Runs a macro in a plain ImageJ without any display, which ij.jar alone cannot do: it knows its
- * commands only once it has built its menus.
+ * Runs a macro in a plain ImageJ without any display, which ij.jar alone cannot do: it knows its commands only once it
+ * has built its menus.
  *
  * <pre>
  * java -cp ij.jar:jna.jar:Isoline_.jar io.github.isoline.ij.HeadlessImageJ macro.ijm [argument]
  * </pre>
  *
- * <p>The exit status is 0 if the macro reached its end or exit(). It is 1 if anything failed: the
- * macro cannot be interpreted, calls exit("message") or has "[aborted]" as its return value, or a
- * command reports an error, throws an exception or tries to show a dialog. The failure is written
- * to the standard error output, with the line of the macro. It is 2 for wrong arguments. Fiji has a
- * headless mode of its own and does not need this class.
+ * <p>The exit status is 0 if the macro reached its end or exit(). It is 1 if anything failed: the macro cannot be
+ * interpreted, calls exit("message") or has "[aborted]" as its return value, or a command reports an error, throws an
+ * exception or tries to show a dialog. The failure is written to the standard error output, with the line of the macro.
+ * It is 2 for wrong arguments. Fiji has a headless mode of its own and does not need this class.
  */
 public final class HeadlessImageJ {
-    /**
-     * Matches a line of plugins.config or of IJ_Props.txt: "Command",class or "Command",
-     * class("argument").
-     */
+    /** Matches a line of plugins.config or of IJ_Props.txt: "Command",class or "Command", class("argument"). */
     private static final Pattern COMMAND = Pattern.compile("\"([^\"]+)\"\\s*,\\s*(\\S.*)");
 
     /** Matches a shortcut key that IJ_Props.txt appends to a command's name. */
@@ -59,8 +55,8 @@ public final class HeadlessImageJ {
     }
 
     /**
-     * Makes run("Command...") work without menus: fills ImageJ's table of commands from
-     * IJ_Props.txt and from every plugins.config on the class path.
+     * Makes run("Command...") work without menus: fills ImageJ's table of commands from IJ_Props.txt and from every
+     * plugins.config on the class path.
      */
     public static void registerCommands() throws IOException {
         if (!GraphicsEnvironment.isHeadless()) {
@@ -79,8 +75,7 @@ public final class HeadlessImageJ {
         ClassLoader loader = HeadlessImageJ.class.getClassLoader();
         for (URL config : Collections.list(loader.getResources("plugins.config"))) {
             try (BufferedReader in =
-                    new BufferedReader(
-                            new InputStreamReader(config.openStream(), StandardCharsets.UTF_8))) {
+                    new BufferedReader(new InputStreamReader(config.openStream(), StandardCharsets.UTF_8))) {
                 for (String line = in.readLine(); line != null; line = in.readLine()) {
                     if (!line.trim().startsWith("#")) {
                         register(table, line.trim());

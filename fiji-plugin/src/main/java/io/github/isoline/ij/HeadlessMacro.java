@@ -14,19 +14,17 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 
 /**
- * Runs a macro without a display and detects failures. ImageJ reports most failures only in
- * dialogs; without a display these become exceptions, which it prints and otherwise ignores.
+ * Runs a macro without a display and detects failures. ImageJ reports most failures only in dialogs; without a display
+ * these become exceptions, which it prints and otherwise ignores.
  */
-final class HeadlessMacro extends Macro_Runner
-        implements CommandListener, Debugger, IJ.ExceptionHandler {
+final class HeadlessMacro extends Macro_Runner implements CommandListener, Debugger, IJ.ExceptionHandler {
     private static final String NO_DISPLAY =
             " cannot show its dialog: there is no display. Run the macro in ImageJ's window (without"
                     + " a screen under xvfb-run), or in Fiji.";
 
     private static final String UNKNOWN = "Unrecognized command";
 
-    private static final String MENUS =
-            ". It is misspelt, or one of those that ImageJ knows only in its window.";
+    private static final String MENUS = ". It is misspelt, or one of those that ImageJ knows only in its window.";
 
     private static HeadlessMacro running;
 
@@ -158,9 +156,7 @@ final class HeadlessMacro extends Macro_Runner
         }
     }
 
-    /**
-     * Records the attempt to show a dialog, which may be ImageJ's report of an error in a macro.
-     */
+    /** Records the attempt to show a dialog, which may be ImageJ's report of an error in a macro. */
     private void failForDisplay(String trace) {
         String said = subject() + NO_DISPLAY;
         if (trace.contains(Interpreter.class.getName() + ".showError")) {
@@ -185,12 +181,9 @@ final class HeadlessMacro extends Macro_Runner
     private void fail(String message) {
         failed = true;
         String place =
-                interpreter == outer
-                        ? " (macro line " + line + ")"
-                        : " (line " + line + " of a macro that it runs)";
+                interpreter == outer ? " (macro line " + line + ")" : " (line " + line + " of a macro that it runs)";
         boolean placed = line == 0 || message.contains("(macro line ");
-        errors.println(
-                name + ": " + message.trim().replaceAll("\\s*\n\\s*", " ") + (placed ? "" : place));
+        errors.println(name + ": " + message.trim().replaceAll("\\s*\n\\s*", " ") + (placed ? "" : place));
         Interpreter now = Interpreter.getInstance();
         if (now != null) {
             // ImageJ would otherwise show a dialog.
@@ -199,9 +192,7 @@ final class HeadlessMacro extends Macro_Runner
         }
     }
 
-    /**
-     * Receives the messages, errors and exceptions that ImageJ prints instead of showing windows.
-     */
+    /** Receives the messages, errors and exceptions that ImageJ prints instead of showing windows. */
     private final class Output extends PrintStream {
         private final PrintStream before;
 
@@ -213,8 +204,7 @@ final class HeadlessMacro extends Macro_Runner
         @Override
         public void println(String text) {
             StackTraceElement[] callers = new Throwable().getStackTrace();
-            if (isCalledBy(callers, "ij.IJ", "error")
-                    || isCalledBy(callers, "ij.macro.Functions", "exit")) {
+            if (isCalledBy(callers, "ij.IJ", "error") || isCalledBy(callers, "ij.macro.Functions", "exit")) {
                 fail(text);
             } else if (isCalledBy(callers, "ij.Executer", "run")) {
                 failIn(text);
@@ -228,8 +218,7 @@ final class HeadlessMacro extends Macro_Runner
             // The first one is println() itself.
             for (int i = 1; i < callers.length; i++) {
                 boolean own = IJ.class.getName().equals(callers[i].getClassName());
-                if (type.equals(callers[i].getClassName())
-                        && method.equals(callers[i].getMethodName())) {
+                if (type.equals(callers[i].getClassName()) && method.equals(callers[i].getMethodName())) {
                     return true;
                 }
                 if (!own) {

@@ -16,10 +16,7 @@ final class Host {
 
     private Host() {}
 
-    /**
-     * Returns the start of log lines about an image, so that lines of several images can be told
-     * apart.
-     */
+    /** Returns the start of log lines about an image, so that lines of several images can be told apart. */
     static String name(String command, ImagePlus image) {
         return image == null ? command : command + " (" + image.getTitle() + ")";
     }
@@ -40,10 +37,7 @@ final class Host {
         }
     }
 
-    /**
-     * Reports a cancel by Escape: it is no failure, but a macro must not continue without the
-     * result.
-     */
+    /** Reports a cancel by Escape: it is no failure, but a macro must not continue without the result. */
     static void cancelled(String command) {
         IJ.showProgress(1.0);
         IJ.resetEscape();
@@ -82,8 +76,8 @@ final class Host {
     }
 
     /**
-     * Runs a command and turns every failure into {@link #fail}. A call on the event thread, which
-     * would freeze all windows, continues in a new thread.
+     * Runs a command and turns every failure into {@link #fail}. A call on the event thread, which would freeze all
+     * windows, continues in a new thread.
      */
     static void guard(String command, Command body) {
         if (EventQueue.isDispatchThread()) {
@@ -104,17 +98,14 @@ final class Host {
             failure = e.getMessage();
         } catch (NoClassDefFoundError e) {
             // Without JNA the loader itself cannot be linked and so cannot report it.
-            failure =
-                    String.valueOf(e.getMessage()).contains("com/sun/jna")
-                            ? NativeLoader.MISSING_JNA
-                            : "The Isoline plugin is incomplete, install it anew: "
-                                    + e.getMessage();
+            failure = String.valueOf(e.getMessage()).contains("com/sun/jna")
+                    ? NativeLoader.MISSING_JNA
+                    : "The Isoline plugin is incomplete, install it anew: " + e.getMessage();
         } catch (OutOfMemoryError e) {
-            failure =
-                    "Not enough memory in Java for the result. Close images, or raise the limit in"
-                            + " Edit > Options > Memory & Threads (now "
-                            + (Runtime.getRuntime().maxMemory() >> 20)
-                            + " MB) and restart ImageJ.";
+            failure = "Not enough memory in Java for the result. Close images, or raise the limit in"
+                    + " Edit > Options > Memory & Threads (now "
+                    + (Runtime.getRuntime().maxMemory() >> 20)
+                    + " MB) and restart ImageJ.";
         }
         fail(command, failure);
     }
@@ -122,14 +113,13 @@ final class Host {
     private static void startThread(String command, Command body) {
         String options = Macro.getOptions();
         ImagePlus image = WindowManager.getCurrentImage();
-        Runnable work =
-                () -> {
-                    try {
-                        guard(command, body);
-                    } finally {
-                        WindowManager.setTempCurrentImage(null);
-                    }
-                };
+        Runnable work = () -> {
+            try {
+                guard(command, body);
+            } finally {
+                WindowManager.setTempCurrentImage(null);
+            }
+        };
         // Options and the current image belong to a thread, and its name marks it as a macro's.
         Thread thread = new Thread(work, options == null ? command : "Run$_" + command);
         Macro.setOptions(thread, options);

@@ -5,9 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The planes of an image that a command processes: the current channel or all, the current frame or
- * all, and the current z slice or all. The selection is fixed when it is made, so that the user may
- * scroll through the slices while a job runs.
+ * The planes of an image that a command processes: the current channel or all, the current frame or all, and the
+ * current z slice or all. The selection is fixed when it is made, so that the user may scroll through the slices while
+ * a job runs.
  *
  * <p>Channels, slices, frames and stack indices count from 1, as everywhere in ImageJ.
  */
@@ -91,10 +91,7 @@ final class HyperStackSelection {
         return volumes;
     }
 
-    /**
-     * Returns the index of a plane of the image among those taken, from 0 on; -1 if it is not
-     * taken.
-     */
+    /** Returns the index of a plane of the image among those taken, from 0 on; -1 if it is not taken. */
     int place(int index) {
         int[] position = position(index);
         for (int axis = 0; axis < position.length; axis++) {
@@ -109,9 +106,7 @@ final class HyperStackSelection {
     /** Returns the channel, slice and frame of a stack index of the image. */
     int[] position(int index) {
         int place = index - 1;
-        return new int[] {
-            place % all[0] + 1, place / all[0] % all[1] + 1, place / (all[0] * all[1]) + 1
-        };
+        return new int[] {place % all[0] + 1, place / all[0] % all[1] + 1, place / (all[0] * all[1]) + 1};
     }
 
     /**
@@ -133,10 +128,7 @@ final class HyperStackSelection {
         return moved;
     }
 
-    /**
-     * Returns the channels and frames taken, in words; "" for an image that has one of each. Slices
-     * are not named.
-     */
+    /** Returns the channels and frames taken, in words; "" for an image that has one of each. Slices are not named. */
     String describe() {
         String channels = describe("channel", 0);
         String frames = describe("frame", 2);
@@ -153,8 +145,8 @@ final class HyperStackSelection {
     }
 
     /**
-     * Returns a plane in words, naming the axes that the image has several of: "slice 3", "frame
-     * 2", "channel 1, slice 4, frame 2".
+     * Returns a plane in words, naming the axes that the image has several of: "slice 3", "frame 2", "channel 1, slice
+     * 4, frame 2".
      */
     String name(int index) {
         String[] axes = {"channel", "slice", "frame"};

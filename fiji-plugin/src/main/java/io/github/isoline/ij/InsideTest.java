@@ -47,13 +47,12 @@ final class InsideTest {
         ImageProcessor processor = image.getProcessor();
         double min = processor.getMinThreshold();
         if (min == ImageProcessor.NO_THRESHOLD) {
-            throw new BadInput(
-                    "\""
-                            + image.getTitle()
-                            + "\" shows no threshold. Set one with Image > Adjust > Threshold, or"
-                            + " choose something else than \""
-                            + ShapeThreshold.THRESHOLDED
-                            + "\".");
+            throw new BadInput("\""
+                    + image.getTitle()
+                    + "\" shows no threshold. Set one with Image > Adjust > Threshold, or"
+                    + " choose something else than \""
+                    + ShapeThreshold.THRESHOLDED
+                    + "\".");
         }
         double justBelow = Math.nextDown(min);
         return new InsideTest(justBelow, processor.getMaxThreshold(), false, null);

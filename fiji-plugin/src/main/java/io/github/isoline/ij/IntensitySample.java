@@ -4,9 +4,7 @@ package io.github.isoline.ij;
 final class IntensitySample {
     private long count;
 
-    /**
-     * Holds the sum of the values, each less the first: that keeps the sum of squares exact enough.
-     */
+    /** Holds the sum of the values, each less the first: that keeps the sum of squares exact enough. */
     private double sum;
 
     private double squares;

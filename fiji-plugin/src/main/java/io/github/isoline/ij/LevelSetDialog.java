@@ -11,11 +11,10 @@ import java.awt.event.WindowEvent;
 import java.util.Arrays;
 
 /**
- * The dialog of the level set command, with a live preview. It does not block: the user can draw a
- * selection, add points and scroll through the slices while it is open.
+ * The dialog of the level set command, with a live preview. It does not block: the user can draw a selection, add
+ * points and scroll through the slices while it is open.
  */
-final class LevelSetDialog extends OperationDialog<LevelSetSettings>
-        implements LevelSetPreview.Listener {
+final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements LevelSetPreview.Listener {
     /** The radius that is proposed first, in pixels. */
     private static final int FIRST_RADIUS = 10;
 
@@ -92,14 +91,13 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
                 LevelSetSettings.RESULTS_TABLE);
         addPreview();
         addFooter("Mostofi 2009", "level-set");
-        dialog.addWindowListener(
-                new WindowAdapter() {
-                    @Override
-                    public void windowActivated(WindowEvent event) {
-                        // Points may have been added to the ROI Manager, which sends no event.
-                        preview.requestAgain();
-                    }
-                });
+        dialog.addWindowListener(new WindowAdapter() {
+            @Override
+            public void windowActivated(WindowEvent event) {
+                // Points may have been added to the ROI Manager, which sends no event.
+                preview.requestAgain();
+            }
+        });
     }
 
     private void addRange() throws BadInput {
@@ -111,12 +109,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         double middle = extent.min + Math.rint(extent.extent() / 2 / step) * step;
         double width = Math.max(step, Math.rint(extent.extent() / 8 / step) * step);
         double widest = Math.max(2 * step, extent.extent() / 2);
-        addSlider(
-                LevelSetSettings.TARGET,
-                extent.min,
-                Math.max(extent.max, extent.min + step),
-                middle,
-                step);
+        addSlider(LevelSetSettings.TARGET, extent.min, Math.max(extent.max, extent.min + step), middle, step);
         targetField = (TextField) dialog.getNumericFields().lastElement();
         addSlider(LevelSetSettings.EPSILON, 0, widest, width, step);
         epsilonField = (TextField) dialog.getNumericFields().lastElement();
@@ -132,10 +125,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         return extent > 0 ? Math.pow(10, Math.floor(Math.log10(extent / SLIDER_STEPS))) : 1;
     }
 
-    /**
-     * Returns the smallest and the largest value, as ImageJ shows them; for a large stack, of some
-     * slices.
-     */
+    /** Returns the smallest and the largest value, as ImageJ shows them; for a large stack, of some slices. */
     private GreyRange extent() throws BadInput {
         GreyRange extent = new GreyRange();
         if (image.getBitDepth() == Byte.SIZE) {
@@ -211,12 +201,11 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
         }
         HyperStackSelection planes = settings.planes(image);
         String where = planes.describe();
-        String what =
-                settings.isVolume()
-                        ? "One volume of " + planes.slices() + " slices"
-                        : planes.slices() > 1
-                                ? planes.slices() + " slices, each by itself"
-                                : image.getNSlices() > 1 ? "The current slice" : "The image";
+        String what = settings.isVolume()
+                ? "One volume of " + planes.slices() + " slices"
+                : planes.slices() > 1
+                        ? planes.slices() + " slices, each by itself"
+                        : image.getNSlices() > 1 ? "The current slice" : "The image";
         return what
                 + (where.isEmpty() ? "" : ", " + where)
                 + "; pixels of "
@@ -233,9 +222,8 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings>
     @Override
     public void range(double target, double epsilon) {
         // A text that is being typed is not overwritten; the dialog may not have read it yet.
-        boolean typed =
-                Tools.parseDouble(targetField.getText(), Double.NaN) != writtenTarget
-                        || Tools.parseDouble(epsilonField.getText(), Double.NaN) != writtenEpsilon;
+        boolean typed = Tools.parseDouble(targetField.getText(), Double.NaN) != writtenTarget
+                || Tools.parseDouble(epsilonField.getText(), Double.NaN) != writtenEpsilon;
         if (!typed && !settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
             write(target, epsilon);
         }

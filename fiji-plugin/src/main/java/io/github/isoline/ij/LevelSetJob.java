@@ -23,10 +23,7 @@ final class LevelSetJob extends StackJob {
 
     private static final int WHITE = 255;
 
-    /**
-     * The bytes per pixel for independent slices: the library's copy of the image, φ twice, and φ
-     * read back.
-     */
+    /** The bytes per pixel for independent slices: the library's copy of the image, φ twice, and φ read back. */
     private static final int WORKING_BYTES = 3 * Float.BYTES;
 
     private final LevelSetSettings settings;
@@ -53,10 +50,7 @@ final class LevelSetJob extends StackJob {
     private int unstarted;
     private int empty;
 
-    /**
-     * The number of slices or volumes, and of those that ended without a front: nothing inside, or
-     * all.
-     */
+    /** The number of slices or volumes, and of those that ended without a front: nothing inside, or all. */
     private int parts;
 
     private int vanished;
@@ -76,8 +70,7 @@ final class LevelSetJob extends StackJob {
         start = new StartSurface(planes, settings);
     }
 
-    private static HyperStackSelection planes(ImagePlus image, LevelSetSettings settings)
-            throws BadInput {
+    private static HyperStackSelection planes(ImagePlus image, LevelSetSettings settings) throws BadInput {
         check(image, settings);
         return settings.planes(image);
     }
@@ -126,8 +119,7 @@ final class LevelSetJob extends StackJob {
     }
 
     @Override
-    Report call(
-            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+    Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws BadInput, IsolineException {
         long[] begun = new long[isVolume() ? 1 : part.length];
         for (int slot = 0; slot < part.length; slot++) {
@@ -188,11 +180,9 @@ final class LevelSetJob extends StackJob {
     }
 
     /** Evolves until convergence, the last iteration, or Escape. */
-    private void evolve(LevelSet surface, PixelBuffer buffer, int[] part, Progress progress)
-            throws IsolineException {
+    private void evolve(LevelSet surface, PixelBuffer buffer, int[] part, Progress progress) throws IsolineException {
         long most = (long) settings.number(LevelSetSettings.ITERATIONS);
-        boolean shown =
-                settings.number(LevelSetSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
+        boolean shown = settings.number(LevelSetSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
         long step = shown ? (long) settings.number(LevelSetSettings.SHOW_EVERY) : most;
         try (FrontOverlay front = shown ? new FrontOverlay(planes, part) : null) {
             while (!stopped && surface.iterations() < most && !surface.converged()) {
@@ -203,9 +193,7 @@ final class LevelSetJob extends StackJob {
                 long wanted = Math.min(step, most - before);
                 try {
                     surface.step(
-                            wanted,
-                            (fraction, stage) ->
-                                    reportProgress(progress, before + fraction * wanted, most));
+                            wanted, (fraction, stage) -> reportProgress(progress, before + fraction * wanted, most));
                     stopped = !reportProgress(progress, surface.iterations(), most);
                 } catch (IsolineException e) {
                     if (!e.isCancelled()) {
@@ -220,14 +208,11 @@ final class LevelSetJob extends StackJob {
 
     /** Reports the progress; returns false to cancel. */
     private static boolean reportProgress(Progress progress, double iterations, long most) {
-        return progress == null
-                || progress.step(
-                        iterations / most, "iteration " + (long) iterations + " of " + most);
+        return progress == null || progress.step(iterations / most, "iteration " + (long) iterations + " of " + most);
     }
 
     /** Makes the rows of the table from the mask that was read last. */
-    private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts)
-            throws IsolineException {
+    private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts) throws IsolineException {
         Report report = surface.report();
         double voxels = 0;
         FrontMeasure front = null;
@@ -243,23 +228,21 @@ final class LevelSetJob extends StackJob {
             voxels += count(slice);
             if (!isVolume() || slot == part.length - 1) {
                 double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
-                table.add(
-                        new LevelSetTable.Row(
-                                part[isVolume() ? 0 : slot],
-                                voxels * size,
-                                front.get(),
-                                surface.iterations(),
-                                surface.converged() && fronts[isVolume() ? 0 : slot],
-                                report.seconds(),
-                                report.device()));
+                table.add(new LevelSetTable.Row(
+                        part[isVolume() ? 0 : slot],
+                        voxels * size,
+                        front.get(),
+                        surface.iterations(),
+                        surface.converged() && fronts[isVolume() ? 0 : slot],
+                        report.seconds(),
+                        report.device()));
             }
         }
     }
 
     private void takePhi(LevelSet surface, int[] part) throws IsolineException {
         try (PixelBuffer buffer =
-                new PixelBuffer(
-                        PixelBuffer.Type.F32, image.getWidth(), image.getHeight(), part.length)) {
+                new PixelBuffer(PixelBuffer.Type.F32, image.getWidth(), image.getHeight(), part.length)) {
             surface.readPhi(buffer);
             for (int slot = 0; slot < part.length; slot++) {
                 float[] slice = phi[planes.place(part[slot])];
@@ -300,30 +283,24 @@ final class LevelSetJob extends StackJob {
             // Escape has had its effect and must not cancel the next command.
             IJ.resetEscape();
         }
-        String info =
-                info(
-                        "Isoline level set: "
-                                + settings
-                                + "\nIsoline range: "
-                                + range.target
-                                + " +- "
-                                + range.epsilon
-                                + "\nIsoline iterations: "
-                                + iterations
-                                + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : ""));
+        String info = info("Isoline level set: "
+                + settings
+                + "\nIsoline range: "
+                + range.target
+                + " +- "
+                + range.epsilon
+                + "\nIsoline iterations: "
+                + iterations
+                + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : ""));
         if (phi != null) {
             LUT colours = DistanceColours.of(DistanceSettings.SIGNED, low, high);
-            phiImage =
-                    ResultImage.inColours(
-                            planes, phi, "Phi of " + image.getTitle(), voxel.unit, colours);
+            phiImage = ResultImage.inColours(planes, phi, "Phi of " + image.getTitle(), voxel.unit, colours);
             finish(phiImage, info);
         }
         if (masks == null) {
             return null;
         }
-        ImagePlus made =
-                ResultImage.inColours(
-                        planes, masks, "Level set of " + image.getTitle(), "Inside", grey());
+        ImagePlus made = ResultImage.inColours(planes, masks, "Level set of " + image.getTitle(), "Inside", grey());
         finish(made, info);
         return made;
     }
@@ -396,46 +373,35 @@ final class LevelSetJob extends StackJob {
             doubts.add(voxel.warning);
         }
         if (stopped) {
-            doubts.add(
-                    "stopped by Escape after "
-                            + iterations
-                            + " iterations; the outputs show the state that was reached"
-                            + (unstarted > 0
-                                    ? ", and the start for "
-                                            + unstarted
-                                            + " slices that the run did not reach."
-                                    : "."));
+            doubts.add("stopped by Escape after "
+                    + iterations
+                    + " iterations; the outputs show the state that was reached"
+                    + (unstarted > 0
+                            ? ", and the start for " + unstarted + " slices that the run did not reach."
+                            : "."));
         } else if (settings.isConverged() && !converged) {
-            doubts.add(
-                    "not converged after "
-                            + iterations
-                            + " iterations: the front still moved. Raise iterations.");
+            doubts.add("not converged after " + iterations + " iterations: the front still moved. Raise iterations.");
         }
-        String advice =
-                " (grey values "
-                        + OptionText.text(range.target - rawThreshold(image, 0))
-                        + " \u00b1 "
-                        + OptionText.text(range.epsilon)
-                        + "). Check range, target and epsilon.";
+        String advice = " (grey values "
+                + OptionText.text(range.target - rawThreshold(image, 0))
+                + " \u00b1 "
+                + OptionText.text(range.epsilon)
+                + "). Check range, target and epsilon.";
         if (vanished > 0) {
             doubts.add(
-                    where(vanished)
-                            + "nothing is left inside: with this range there was nothing to segment"
-                            + advice);
+                    where(vanished) + "nothing is left inside: with this range there was nothing to segment" + advice);
         }
         if (filled > 0) {
-            doubts.add(
-                    where(filled)
-                            + "all is inside and no front is left, as in a flat image: with this"
-                            + " range there was nothing to segment"
-                            + advice);
+            doubts.add(where(filled)
+                    + "all is inside and no front is left, as in a flat image: with this"
+                    + " range there was nothing to segment"
+                    + advice);
         }
         if (empty > 0) {
-            doubts.add(
-                    empty
-                            + " slices have nothing inside their start ("
-                            + start.describe()
-                            + "), so nothing could grow there.");
+            doubts.add(empty
+                    + " slices have nothing inside their start ("
+                    + start.describe()
+                    + "), so nothing could grow there.");
         }
         return doubts.isEmpty() ? null : String.join(" Also: ", doubts);
     }
@@ -443,9 +409,7 @@ final class LevelSetJob extends StackJob {
     /** Returns "in the image " or "in 3 of 7 slices ". */
     private String where(int count) {
         String what = isVolume() ? "volume" : planes.size() > 1 ? "slice" : "image";
-        return parts == 1
-                ? "in the " + what + " "
-                : "in " + count + " of " + parts + " " + what + "s ";
+        return parts == 1 ? "in the " + what + " " : "in " + count + " of " + parts + " " + what + "s ";
     }
 
     /** Returns true if every front is at rest; false where no front is left. */

@@ -9,9 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/**
- * Shades the pixels of the current slice that lie within T ± ε, and draws the outline of the start.
- */
+/** Shades the pixels of the current slice that lie within T ± ε, and draws the outline of the start. */
 final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
@@ -73,8 +71,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         }
     }
 
-    private String draw(
-            HyperStackSelection planes, StartSurface start, double target, double epsilon)
+    private String draw(HyperStackSelection planes, StartSurface start, double target, double epsilon)
             throws BadInput, IsolineException {
         int index = image.getCurrentSlice();
         int width = image.getWidth();
@@ -103,10 +100,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         }
         show(() -> shown.toArray(new Roi[0]));
         String status =
-                String.format(
-                        Locale.ROOT,
-                        "%.3g %% of this slice in range (red)",
-                        PERCENT * within / shade.length);
+                String.format(Locale.ROOT, "%.3g %% of this slice in range (red)", PERCENT * within / shade.length);
         return status + (start != null ? "; start (blue): " + start.describe() : "");
     }
 
@@ -114,12 +108,9 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     static int within(Object pixels, double target, double epsilon, byte[] shade) {
         int count = 0;
         for (int i = 0; i < shade.length; i++) {
-            double value =
-                    pixels instanceof byte[]
-                            ? ((byte[]) pixels)[i] & 0xff
-                            : pixels instanceof short[]
-                                    ? ((short[]) pixels)[i] & 0xffff
-                                    : ((float[]) pixels)[i];
+            double value = pixels instanceof byte[]
+                    ? ((byte[]) pixels)[i] & 0xff
+                    : pixels instanceof short[] ? ((short[]) pixels)[i] & 0xffff : ((float[]) pixels)[i];
             if (Math.abs(value - target) <= epsilon) {
                 shade[i] = 1;
                 count++;

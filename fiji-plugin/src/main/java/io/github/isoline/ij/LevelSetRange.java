@@ -35,10 +35,7 @@ final class LevelSetRange {
      * @return null if it was stopped
      */
     static LevelSetRange of(
-            HyperStackSelection planes,
-            LevelSetSettings settings,
-            StartSurface start,
-            BooleanSupplier stop)
+            HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
             throws BadInput, IsolineException {
         ImagePlus image = planes.image;
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
@@ -53,9 +50,7 @@ final class LevelSetRange {
             if (sample.count() == 0) {
                 throw new BadInput("There are no pixels in the selection to sample (range=roi).");
             }
-            return new LevelSetRange(
-                    sample.mean(),
-                    settings.number(LevelSetSettings.DEVIATIONS) * sample.deviation());
+            return new LevelSetRange(sample.mean(), settings.number(LevelSetSettings.DEVIATIONS) * sample.deviation());
         }
         byte[] region = new byte[image.getWidth() * image.getHeight()];
         for (int index : planes.indices()) {
@@ -65,15 +60,12 @@ final class LevelSetRange {
             sample.add(StackJob.pixels(image, index), start.plane(index, region));
         }
         if (sample.count() == 0) {
-            throw new BadInput(
-                    "No pixel is inside the start (" + start.describe() + "): nothing can grow.");
+            throw new BadInput("No pixel is inside the start (" + start.describe() + "): nothing can grow.");
         }
         return new LevelSetRange(sample.mean(), AUTOMATIC_DEVIATIONS * sample.deviation());
     }
 
-    /**
-     * Returns the plane that a selection is sampled on: its slice, in the channel and frame shown.
-     */
+    /** Returns the plane that a selection is sampled on: its slice, in the channel and frame shown. */
     private static int shown(Roi roi, HyperStackSelection planes) {
         int z = StartSurface.slice(roi, planes);
         int[] current = planes.position(planes.image.getCurrentSlice());

@@ -159,9 +159,7 @@ final class LevelSetSettings extends Settings {
                 : problem;
     }
 
-    /**
-     * Returns the two whole numbers of "first-last"; null if there are none, or in the wrong order.
-     */
+    /** Returns the two whole numbers of "first-last"; null if there are none, or in the wrong order. */
     static int[] span(String text) {
         String[] ends = text.trim().split("\\s*-\\s*", -1);
         if (ends.length != 2 || !ends[0].matches("\\d{1,9}") || !ends[1].matches("\\d{1,9}")) {

@@ -28,14 +28,7 @@ final class LevelSetTable {
         final double seconds;
         final String device;
 
-        Row(
-                int index,
-                double inside,
-                double front,
-                long iterations,
-                boolean converged,
-                double seconds,
-                String device) {
+        Row(int index, double inside, double front, long iterations, boolean converged, double seconds, String device) {
             this.index = index;
             this.inside = inside;
             this.front = front;

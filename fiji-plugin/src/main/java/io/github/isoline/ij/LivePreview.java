@@ -9,8 +9,8 @@ import java.awt.EventQueue;
 import java.util.function.Supplier;
 
 /**
- * Shows on the current slice the effect of a dialog's parameters while the user changes them.
- * Computes in its own thread, where a new request cancels the running one.
+ * Shows on the current slice the effect of a dialog's parameters while the user changes them. Computes in its own
+ * thread, where a new request cancels the running one.
  *
  * @param <S> the parameters, which must not change after a request
  */
@@ -66,8 +66,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     /**
-     * Computes in the worker's thread, checks at intervals whether it {@link #isOutdated}, and
-     * shows the result.
+     * Computes in the worker's thread, checks at intervals whether it {@link #isOutdated}, and shows the result.
      *
      * @param draw false if the image is to be left alone
      * @return the text for the dialog; null if a newer request has come
@@ -121,9 +120,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         }
     }
 
-    /**
-     * Ends the preview and restores the image's overlay. Must not be called on the event thread.
-     */
+    /** Ends the preview and restores the image's overlay. Must not be called on the event thread. */
     final void close() {
         ImagePlus.removeImageListener(this);
         Roi.removeRoiListener(this);
@@ -147,15 +144,14 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
 
     /** Shows elements on the image, unless the preview was closed or a newer request has come. */
     final void show(Supplier<Roi[]> elements) {
-        EventQueue.invokeLater(
-                () -> {
-                    synchronized (this) {
-                        if (closed || last != null && !last.draw) {
-                            return;
-                        }
-                    }
-                    guests.show(elements.get());
-                });
+        EventQueue.invokeLater(() -> {
+            synchronized (this) {
+                if (closed || last != null && !last.draw) {
+                    return;
+                }
+            }
+            guests.show(elements.get());
+        });
     }
 
     /** Removes all elements from the image. */
@@ -174,15 +170,14 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
 
     /** Reports the result of a request, unless there is a newer one by then. */
     private void publish(PreviewRequest<S> done, Runnable words) {
-        EventQueue.invokeLater(
-                () -> {
-                    synchronized (this) {
-                        if (closed || done != last) {
-                            return;
-                        }
-                    }
-                    words.run();
-                });
+        EventQueue.invokeLater(() -> {
+            synchronized (this) {
+                if (closed || done != last) {
+                    return;
+                }
+            }
+            words.run();
+        });
     }
 
     private void work() {

@@ -12,8 +12,8 @@ import java.util.Map;
 /**
  * The "key=value key=[a value] switch" string of a macro's run().
  *
- * <p>It is parsed here and not by GenericDialog, which a plain ImageJ cannot create without a
- * display. Parsing is strict: a misspelt key is an error and not a silent default.
+ * <p>It is parsed here and not by GenericDialog, which a plain ImageJ cannot create without a display. Parsing is
+ * strict: a misspelt key is an error and not a silent default.
  */
 final class MacroOptions {
     private final Map<String, String> values = new LinkedHashMap<>();
@@ -44,15 +44,13 @@ final class MacroOptions {
      *
      * @param renamed from old keys, which macros may still have, to the new ones
      */
-    MacroOptions(
-            String options, List<String> known, List<String> switches, Map<String, String> renamed)
+    MacroOptions(String options, List<String> known, List<String> switches, Map<String, String> renamed)
             throws BadInput {
         String rest = options == null ? "" : options.trim();
         while (!rest.isEmpty()) {
             int equals = rest.indexOf('=');
             int space = rest.indexOf(' ');
-            String key =
-                    equals < 0 || space >= 0 && space < equals ? null : rest.substring(0, equals);
+            String key = equals < 0 || space >= 0 && space < equals ? null : rest.substring(0, equals);
             if (key == null) {
                 String word = space < 0 ? rest : rest.substring(0, space);
                 if (switches.contains(word.toLowerCase(Locale.ROOT))) {
@@ -60,11 +58,7 @@ final class MacroOptions {
                     rest = rest.substring(word.length()).trim();
                     continue;
                 }
-                throw new BadInput(
-                        "The macro option \""
-                                + word
-                                + "\" is not of the form key=value. "
-                                + keys(known));
+                throw new BadInput("The macro option \"" + word + "\" is not of the form key=value. " + keys(known));
             }
             key = key.toLowerCase(Locale.ROOT);
             key = renamed.getOrDefault(key, key);
@@ -72,13 +66,12 @@ final class MacroOptions {
                 throw new BadInput("There is no macro key \"" + key + "\". " + keys(known));
             }
             if (switches.contains(key)) {
-                throw new BadInput(
-                        key
-                                + " is a switch: write "
-                                + key
-                                + " alone for yes, leave it out for no. Got \""
-                                + (space < 0 ? rest : rest.substring(0, space))
-                                + "\".");
+                throw new BadInput(key
+                        + " is a switch: write "
+                        + key
+                        + " alone for yes, leave it out for no. Got \""
+                        + (space < 0 ? rest : rest.substring(0, space))
+                        + "\".");
             }
             rest = rest.substring(equals + 1);
             int end = valueEnd(key, rest);
@@ -89,19 +82,11 @@ final class MacroOptions {
         }
     }
 
-    /**
-     * Returns the word given for a key, one of the choices; the first choice if the key is absent.
-     */
+    /** Returns the word given for a key, one of the choices; the first choice if the key is absent. */
     String choice(String key, String... choices) throws BadInput {
         String value = text(key, choices[0]).toLowerCase(Locale.ROOT);
         if (!Arrays.asList(choices).contains(value)) {
-            throw new BadInput(
-                    key
-                            + " must be one of "
-                            + String.join(", ", choices)
-                            + ", got \""
-                            + value
-                            + "\".");
+            throw new BadInput(key + " must be one of " + String.join(", ", choices) + ", got \"" + value + "\".");
         }
         return value;
     }
@@ -162,8 +147,7 @@ final class MacroOptions {
         }
         int close = rest.indexOf(open == '[' ? ']' : '\'', 1);
         if (close < 0) {
-            throw new BadInput(
-                    "The value of the macro key " + key + " has no closing " + open + ".");
+            throw new BadInput("The value of the macro key " + key + " has no closing " + open + ".");
         }
         return close + 1;
     }

@@ -52,8 +52,7 @@ final class MaskChoice {
      * @param key the macro key that names it
      * @param singles the end of the message about images of a single slice
      */
-    static ImagePlus find(
-            ImagePlus image, String title, boolean single, String what, String key, String singles)
+    static ImagePlus find(ImagePlus image, String title, boolean single, String what, String key, String singles)
             throws BadInput {
         ImagePlus mask = null;
         for (ImagePlus other : open()) {
@@ -63,39 +62,31 @@ final class MaskChoice {
         }
         if (mask == null) {
             throw new BadInput(
-                    "There is no open image \""
-                            + title
-                            + "\" for the "
-                            + what
-                            + " to start from ("
-                            + key
-                            + ").");
+                    "There is no open image \"" + title + "\" for the " + what + " to start from (" + key + ").");
         }
         if (mask.getType() == ImagePlus.COLOR_RGB) {
-            throw new BadInput(
-                    "The "
-                            + what
-                            + " \""
-                            + mask.getTitle()
-                            + "\" is an RGB image. Convert it with Image > Type > 8-bit.");
+            throw new BadInput("The "
+                    + what
+                    + " \""
+                    + mask.getTitle()
+                    + "\" is an RGB image. Convert it with Image > Type > 8-bit.");
         }
         if (!fits(mask, image, single)) {
-            throw new BadInput(
-                    "The "
-                            + what
-                            + " \""
-                            + mask.getTitle()
-                            + "\" has "
-                            + size(mask)
-                            + ", but \""
-                            + image.getTitle()
-                            + "\" has "
-                            + size(image)
-                            + ". They must have the same size; a "
-                            + what
-                            + " for all channels and frames may have the slices only"
-                            + (mask.getStackSize() == 1 ? ", " + singles : "")
-                            + ".");
+            throw new BadInput("The "
+                    + what
+                    + " \""
+                    + mask.getTitle()
+                    + "\" has "
+                    + size(mask)
+                    + ", but \""
+                    + image.getTitle()
+                    + "\" has "
+                    + size(image)
+                    + ". They must have the same size; a "
+                    + what
+                    + " for all channels and frames may have the slices only"
+                    + (mask.getStackSize() == 1 ? ", " + singles : "")
+                    + ".");
         }
         return mask;
     }
@@ -115,9 +106,7 @@ final class MaskChoice {
         return mask.getType() != ImagePlus.COLOR_RGB
                 && mask.getWidth() == image.getWidth()
                 && mask.getHeight() == image.getHeight()
-                && (planes == image.getStackSize()
-                        || planes == image.getNSlices()
-                        || planes == 1 && current);
+                && (planes == image.getStackSize() || planes == image.getNSlices() || planes == 1 && current);
     }
 
     /** Returns the plane of the mask that corresponds to a plane of the image. */
@@ -127,26 +116,18 @@ final class MaskChoice {
             at = mask.getStackSize() == 1 ? 1 : planes.position(index)[1];
         }
         if (at > mask.getStackSize()) {
-            throw new BadInput(
-                    "\"" + mask.getTitle() + "\" was closed or cropped in the meantime.");
+            throw new BadInput("\"" + mask.getTitle() + "\" was closed or cropped in the meantime.");
         }
         return at;
     }
 
-    /**
-     * Copies the plane of the mask that corresponds to a plane of the image: 255 where it is above
-     * 0.
-     */
-    static void copy(ImagePlus mask, HyperStackSelection planes, int index, byte[] pixels)
-            throws BadInput {
+    /** Copies the plane of the mask that corresponds to a plane of the image: 255 where it is above 0. */
+    static void copy(ImagePlus mask, HyperStackSelection planes, int index, byte[] pixels) throws BadInput {
         Object from = StackJob.pixels(mask, at(mask, planes, index));
         for (int i = 0; i < pixels.length; i++) {
-            boolean inside =
-                    from instanceof byte[]
-                            ? ((byte[]) from)[i] != 0
-                            : from instanceof short[]
-                                    ? ((short[]) from)[i] != 0
-                                    : ((float[]) from)[i] > 0;
+            boolean inside = from instanceof byte[]
+                    ? ((byte[]) from)[i] != 0
+                    : from instanceof short[] ? ((short[]) from)[i] != 0 : ((float[]) from)[i] > 0;
             pixels[i] = (byte) (inside ? 255 : 0);
         }
     }

@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Computes the outer outlines of the parts of a picture: connected pixels of one value. Pixels are
- * connected by their sides; holes are filled.
+ * Computes the outer outlines of the parts of a picture: connected pixels of one value. Pixels are connected by their
+ * sides; holes are filled.
  */
 final class MaskOutlines {
     /** One connected part. */
@@ -16,9 +16,7 @@ final class MaskOutlines {
 
         final int pixels;
 
-        /**
-         * The outline between the pixels, clockwise: corners, x and y alternately. It is simple.
-         */
+        /** The outline between the pixels, clockwise: corners, x and y alternately. It is simple. */
         final int[] outline;
 
         Part(int value, int pixels, int[] outline) {
@@ -147,9 +145,8 @@ final class MaskOutlines {
     }
 
     /**
-     * Returns the largest loop of an outline. An outline that passes a corner twice, where pixels
-     * touch only by a corner, is divided there. The other loops lie inside it, or outside as parts
-     * of their own.
+     * Returns the largest loop of an outline. An outline that passes a corner twice, where pixels touch only by a
+     * corner, is divided there. The other loops lie inside it, or outside as parts of their own.
      */
     private static int[] largestLoop(int[] corners) {
         int[] best = corners;

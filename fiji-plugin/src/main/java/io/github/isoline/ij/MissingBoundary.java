@@ -2,9 +2,7 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 
-/**
- * Counts the volumes or slices without a boundary, all inside or all outside, and describes them.
- */
+/** Counts the volumes or slices without a boundary, all inside or all outside, and describes them. */
 final class MissingBoundary {
     private final String what;
     private int all;
@@ -60,8 +58,8 @@ final class MissingBoundary {
     }
 
     /**
-     * Returns a sentence that names the slices or volumes and their distances in that region; null
-     * if none lacks a boundary.
+     * Returns a sentence that names the slices or volumes and their distances in that region; null if none lacks a
+     * boundary.
      */
     String sentence(String region) {
         boolean inside = DistanceSettings.INSIDE_ONLY.equals(region);
@@ -81,19 +79,13 @@ final class MissingBoundary {
      * @param field the field to check beside the threshold
      */
     String sentence(String noneInside, String noneOutside, String field) {
-        String said =
-                (empty > 0 ? sentence(empty, firstEmpty, noneInside) : "")
-                        + (full > 0 ? sentence(full, firstFull, noneOutside) : "");
-        return said.isEmpty()
-                ? null
-                : said + "Look at " + field + " and \"threshold\" if that is not meant.";
+        String said = (empty > 0 ? sentence(empty, firstEmpty, noneInside) : "")
+                + (full > 0 ? sentence(full, firstFull, noneOutside) : "");
+        return said.isEmpty() ? null : said + "Look at " + field + " and \"threshold\" if that is not meant.";
     }
 
     private String sentence(int count, String first, String none) {
         String some = count + " of " + all + " " + what + "s (the first at " + first + ") ";
-        return (all == 1 ? "the " + what + " has" : some + (count == 1 ? "has" : "have"))
-                + " no pixel "
-                + none
-                + ". ";
+        return (all == 1 ? "the " + what + " has" : some + (count == 1 ? "has" : "have")) + " no pixel " + none + ". ";
     }
 }

@@ -45,9 +45,7 @@ final class MovedOverlay {
         return copy;
     }
 
-    /**
-     * Returns the points whose slices are taken, of points that each have a slice; null for none.
-     */
+    /** Returns the points whose slices are taken, of points that each have a slice; null for none. */
     private static Roi movedPoints(HyperStackSelection planes, PointRoi roi) {
         FloatPolygon points = roi.getFloatPolygon();
         int[] counters = roi.getCounters();
@@ -76,10 +74,7 @@ final class MovedOverlay {
         return moved;
     }
 
-    /**
-     * Returns the channel, slice and frame of a selection, 0 for all, as ImageJ's canvas reads
-     * them.
-     */
+    /** Returns the channel, slice and frame of a selection, 0 for all, as ImageJ's canvas reads them. */
     static int[] position(HyperStackSelection planes, Roi roi) {
         int index = roi.getPosition();
         boolean known = index > 0 && index <= planes.image.getStackSize();

@@ -4,13 +4,11 @@ import java.util.Arrays;
 import java.util.BitSet;
 
 /**
- * Makes a start of an outline: it has few nodes, since the search adds nodes where they help, and
- * nodes that lie close together hinder each other.
+ * Makes a start of an outline: it has few nodes, since the search adds nodes where they help, and nodes that lie close
+ * together hinder each other.
  */
 final class NodeThinner {
-    /**
-     * The largest move of an outline, as a share of the longest edge and of the root of the area.
-     */
+    /** The largest move of an outline, as a share of the longest edge and of the root of the area. */
     private static final double TOLERANCE_OF_SPACING = 1.0 / 8;
 
     private static final double TOLERANCE_OF_SIZE = 1.0 / 20;
@@ -32,12 +30,8 @@ final class NodeThinner {
      */
     static int[] thin(int[] outline, double spacing) {
         double area = Math.abs(SimplePolygon.twiceArea(outline)) / 2.0;
-        double tolerance =
-                Math.max(
-                        LEAST_TOLERANCE,
-                        Math.min(
-                                spacing * TOLERANCE_OF_SPACING,
-                                Math.sqrt(area) * TOLERANCE_OF_SIZE));
+        double tolerance = Math.max(
+                LEAST_TOLERANCE, Math.min(spacing * TOLERANCE_OF_SPACING, Math.sqrt(area) * TOLERANCE_OF_SIZE));
         double apart = Math.min(spacing / 2, SimplePolygon.perimeter(outline, 1, 1) / NODES);
         for (int attempt = 0; attempt < 4; attempt++) {
             int[] fewer = spread(straighten(outline, tolerance), apart);
@@ -57,15 +51,10 @@ final class NodeThinner {
         int[] kept = new int[nodes.length];
         int used = 0;
         for (int i = 0; i < count; i++) {
-            boolean close =
-                    used > 0
-                            && Math.hypot(
-                                            nodes[2 * i] - kept[2 * used - 2],
-                                            nodes[2 * i + 1] - kept[2 * used - 1])
-                                    < apart;
+            boolean close = used > 0
+                    && Math.hypot(nodes[2 * i] - kept[2 * used - 2], nodes[2 * i + 1] - kept[2 * used - 1]) < apart;
             // The last node is also a neighbour of the first.
-            close |=
-                    i == count - 1 && used > 1 && SimplePolygon.distance(nodes, i, 0, 1, 1) < apart;
+            close |= i == count - 1 && used > 1 && SimplePolygon.distance(nodes, i, 0, 1, 1) < apart;
             if (!close) {
                 kept[2 * used] = nodes[2 * i];
                 kept[2 * used + 1] = nodes[2 * i + 1];
@@ -75,15 +64,12 @@ final class NodeThinner {
         return Arrays.copyOf(kept, 2 * used);
     }
 
-    /**
-     * Simplifies by Ramer, Douglas and Peucker: no node of the outline is farther from the new one.
-     */
+    /** Simplifies by Ramer, Douglas and Peucker: no node of the outline is farther from the new one. */
     private static int[] straighten(int[] nodes, double tolerance) {
         int count = nodes.length / 2;
         int opposite = 0;
         for (int i = 1; i < count; i++) {
-            if (SimplePolygon.distance(nodes, 0, i, 1, 1)
-                    > SimplePolygon.distance(nodes, 0, opposite, 1, 1)) {
+            if (SimplePolygon.distance(nodes, 0, i, 1, 1) > SimplePolygon.distance(nodes, 0, opposite, 1, 1)) {
                 opposite = i;
             }
         }
@@ -118,10 +104,7 @@ final class NodeThinner {
         return kept;
     }
 
-    /**
-     * Returns the node between two others that is farthest from the line between them; -1 if none
-     * is too far.
-     */
+    /** Returns the node between two others that is farthest from the line between them; -1 if none is too far. */
     private static int farthest(int[] nodes, int from, int to, double tolerance) {
         int count = nodes.length / 2;
         int end = to % count;

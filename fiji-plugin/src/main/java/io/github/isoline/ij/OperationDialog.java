@@ -32,8 +32,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The common part of the operations' dialogs: a field for each parameter, the device, a preview,
- * and a hint that states the meaning of the fields for this image, or the problem with them.
+ * The common part of the operations' dialogs: a field for each parameter, the device, a preview, and a hint that states
+ * the meaning of the fields for this image, or the problem with them.
  *
  * @param <S> the parameters of the dialog
  */
@@ -47,13 +47,9 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private static final double SMALL_DEFAULT = 1e-3;
 
     /** Matches a macro key, or "key=word". */
-    private static final Pattern KEY =
-            Pattern.compile("\\b([a-z]+(?:_[a-z]+)*)\\b(?:=([a-z]+)\\b)?");
+    private static final Pattern KEY = Pattern.compile("\\b([a-z]+(?:_[a-z]+)*)\\b(?:=([a-z]+)\\b)?");
 
-    /**
-     * Holds images with an open dialog: two previews on one image would replace each other's
-     * overlay.
-     */
+    /** Holds images with an open dialog: two previews on one image would replace each other's overlay. */
     private static final Set<ImagePlus> ASKED = Collections.newSetFromMap(new IdentityHashMap<>());
 
     final ImagePlus image;
@@ -184,9 +180,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             // Such a dialog does not block, so the user could open a second one.
             if (!ASKED.add(image)) {
                 throw new BadInput(
-                        "A dialog for \""
-                                + image.getTitle()
-                                + "\" is open already. Close it before you open another.");
+                        "A dialog for \"" + image.getTitle() + "\" is open already. Close it before you open another.");
             }
         }
         try {
@@ -198,10 +192,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         }
     }
 
-    /**
-     * Returns true if the dialog was cancelled, which the recorder would record as a run without
-     * options.
-     */
+    /** Returns true if the dialog was cancelled, which the recorder would record as a run without options. */
     final boolean isCancelled() {
         boolean cancelled = dialog.wasCanceled();
         if (cancelled && Recorder.record) {
@@ -239,10 +230,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         return Host.wrap(why != null ? why : meaning);
     }
 
-    /**
-     * Checks again after a change outside the fields, such as the selection. Runs on the event
-     * thread.
-     */
+    /** Checks again after a change outside the fields, such as the selection. Runs on the event thread. */
     private void checkAgain() {
         boolean runnable = isRunnable();
         Button ok = dialog.getButtons()[0];
@@ -288,8 +276,8 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     }
 
     /**
-     * Returns a message with the labels of the dialog: macro keys become the labels of their
-     * fields, and key=word the choice in it.
+     * Returns a message with the labels of the dialog: macro keys become the labels of their fields, and key=word the
+     * choice in it.
      */
     final String inLabels(String message) {
         Matcher matcher = KEY.matcher(message);
@@ -314,9 +302,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         readers.addAll(addFields(dialog, Arrays.asList(keys)));
     }
 
-    /**
-     * Adds fields to a dialog; each of the returned readers takes the value of one, in this order.
-     */
+    /** Adds fields to a dialog; each of the returned readers takes the value of one, in this order. */
     final List<Consumer<S>> addFields(GenericDialog to, List<String> keys) {
         List<Consumer<S>> added = new ArrayList<>();
         keys.forEach(key -> added.add(addField(to, settings.setting(key))));
@@ -332,11 +318,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
                 return addSwitch(to, setting, "");
             case NUMBER:
                 to.addNumericField(
-                        label(setting, ""),
-                        (Double) value,
-                        decimals(setting, (Double) value),
-                        COLUMNS,
-                        setting.unit);
+                        label(setting, ""), (Double) value, decimals(setting, (Double) value), COLUMNS, setting.unit);
                 describe(setting, to.getNumericFields());
                 return asked -> asked.set(setting.key, to.getNextNumber());
             default:
@@ -359,11 +341,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         settings.set(key, titles.length == 0 ? "" : titles[0]);
         Setting setting = settings.setting(key);
         dialog.addChoice(label(setting, ""), listed, listed[0]);
-        readers.add(
-                asked -> {
-                    String title = dialog.getNextChoice();
-                    asked.set(key, NO_IMAGE.equals(title) ? "" : title);
-                });
+        readers.add(asked -> {
+            String title = dialog.getNextChoice();
+            asked.set(key, NO_IMAGE.equals(title) ? "" : title);
+        });
     }
 
     /** Adds a number with a slider. */
@@ -432,8 +413,8 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     }
 
     /**
-     * Returns the number of decimals of the value, so that the field shows exactly the value used;
-     * -2, for scientific notation, where the default is small.
+     * Returns the number of decimals of the value, so that the field shows exactly the value used; -2, for scientific
+     * notation, where the default is small.
      */
     private static int decimals(Setting setting, double value) {
         double usual = Math.abs((Double) setting.initial);
@@ -442,8 +423,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         }
         int decimals = 0;
         while (decimals < MOST_DECIMALS
-                && Double.parseDouble(String.format(Locale.ROOT, "%." + decimals + "f", value))
-                        != value) {
+                && Double.parseDouble(String.format(Locale.ROOT, "%." + decimals + "f", value)) != value) {
             decimals++;
         }
         return decimals;
@@ -461,13 +441,12 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         if (!setting.help.isEmpty()) {
             Component field = (Component) fields.get(fields.size() - 1);
             field.getAccessibleContext().setAccessibleDescription(setting.help);
-            field.addFocusListener(
-                    new FocusAdapter() {
-                        @Override
-                        public void focusGained(FocusEvent event) {
-                            IJ.showStatus(setting.help);
-                        }
-                    });
+            field.addFocusListener(new FocusAdapter() {
+                @Override
+                public void focusGained(FocusEvent event) {
+                    IJ.showStatus(setting.help);
+                }
+            });
         }
     }
 
@@ -476,23 +455,21 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         isRunnable();
         dialog.addMessage(hintText());
         hint = (MultiLineLabel) dialog.getMessage();
-        dialog.addMessage(
-                "Isoline "
-                        + NativeLoader.pluginVersion()
-                        + ", library "
-                        + NativeLoader.libraryVersion()
-                        + "; method: "
-                        + method);
+        dialog.addMessage("Isoline "
+                + NativeLoader.pluginVersion()
+                + ", library "
+                + NativeLoader.libraryVersion()
+                + "; method: "
+                + method);
         dialog.addHelp(Help.text(helpPage));
         dialog.addDialogListener(this);
-        dialog.addWindowListener(
-                new WindowAdapter() {
-                    @Override
-                    public void windowOpened(WindowEvent event) {
-                        // The preview may have finished before there was a button to disable.
-                        checkAgain();
-                    }
-                });
+        dialog.addWindowListener(new WindowAdapter() {
+            @Override
+            public void windowOpened(WindowEvent event) {
+                // The preview may have finished before there was a button to disable.
+                checkAgain();
+            }
+        });
     }
 
     /** Updates the hint. Runs on the event thread, or on the thread that opens the dialog. */
@@ -505,8 +482,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             hint.getAccessibleContext().setAccessibleDescription(text);
         }
         boolean tooSmall =
-                hint.getPreferredSize().width > hint.getWidth()
-                        || hint.getPreferredSize().height > hint.getHeight();
+                hint.getPreferredSize().width > hint.getWidth() || hint.getPreferredSize().height > hint.getHeight();
         if (tooSmall && dialog.isShowing()) {
             dialog.pack();
         }

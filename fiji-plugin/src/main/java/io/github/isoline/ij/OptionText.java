@@ -27,8 +27,7 @@ final class OptionText {
     }
 
     /**
-     * Records a dialog again: other commands may have run while it was open, and the recorder keeps
-     * only the last one.
+     * Records a dialog again: other commands may have run while it was open, and the recorder keeps only the last one.
      *
      * @param command without the dots of the menu
      */
@@ -37,27 +36,25 @@ final class OptionText {
             return;
         }
         Recorder.setCommand(command + "...");
-        values.forEach(
-                (key, value) -> {
-                    if (value == null) {
-                        Recorder.recordOption(key);
-                    } else {
-                        Recorder.recordOption(key, value);
-                    }
-                });
+        values.forEach((key, value) -> {
+            if (value == null) {
+                Recorder.recordOption(key);
+            } else {
+                Recorder.recordOption(key, value);
+            }
+        });
     }
 
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder();
-        values.forEach(
-                (key, value) -> {
-                    text.append(text.length() == 0 ? "" : " ").append(key);
-                    if (value != null) {
-                        boolean wrap = value.isEmpty() || value.indexOf(' ') >= 0;
-                        text.append(wrap ? "=[" + value + "]" : "=" + value);
-                    }
-                });
+        values.forEach((key, value) -> {
+            text.append(text.length() == 0 ? "" : " ").append(key);
+            if (value != null) {
+                boolean wrap = value.isEmpty() || value.indexOf(' ') >= 0;
+                text.append(wrap ? "=[" + value + "]" : "=" + value);
+            }
+        });
         return text.toString();
     }
 

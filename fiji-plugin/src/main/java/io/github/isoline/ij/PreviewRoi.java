@@ -15,8 +15,8 @@ import java.awt.image.Raster;
 import java.awt.image.WritableRaster;
 
 /**
- * All segments of one slice as a single element of an overlay. Separate selections would take
- * longer to make and to draw than the segments take to compute.
+ * All segments of one slice as a single element of an overlay. Separate selections would take longer to make and to
+ * draw than the segments take to compute.
  */
 final class PreviewRoi extends Roi {
     private static final long serialVersionUID = 1L;
@@ -77,17 +77,9 @@ final class PreviewRoi extends Roi {
         for (int i = 0; i < SegmentColours.count(); i++) {
             colours[2 + i] = SegmentColours.of(i).getRGB();
         }
-        IndexColorModel model =
-                new IndexColorModel(8, colours.length, colours, 0, true, 0, DataBuffer.TYPE_BYTE);
-        WritableRaster raster =
-                Raster.createInterleavedRaster(
-                        new DataBufferByte(pixels, pixels.length),
-                        width,
-                        height,
-                        width,
-                        1,
-                        new int[] {0},
-                        null);
+        IndexColorModel model = new IndexColorModel(8, colours.length, colours, 0, true, 0, DataBuffer.TYPE_BYTE);
+        WritableRaster raster = Raster.createInterleavedRaster(
+                new DataBufferByte(pixels, pixels.length), width, height, width, 1, new int[] {0}, null);
         return new BufferedImage(model, raster, false, null);
     }
 

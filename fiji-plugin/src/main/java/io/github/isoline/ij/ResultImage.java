@@ -13,19 +13,14 @@ final class ResultImage {
     private ResultImage() {}
 
     /**
-     * Returns a new image of the planes taken: calibration, labels, dimensions, colours, overlay
-     * and position are the input's.
+     * Returns a new image of the planes taken: calibration, labels, dimensions, colours, overlay and position are the
+     * input's.
      *
      * @param pixels one array for each plane, in their order
      * @param quantity the name of the values, for the grey calibration
      * @param max the value that is shown as white; 0 is black
      */
-    static ImagePlus like(
-            HyperStackSelection planes,
-            Object[] pixels,
-            String title,
-            String quantity,
-            double max) {
+    static ImagePlus like(HyperStackSelection planes, Object[] pixels, String title, String quantity, double max) {
         ImagePlus image = planes.image;
         ImagePlus result = bare(planes, pixels, title, quantity);
         if (image.isComposite()) {
@@ -56,8 +51,7 @@ final class ResultImage {
      *
      * @param lut from the lowest value that is shown to the highest, which it names
      */
-    static ImagePlus inColours(
-            HyperStackSelection planes, Object[] pixels, String title, String quantity, LUT lut) {
+    static ImagePlus inColours(HyperStackSelection planes, Object[] pixels, String title, String quantity, LUT lut) {
         ImagePlus result = bare(planes, pixels, title, quantity);
         setColours(result, lut);
         result.setDisplayRange(lut.min, lut.max);
@@ -66,8 +60,7 @@ final class ResultImage {
     }
 
     /** Returns an image with pixels, labels, dimensions and calibration. */
-    private static ImagePlus bare(
-            HyperStackSelection planes, Object[] pixels, String title, String quantity) {
+    private static ImagePlus bare(HyperStackSelection planes, Object[] pixels, String title, String quantity) {
         ImagePlus image = planes.image;
         ImageStack stack = new ImageStack(image.getWidth(), image.getHeight());
         int[] indices = planes.indices();
@@ -105,8 +98,7 @@ final class ResultImage {
             roi.setPosition(position[0], position[1], position[2]);
         } else if (image.getStackSize() > 1) {
             boolean everywhere =
-                    position[1] == 0 && image.getNSlices() > 1
-                            || position[2] == 0 && image.getNFrames() > 1;
+                    position[1] == 0 && image.getNSlices() > 1 || position[2] == 0 && image.getNFrames() > 1;
             int z = Math.max(1, position[1]);
             int t = Math.max(1, position[2]);
             roi.setPosition(everywhere ? 0 : image.getStackIndex(1, z, t));

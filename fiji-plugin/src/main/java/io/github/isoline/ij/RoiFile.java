@@ -54,10 +54,9 @@ final class RoiFile {
             throw new BadInput("The file " + path + " of " + what + " cannot be read: " + e + ".");
         }
         if (rois.isEmpty()) {
-            throw new BadInput(
-                    "There is no selection in the file "
-                            + path
-                            + "; it must be one that the ROI Manager saves (.zip or .roi).");
+            throw new BadInput("There is no selection in the file "
+                    + path
+                    + "; it must be one that the ROI Manager saves (.zip or .roi).");
         }
         return rois;
     }

@@ -28,10 +28,7 @@ import java.util.zip.ZipOutputStream;
 
 /** Writes selections to the ROI Manager, an image's overlay, or a file. */
 final class RoiOutput {
-    /**
-     * The number of selections added to the ROI Manager's window at a time, so that it does not
-     * freeze.
-     */
+    /** The number of selections added to the ROI Manager's window at a time, so that it does not freeze. */
     private static final int CHUNK = 500;
 
     private RoiOutput() {}
@@ -53,22 +50,20 @@ final class RoiOutput {
         } catch (HeadlessException noDisplay) {
             // Without a display there is no ROI Manager: it is a window even where it is hidden.
         }
-        throw new BadInput(
-                "There is no ROI Manager without a display: ImageJ's is a window. Write"
-                        + " roi_file=FILE.zip instead of roi_manager, which saves what the ROI"
-                        + " Manager would have, or run ImageJ under xvfb-run.");
+        throw new BadInput("There is no ROI Manager without a display: ImageJ's is a window. Write"
+                + " roi_file=FILE.zip instead of roi_manager, which saves what the ROI"
+                + " Manager would have, or run ImageJ under xvfb-run.");
     }
 
     static void addTo(RoiManager manager, ImagePlus image, List<Roi> rois) {
         boolean window = manager.isShowing();
         for (int first = 0; first < rois.size(); first += CHUNK) {
             List<Roi> chunk = rois.subList(first, Math.min(first + CHUNK, rois.size()));
-            Runnable add =
-                    () -> {
-                        for (Roi roi : chunk) {
-                            manager.add((ImagePlus) null, roi, -1);
-                        }
-                    };
+            Runnable add = () -> {
+                for (Roi roi : chunk) {
+                    manager.add((ImagePlus) null, roi, -1);
+                }
+            };
             if (window) {
                 onEventThread(add);
             } else {
@@ -119,8 +114,7 @@ final class RoiOutput {
     }
 
     /**
-     * Writes selections as the ROI Manager's own "Save..." does; the file appears only when it is
-     * complete.
+     * Writes selections as the ROI Manager's own "Save..." does; the file appears only when it is complete.
      *
      * @param what the selections are, for messages
      */
@@ -132,8 +126,7 @@ final class RoiOutput {
             write(rois, part);
             Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
-            throw new BadInput(
-                    "The file " + file + " for the " + what + " cannot be written: " + e + ".");
+            throw new BadInput("The file " + file + " for the " + what + " cannot be written: " + e + ".");
         } finally {
             // The partial file still exists if writing failed.
             part.toFile().delete();
@@ -141,25 +134,23 @@ final class RoiOutput {
     }
 
     private static void write(Source rois, Path file) throws IOException, IsolineException {
-        try (ZipOutputStream zip =
-                        new ZipOutputStream(new BufferedOutputStream(Files.newOutputStream(file)));
+        try (ZipOutputStream zip = new ZipOutputStream(new BufferedOutputStream(Files.newOutputStream(file)));
                 DataOutputStream out = new DataOutputStream(zip)) {
             // There are very many small files: stronger compression would take minutes and save
             // little.
             zip.setLevel(Deflater.BEST_SPEED);
             RoiEncoder encoder = new RoiEncoder(out);
             Set<String> names = new HashSet<>();
-            rois.all(
-                    roi -> {
-                        // A ZIP file cannot have two entries of one name.
-                        String name = roi.getName();
-                        for (int i = 1; !names.add(name); i++) {
-                            name = roi.getName() + "-" + i;
-                        }
-                        zip.putNextEntry(new ZipEntry(name + ".roi"));
-                        encoder.write(roi);
-                        out.flush();
-                    });
+            rois.all(roi -> {
+                // A ZIP file cannot have two entries of one name.
+                String name = roi.getName();
+                for (int i = 1; !names.add(name); i++) {
+                    name = roi.getName() + "-" + i;
+                }
+                zip.putNextEntry(new ZipEntry(name + ".roi"));
+                encoder.write(roi);
+                out.flush();
+            });
         }
     }
 

@@ -13,10 +13,7 @@ import java.util.List;
 
 /** Converts segments to ImageJ's selections: lines, or areas where a segment is closed. */
 final class SegmentRois {
-    /**
-     * The property of every selection made here, by which a later run can replace them in an
-     * overlay.
-     */
+    /** The property of every selection made here, by which a later run can replace them in an overlay. */
     static final String PROPERTY = "isoline";
 
     static final String EDGE_DRAWING = "edge drawing";
@@ -24,8 +21,8 @@ final class SegmentRois {
     private static final int LEAST_DIGITS = 4;
 
     /**
-     * The offset from a pixel's index to its centre, for areas: their coordinates are those of the
-     * pixels' corners. For lines and points ImageJ itself counts from the centres.
+     * The offset from a pixel's index to its centre, for areas: their coordinates are those of the pixels' corners. For
+     * lines and points ImageJ itself counts from the centres.
      */
     private static final float CENTRE = 0.5f;
 
@@ -44,49 +41,43 @@ final class SegmentRois {
     }
 
     /**
-     * Returns the longest segments as selections, in their own order, named by their number among
-     * all.
+     * Returns the longest segments as selections, in their own order, named by their number among all.
      *
      * @param most the largest number; of the shortest that are still taken, the first
      */
     List<Roi> longest(SegmentList list, int most) throws IsolineException {
         int least = list.leastPoints(most);
         int[] longer = {0};
-        list.forEach(
-                (number, segments, at, index) ->
-                        longer[0] += segments.pointCount(at) > least ? 1 : 0);
+        list.forEach((number, segments, at, index) -> longer[0] += segments.pointCount(at) > least ? 1 : 0);
         int[] room = {most - longer[0]};
         List<Roi> rois = new ArrayList<>(Math.min(most, list.count()));
-        list.forEach(
-                (number, segments, at, index) -> {
-                    int points = segments.pointCount(at);
-                    if (points > least || points == least && room[0]-- > 0) {
-                        rois.add(roi(list, number, segments, at, index));
-                    }
-                    glance(number, list.count());
-                });
+        list.forEach((number, segments, at, index) -> {
+            int points = segments.pointCount(at);
+            if (points > least || points == least && room[0]-- > 0) {
+                rois.add(roi(list, number, segments, at, index));
+            }
+            glance(number, list.count());
+        });
         return rois;
     }
 
     /**
-     * Converts every segment to a selection, one after the other: all at once would need much
-     * memory.
+     * Converts every segment to a selection, one after the other: all at once would need much memory.
      *
      * @throws IOException the taker's own
      */
     void all(SegmentList list, RoiOutput.Taker taker) throws IsolineException, IOException {
         IOException[] thrown = {null};
-        list.forEach(
-                (number, segments, at, index) -> {
-                    if (thrown[0] == null) {
-                        try {
-                            taker.take(roi(list, number, segments, at, index));
-                        } catch (IOException e) {
-                            thrown[0] = e;
-                        }
-                    }
-                    glance(number, list.count());
-                });
+        list.forEach((number, segments, at, index) -> {
+            if (thrown[0] == null) {
+                try {
+                    taker.take(roi(list, number, segments, at, index));
+                } catch (IOException e) {
+                    thrown[0] = e;
+                }
+            }
+            glance(number, list.count());
+        });
         if (thrown[0] != null) {
             throw thrown[0];
         }
@@ -117,11 +108,7 @@ final class SegmentRois {
             return new PointRoi(segments.x(at, 0), segments.y(at, 0));
         }
         boolean polyline = settings.isPolyline();
-        int[] kept =
-                polyline
-                        ? Simplifier.keep(
-                                segments, at, settings.number(EdgeDrawingSettings.TOLERANCE))
-                        : null;
+        int[] kept = polyline ? Simplifier.keep(segments, at, settings.number(EdgeDrawingSettings.TOLERANCE)) : null;
         int count = polyline ? kept.length : all;
         // Two points enclose no area.
         boolean closed = segments.isClosed(at) && count > 2;
@@ -151,18 +138,12 @@ final class SegmentRois {
         }
     }
 
-    /**
-     * Returns "seg-0012", or "seg-0012 s3" in a stack: short, since the ROI Manager's list is
-     * narrow.
-     */
+    /** Returns "seg-0012", or "seg-0012 s3" in a stack: short, since the ROI Manager's list is narrow. */
     private String name(int number, int digits, int index) {
         return "seg-" + IJ.pad(number + 1, digits) + where(image, index);
     }
 
-    /**
-     * Returns the end of a name that gives a selection's position: " s3", " c1z2t1"; "" in an
-     * image.
-     */
+    /** Returns the end of a name that gives a selection's position: " s3", " c1z2t1"; "" in an image. */
     static String where(ImagePlus image, int index) {
         if (ResultImage.isHyperStack(image)) {
             int[] position = image.convertIndexToPosition(index);

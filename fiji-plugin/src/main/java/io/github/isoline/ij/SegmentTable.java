@@ -29,32 +29,27 @@ final class SegmentTable {
         Calibration calibration = image.getCalibration();
         String length = lengthHeading(calibration);
         boolean hyperstack = ResultImage.isHyperStack(image);
-        list.forEach(
-                (number, segments, at, index) -> {
-                    // This works also with ImageJ before 1.53d, which has no addRow().
-                    table.incrementCounter();
-                    table.addLabel(image.getTitle());
-                    table.addValue(SEGMENT, number + 1);
-                    if (hyperstack) {
-                        // These are the column names of ImageJ's own Measure; "Slice" is z.
-                        int[] position = image.convertIndexToPosition(index);
-                        table.addValue(CHANNEL, position[0]);
-                        table.addValue(SLICE, position[1]);
-                        table.addValue(FRAME, position[2]);
-                    } else {
-                        table.addValue(SLICE, index);
-                    }
-                    table.addValue(
-                            length,
-                            segments.length(at, calibration.pixelWidth, calibration.pixelHeight));
-                    table.addValue(POINTS, segments.pointCount(at));
-                    table.addValue(GRADIENT, segments.meanGradient(at));
-                    table.addValue(CLOSED, segments.isClosed(at) ? 1 : 0);
-                });
+        list.forEach((number, segments, at, index) -> {
+            // This works also with ImageJ before 1.53d, which has no addRow().
+            table.incrementCounter();
+            table.addLabel(image.getTitle());
+            table.addValue(SEGMENT, number + 1);
+            if (hyperstack) {
+                // These are the column names of ImageJ's own Measure; "Slice" is z.
+                int[] position = image.convertIndexToPosition(index);
+                table.addValue(CHANNEL, position[0]);
+                table.addValue(SLICE, position[1]);
+                table.addValue(FRAME, position[2]);
+            } else {
+                table.addValue(SLICE, index);
+            }
+            table.addValue(length, segments.length(at, calibration.pixelWidth, calibration.pixelHeight));
+            table.addValue(POINTS, segments.pointCount(at));
+            table.addValue(GRADIENT, segments.meanGradient(at));
+            table.addValue(CLOSED, segments.isClosed(at) ? 1 : 0);
+        });
         if (list.count() == 0) {
-            IJ.log(
-                    Host.name(EdgeDrawingPlugin.COMMAND, image)
-                            + ": no segments, so no new rows in the table.");
+            IJ.log(Host.name(EdgeDrawingPlugin.COMMAND, image) + ": no segments, so no new rows in the table.");
         }
         // ImageJ formats every number, which takes some seconds for a million rows.
         IJ.showStatus("Showing " + table.size() + " rows...");

@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.function.Predicate;
 
 /**
- * One field of a dialog, macro key and remembered preference: a parameter of the library, or one of
- * the plugin alone. Values are a String, a Double or a Boolean.
+ * One field of a dialog, macro key and remembered preference: a parameter of the library, or one of the plugin alone.
+ * Values are a String, a Double or a Boolean.
  */
 final class Setting {
     /** The type of the values, and of the field that shows them. */
@@ -67,9 +67,7 @@ final class Setting {
         label = key.substring(0, 1).toUpperCase(Locale.ROOT) + key.substring(1).replace('_', ' ');
     }
 
-    /**
-     * Returns a parameter of the library: type, default, label, unit and help are the library's.
-     */
+    /** Returns a parameter of the library: type, default, label, unit and help are the library's. */
     static Setting of(Parameter parameter) {
         Object initial;
         Type type;
@@ -166,9 +164,7 @@ final class Setting {
         return this;
     }
 
-    /**
-     * Limits the use to some words of another key; with others it is neither recorded nor checked.
-     */
+    /** Limits the use to some words of another key; with others it is neither recorded nor checked. */
     Setting usedWith(String other, String... of) {
         use = new String[of.length + 1];
         use[0] = other;
@@ -218,10 +214,7 @@ final class Setting {
         }
     }
 
-    /**
-     * Refuses a key that has no effect: silently ignoring it would give another result than
-     * requested.
-     */
+    /** Refuses a key that has no effect: silently ignoring it would give another result than requested. */
     void checkUse(MacroOptions macro, Settings settings) throws BadInput {
         if (!macro.has(key) || isUsed(settings)) {
             return;
@@ -230,19 +223,18 @@ final class Setting {
         for (int i = 0; i < of.length; i++) {
             of[i] = use[0] + "=" + of[i];
         }
-        throw new BadInput(
-                key
-                        + " is used with "
-                        + String.join(" and ", of)
-                        + " only, but "
-                        + use[0]
-                        + " is "
-                        + settings.text(use[0])
-                        + ". Write "
-                        + of[0]
-                        + ", or leave "
-                        + key
-                        + " out.");
+        throw new BadInput(key
+                + " is used with "
+                + String.join(" and ", of)
+                + " only, but "
+                + use[0]
+                + " is "
+                + settings.text(use[0])
+                + ". Write "
+                + of[0]
+                + ", or leave "
+                + key
+                + " out.");
     }
 
     private String prefsKey(String prefix, int bitDepth) {
@@ -279,8 +271,8 @@ final class Setting {
     }
 
     /**
-     * Returns a text in its normal form: "auto" is written in one way, for which earlier macros
-     * wrote 0 where that is not a valid value.
+     * Returns a text in its normal form: "auto" is written in one way, for which earlier macros wrote 0 where that is
+     * not a valid value.
      */
     String normal(String text) {
         if (type != Type.NUMBER_OR_AUTO) {
@@ -317,9 +309,7 @@ final class Setting {
             return library + (library.endsWith(".") ? "" : ".");
         }
         boolean low = leastExcluded ? !(value > least) : !(value >= least);
-        if (!low
-                && value != Double.POSITIVE_INFINITY
-                && (!whole || OptionText.isWhole(value, (int) least))) {
+        if (!low && value != Double.POSITIVE_INFINITY && (!whole || OptionText.isWhole(value, (int) least))) {
             return null;
         }
         return key

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The parameters of a command, by the names that macros use; initially the defaults. A command
- * declares each parameter once, in the order of the macro that repeats a run.
+ * The parameters of a command, by the names that macros use; initially the defaults. A command declares each parameter
+ * once, in the order of the macro that repeats a run.
  */
 abstract class Settings implements Cloneable {
     static final String DEVICE = "device";
@@ -63,8 +63,7 @@ abstract class Settings implements Cloneable {
      */
     final void declareOthers(String... but) {
         for (Parameter parameter : operation.parameters()) {
-            if (!declared.containsKey(parameter.name())
-                    && !Arrays.asList(but).contains(parameter.name())) {
+            if (!declared.containsKey(parameter.name()) && !Arrays.asList(but).contains(parameter.name())) {
                 declare(Setting.of(parameter).forgotten().recordedIfChanged());
             }
         }
@@ -160,10 +159,7 @@ abstract class Settings implements Cloneable {
         return Collections.emptyMap();
     }
 
-    /**
-     * Reads the options of a macro; keys that are left out have the defaults, never remembered
-     * values.
-     */
+    /** Reads the options of a macro; keys that are left out have the defaults, never remembered values. */
     final void readMacro(String options) throws BadInput {
         MacroOptions macro = new MacroOptions(options, keys(), switches(), oldKeys());
         for (Setting setting : declared.values()) {
@@ -189,17 +185,12 @@ abstract class Settings implements Cloneable {
      */
     final void readPrefs(int bitDepth) {
         for (Setting setting : declared.values()) {
-            values.put(
-                    setting.key,
-                    setting.remembered ? setting.fromPrefs(prefs, bitDepth) : setting.first);
+            values.put(setting.key, setting.remembered ? setting.fromPrefs(prefs, bitDepth) : setting.first);
         }
         values.put(DEVICE, DefaultDevice.get());
     }
 
-    /**
-     * Remembers the values that do not belong to one image; the device is set in the Devices
-     * command.
-     */
+    /** Remembers the values that do not belong to one image; the device is set in the Devices command. */
     final void savePrefs(int bitDepth) {
         for (Setting setting : declared.values()) {
             if (setting.remembered) {
@@ -233,9 +224,7 @@ abstract class Settings implements Cloneable {
         return !isAutomatic("range_min") || !isAutomatic("range_max");
     }
 
-    /**
-     * Returns the problem with the values, for the dialog and for macros; null if they are valid.
-     */
+    /** Returns the problem with the values, for the dialog and for macros; null if they are valid. */
     final String problem() {
         for (String key : keys()) {
             String problem = problemOf(key);
@@ -278,9 +267,7 @@ abstract class Settings implements Cloneable {
                         + ".";
     }
 
-    /**
-     * Returns the problem that none of these outputs is on and no file is given; null if one is.
-     */
+    /** Returns the problem that none of these outputs is on and no file is given; null if one is. */
     final String outputProblem(String file, String... outputs) {
         for (String output : outputs) {
             if (is(output)) {

@@ -22,17 +22,9 @@ final class Shading {
      */
     static Roi of(byte[] shade, int width, String name) {
         int[] colours = {0, RED};
-        IndexColorModel model =
-                new IndexColorModel(8, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
-        WritableRaster raster =
-                Raster.createInterleavedRaster(
-                        new DataBufferByte(shade, shade.length),
-                        width,
-                        shade.length / width,
-                        width,
-                        1,
-                        new int[] {0},
-                        null);
+        IndexColorModel model = new IndexColorModel(8, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
+        WritableRaster raster = Raster.createInterleavedRaster(
+                new DataBufferByte(shade, shade.length), width, shade.length / width, width, 1, new int[] {0}, null);
         Roi shading = new ImageRoi(0, 0, new BufferedImage(model, raster, false, null));
         shading.setName(name);
         return shading;

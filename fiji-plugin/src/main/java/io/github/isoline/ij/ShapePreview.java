@@ -7,8 +7,8 @@ abstract class ShapePreview<S> extends LivePreview<S> {
     private static final double PERCENT = 100;
 
     /**
-     * Holds the values of each slice, null where they are unknown; only the worker writes them, but
-     * others may remove them.
+     * Holds the values of each slice, null where they are unknown; only the worker writes them, but others may remove
+     * them.
      */
     private final TwoValues[] values;
 

@@ -6,17 +6,14 @@ import ij.process.ImageProcessor;
 import ij.util.Tools;
 
 /**
- * The threshold of commands that need the pixels of a shape: "auto" for an image of two values, or
- * a number as it was typed. It also proposes a threshold when a dialog opens.
+ * The threshold of commands that need the pixels of a shape: "auto" for an image of two values, or a number as it was
+ * typed. It also proposes a threshold when a dialog opens.
  */
 final class ShapeThreshold {
     /** The word for a threshold between the two values of a mask. */
     static final String AUTO = "auto";
 
-    /**
-     * The choice of the pixels that Image > Adjust > Threshold marks, instead of a threshold of the
-     * dialog.
-     */
+    /** The choice of the pixels that Image > Adjust > Threshold marks, instead of a threshold of the dialog. */
     static final String THRESHOLDED = "thresholded";
 
     /** The ways in which an image can define its shape. */
@@ -47,18 +44,12 @@ final class ShapeThreshold {
         return !TwoValues.of(StackJob.pixels(image, image.getCurrentSlice())).isMore();
     }
 
-    /**
-     * Returns true if ImageJ's own binary commands take the bright pixels of an 8-bit mask as
-     * objects.
-     */
+    /** Returns true if ImageJ's own binary commands take the bright pixels of an 8-bit mask as objects. */
     static boolean areThingsBright() {
         return Prefs.blackBackground;
     }
 
-    /**
-     * Returns the proposal of a dialog: {@link #AUTO} for a mask, else ImageJ's own threshold for
-     * this slice.
-     */
+    /** Returns the proposal of a dialog: {@link #AUTO} for a mask, else ImageJ's own threshold for this slice. */
     static String proposal(ImagePlus image) throws BadInput {
         if (isTwoValued(image)) {
             return AUTO;
@@ -83,9 +74,7 @@ final class ShapeThreshold {
     /** Returns the problem with the text as a threshold; null if it is valid. */
     static String problem(String text) {
         boolean finite = Math.abs(number(text)) < Double.POSITIVE_INFINITY;
-        return isAutomatic(text) || finite
-                ? null
-                : "threshold must be \"auto\" or a number, got \"" + text + "\".";
+        return isAutomatic(text) || finite ? null : "threshold must be \"auto\" or a number, got \"" + text + "\".";
     }
 
     /**
@@ -98,14 +87,13 @@ final class ShapeThreshold {
             return StackJob.rawThreshold(image, number(text));
         }
         if (values.isMore()) {
-            throw new BadInput(
-                    "\""
-                            + image.getTitle()
-                            + "\" has more than two values, so there is no automatic threshold."
-                            + " Give one (threshold=VALUE, a pixel value), or set one with Image >"
-                            + " Adjust > Threshold and choose \""
-                            + THRESHOLDED
-                            + "\".");
+            throw new BadInput("\""
+                    + image.getTitle()
+                    + "\" has more than two values, so there is no automatic threshold."
+                    + " Give one (threshold=VALUE, a pixel value), or set one with Image >"
+                    + " Adjust > Threshold and choose \""
+                    + THRESHOLDED
+                    + "\".");
         }
         return values.between();
     }

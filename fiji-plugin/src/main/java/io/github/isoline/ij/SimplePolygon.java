@@ -3,8 +3,8 @@ package io.github.isoline.ij;
 import java.awt.Rectangle;
 
 /**
- * Polygons of pixel corners, as the library takes them: none may touch itself. Nodes are x and y
- * alternately; the last is joined to the first.
+ * Polygons of pixel corners, as the library takes them: none may touch itself. Nodes are x and y alternately; the last
+ * is joined to the first.
  */
 final class SimplePolygon {
     private SimplePolygon() {}
@@ -35,9 +35,7 @@ final class SimplePolygon {
         long uy = nodes[2 * b + 1] - nodes[2 * a + 1];
         long vx = nodes[2 * c] - nodes[2 * b];
         long vy = nodes[2 * c + 1] - nodes[2 * b + 1];
-        return ux == 0 && uy == 0
-                || vx == 0 && vy == 0
-                || ux * vy == uy * vx && ux * vx + uy * vy < 0;
+        return ux == 0 && uy == 0 || vx == 0 && vy == 0 || ux * vy == uy * vx && ux * vx + uy * vy < 0;
     }
 
     /** Returns true if the edges ab and cd have a point in common, ends included. */
@@ -51,8 +49,7 @@ final class SimplePolygon {
             }
         }
         // The boxes overlap: the edges intersect unless one lies wholly on one side of the other.
-        return side(nodes, a, b, c) * side(nodes, a, b, d) <= 0
-                && side(nodes, c, d, a) * side(nodes, c, d, b) <= 0;
+        return side(nodes, a, b, c) * side(nodes, a, b, d) <= 0 && side(nodes, c, d, a) * side(nodes, c, d, b) <= 0;
     }
 
     /** Returns the side of the edge from a to b on which the node c lies: 1, 0 or -1. */
@@ -70,9 +67,7 @@ final class SimplePolygon {
         int count = nodes.length / 2;
         for (int i = 0; i < count; i++) {
             int next = (i + 1) % count;
-            sum +=
-                    (long) nodes[2 * i] * nodes[2 * next + 1]
-                            - (long) nodes[2 * next] * nodes[2 * i + 1];
+            sum += (long) nodes[2 * i] * nodes[2 * next + 1] - (long) nodes[2 * next] * nodes[2 * i + 1];
         }
         return sum;
     }
@@ -102,8 +97,6 @@ final class SimplePolygon {
     }
 
     static double distance(int[] nodes, int a, int b, double width, double height) {
-        return Math.hypot(
-                (nodes[2 * b] - nodes[2 * a]) * width,
-                (nodes[2 * b + 1] - nodes[2 * a + 1]) * height);
+        return Math.hypot((nodes[2 * b] - nodes[2 * a]) * width, (nodes[2 * b + 1] - nodes[2 * a + 1]) * height);
     }
 }

@@ -7,8 +7,8 @@ import java.util.BitSet;
 import java.util.Deque;
 
 /**
- * Removes points of a segment that lie close to the line between others (Ramer; Douglas and
- * Peucker). ImageJ itself only has interpolation at equal intervals, which moves points.
+ * Removes points of a segment that lie close to the line between others (Ramer; Douglas and Peucker). ImageJ itself
+ * only has interpolation at equal intervals, which moves points.
  */
 final class Simplifier {
     private final Segments segments;
@@ -23,9 +23,8 @@ final class Simplifier {
     }
 
     /**
-     * Returns the points to keep, in order: every other point lies within the tolerance of the line
-     * between its kept neighbours. An open segment keeps its ends, a closed one its first point and
-     * the one farthest from it.
+     * Returns the points to keep, in order: every other point lies within the tolerance of the line between its kept
+     * neighbours. An open segment keeps its ends, a closed one its first point and the one farthest from it.
      *
      * @param tolerance in pixels, 0 or more
      */
@@ -62,10 +61,7 @@ final class Simplifier {
         return far;
     }
 
-    /**
-     * Keeps the points that are needed between two kept ones; it uses a stack, since chains are
-     * long.
-     */
+    /** Keeps the points that are needed between two kept ones; it uses a stack, since chains are long. */
     private void split(int from, int to) {
         Deque<int[]> open = new ArrayDeque<>();
         open.push(new int[] {from, to});

@@ -14,9 +14,8 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * The dialog of the region snake command, with a preview of the start. It does not block: the user
- * can draw a selection and scroll through the slices while it is open. Parameters that are seldom
- * changed are in a second dialog.
+ * The dialog of the region snake command, with a preview of the start. It does not block: the user can draw a selection
+ * and scroll through the slices while it is open. Parameters that are seldom changed are in a second dialog.
  */
 final class SnakeDialog extends OperationDialog<SnakeSettings> {
     private boolean wantsMore;
@@ -69,14 +68,13 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         dialog.addToSameRow();
         addCheckbox("More settings after OK...", false, on -> wantsMore = on);
         addFooter("Perrot et al. 2011", "region-snake");
-        dialog.addWindowListener(
-                new WindowAdapter() {
-                    @Override
-                    public void windowActivated(WindowEvent event) {
-                        // The ROI Manager sends no event when areas are added to it.
-                        preview.requestAgain();
-                    }
-                });
+        dialog.addWindowListener(new WindowAdapter() {
+            @Override
+            public void windowActivated(WindowEvent event) {
+                // The ROI Manager sends no event when areas are added to it.
+                preview.requestAgain();
+            }
+        });
     }
 
     @Override
@@ -123,11 +121,10 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         List<Consumer<SnakeSettings>> readers = addFields(more, keys);
         more.addMessage("These are remembered. Usual: " + usual());
         more.addHelp(Help.text("region-snake"));
-        more.addDialogListener(
-                (source, event) -> {
-                    readers.forEach(reader -> reader.accept(settings));
-                    return settings.searchProblem() == null;
-                });
+        more.addDialogListener((source, event) -> {
+            readers.forEach(reader -> reader.accept(settings));
+            return settings.searchProblem() == null;
+        });
         more.showDialog();
         return !more.wasCanceled();
     }
@@ -136,11 +133,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         return SnakeSettings.SEARCH.stream()
                 .filter(key -> !key.startsWith("range_"))
                 .map(key -> settings.setting(key).initial)
-                .map(
-                        value ->
-                                value instanceof Double
-                                        ? OptionText.text((Double) value)
-                                        : "" + value)
+                .map(value -> value instanceof Double ? OptionText.text((Double) value) : "" + value)
                 .collect(Collectors.joining(", "));
     }
 
@@ -165,12 +158,9 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         String where = planes.describe();
         String what = "The image";
         if (settings.isTrack()) {
-            what =
-                    (planes.slices() > 1
-                                    ? planes.slices() + " slices"
-                                    : planes.frames() + " frames")
-                            + ", each starting from the outlines of the previous one, the"
-                            + " first at the start";
+            what = (planes.slices() > 1 ? planes.slices() + " slices" : planes.frames() + " frames")
+                    + ", each starting from the outlines of the previous one, the"
+                    + " first at the start";
         } else if (planes.slices() > 1) {
             what = planes.slices() + " slices, each by itself";
         } else if (image.getNSlices() > 1) {
@@ -179,8 +169,6 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         return what
                 + (where.isEmpty() ? "" : ", " + where)
                 + "; targets are compared with "
-                + (settings.isWindow()
-                        ? "a window around their start."
-                        : "all of the image outside them.");
+                + (settings.isWindow() ? "a window around their start." : "all of the image outside them.");
     }
 }

@@ -75,8 +75,7 @@ final class SnakeJob extends StackJob {
         start = new SnakeStart(planes, settings);
     }
 
-    private static HyperStackSelection planes(ImagePlus image, SnakeSettings settings)
-            throws BadInput {
+    private static HyperStackSelection planes(ImagePlus image, SnakeSettings settings) throws BadInput {
         check(image, settings);
         return settings.planes(image);
     }
@@ -88,15 +87,14 @@ final class SnakeJob extends StackJob {
             SnakeStart.trackAxis(image);
         }
         if (settings.hasRange() && image.getBitDepth() != Float.SIZE) {
-            throw new BadInput(
-                    SnakeSettings.RANGE_MIN
-                            + " and "
-                            + SnakeSettings.RANGE_MAX
-                            + " are for 32-bit images; \""
-                            + image.getTitle()
-                            + "\" has "
-                            + image.getBitDepth()
-                            + " bits and is used as it is. Leave them out.");
+            throw new BadInput(SnakeSettings.RANGE_MIN
+                    + " and "
+                    + SnakeSettings.RANGE_MAX
+                    + " are for 32-bit images; \""
+                    + image.getTitle()
+                    + "\" has "
+                    + image.getBitDepth()
+                    + " bits and is used as it is. Leave them out.");
         }
     }
 
@@ -118,14 +116,13 @@ final class SnakeJob extends StackJob {
             }
         }
         if (most == 0) {
-            throw new BadInput(
-                    "There is nothing to start from: "
-                            + start.describe()
-                            + " has no area on the "
-                            + (planes.size() == 1 ? "slice" : "slices")
-                            + " that "
-                            + (planes.size() == 1 ? "is" : "are")
-                            + " looked at.");
+            throw new BadInput("There is nothing to start from: "
+                    + start.describe()
+                    + " has no area on the "
+                    + (planes.size() == 1 ? "slice" : "slices")
+                    + " that "
+                    + (planes.size() == 1 ? "is" : "are")
+                    + " looked at.");
         }
         if (settings.is(SnakeSettings.LABEL_IMAGE)) {
             // The whole result is allocated now: running out of memory is better found before the
@@ -147,14 +144,12 @@ final class SnakeJob extends StackJob {
     }
 
     @Override
-    Report call(
-            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+    Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         int index = part[0];
         drawn = null;
         List<SnakeTarget> targets = new ArrayList<>(starts.get(index));
-        List<SnakeTarget> before =
-                start.isTrack() ? tracks.get(start.track(index)) : Collections.emptyList();
+        List<SnakeTarget> before = start.isTrack() ? tracks.get(start.track(index)) : Collections.emptyList();
         if (before != null) {
             targets.addAll(0, before);
         }
@@ -184,10 +179,7 @@ final class SnakeJob extends StackJob {
 
     /** Iterates until all targets have ended, or the user presses Escape. */
     private void search(Snake snake, int index, Progress progress) throws IsolineException {
-        long step =
-                pictures == null
-                        ? Long.MAX_VALUE
-                        : (long) settings.number(SnakeSettings.SHOW_EVERY);
+        long step = pictures == null ? Long.MAX_VALUE : (long) settings.number(SnakeSettings.SHOW_EVERY);
         int all = snake.count();
         double[] ended = {0};
         while (!stopped && !snake.isEnded()) {
@@ -200,10 +192,7 @@ final class SnakeJob extends StackJob {
                 snake.step(
                         step,
                         (fraction, stage) ->
-                                reportProgress(
-                                        progress,
-                                        pictures == null ? fraction * all : ended[0],
-                                        all));
+                                reportProgress(progress, pictures == null ? fraction * all : ended[0], all));
                 stopped = !reportProgress(progress, snake.isEnded() ? all : ended[0], all);
             } catch (IsolineException e) {
                 if (!e.isCancelled()) {
@@ -228,8 +217,7 @@ final class SnakeJob extends StackJob {
 
     /** Reports the progress; returns false to cancel. */
     private static boolean reportProgress(Progress progress, double ended, int all) {
-        return progress == null
-                || progress.step(ended / all, (int) ended + " of " + all + " targets at rest");
+        return progress == null || progress.step(ended / all, (int) ended + " of " + all + " targets at rest");
     }
 
     @Override
@@ -240,8 +228,7 @@ final class SnakeJob extends StackJob {
     }
 
     /** Keeps the targets of a plane, and those that continue on the next one. */
-    private void take(
-            int index, List<SnakeTarget> targets, Polygons found, TargetStatistics[] statistics) {
+    private void take(int index, List<SnakeTarget> targets, Polygons found, TargetStatistics[] statistics) {
         List<SnakeTarget> on = new ArrayList<>();
         for (int i = 0; i < targets.size(); i++) {
             SnakeTarget target = targets.get(i);
@@ -249,8 +236,7 @@ final class SnakeJob extends StackJob {
             boolean there = statistics[i].isThere();
             String name = target.name(image, index);
             double perimeter = there ? SimplePolygon.perimeter(nodes, size.x, size.y) : 0;
-            SnakeTable.Row row =
-                    new SnakeTable.Row(index, target.id, name, statistics[i], perimeter);
+            SnakeTable.Row row = new SnakeTable.Row(index, target.id, name, statistics[i], perimeter);
             table.add(row);
             ends.merge(row.status(), 1, Integer::sum);
             if (there && settings.isWindow() && isHeld(target.nodes, nodes)) {
@@ -278,26 +264,17 @@ final class SnakeJob extends StackJob {
         // This is the library's window around a start that was clipped to the image.
         start = start.intersection(new Rectangle(image.getWidth(), image.getHeight()));
         int longer = Math.max(start.width, start.height);
-        int room =
-                (int)
-                        Math.max(
-                                MIN_MARGIN,
-                                Math.ceil(settings.number(SnakeSettings.MARGIN) * longer));
+        int room = (int) Math.max(MIN_MARGIN, Math.ceil(settings.number(SnakeSettings.MARGIN) * longer));
         start.grow(room, room);
         return end.x == start.x && start.x > 0
                 || end.y == start.y && start.y > 0
-                || end.x + end.width == start.x + start.width
-                        && end.x + end.width < image.getWidth()
-                || end.y + end.height == start.y + start.height
-                        && end.y + end.height < image.getHeight();
+                || end.x + end.width == start.x + start.width && end.x + end.width < image.getWidth()
+                || end.y + end.height == start.y + start.height && end.y + end.height < image.getHeight();
     }
 
-    /**
-     * Returns the start for the next slice: without nodes that came close to others on this one.
-     */
+    /** Returns the start for the next slice: without nodes that came close to others on this one. */
     private int[] loosened(int[] nodes) {
-        int[] fewer =
-                NodeThinner.spread(nodes, settings.number(SnakeSettings.NODE_SPACING) * SHORT_EDGE);
+        int[] fewer = NodeThinner.spread(nodes, settings.number(SnakeSettings.NODE_SPACING) * SHORT_EDGE);
         return SimplePolygon.isSimple(fewer) ? fewer : nodes;
     }
 
@@ -340,12 +317,11 @@ final class SnakeJob extends StackJob {
         }
         made.setProperty(
                 "Info",
-                info(
-                        "Isoline region snake: "
-                                + settings
-                                + "\nIsoline targets: "
-                                + outcome()
-                                + (stopped ? " (stopped)" : "")));
+                info("Isoline region snake: "
+                        + settings
+                        + "\nIsoline targets: "
+                        + outcome()
+                        + (stopped ? " (stopped)" : "")));
         return made;
     }
 
@@ -387,29 +363,24 @@ final class SnakeJob extends StackJob {
     String warning() {
         List<String> said = new ArrayList<>();
         if (stopped) {
-            said.add(
-                    "stopped by Escape; the outputs show the state that was reached"
-                            + (unstarted > 0
-                                    ? ", without "
-                                            + count(unstarted, "slice")
-                                            + " that the run did not reach."
-                                    : "."));
+            said.add("stopped by Escape; the outputs show the state that was reached"
+                    + (unstarted > 0
+                            ? ", without " + count(unstarted, "slice") + " that the run did not reach."
+                            : "."));
         }
         int vanished = ends.getOrDefault(TargetStatistics.State.VANISHED.toString(), 0);
         if (vanished > 0) {
-            said.add(
-                    count(vanished, "target")
-                            + " vanished: nothing was found at the start"
-                            + (start.isTrack() ? ", and nothing tracked on." : ".")
-                            + " The table says \"vanished\"; there is no outline.");
+            said.add(count(vanished, "target")
+                    + " vanished: nothing was found at the start"
+                    + (start.isTrack() ? ", and nothing tracked on." : ".")
+                    + " The table says \"vanished\"; there is no outline.");
         }
         int flat = ends.getOrDefault(SnakeTable.FLAT, 0);
         if (flat > 0) {
-            said.add(
-                    "nothing to segment: all pixels of "
-                            + count(flat, "target")
-                            + " and of the background are equal. The table says \"flat\"; the"
-                            + " outline is still the start.");
+            said.add("nothing to segment: all pixels of "
+                    + count(flat, "target")
+                    + " and of the background are equal. The table says \"flat\"; the"
+                    + " outline is still the start.");
         }
         int outside = ends.getOrDefault(TargetStatistics.State.LEFT_IMAGE.toString(), 0);
         if (outside > 0) {
@@ -417,32 +388,28 @@ final class SnakeJob extends StackJob {
         }
         int limit = ends.getOrDefault(TargetStatistics.State.ITERATION_LIMIT.toString(), 0);
         if (limit > 0) {
-            said.add(
-                    "still moving after "
-                            + OptionText.text(settings.number(SnakeSettings.MAX_ITERATIONS))
-                            + " iterations: "
-                            + count(limit, "target")
-                            + ". Raise max_iterations.");
+            said.add("still moving after "
+                    + OptionText.text(settings.number(SnakeSettings.MAX_ITERATIONS))
+                    + " iterations: "
+                    + count(limit, "target")
+                    + ". Raise max_iterations.");
         }
         if (held > 0) {
-            said.add(
-                    count(held, "target")
-                            + " reached the border of the window: what is there may be larger, or"
-                            + " nothing stood out. Draw starts that cover more of it, or raise"
-                            + " margin.");
+            said.add(count(held, "target")
+                    + " reached the border of the window: what is there may be larger, or"
+                    + " nothing stood out. Draw starts that cover more of it, or raise"
+                    + " margin.");
         }
         int first = table.rows().get(0).index;
         if (start.isTrack() && first != planes.indices()[0]) {
-            said.add(
-                    "tracked from "
-                            + planes.name(first)
-                            + " on, where the start lies; those before it have no outlines.");
+            said.add("tracked from "
+                    + planes.name(first)
+                    + " on, where the start lies; those before it have no outlines.");
         }
         if (lostAfter > 0) {
-            said.add(
-                    "after "
-                            + planes.name(lostAfter)
-                            + " nothing was left to track, unless other targets start later.");
+            said.add("after "
+                    + planes.name(lostAfter)
+                    + " nothing was left to track, unless other targets start later.");
         }
         if (start.note() != null) {
             said.add(start.note());
@@ -459,9 +426,8 @@ final class SnakeJob extends StackJob {
         StringBuilder text = new StringBuilder();
         int all = table.rows().size();
         text.append(count(all, "target"));
-        ends.forEach(
-                (status, count) ->
-                        text.append(", ").append(count == all ? "" : count + " ").append(status));
+        ends.forEach((status, count) ->
+                text.append(", ").append(count == all ? "" : count + " ").append(status));
         return text.toString();
     }
 }

@@ -54,11 +54,10 @@ final class SnakeOverlay implements AutoCloseable {
             drawn = new Roi[] {roi};
         }
         Roi[] elements = drawn;
-        EventQueue.invokeLater(
-                () -> {
-                    pending.set(false);
-                    guests.show(elements);
-                });
+        EventQueue.invokeLater(() -> {
+            pending.set(false);
+            guests.show(elements);
+        });
     }
 
     /** Returns any number of polygons as one element. */

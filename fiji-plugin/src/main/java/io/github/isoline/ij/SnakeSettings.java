@@ -35,16 +35,8 @@ final class SnakeSettings extends Settings {
     static final String RECTANGLE = "rectangle";
 
     /** The parameters of the second dialog. */
-    static final List<String> SEARCH =
-            Arrays.asList(
-                    LARGEST_STEP,
-                    NODE_SPACING,
-                    "node_cost",
-                    "max_nodes",
-                    MAX_ITERATIONS,
-                    "schedule",
-                    RANGE_MIN,
-                    RANGE_MAX);
+    static final List<String> SEARCH = Arrays.asList(
+            LARGEST_STEP, NODE_SPACING, "node_cost", "max_nodes", MAX_ITERATIONS, "schedule", RANGE_MIN, RANGE_MAX);
 
     /** The ratio of the root of a start's area to its automatic largest step. */
     private static final double STEPS_OF_SIZE = 8;
@@ -68,8 +60,7 @@ final class SnakeSettings extends Settings {
                         .label("Margin (background window)")
                         .unit("times the start's longer side")
                         .recordedIf(s -> isWindow(s)),
-                Setting.orAuto(parameter(LARGEST_STEP))
-                        .label("Largest step (1, 2, 4, ... or auto)"));
+                Setting.orAuto(parameter(LARGEST_STEP)).label("Largest step (1, 2, 4, ... or auto)"));
         declare(NODE_SPACING);
         declare(Setting.of(parameter("node_cost")).unit("larger: fewer nodes, smoother"));
         declare(
@@ -156,14 +147,12 @@ final class SnakeSettings extends Settings {
     String otherProblem() {
         String problem = startProblem();
         problem = problem == null ? searchProblem() : problem;
-        return problem == null
-                ? outputProblem(ROI_FILE, LABEL_IMAGE, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
-                : problem;
+        return problem == null ? outputProblem(ROI_FILE, LABEL_IMAGE, OVERLAY, ROI_MANAGER, RESULTS_TABLE) : problem;
     }
 
     /**
-     * Returns the largest step for these starts. An automatic one depends on the median size of the
-     * starts: nodes that move farther would land in neighbouring objects.
+     * Returns the largest step for these starts. An automatic one depends on the median size of the starts: nodes that
+     * move farther would land in neighbouring objects.
      */
     int largestStep(List<SnakeTarget> starts) {
         if (!isAutomatic(LARGEST_STEP)) {
@@ -185,9 +174,7 @@ final class SnakeSettings extends Settings {
         return super.toParams().set(BACKGROUND, isWindow() ? "window" : "image");
     }
 
-    /**
-     * Returns the parameters of the second dialog that are not at their defaults; "" if all are.
-     */
+    /** Returns the parameters of the second dialog that are not at their defaults; "" if all are. */
     String unusual() {
         StringBuilder text = new StringBuilder();
         for (String key : SEARCH) {

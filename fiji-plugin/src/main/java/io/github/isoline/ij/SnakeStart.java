@@ -16,8 +16,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The polygons that region snakes start from, plane by plane. Selections are copied when it is
- * made, so that the user may draw on while it is used.
+ * The polygons that region snakes start from, plane by plane. Selections are copied when it is made, so that the user
+ * may draw on while it is used.
  */
 final class SnakeStart {
     /** The property that marks selections made by the command itself. */
@@ -70,14 +70,13 @@ final class SnakeStart {
                 managed();
                 break;
             case SnakeSettings.LABELS:
-                labels =
-                        MaskChoice.find(
-                                image,
-                                settings.text(SnakeSettings.START_IMAGE),
-                                true,
-                                "start image",
-                                SnakeSettings.START_IMAGE,
-                                "or a single slice");
+                labels = MaskChoice.find(
+                        image,
+                        settings.text(SnakeSettings.START_IMAGE),
+                        true,
+                        "start image",
+                        SnakeSettings.START_IMAGE,
+                        "or a single slice");
                 break;
             default:
                 int w = image.getWidth();
@@ -90,11 +89,10 @@ final class SnakeStart {
     /** Returns the axis of the slices, if there are several, else of the frames. */
     static int trackAxis(ImagePlus image) throws BadInput {
         if (image.getNSlices() == 1 && image.getNFrames() == 1) {
-            throw new BadInput(
-                    "\""
-                            + image.getTitle()
-                            + "\" has one slice and one frame, so there is nothing to track"
-                            + " through. Choose \"slices\" or \"current\" instead of \"track\".");
+            throw new BadInput("\""
+                    + image.getTitle()
+                    + "\" has one slice and one frame, so there is nothing to track"
+                    + " through. Choose \"slices\" or \"current\" instead of \"track\".");
         }
         return image.getNSlices() > 1 ? 1 : 2;
     }
@@ -109,10 +107,9 @@ final class SnakeStart {
         String name = roi.getName() == null ? "snake" : roi.getName();
         List<int[]> outlines = outlines(roi, "the selection");
         if (outlines.isEmpty()) {
-            throw new BadInput(
-                    "The selection has no pixel within \""
-                            + planes.image.getTitle()
-                            + "\". Move it into the image, or draw another.");
+            throw new BadInput("The selection has no pixel within \""
+                    + planes.image.getTitle()
+                    + "\". Move it into the image, or draw another.");
         }
         // Independent slices all start from the selection; a track starts at its position.
         int[] own = place(roi);
@@ -128,29 +125,23 @@ final class SnakeStart {
 
     private void managed() throws BadInput {
         boolean file = !settings.text(SnakeSettings.START_FILE).isEmpty();
-        String source =
-                file ? "the file " + settings.text(SnakeSettings.START_FILE) : "the ROI Manager";
-        List<Roi> rois =
-                file
-                        ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas")
-                        : managedStarts();
+        String source = file ? "the file " + settings.text(SnakeSettings.START_FILE) : "the ROI Manager";
+        List<Roi> rois = file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas") : managedStarts();
         if (rois.isEmpty()) {
-            throw new BadInput(
-                    "start=manager needs areas, but the ROI Manager is empty. Draw them and add each"
-                            + " with the key \"t\", or let Analyze > Analyze Particles do it (in a"
-                            + " macro also start_file=FILE.zip).");
+            throw new BadInput("start=manager needs areas, but the ROI Manager is empty. Draw them and add each"
+                    + " with the key \"t\", or let Analyze > Analyze Particles do it (in a"
+                    + " macro also start_file=FILE.zip).");
         }
         for (Roi roi : rois) {
             String name = roi.getName() == null ? "snake" : roi.getName();
             if (!roi.isArea()) {
-                throw new BadInput(
-                        "start=manager takes areas only, but \""
-                                + name
-                                + "\" in "
-                                + source
-                                + " is a "
-                                + roi.getTypeAsString().toLowerCase()
-                                + ". Delete it there, or make it an area.");
+                throw new BadInput("start=manager takes areas only, but \""
+                        + name
+                        + "\" in "
+                        + source
+                        + " is a "
+                        + roi.getTypeAsString().toLowerCase()
+                        + ". Delete it there, or make it an area.");
             }
             List<int[]> outlines = outlines(roi, "\"" + name + "\"");
             if (outlines.isEmpty()) {
@@ -170,8 +161,8 @@ final class SnakeStart {
     }
 
     /**
-     * Returns the selections of the ROI Manager without those that an earlier run has added: those
-     * are no starts, unless there are no others.
+     * Returns the selections of the ROI Manager without those that an earlier run has added: those are no starts,
+     * unless there are no others.
      */
     private List<Roi> managedStarts() {
         List<Roi> all = RoiFile.managed();
@@ -216,8 +207,8 @@ final class SnakeStart {
     }
 
     /**
-     * Returns a selection as simple polygons: one, or for a composite selection one for each part.
-     * Empty if no pixel of it lies in the image.
+     * Returns a selection as simple polygons: one, or for a composite selection one for each part. Empty if no pixel of
+     * it lies in the image.
      */
     private List<int[]> outlines(Roi roi, String what) {
         ImagePlus image = planes.image;
@@ -248,10 +239,7 @@ final class SnakeStart {
         if (roi.getType() != Roi.COMPOSITE && parts.size() > 1) {
             // The outline crosses itself; the other loops are no targets of their own.
             parts = Collections.singletonList(largest(parts));
-            notes.add(
-                    "only the largest loop of an outline that crosses itself ("
-                            + what
-                            + ") was used");
+            notes.add("only the largest loop of an outline that crosses itself (" + what + ") was used");
         }
         for (MaskOutlines.Part part : parts) {
             outlines.add(moved(thin(part), within.x, within.y));
@@ -284,10 +272,9 @@ final class SnakeStart {
 
     /** Returns the corners of a polygon of few straight edges; null for anything else. */
     private static int[] clicked(Roi roi) {
-        boolean polygon =
-                roi.getType() == Roi.POLYGON
-                        && !((PolygonRoi) roi).isSplineFit()
-                        && ((PolygonRoi) roi).getNCoordinates() <= MOST_CLICKED_NODES;
+        boolean polygon = roi.getType() == Roi.POLYGON
+                && !((PolygonRoi) roi).isSplineFit()
+                && ((PolygonRoi) roi).getNCoordinates() <= MOST_CLICKED_NODES;
         if (!polygon) {
             return null;
         }
@@ -352,17 +339,11 @@ final class SnakeStart {
             }
         }
         List<SnakeTarget> found = new ArrayList<>();
-        byId.forEach(
-                (id, part) ->
-                        found.add(
-                                new SnakeTarget(id, "snake-" + IJ.pad(id, DIGITS), 0, thin(part))));
+        byId.forEach((id, part) -> found.add(new SnakeTarget(id, "snake-" + IJ.pad(id, DIGITS), 0, thin(part))));
         return found;
     }
 
-    /**
-     * Returns true if pixels are 0 or 255, as in ImageJ's own masks: each connected part is an
-     * object.
-     */
+    /** Returns true if pixels are 0 or 255, as in ImageJ's own masks: each connected part is an object. */
     private static boolean isMask(int... values) {
         for (int value : values) {
             if (value != 0 && value != 0xff) {
@@ -383,14 +364,13 @@ final class SnakeStart {
             } else {
                 float value = ((float[]) pixels)[i];
                 if (!(value >= 0 && value <= MOST_LABELS && value == Math.rint(value))) {
-                    throw new BadInput(
-                            "The start image \""
-                                    + labels.getTitle()
-                                    + "\" is no label image: it has the pixel value "
-                                    + value
-                                    + ", but labels are whole numbers from 0 (none) to "
-                                    + MOST_LABELS
-                                    + ".");
+                    throw new BadInput("The start image \""
+                            + labels.getTitle()
+                            + "\" is no label image: it has the pixel value "
+                            + value
+                            + ", but labels are whole numbers from 0 (none) to "
+                            + MOST_LABELS
+                            + ".");
                 }
                 values[i] = (int) value;
             }
@@ -419,10 +399,7 @@ final class SnakeStart {
     String note() {
         Set<String> all = new LinkedHashSet<>(notes);
         if (skipped > 0) {
-            all.add(
-                    skipped
-                            + " outlines that an earlier run left in the ROI Manager were not taken"
-                            + " as starts");
+            all.add(skipped + " outlines that an earlier run left in the ROI Manager were not taken" + " as starts");
         }
         return all.isEmpty() ? null : String.join("; ", all) + ".";
     }

@@ -54,10 +54,7 @@ final class SnakeTable {
             }
         }
 
-        /**
-         * Returns true if all pixels of target and background are equal, so that no outline is
-         * better.
-         */
+        /** Returns true if all pixels of target and background are equal, so that no outline is better. */
         private boolean isFlat() {
             boolean spread = statistics.deviation() > 0 || statistics.backgroundDeviation() > 0;
             return !spread && !(Math.abs(statistics.mean() - statistics.backgroundMean()) > 0);

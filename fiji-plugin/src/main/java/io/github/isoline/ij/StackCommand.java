@@ -11,8 +11,8 @@ import java.awt.GraphicsEnvironment;
 import java.util.Locale;
 
 /**
- * A command that works on the current image: shows the dialog, locks the image, runs the job with
- * progress and Escape, and shows the result.
+ * A command that works on the current image: shows the dialog, locks the image, runs the job with progress and Escape,
+ * and shows the result.
  */
 abstract class StackCommand implements PlugIn {
     private final String command;
@@ -32,10 +32,7 @@ abstract class StackCommand implements PlugIn {
         Host.guard(Host.name(command, WindowManager.getCurrentImage()), this::execute);
     }
 
-    /**
-     * Returns the image of the last run, null if it failed, was cancelled or makes none; for
-     * callers from Java.
-     */
+    /** Returns the image of the last run, null if it failed, was cancelled or makes none; for callers from Java. */
     public final ImagePlus getResult() {
         return result;
     }
@@ -59,8 +56,7 @@ abstract class StackCommand implements PlugIn {
             return;
         }
         if (!image.lockSilently()) {
-            throw new BadInput(
-                    "\"" + image.getTitle() + "\" is in use by another command; wait for its end.");
+            throw new BadInput("\"" + image.getTitle() + "\" is in use by another command; wait for its end.");
         }
         ImagePlus made;
         try {

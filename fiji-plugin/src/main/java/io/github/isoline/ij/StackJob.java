@@ -11,14 +11,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The common part of all operations on images and stacks: copies an ImagePlus to native memory,
- * calls the library, and copies the result back. A stack that is too large is processed in several
- * calls.
+ * The common part of all operations on images and stacks: copies an ImagePlus to native memory, calls the library, and
+ * copies the result back. A stack that is too large is processed in several calls.
  */
 abstract class StackJob {
     /**
-     * The largest native memory, input and output together, of one call for independent slices:
-     * large enough for an efficient slice pipeline, small compared with the image itself.
+     * The largest native memory, input and output together, of one call for independent slices: large enough for an
+     * efficient slice pipeline, small compared with the image itself.
      */
     static final long DEFAULT_CALL_BYTES = 512L << 20;
 
@@ -49,10 +48,7 @@ abstract class StackJob {
     /** Refuses an image that cannot be processed, and allocates the result, before the work. */
     abstract void begin() throws BadInput, IsolineException;
 
-    /**
-     * Returns true if the z slices of a channel and frame are one volume, false for independent
-     * slices.
-     */
+    /** Returns true if the z slices of a channel and frame are one volume, false for independent slices. */
     abstract boolean isVolume();
 
     /** Returns the type of the output image; null if the operation makes none. */
@@ -79,8 +75,7 @@ abstract class StackJob {
      * @param part stack indices of the slices that are in the buffers
      * @return null if there was nothing to do for these slices
      */
-    abstract Report call(
-            Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+    abstract Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws BadInput, IsolineException;
 
     /**
@@ -148,9 +143,7 @@ abstract class StackJob {
         }
         try (PixelBuffer input = new PixelBuffer(inputType(), width, height, largest);
                 PixelBuffer output =
-                        outputType() == null
-                                ? null
-                                : new PixelBuffer(outputType(), width, height, largest)) {
+                        outputType() == null ? null : new PixelBuffer(outputType(), width, height, largest)) {
             int done = 0;
             for (int[] part : parts) {
                 for (int i = 0; i < part.length; i++) {
@@ -257,23 +250,21 @@ abstract class StackJob {
                 break;
         }
         if (!fits) {
-            throw new BadInput(
-                    "\""
-                            + image.getTitle()
-                            + "\" ("
-                            + HyperStackSelection.everything(image).name(index)
-                            + ") cannot be read as "
-                            + image.getBitDepth()
-                            + "-bit pixels. If it is a virtual stack, check its files, or open it"
-                            + " without \"virtual\".");
+            throw new BadInput("\""
+                    + image.getTitle()
+                    + "\" ("
+                    + HyperStackSelection.everything(image).name(index)
+                    + ") cannot be read as "
+                    + image.getBitDepth()
+                    + "-bit pixels. If it is a virtual stack, check its files, or open it"
+                    + " without \"virtual\".");
         }
         return pixels;
     }
 
     /**
-     * Returns the threshold as a raw pixel value. ImageJ shows signed 16-bit pixels without their
-     * offset, so the user's number is without it; under any other calibration function it is the
-     * raw value.
+     * Returns the threshold as a raw pixel value. ImageJ shows signed 16-bit pixels without their offset, so the user's
+     * number is without it; under any other calibration function it is the raw value.
      */
     static double rawThreshold(ImagePlus image, double threshold) {
         return isSigned16(image) ? threshold + SIGNED_16_OFFSET : threshold;
@@ -288,36 +279,32 @@ abstract class StackJob {
         if (image.getNSlices() > 1) {
             return;
         }
-        String why =
-                image.getStackSize() > 1
-                        ? "has no z slices, but "
-                                + image.getNChannels()
-                                + " channel(s) and "
-                                + image.getNFrames()
-                                + " frame(s), which are never mixed into a volume. If its slices"
-                                + " are z, say so in Image > Properties; else choose"
-                        : "is a single image. Choose";
-        throw new BadInput(
-                "\"" + image.getTitle() + "\" " + why + " \"slices\" instead of \"volume\".");
+        String why = image.getStackSize() > 1
+                ? "has no z slices, but "
+                        + image.getNChannels()
+                        + " channel(s) and "
+                        + image.getNFrames()
+                        + " frame(s), which are never mixed into a volume. If its slices"
+                        + " are z, say so in Image > Properties; else choose"
+                : "is a single image. Choose";
+        throw new BadInput("\"" + image.getTitle() + "\" " + why + " \"slices\" instead of \"volume\".");
     }
 
     /** Refuses RGB, and says what to do. */
     static void checkOneChannel(ImagePlus image, String operation) throws BadInput {
         if (image.getType() == ImagePlus.COLOR_RGB) {
-            throw new BadInput(
-                    "\""
-                            + image.getTitle()
-                            + "\" is an RGB image. "
-                            + operation
-                            + " works on one channel: convert it"
-                            + " with Image > Type > 8-bit, or split it with Image > Color > Split"
-                            + " Channels and take one channel.");
+            throw new BadInput("\""
+                    + image.getTitle()
+                    + "\" is an RGB image. "
+                    + operation
+                    + " works on one channel: convert it"
+                    + " with Image > Type > 8-bit, or split it with Image > Color > Split"
+                    + " Channels and take one channel.");
         }
     }
 
     /**
-     * Returns the input's own information (Image > Show Info...), with the parameters of the new
-     * image.
+     * Returns the input's own information (Image > Show Info...), with the parameters of the new image.
      *
      * @param made the lines that the operation adds, as "Isoline key: value"
      */
@@ -333,8 +320,6 @@ abstract class StackJob {
     }
 
     private static Progress share(Progress progress, int done, int slices, int all) {
-        return progress == null
-                ? null
-                : (fraction, stage) -> progress.step((done + fraction * slices) / all, stage);
+        return progress == null ? null : (fraction, stage) -> progress.step((done + fraction * slices) / all, stage);
     }
 }

@@ -34,8 +34,7 @@ final class StartPoints {
     private StartPoints() {}
 
     /**
-     * Returns all points of the file that the parameters name, else of the ROI Manager, else of the
-     * image's selection.
+     * Returns all points of the file that the parameters name, else of the ROI Manager, else of the image's selection.
      */
     static List<Point> of(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
         String source;
@@ -51,24 +50,22 @@ final class StartPoints {
             source = "the selection";
             rois = Arrays.asList((Roi) selection.clone());
         } else {
-            throw new BadInput(
-                    "start=spheres needs points: the ROI Manager is empty, and \""
-                            + planes.image.getTitle()
-                            + "\" has no point selection. Click points with the multi-point tool, or"
-                            + " add points to the ROI Manager, each on its slice (in a macro also"
-                            + " sphere_file=FILE.zip).");
+            throw new BadInput("start=spheres needs points: the ROI Manager is empty, and \""
+                    + planes.image.getTitle()
+                    + "\" has no point selection. Click points with the multi-point tool, or"
+                    + " add points to the ROI Manager, each on its slice (in a macro also"
+                    + " sphere_file=FILE.zip).");
         }
         List<Point> points = new ArrayList<>();
         for (Roi roi : rois) {
             if (!(roi instanceof PointRoi)) {
-                throw new BadInput(
-                        "start=spheres takes points only, but \""
-                                + roi.getName()
-                                + "\" in "
-                                + source
-                                + " is a "
-                                + roi.getTypeAsString().toLowerCase()
-                                + ". Delete it there, or start from a selection or a mask.");
+                throw new BadInput("start=spheres takes points only, but \""
+                        + roi.getName()
+                        + "\" in "
+                        + source
+                        + " is a "
+                        + roi.getTypeAsString().toLowerCase()
+                        + ". Delete it there, or start from a selection or a mask.");
             }
             add(points, (PointRoi) roi, planes, settings.isVolume(), source);
         }
@@ -78,12 +75,7 @@ final class StartPoints {
         return points;
     }
 
-    private static void add(
-            List<Point> points,
-            PointRoi roi,
-            HyperStackSelection planes,
-            boolean volume,
-            String source)
+    private static void add(List<Point> points, PointRoi roi, HyperStackSelection planes, boolean volume, String source)
             throws BadInput {
         FloatPolygon places = roi.getFloatPolygon();
         for (int i = 0; i < places.npoints; i++) {
@@ -102,13 +94,12 @@ final class StartPoints {
             }
             if (z == 0 && volume) {
                 if (!"the selection".equals(source)) {
-                    throw new BadInput(
-                            "The point \""
-                                    + roi.getName()
-                                    + "\" in "
-                                    + source
-                                    + " has no slice, so its place in the volume is not known. Go to"
-                                    + " its slice, select it and press Update in the ROI Manager.");
+                    throw new BadInput("The point \""
+                            + roi.getName()
+                            + "\" in "
+                            + source
+                            + " has no slice, so its place in the volume is not known. Go to"
+                            + " its slice, select it and press Update in the ROI Manager.");
                 }
                 // The point is displayed on the current slice.
                 z = planes.position(planes.image.getCurrentSlice())[1];
@@ -117,17 +108,14 @@ final class StartPoints {
         }
     }
 
-    /**
-     * Returns the stack index in a name that the ROI Manager gave, which its files rely on; else 0.
-     */
+    /** Returns the stack index in a name that the ROI Manager gave, which its files rely on; else 0. */
     static int named(String name) {
         Matcher place = PLACE.matcher(name == null ? "" : name);
         return place.matches() ? Integer.parseInt(place.group(1)) : 0;
     }
 
     /**
-     * Returns the spheres that intersect a plane, as the library takes them, relative to that
-     * plane.
+     * Returns the spheres that intersect a plane, as the library takes them, relative to that plane.
      *
      * @param position channel, slice and frame
      * @param volume false: a point is a disc on its own slice

@@ -11,8 +11,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The region that a level set starts from, plane by plane. Selections are copied when it is made,
- * so that the user may draw on while it is used.
+ * The region that a level set starts from, plane by plane. Selections are copied when it is made, so that the user may
+ * draw on while it is used.
  */
 final class StartSurface implements AutoCloseable {
     private static final int INSIDE = 255;
@@ -75,13 +75,12 @@ final class StartSurface implements AutoCloseable {
     static Roi areaSelection(ImagePlus image, String purpose) throws BadInput {
         Roi roi = image.getRoi();
         if (roi == null || !roi.isArea()) {
-            throw new BadInput(
-                    purpose
-                            + " needs a selection with an area on \""
-                            + image.getTitle()
-                            + "\", but there is "
-                            + (roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase())
-                            + ". Draw one with the rectangle, oval, polygon or freehand tool.");
+            throw new BadInput(purpose
+                    + " needs a selection with an area on \""
+                    + image.getTitle()
+                    + "\", but there is "
+                    + (roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase())
+                    + ". Draw one with the rectangle, oval, polygon or freehand tool.");
         }
         return (Roi) roi.clone();
     }
@@ -118,23 +117,22 @@ final class StartSurface implements AutoCloseable {
             boolean auto = LevelSetSettings.isAuto(sides[axis]);
             spans[axis] = auto ? automatic[axis] : LevelSetSettings.span(sides[axis]);
             if (spans[axis][0] < first || spans[axis][1] > last) {
-                throw new BadInput(
-                        names[axis]
-                                + " must lie within the image, "
-                                + first
-                                + "-"
-                                + last
-                                + ", got \""
-                                + sides[axis]
-                                + "\".");
+                throw new BadInput(names[axis]
+                        + " must lie within the image, "
+                        + first
+                        + "-"
+                        + last
+                        + ", got \""
+                        + sides[axis]
+                        + "\".");
             }
         }
         return spans;
     }
 
     /**
-     * Returns the automatic box: the bounds of the selection, else the central half; all slices, or
-     * for a volume the central half of them.
+     * Returns the automatic box: the bounds of the selection, else the central half; all slices, or for a volume the
+     * central half of them.
      */
     static int[][] automaticBox(ImagePlus image, boolean volume) {
         Roi roi = image.getRoi();
@@ -147,9 +145,7 @@ final class StartSurface implements AutoCloseable {
         if (bounds == null || bounds.isEmpty()) {
             return new int[][] {centralHalf(all.width), centralHalf(all.height), z};
         }
-        return new int[][] {
-            {bounds.x, bounds.x + bounds.width - 1}, {bounds.y, bounds.y + bounds.height - 1}, z
-        };
+        return new int[][] {{bounds.x, bounds.x + bounds.width - 1}, {bounds.y, bounds.y + bounds.height - 1}, z};
     }
 
     private static int[] centralHalf(int size) {
@@ -165,10 +161,9 @@ final class StartSurface implements AutoCloseable {
             if (roiPixels == null) {
                 roiPixels = pixels(selection, planes.image);
             }
-            boolean here =
-                    !settings.isVolume()
-                            || settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.ALL)
-                            || position[1] == roiSlice;
+            boolean here = !settings.isVolume()
+                    || settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.ALL)
+                    || position[1] == roiSlice;
             if (here) {
                 System.arraycopy(roiPixels, 0, pixels, 0, pixels.length);
             } else {
@@ -186,14 +181,9 @@ final class StartSurface implements AutoCloseable {
         Arrays.fill(pixels, (byte) 0);
         int z = position[1];
         boolean boxed = box != null && z >= box[2][0] && z <= box[2][1];
-        double[] spheres =
-                box == null
-                        ? StartPoints.spheres(
-                                points,
-                                position,
-                                settings.isVolume(),
-                                settings.number(LevelSetSettings.RADIUS))
-                        : new double[0];
+        double[] spheres = box == null
+                ? StartPoints.spheres(points, position, settings.isVolume(), settings.number(LevelSetSettings.RADIUS))
+                : new double[0];
         if (!boxed && spheres.length == 0) {
             return;
         }
@@ -215,9 +205,7 @@ final class StartSurface implements AutoCloseable {
     /** Returns a description of the start for the dialog. */
     String describe() {
         if (selection != null) {
-            boolean own =
-                    settings.isVolume()
-                            && settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.OWN);
+            boolean own = settings.isVolume() && settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.OWN);
             String every = planes.slices() > 1 ? ", on every slice" : "";
             return "the selection" + (own ? ", on slice " + roiSlice : every);
         }
@@ -228,8 +216,7 @@ final class StartSurface implements AutoCloseable {
             return "pixels above 0 of \"" + mask.getTitle() + "\"";
         }
         return String.format(
-                "box x %d-%d, y %d-%d, z %d-%d",
-                box[0][0], box[0][1], box[1][0], box[1][1], box[2][0], box[2][1]);
+                "box x %d-%d, y %d-%d, z %d-%d", box[0][0], box[0][1], box[1][0], box[1][1], box[2][0], box[2][1]);
     }
 
     @Override

@@ -70,8 +70,8 @@ final class TwoValues {
     }
 
     /**
-     * Returns a threshold between the two values; 0 for fewer: an image of zeros is all below, of
-     * ones or 255 all above.
+     * Returns a threshold between the two values; 0 for fewer: an image of zeros is all below, of ones or 255 all
+     * above.
      */
     double between() {
         if (count < MOST) {

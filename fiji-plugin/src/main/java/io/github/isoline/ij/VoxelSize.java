@@ -29,14 +29,13 @@ final class VoxelSize {
         x = calibration.pixelWidth;
         y = calibration.pixelHeight;
         if (!isSize(x) || !isSize(y)) {
-            throw new BadInput(
-                    "The pixels of \""
-                            + image.getTitle()
-                            + "\" have the size "
-                            + x
-                            + " x "
-                            + y
-                            + ". Set pixel width and height in Image > Properties.");
+            throw new BadInput("The pixels of \""
+                    + image.getTitle()
+                    + "\" have the size "
+                    + x
+                    + " x "
+                    + y
+                    + ". Set pixel width and height in Image > Properties.");
         }
         unit = unit(calibration);
         boolean depth = isSize(calibration.pixelDepth);

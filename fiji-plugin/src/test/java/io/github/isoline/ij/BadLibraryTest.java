@@ -20,13 +20,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Broken installations, each in its own Java process: one sentence, never a stack trace. */
 class BadLibraryTest {
-    private static final String MACRO =
-            "newImage(\"dot\", \"8-bit black\", 16, 16, 1);\n"
-                    + "setPixel(3, 3, 255);\n"
-                    + "run(\"Edge Strength Function...\", \"rho=4\");\n"
-                    + "print(\"went on\");\n";
+    private static final String MACRO = "newImage(\"dot\", \"8-bit black\", 16, 16, 1);\n"
+            + "setPixel(3, 3, 255);\n"
+            + "run(\"Edge Strength Function...\", \"rho=4\");\n"
+            + "print(\"went on\");\n";
 
-    @TempDir Path folder;
+    @TempDir
+    Path folder;
 
     @Test
     void goodInstallationWorks() throws Exception {
@@ -57,25 +57,20 @@ class BadLibraryTest {
         // The stub refers to a version that no C library has but the one it is linked with.
         Path versions = folder.resolve("versions.map");
         Files.write(versions, "GLIBC_99.1 { global: *; };\n".getBytes(StandardCharsets.UTF_8));
-        Path newer =
-                compile(
-                        "void from_the_future(void) {}\n",
-                        "libc.so.6",
-                        "-nostdlib",
-                        "-Wl,-soname,libc.so.6",
-                        "-Wl,--version-script=" + versions);
-        Path library =
-                compile(
-                        "void from_the_future(void);\n"
-                                + "unsigned isoline_version(void) { from_the_future(); return 0; }\n",
-                        System.mapLibraryName("isoline"),
-                        "-nostdlib",
-                        newer.toString());
-        HeadlessProcess.Outcome outcome =
-                imagej(HeadlessProcess.classPath(true), property(library.toString()));
+        Path newer = compile(
+                "void from_the_future(void) {}\n",
+                "libc.so.6",
+                "-nostdlib",
+                "-Wl,-soname,libc.so.6",
+                "-Wl,--version-script=" + versions);
+        Path library = compile(
+                "void from_the_future(void);\n" + "unsigned isoline_version(void) { from_the_future(); return 0; }\n",
+                System.mapLibraryName("isoline"),
+                "-nostdlib",
+                newer.toString());
+        HeadlessProcess.Outcome outcome = imagej(HeadlessProcess.classPath(true), property(library.toString()));
         assertSays(outcome, "`GLIBC_99.1' not found");
-        assertSays(
-                outcome, "This Linux is older than the library, which needs glibc 2.34 or newer");
+        assertSays(outcome, "This Linux is older than the library, which needs glibc 2.34 or newer");
         assertFalse(outcome.text().contains("damaged"), outcome.text());
     }
 
@@ -83,15 +78,12 @@ class BadLibraryTest {
     void anotherLibrary() throws Exception {
         // JNA's own native part is a library for this platform, whichever it is.
         Path other = folder.resolve(System.mapLibraryName("isoline"));
-        String name =
-                com.sun.jna.Platform.RESOURCE_PREFIX + "/" + System.mapLibraryName("jnidispatch");
+        String name = com.sun.jna.Platform.RESOURCE_PREFIX + "/" + System.mapLibraryName("jnidispatch");
         try (InputStream in = com.sun.jna.Native.class.getResourceAsStream(name)) {
             Files.copy(in, other, StandardCopyOption.REPLACE_EXISTING);
         }
         // The folder works as well as the file.
-        assertSays(
-                imagej(HeadlessProcess.classPath(true), property(folder.toString())),
-                "is not the Isoline library");
+        assertSays(imagej(HeadlessProcess.classPath(true), property(folder.toString())), "is not the Isoline library");
     }
 
     @Test
@@ -123,16 +115,13 @@ class BadLibraryTest {
                 }
             }
         }
-        String classPath =
-                HeadlessProcess.classPath(true).replace(built.toString(), classes.toString());
+        String classPath = HeadlessProcess.classPath(true).replace(built.toString(), classes.toString());
         assertSays(imagej(classPath, new String[0]), "no native library for this computer");
     }
 
     @Test
     void imageJWithoutJna() throws Exception {
-        assertSays(
-                imagej(HeadlessProcess.classPath(false), new String[0]),
-                "put jna.jar into the folder");
+        assertSays(imagej(HeadlessProcess.classPath(false), new String[0]), "put jna.jar into the folder");
     }
 
     private static void assertSays(HeadlessProcess.Outcome outcome, String sentence) {
@@ -156,8 +145,7 @@ class BadLibraryTest {
         return compile(code, System.mapLibraryName("isoline"));
     }
 
-    private Path compile(String code, String name, String... options)
-            throws IOException, InterruptedException {
+    private Path compile(String code, String name, String... options) throws IOException, InterruptedException {
         Path source = folder.resolve("stub.c");
         Files.write(source, code.getBytes(StandardCharsets.UTF_8));
         Path library = folder.resolve(name);

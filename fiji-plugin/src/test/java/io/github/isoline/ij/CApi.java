@@ -13,10 +13,7 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.Operation;
 import java.io.IOException;
 
-/**
- * The C API called with structs laid out byte by byte as in the header, without the plugin's own
- * Java.
- */
+/** The C API called with structs laid out byte by byte as in the header, without the plugin's own Java. */
 final class CApi {
     static final int TYPE_U8 = 0;
     static final int TYPE_U16 = 1;
@@ -86,9 +83,8 @@ final class CApi {
 
     static Function function(String name) throws IOException {
         String resource = "/" + Platform.RESOURCE_PREFIX + "/" + System.mapLibraryName("isoline");
-        return NativeLibrary.getInstance(
-                        Native.extractFromResourcePath(resource, CApi.class.getClassLoader())
-                                .getPath())
+        return NativeLibrary.getInstance(Native.extractFromResourcePath(resource, CApi.class.getClassLoader())
+                        .getPath())
                 .getFunction(name);
     }
 

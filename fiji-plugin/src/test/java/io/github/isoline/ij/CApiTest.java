@@ -24,25 +24,18 @@ class CApiTest extends HeadlessTest {
         "brain.tif,     8, 15, 0, 200, 0, 0"
     })
     void macroGivesThePixelsOfTheCApi(
-            String name,
-            double rho,
-            long iterations,
-            int below,
-            double threshold,
-            int fromInput,
-            int converged)
+            String name, double rho, long iterations, int below, double threshold, int fromInput, int converged)
             throws IOException {
         ImagePlus image = open(name);
-        String options =
-                "device=cpu rho="
-                        + rho
-                        + " iterations="
-                        + iterations
-                        + (below == 1 ? " foreground=below" : " foreground=above")
-                        + " threshold="
-                        + threshold
-                        + (fromInput == 1 ? " start=image" : " start=mask")
-                        + (converged == 1 ? " mode=converged tolerance=1e-4" : "");
+        String options = "device=cpu rho="
+                + rho
+                + " iterations="
+                + iterations
+                + (below == 1 ? " foreground=below" : " foreground=above")
+                + " threshold="
+                + threshold
+                + (fromInput == 1 ? " start=image" : " start=mask")
+                + (converged == 1 ? " mode=converged tolerance=1e-4" : "");
         macro(image, "run(\"" + COMMAND + "\", \"" + options + "\");");
         ImagePlus result = WindowManager.getCurrentImage();
         assertEquals("ESF of " + name, result.getTitle());
@@ -63,11 +56,7 @@ class CApiTest extends HeadlessTest {
     @Test
     void volumeGivesThePixelsOfTheCApi() throws IOException {
         ImagePlus image = open("brain.tif");
-        macro(
-                image,
-                "run(\""
-                        + COMMAND
-                        + "\", \"device=cpu rho=8 iterations=9 threshold=200 stack=volume\");");
+        macro(image, "run(\"" + COMMAND + "\", \"device=cpu rho=8 iterations=9 threshold=200 stack=volume\");");
         Memory params = CApi.struct("isoline_edge_strength_params_init", PARAMS_BYTES);
         params.setInt(4, 3);
         params.setLong(24, 9);
@@ -76,8 +65,7 @@ class CApiTest extends HeadlessTest {
         compare(image, params, WindowManager.getCurrentImage());
     }
 
-    private static void compare(ImagePlus image, Memory params, ImagePlus result)
-            throws IOException {
+    private static void compare(ImagePlus image, Memory params, ImagePlus result) throws IOException {
         int slices = image.getStackSize();
         int pixels = image.getWidth() * image.getHeight();
         Memory out = new Memory((long) pixels * slices * Float.BYTES);

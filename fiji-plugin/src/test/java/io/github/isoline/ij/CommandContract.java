@@ -22,9 +22,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The common behaviour of every command that makes an image from an image: the planes of a
- * hyperstack that it takes, the properties that it copies, and its failures. The test of a command
- * implements this.
+ * The common behaviour of every command that makes an image from an image: the planes of a hyperstack that it takes,
+ * the properties that it copies, and its failures. The test of a command implements this.
  */
 interface CommandContract {
     int CHANNELS = 2;
@@ -45,8 +44,7 @@ interface CommandContract {
 
     /** Asserts that a macro with these options ends with this sentence and without any effect. */
     default void assertRefused(ImagePlus image, String options, String sentence) {
-        HeadlessTest.Outcome outcome =
-                HeadlessTest.macro(image, "\n" + line(options) + "print(\"went on\");");
+        HeadlessTest.Outcome outcome = HeadlessTest.macro(image, "\n" + line(options) + "print(\"went on\");");
         assertEquals(HeadlessTest.ABORTED, outcome.returned, outcome.log);
         assertFalse(outcome.log.contains("went on"), outcome.log);
         HeadlessTest.assertOneSentence(outcome.log, sentence);
@@ -56,10 +54,8 @@ interface CommandContract {
 
     /** Asserts that Escape ends a macro within seconds, and that the image is unlocked after it. */
     default void assertCancelled(ImagePlus image, String options) {
-        HeadlessTest.Outcome outcome =
-                assertTimeoutPreemptively(
-                        Duration.ofSeconds(30),
-                        () -> HeadlessTest.macro(image, line(options) + "print(\"went on\");"));
+        HeadlessTest.Outcome outcome = assertTimeoutPreemptively(
+                Duration.ofSeconds(30), () -> HeadlessTest.macro(image, line(options) + "print(\"went on\");"));
         assertEquals(HeadlessTest.ABORTED, outcome.returned, outcome.log);
         String name = command().replace("...", "") + " (" + image.getTitle() + ")";
         HeadlessTest.assertOneSentence(outcome.log, name + ": cancelled");
@@ -97,8 +93,7 @@ interface CommandContract {
         ImagePlus image = HeadlessTest.open("microaneurysms.png");
         image.setTitle("my eye.tif");
         String wrong = line("no_such_key=1");
-        String log =
-                HeadlessTest.macro(image, line(quick())).log + HeadlessTest.macro(image, wrong).log;
+        String log = HeadlessTest.macro(image, line(quick())).log + HeadlessTest.macro(image, wrong).log;
         String[] lines = log.trim().split("\n");
         assertTrue(lines.length >= 2, log);
         for (String line : lines) {
@@ -133,9 +128,7 @@ interface CommandContract {
         ImagePlus made = HeadlessTest.run(command(), hyper, quick() + " " + all);
         boolean channels = all.contains("all_channels");
         boolean frames = all.contains("all_frames");
-        assertEquals(
-                (channels ? CHANNELS : 1) + " " + SLICES + " " + (frames ? FRAMES : 1),
-                sizes(made));
+        assertEquals((channels ? CHANNELS : 1) + " " + SLICES + " " + (frames ? FRAMES : 1), sizes(made));
         assertTrue(made.getOpenAsHyperStack());
         assertPlanes(hyper, made, quick());
         assertEquals(channels ? 2 : 1, made.getC());
@@ -210,11 +203,8 @@ interface CommandContract {
         for (int t = 1; t <= made.getNFrames(); t++) {
             for (int z = 1; z <= made.getNSlices(); z++) {
                 for (int c = 1; c <= made.getNChannels(); c++) {
-                    int index =
-                            from.getStackIndex(
-                                    made.getNChannels() == 1 ? shown[0] : c,
-                                    z,
-                                    made.getNFrames() == 1 ? shown[2] : t);
+                    int index = from.getStackIndex(
+                            made.getNChannels() == 1 ? shown[0] : c, z, made.getNFrames() == 1 ? shown[2] : t);
                     ImageProcessor plane = from.getStack().getProcessor(index).duplicate();
                     ImagePlus alone = new ImagePlus("alone", plane);
                     alone.setCalibration(from.getCalibration());

@@ -28,29 +28,20 @@ class DistanceCApiTest extends HeadlessTest {
         "brain.tif,           32, 0, 2, 100, volume, 0.2,   0.3,  0.4"
     })
     void macroGivesWhatTheCApiGives(
-            String name,
-            int bits,
-            int dark,
-            int region,
-            double threshold,
-            String stack,
-            double x,
-            double y,
-            double z)
+            String name, int bits, int dark, int region, double threshold, String stack, double x, double y, double z)
             throws IOException {
         ImagePlus image = open(name);
         convert(image, bits);
         image.getCalibration().pixelWidth = x;
         image.getCalibration().pixelHeight = y;
         image.getCalibration().pixelDepth = z;
-        String options =
-                "device=cpu threshold="
-                        + threshold
-                        + (dark == 1 ? " inside=dark" : " inside=bright")
-                        + " region="
-                        + CApi.words("distance", "region")[region]
-                        + " stack="
-                        + stack;
+        String options = "device=cpu threshold="
+                + threshold
+                + (dark == 1 ? " inside=dark" : " inside=bright")
+                + " region="
+                + CApi.words("distance", "region")[region]
+                + " stack="
+                + stack;
         macro(image, "run(\"Signed Distance...\", \"" + options + "\");");
         ImagePlus result = WindowManager.getCurrentImage();
 
@@ -67,13 +58,7 @@ class DistanceCApiTest extends HeadlessTest {
         in.setDouble(SPACING, x);
         in.setDouble(SPACING + Double.BYTES, y);
         in.setDouble(SPACING + 2 * Double.BYTES, z);
-        CApi.onCpu(
-                "isoline_distance",
-                in,
-                params,
-                null,
-                CApi.describe(image, CApi.TYPE_F32, out),
-                null);
+        CApi.onCpu("isoline_distance", in, params, null, CApi.describe(image, CApi.TYPE_F32, out), null);
         float[] wanted = new float[pixels];
         for (int s = 0; s < image.getStackSize(); s++) {
             out.read((long) s * pixels * Float.BYTES, wanted, 0, pixels);

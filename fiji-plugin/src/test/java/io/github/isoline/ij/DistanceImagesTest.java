@@ -26,10 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * Tests distances of masks: their values, the inside pixels, and the properties that the result
- * copies.
- */
+/** Tests distances of masks: their values, the inside pixels, and the properties that the result copies. */
 class DistanceImagesTest extends HeadlessTest {
     private static final String DISTANCE = "Signed Distance...";
     private static final int WIDTH = 23;
@@ -154,9 +151,8 @@ class DistanceImagesTest extends HeadlessTest {
         assertTrue(wanted.getStatistics().min < -3);
         ImagePlus got = run(DISTANCE, image, "inside=selection");
         for (int z = 1; z <= 4; z++) {
-            assertArrayEquals(
-                    (float[]) wanted.getProcessor().getPixels(),
-                    (float[]) got.getStack().getPixels(z));
+            assertArrayEquals((float[]) wanted.getProcessor().getPixels(), (float[])
+                    got.getStack().getPixels(z));
         }
         assertEquals(oval, image.getRoi());
         image.setRoi(2, 3, 4, 5);
@@ -210,8 +206,7 @@ class DistanceImagesTest extends HeadlessTest {
         brain.setTitle("brain 1");
         scale(brain, 0.25, 0.5, 2);
         brain.getCalibration().frameInterval = 3;
-        brain.getCalibration()
-                .setFunction(Calibration.STRAIGHT_LINE, new double[] {5, 2}, "density");
+        brain.getCalibration().setFunction(Calibration.STRAIGHT_LINE, new double[] {5, 2}, "density");
         brain.getStack().setSliceLabel("third", 3);
         brain.setProperty("Info", "taken on a Monday");
         Roi roi = new Roi(1, 2, 3, 4);
@@ -254,29 +249,26 @@ class DistanceImagesTest extends HeadlessTest {
         assertTrue(distance.getDisplayRangeMax() < 100, "infinite values are not for the display");
         image.setDimensions(1, 1, 3);
         image.setOpenAsHyperStack(true);
-        assertTrue(
-                macro(image, "run(\"" + DISTANCE + "\", \"all_frames\");")
-                        .log
-                        .contains("1 of 3 slices (the first at "));
+        assertTrue(macro(image, "run(\"" + DISTANCE + "\", \"all_frames\");")
+                .log
+                .contains("1 of 3 slices (the first at "));
 
         ImagePlus empty = new ImagePlus("empty", processor(8));
         for (String region : CApi.words("distance", "region")) {
-            Outcome outcome =
-                    macro(
-                            empty,
-                            "run(\""
-                                    + DISTANCE
-                                    + "\", \"region="
-                                    + region
-                                    + "\");"
-                                    + "getMinAndMax(low, high);"
-                                    + "return \"\" + getPixel(1, 1) + \"|\" + (low < high);");
+            Outcome outcome = macro(
+                    empty,
+                    "run(\""
+                            + DISTANCE
+                            + "\", \"region="
+                            + region
+                            + "\");"
+                            + "getMinAndMax(low, high);"
+                            + "return \"\" + getPixel(1, 1) + \"|\" + (low < high);");
             boolean infinite = !region.equals("inside");
             assertEquals(infinite ? "Infinity|1" : "0|1", outcome.returned, outcome.log);
             assertTrue(
-                    outcome.log.contains(
-                            "the image has no pixel inside and so no boundary: all distances are "
-                                    + (infinite ? "infinite" : "0")),
+                    outcome.log.contains("the image has no pixel inside and so no boundary: all distances are "
+                            + (infinite ? "infinite" : "0")),
                     outcome.log);
         }
     }
@@ -374,9 +366,7 @@ class DistanceImagesTest extends HeadlessTest {
     private static ImageProcessor processor(int bits) {
         return bits == 8
                 ? new ByteProcessor(WIDTH, HEIGHT)
-                : bits == 16
-                        ? new ShortProcessor(WIDTH, HEIGHT)
-                        : new FloatProcessor(WIDTH, HEIGHT);
+                : bits == 16 ? new ShortProcessor(WIDTH, HEIGHT) : new FloatProcessor(WIDTH, HEIGHT);
     }
 
     /** Returns discs of 255 on 0, some in every slice. */
@@ -388,8 +378,7 @@ class DistanceImagesTest extends HeadlessTest {
             slice.setColor(255);
             for (int i = 0; i < 3; i++) {
                 int size = 2 + random.nextInt(7);
-                slice.fill(
-                        new OvalRoi(random.nextInt(WIDTH), random.nextInt(HEIGHT - 3), size, size));
+                slice.fill(new OvalRoi(random.nextInt(WIDTH), random.nextInt(HEIGHT - 3), size, size));
             }
             stack.addSlice(slice);
         }
@@ -399,9 +388,8 @@ class DistanceImagesTest extends HeadlessTest {
     private static void assertSamePixels(ImagePlus wanted, ImagePlus got) {
         assertEquals(wanted.getStackSize(), got.getStackSize());
         for (int i = 1; i <= wanted.getStackSize(); i++) {
-            assertArrayEquals(
-                    (float[]) wanted.getStack().getPixels(i),
-                    (float[]) got.getStack().getPixels(i));
+            assertArrayEquals((float[]) wanted.getStack().getPixels(i), (float[])
+                    got.getStack().getPixels(i));
         }
     }
 }

@@ -28,15 +28,13 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
 
     @Test
     void resultIsTheCurrentImageOfTheMacro() {
-        Outcome outcome =
-                macro(
-                        open("horse.png"),
-                        line("inside=dark device=cpu")
-                                + "getMinAndMax(low, high);"
-                                + "return getTitle + \"|\" + bitDepth + \"|\" + (low + high) + \"|\""
-                                + " + (getPixel(0, 0) > 0) + \"|\" + (getPixel(200, 150) < 0);");
-        assertEquals(
-                "Signed distance (pixels) of horse.png|32|0|1|1", outcome.returned, outcome.log);
+        Outcome outcome = macro(
+                open("horse.png"),
+                line("inside=dark device=cpu")
+                        + "getMinAndMax(low, high);"
+                        + "return getTitle + \"|\" + bitDepth + \"|\" + (low + high) + \"|\""
+                        + " + (getPixel(0, 0) > 0) + \"|\" + (getPixel(200, 150) < 0);");
+        assertEquals("Signed distance (pixels) of horse.png|32|0|1|1", outcome.returned, outcome.log);
         assertTrue(outcome.log.contains("Signed Distance (horse.png): cpu"), outcome.log);
     }
 
@@ -47,8 +45,7 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
         Outcome shown = macro(camera, "setThreshold(0, 80);" + line("inside=thresholded") + look);
         Outcome dark = macro(camera, line("inside=dark threshold=80") + look);
         assertEquals(dark.returned, shown.returned, shown.log);
-        Outcome box =
-                macro(camera, "makeRectangle(20, 30, 40, 50);" + line("inside=selection") + look);
+        Outcome box = macro(camera, "makeRectangle(20, 30, 40, 50);" + line("inside=selection") + look);
         assertEquals("0.5|-0.5", box.returned, box.log);
     }
 
@@ -72,8 +69,7 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
                 ImagePlus alone = run(command(), part, options);
                 for (int z = 1; z <= 3; z++) {
                     float[] wanted = (float[]) alone.getStack().getPixels(z);
-                    assertArrayEquals(
-                            wanted, (float[]) all.getStack().getPixels(all.getStackIndex(c, z, t)));
+                    assertArrayEquals(wanted, (float[]) all.getStack().getPixels(all.getStackIndex(c, z, t)));
                     if (c == 2 && t == 3) {
                         assertArrayEquals(wanted, (float[]) one.getStack().getPixels(z));
                     }
@@ -90,9 +86,8 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
         ImagePlus current = run(command(), hyper, "threshold=100 stack=current all_frames");
         assertEquals("1 1 4", CommandContract.sizes(current));
         for (int t = 1; t <= 4; t++) {
-            assertArrayEquals(
-                    (float[]) slices.getStack().getPixels(slices.getStackIndex(1, 3, t)),
-                    (float[]) current.getStack().getPixels(t));
+            assertArrayEquals((float[]) slices.getStack().getPixels(slices.getStackIndex(1, 3, t)), (float[])
+                    current.getStack().getPixels(t));
         }
     }
 
@@ -113,13 +108,11 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
 
     @Test
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
-        for (String options :
-                new String[] {
-                    "device=cpu inside=dark threshold=-3.25 region=outside stack=volume"
-                            + " all_channels all_frames",
-                    "device=auto inside=bright threshold=auto region=signed stack=slices",
-                    "device=auto inside=selection region=inside stack=slices all_frames"
-                }) {
+        for (String options : new String[] {
+            "device=cpu inside=dark threshold=-3.25 region=outside stack=volume" + " all_channels all_frames",
+            "device=auto inside=bright threshold=auto region=signed stack=slices",
+            "device=auto inside=selection region=inside stack=slices all_frames"
+        }) {
             assertEquals(options, DistanceSettings.fromMacro(options).toString());
         }
     }
@@ -185,15 +178,13 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
             slices.addSlice("", pixels);
         }
         ImagePlus stack = new ImagePlus("stack", slices);
-        Thread finger =
-                new Thread(
-                        () -> {
-                            while (!stack.isLocked()) {
-                                IJ.wait(1);
-                            }
-                            IJ.wait(50);
-                            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
-                        });
+        Thread finger = new Thread(() -> {
+            while (!stack.isLocked()) {
+                IJ.wait(1);
+            }
+            IJ.wait(50);
+            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+        });
         finger.start();
         assertCancelled(stack, "stack=volume");
         assertEquals(32, run(command(), open("horse.png"), "").getBitDepth());
@@ -202,8 +193,7 @@ class DistanceMacroTest extends HeadlessTest implements CommandContract {
     @Test
     void fromJavaWithoutMacroOrWindow() {
         ImagePlus horse = open("horse.png");
-        DistancePlugin plugin =
-                (DistancePlugin) IJ.runPlugIn(horse, DistancePlugin.class.getName(), "");
+        DistancePlugin plugin = (DistancePlugin) IJ.runPlugIn(horse, DistancePlugin.class.getName(), "");
         assertEquals("Signed distance (pixels) of horse.png", plugin.getResult().getTitle());
     }
 }

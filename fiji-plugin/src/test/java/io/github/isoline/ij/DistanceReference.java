@@ -1,8 +1,6 @@
 package io.github.isoline.ij;
 
-/**
- * The signed distance in float64, directly from the definition, for readability and not for speed.
- */
+/** The signed distance in float64, directly from the definition, for readability and not for speed. */
 final class DistanceReference {
     private DistanceReference() {}
 

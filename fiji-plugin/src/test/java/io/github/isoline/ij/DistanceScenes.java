@@ -66,9 +66,7 @@ final class DistanceScenes {
         }
     }
 
-    /**
-     * Plays a grey image: a threshold is proposed, the preview follows, the recorder records it.
-     */
+    /** Plays a grey image: a threshold is proposed, the preview follows, the recorder records it. */
     private void dialogAndResult(ImagePlus image) throws Exception {
         Recorder recorder = new Recorder();
         recorder.setLocation(20, 700);
@@ -126,9 +124,7 @@ final class DistanceScenes {
     private void selection(ImagePlus image) throws Exception {
         Dialog dialog = open(image);
         choose(dialog, "selection");
-        await(
-                "a refusal",
-                () -> hint(dialog).contains("Inside is \"selection\" needs a selection"));
+        await("a refusal", () -> hint(dialog).contains("Inside is \"selection\" needs a selection"));
         say("ok without selection", button(dialog, "OK").isEnabled());
         EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(100, 80, 200, 150)));
         await("a preview", () -> preview(dialog).contains(" ms on "));

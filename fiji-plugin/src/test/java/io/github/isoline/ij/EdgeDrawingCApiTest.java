@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Compares the macro's edge map with the C API's pixel by pixel, its selections and its table point
- * by point and number by number.
+ * Compares the macro's edge map with the C API's pixel by pixel, its selections and its table point by point and number
+ * by number.
  */
 class EdgeDrawingCApiTest extends EdgeDrawingTest {
     private static final int PARAMS_BYTES = 64;
@@ -34,7 +34,8 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
     /** The tolerance for the table: ImageJ keeps doubles, the C API gives floats. */
     private static final double EXACT = 1e-9;
 
-    @TempDir Path folder;
+    @TempDir
+    Path folder;
 
     @ParameterizedTest
     @CsvSource({
@@ -75,19 +76,18 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
             params.setDouble(32, gradient);
         }
         params.setDouble(40, anchor);
-        String options =
-                "device=cpu profile="
-                        + CApi.words("edge_drawing", "profile")[profile]
-                        + " gradient_operator="
-                        + CApi.words("edge_drawing", "gradient_operator")[operator]
-                        + (gradient < 0 ? "" : " gradient_threshold=" + gradient)
-                        + " anchor_threshold="
-                        + anchor
-                        + " scan_interval="
-                        + scan
-                        + " min_length="
-                        + minLength
-                        + (turns == 1 ? " follow_turns" : "");
+        String options = "device=cpu profile="
+                + CApi.words("edge_drawing", "profile")[profile]
+                + " gradient_operator="
+                + CApi.words("edge_drawing", "gradient_operator")[operator]
+                + (gradient < 0 ? "" : " gradient_threshold=" + gradient)
+                + " anchor_threshold="
+                + anchor
+                + " scan_interval="
+                + scan
+                + " min_length="
+                + minLength
+                + (turns == 1 ? " follow_turns" : "");
         assertTrue(compare(image, params, options) > 0, "no segments: nothing was compared");
     }
 
@@ -106,22 +106,14 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
         String options = "device=cpu gradient_threshold=0.03 range_min=0.05 range_max=0.2";
         assertTrue(compare(floats, params, options) > 0);
         // Without a range, NaN and infinity must not become one.
-        assertTrue(
-                compare(
-                                floats,
-                                CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES),
-                                "device=cpu")
-                        > 0);
+        assertTrue(compare(floats, CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES), "device=cpu") > 0);
     }
 
     /** Compares everything, and returns the number of segments. */
     private int compare(ImagePlus image, Memory params, String options) throws IOException {
         int slices = image.getStackSize();
         int pixels = image.getWidth() * image.getHeight();
-        int type =
-                image.getBitDepth() == 8
-                        ? CApi.TYPE_U8
-                        : image.getBitDepth() == 16 ? CApi.TYPE_U16 : CApi.TYPE_F32;
+        int type = image.getBitDepth() == 8 ? CApi.TYPE_U8 : image.getBitDepth() == 16 ? CApi.TYPE_U16 : CApi.TYPE_F32;
         Memory out = new Memory((long) pixels * slices);
         PointerByReference found = new PointerByReference();
         CApi.onCpu(
@@ -133,22 +125,14 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
                 found,
                 null);
         Memory arrays = CApi.struct("isoline_segment_arrays_init", ARRAYS_BYTES);
-        int status =
-                CApi.function("isoline_segments_all")
-                        .invokeInt(new Object[] {found.getValue(), arrays});
+        int status = CApi.function("isoline_segments_all").invokeInt(new Object[] {found.getValue(), arrays});
         assertEquals(0, status);
 
         ResultsTable.getResultsTable().reset();
         Path file = folder.resolve("segments.zip");
-        Outcome outcome =
-                macro(
-                        image,
-                        call(
-                                options
-                                        + " edge_map overlay results_table most_rois=2000000"
-                                        + " roi_file=["
-                                        + file
-                                        + "]"));
+        Outcome outcome = macro(
+                image,
+                call(options + " edge_map overlay results_table most_rois=2000000" + " roi_file=[" + file + "]"));
         assertEquals(1, outcome.log.trim().split("\n").length, outcome.log);
         ImagePlus result = WindowManager.getCurrentImage();
         assertEquals("Edges of " + image.getTitle(), result.getTitle());
@@ -182,10 +166,9 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
             for (int p = closed ? 0 : 1; p < n; p++) {
                 long here = 8 * (first + p);
                 long before = 8 * (first + (p + n - 1) % n);
-                length +=
-                        Math.hypot(
-                                points.getInt(here) - points.getInt(before),
-                                points.getInt(here + 4) - points.getInt(before + 4));
+                length += Math.hypot(
+                        points.getInt(here) - points.getInt(before),
+                        points.getInt(here + 4) - points.getInt(before + 4));
             }
             Roi overlaid = image.getOverlay().get(i);
             for (Roi roi : new Roi[] {rois.get(i), overlaid}) {
@@ -217,10 +200,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
         ImageStack to = new ImageStack(from.getWidth(), from.getHeight());
         for (int z = 1; z <= from.size(); z++) {
             ImageProcessor slice = from.getProcessor(z);
-            to.addSlice(
-                    bits == 8
-                            ? slice
-                            : bits == 16 ? slice.convertToShort(false) : slice.convertToFloat());
+            to.addSlice(bits == 8 ? slice : bits == 16 ? slice.convertToShort(false) : slice.convertToFloat());
         }
         return to;
     }

@@ -27,9 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * Tests edge maps, selections and rows of images, and the properties that they copy from the image.
- */
+/** Tests edge maps, selections and rows of images, and the properties that they copy from the image. */
 class EdgeDrawingImagesTest extends EdgeDrawingTest {
     @Test
     void edgeMapTakesOverWhatDescribesTheInput() {
@@ -95,14 +93,12 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         long slice = (long) brain.getWidth() * brain.getHeight() * (bits / 8 + 1);
         for (long bytes : new long[] {1, slice * 3, slice * 19}) {
             ResultsTable.getResultsTable().reset();
-            EdgeDrawingJob job =
-                    new EdgeDrawingJob(brain, EdgeDrawingSettings.fromMacro(options), bytes);
+            EdgeDrawingJob job = new EdgeDrawingJob(brain, EdgeDrawingSettings.fromMacro(options), bytes);
             ImagePlus cut = job.run(null);
             job.deliver();
             for (int z = 1; z <= 20; z++) {
-                assertArrayEquals(
-                        (byte[]) whole.getStack().getPixels(z),
-                        (byte[]) cut.getStack().getPixels(z));
+                assertArrayEquals((byte[]) whole.getStack().getPixels(z), (byte[])
+                        cut.getStack().getPixels(z));
             }
             assertEquals(rows, rows());
         }
@@ -115,9 +111,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         macro(brain, call("edge_map results_table"));
         ImagePlus all = current();
         List<String> seventh =
-                rows().stream()
-                        .filter(row -> row.contains(" slice 7 "))
-                        .collect(Collectors.toList());
+                rows().stream().filter(row -> row.contains(" slice 7 ")).collect(Collectors.toList());
         ResultsTable.getResultsTable().reset();
         brain.setSlice(7);
         macro(brain, call("stack=current edge_map overlay results_table"));
@@ -125,8 +119,8 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         assertEquals(1, one.getStackSize());
         assertEquals("the seventh", one.getStack().getSliceLabel(1));
         assertEquals(brain.getCalibration().pixelDepth, one.getCalibration().pixelDepth);
-        assertArrayEquals(
-                (byte[]) all.getStack().getPixels(7), (byte[]) one.getProcessor().getPixels());
+        assertArrayEquals((byte[]) all.getStack().getPixels(7), (byte[])
+                one.getProcessor().getPixels());
         assertEquals(seventh, rows());
         for (Roi roi : brain.getOverlay()) {
             assertEquals(7, roi.getPosition());
@@ -141,9 +135,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         hyper.setDimensions(2, 5, 2);
         hyper.setOpenAsHyperStack(true);
         ImagePlus composite = new CompositeImage(hyper, CompositeImage.COMPOSITE);
-        macro(
-                composite,
-                call("edge_map overlay results_table min_length=30 all_channels all_frames"));
+        macro(composite, call("edge_map overlay results_table min_length=30 all_channels all_frames"));
         ImagePlus edges = current();
         assertEquals(2, edges.getNChannels());
         assertEquals(5, edges.getNSlices());
@@ -277,8 +269,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
             FloatPolygon line = simple[i].getFloatPolygon();
             pixels += chain.npoints;
             corners += line.npoints;
-            assertEquals(
-                    exact[i].isArea(), simple[i].isArea() || line.npoints < 3 && exact[i].isArea());
+            assertEquals(exact[i].isArea(), simple[i].isArea() || line.npoints < 3 && exact[i].isArea());
             assertEquals(chain.xpoints[0], line.xpoints[0], exact[i].isArea() ? 0.5 : 0);
             double worst = 0;
             int corner = 0;
@@ -292,10 +283,9 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
                     nearest = Math.min(nearest, distance(chain, p, line, k, next));
                 }
                 worst = Math.max(worst, nearest);
-                boolean same =
-                        corner < line.npoints
-                                && chain.xpoints[p] == line.xpoints[corner]
-                                && chain.ypoints[p] == line.ypoints[corner];
+                boolean same = corner < line.npoints
+                        && chain.xpoints[p] == line.xpoints[corner]
+                        && chain.ypoints[p] == line.ypoints[corner];
                 corner += same ? 1 : 0;
             }
             if (exact[i].isArea() == simple[i].isArea()) {
@@ -325,16 +315,13 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         ImagePlus camera = open("camera.png");
         ImageProcessor from = camera.getProcessor();
         ImagePlus converted =
-                new ImagePlus(
-                        "converted",
-                        bits == 16 ? from.convertToShort(false) : from.convertToFloat());
+                new ImagePlus("converted", bits == 16 ? from.convertToShort(false) : from.convertToFloat());
         String options = "gradient_threshold=30 range_min=0 range_max=255";
-        byte[] eight = (byte[]) edges(camera, "gradient_threshold=30").getProcessor().getPixels();
-        byte[] other =
-                (byte[])
-                        edges(converted, bits == 32 ? options : "gradient_threshold=30")
-                                .getProcessor()
-                                .getPixels();
+        byte[] eight =
+                (byte[]) edges(camera, "gradient_threshold=30").getProcessor().getPixels();
+        byte[] other = (byte[]) edges(converted, bits == 32 ? options : "gradient_threshold=30")
+                .getProcessor()
+                .getPixels();
         if (bits == 16) {
             assertArrayEquals(eight, other);
             return;
@@ -356,9 +343,8 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         ImagePlus signed = new ImagePlus("signed", camera.getProcessor().convertToShort(false));
         signed.getProcessor().add(32768 - 100);
         signed.getLocalCalibration().setSigned16BitCalibration();
-        assertArrayEquals(
-                (byte[]) edges(sixteen, "").getProcessor().getPixels(),
-                (byte[]) edges(signed, "").getProcessor().getPixels());
+        assertArrayEquals((byte[]) edges(sixteen, "").getProcessor().getPixels(), (byte[])
+                edges(signed, "").getProcessor().getPixels());
     }
 
     @Test
@@ -370,8 +356,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         assertEquals(0, ResultsTable.getResultsTable().size());
         assertEquals(0, black.getOverlay().size());
         for (int[] size : new int[][] {{1, 1}, {1, 7}, {6, 1}, {2, 2}, {4, 4}}) {
-            ImagePlus tiny =
-                    NewImage.createFloatImage("tiny", size[0], size[1], 1, NewImage.FILL_RAMP);
+            ImagePlus tiny = NewImage.createFloatImage("tiny", size[0], size[1], 1, NewImage.FILL_RAMP);
             ImagePlus edges = edges(tiny, "");
             assertEquals(size[0], edges.getWidth());
             assertEquals(size[1], edges.getHeight());
@@ -391,15 +376,13 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
 
     @Test
     void everyGpuGivesTheSameAsTheCpu() throws IsolineException {
-        List<DeviceInfo> gpus =
-                DeviceInfo.list().stream()
-                        .filter(d -> d.isCuda() && d.isUsable())
-                        .collect(Collectors.toList());
-        String why =
-                DeviceInfo.list().stream()
-                        .filter(DeviceInfo::isCuda)
-                        .map(DeviceInfo::reason)
-                        .collect(Collectors.joining(" "));
+        List<DeviceInfo> gpus = DeviceInfo.list().stream()
+                .filter(d -> d.isCuda() && d.isUsable())
+                .collect(Collectors.toList());
+        String why = DeviceInfo.list().stream()
+                .filter(DeviceInfo::isCuda)
+                .map(DeviceInfo::reason)
+                .collect(Collectors.joining(" "));
         if (gpus.isEmpty()) {
             System.out.println("edge drawing's everyGpuGivesTheSameAsTheCpu is skipped: " + why);
         }
@@ -414,9 +397,8 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
                 ResultsTable.getResultsTable().reset();
                 macro(brain, call(options + " device=" + gpu.id()));
                 for (int z = 1; z <= brain.getStackSize(); z++) {
-                    assertArrayEquals(
-                            (byte[]) cpu.getStack().getPixels(z),
-                            (byte[]) current().getStack().getPixels(z));
+                    assertArrayEquals((byte[]) cpu.getStack().getPixels(z), (byte[])
+                            current().getStack().getPixels(z));
                 }
                 assertEquals(rows, rows());
             }
@@ -429,18 +411,17 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         ResultsTable table = ResultsTable.getResultsTable();
         String[] rows = new String[table.size()];
         for (int i = 0; i < rows.length; i++) {
-            rows[i] =
-                    table.getLabel(i)
-                            + " slice "
-                            + (int) table.getValue("Slice", i)
-                            + " length "
-                            + table.getValue("Length (mm)", i)
-                            + " points "
-                            + table.getValue("Points", i)
-                            + " gradient "
-                            + table.getValue("Mean gradient", i)
-                            + " closed "
-                            + table.getValue("Closed", i);
+            rows[i] = table.getLabel(i)
+                    + " slice "
+                    + (int) table.getValue("Slice", i)
+                    + " length "
+                    + table.getValue("Length (mm)", i)
+                    + " points "
+                    + table.getValue("Points", i)
+                    + " gradient "
+                    + table.getValue("Mean gradient", i)
+                    + " closed "
+                    + table.getValue("Closed", i);
         }
         return Arrays.asList(rows);
     }

@@ -46,22 +46,19 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
             int rows = ResultsTable.getResultsTable().size();
             assertEquals((chosen & 2) != 0, overlaid > 0);
             assertEquals((chosen & 4) != 0, rows > 0);
-            assertTrue(
-                    outcome.log.contains("Edge Drawing (" + image.getTitle() + "): cpu"),
-                    outcome.log);
+            assertTrue(outcome.log.contains("Edge Drawing (" + image.getTitle() + "): cpu"), outcome.log);
             assertFalse(image.isLocked());
         }
     }
 
     @Test
     void resultsAreThereForTheMacro() {
-        Outcome outcome =
-                macro(
-                        open("coins.png"),
-                        call("min_length=15 results_table overlay")
-                                + "return \"\" + nResults + \"|\" + getResult(\"Segment\", 0)"
-                                + " + \"|\" + (getResult(\"Length (pixels)\", 0) >= 14)"
-                                + " + \"|\" + Overlay.size;");
+        Outcome outcome = macro(
+                open("coins.png"),
+                call("min_length=15 results_table overlay")
+                        + "return \"\" + nResults + \"|\" + getResult(\"Segment\", 0)"
+                        + " + \"|\" + (getResult(\"Length (pixels)\", 0) >= 14)"
+                        + " + \"|\" + Overlay.size;");
         String[] seen = outcome.returned.split("\\|");
         assertTrue(Integer.parseInt(seen[0]) > 5, outcome.returned);
         assertEquals("1", seen[1]);
@@ -83,13 +80,12 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
 
     @Test
     void tableIsClearedWithoutADisplay() {
-        Outcome outcome =
-                macro(
-                        open("coins.png"),
-                        call("min_length=15 results_table")
-                                + "n = nResults; run(\"Clear Results\");"
-                                + call("min_length=15 results_table")
-                                + "return \"\" + n + \"|\" + nResults;");
+        Outcome outcome = macro(
+                open("coins.png"),
+                call("min_length=15 results_table")
+                        + "n = nResults; run(\"Clear Results\");"
+                        + call("min_length=15 results_table")
+                        + "return \"\" + n + \"|\" + nResults;");
         String[] seen = outcome.returned.split("\\|");
         assertTrue(Integer.parseInt(seen[0]) > 0, outcome.log);
         assertEquals(seen[0], seen[1], outcome.log);
@@ -120,12 +116,11 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
     @Test
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
         EdgeDrawingSettings s =
-                EdgeDrawingSettings.fromMacro(
-                        "profile=reference gradient_operator=scharr gradient_threshold=12.5"
-                                + " anchor_threshold=0.25 scan_interval=3 min_length=0 follow_turns"
-                                + " range_min=-1 range_max=2.5 stack=current edge_map roi_manager"
-                                + " overlay results_table roi_shape=polyline tolerance=0.75"
-                                + " most_rois=123 roi_file=[/a b/c.zip] device=cpu");
+                EdgeDrawingSettings.fromMacro("profile=reference gradient_operator=scharr gradient_threshold=12.5"
+                        + " anchor_threshold=0.25 scan_interval=3 min_length=0 follow_turns"
+                        + " range_min=-1 range_max=2.5 stack=current edge_map roi_manager"
+                        + " overlay results_table roi_shape=polyline tolerance=0.75"
+                        + " most_rois=123 roi_file=[/a b/c.zip] device=cpu");
         assertEquals(s.toString(), EdgeDrawingSettings.fromMacro(s.toString()).toString());
         assertTrue(s.toString().contains("gradient_threshold=12.5"), s.toString());
         assertTrue(s.toString().contains(" min_length=0 follow_turns "), s.toString());
@@ -227,16 +222,11 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
     @Test
     void fromJavaWithoutMacroOrWindowAnOutputMustBeNamed() {
         ImagePlus horse = open("horse.png");
-        Outcome outcome =
-                captured(
-                        () -> {
-                            EdgeDrawingPlugin plugin =
-                                    (EdgeDrawingPlugin)
-                                            IJ.runPlugIn(
-                                                    horse, EdgeDrawingPlugin.class.getName(), "");
-                            assertNull(plugin.getResult());
-                            return "";
-                        });
+        Outcome outcome = captured(() -> {
+            EdgeDrawingPlugin plugin = (EdgeDrawingPlugin) IJ.runPlugIn(horse, EdgeDrawingPlugin.class.getName(), "");
+            assertNull(plugin.getResult());
+            return "";
+        });
         assertOneSentence(outcome.log, "No output is chosen");
     }
 }

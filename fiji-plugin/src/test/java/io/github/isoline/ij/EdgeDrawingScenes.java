@@ -83,10 +83,7 @@ final class EdgeDrawingScenes {
         }
     }
 
-    /**
-     * Plays a preview that appears, follows the parameters, and after Cancel restores the user's
-     * overlay.
-     */
+    /** Plays a preview that appears, follows the parameters, and after Cancel restores the user's overlay. */
     private void preview(ImagePlus image) throws Exception {
         TextRoi note = new TextRoi(30, 30, "mine");
         note.setStrokeColor(Color.yellow);
@@ -104,9 +101,7 @@ final class EdgeDrawingScenes {
         await("a complaint", () -> !button(dialog, "OK").isEnabled());
         say("complaint", hint(dialog).split("\n")[0]);
         type(dialog, THRESHOLD, "60");
-        await(
-                "another preview",
-                () -> status(dialog).contains(" segments, ") && segments(dialog) < first);
+        await("another preview", () -> status(dialog).contains(" segments, ") && segments(dialog) < first);
         driver.picture("edge-drawing-threshold");
         say("fewer segments", segments(dialog) < first);
 
@@ -257,8 +252,7 @@ final class EdgeDrawingScenes {
             Roi roi = manager.getRoi(i);
             manager.select(image, i);
             int[] at = {roi.getCPosition(), roi.getZPosition(), roi.getTPosition()};
-            wrong +=
-                    image.getC() == at[0] && image.getZ() == at[1] && image.getT() == at[2] ? 0 : 1;
+            wrong += image.getC() == at[0] && image.getZ() == at[1] && image.getT() == at[2] ? 0 : 1;
             seen[image.getStackIndex(at[0], at[1], at[2])] = true;
         }
         int planesSeen = 0;
@@ -270,10 +264,7 @@ final class EdgeDrawingScenes {
         driver.picture("edge-drawing-hyperstack");
     }
 
-    /**
-     * Plays a second dialog for the same image, which is refused; another command may take the
-     * overlay.
-     */
+    /** Plays a second dialog for the same image, which is refused; another command may take the overlay. */
     private void twice(ImagePlus image) throws Exception {
         Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains(" segments, "));
@@ -300,11 +291,10 @@ final class EdgeDrawingScenes {
     private void closedImage(ImagePlus image) throws Exception {
         Dialog dialog = open(image);
         await("a preview", () -> status(dialog).contains(" segments, "));
-        EventQueue.invokeAndWait(
-                () -> {
-                    image.changes = false;
-                    image.close();
-                });
+        EventQueue.invokeAndWait(() -> {
+            image.changes = false;
+            image.close();
+        });
         await("no dialog", () -> !dialog.isShowing());
         IJ.wait(500);
         say("images", WindowManager.getImageCount());
@@ -315,14 +305,11 @@ final class EdgeDrawingScenes {
         say("dialogs", dialogs);
     }
 
-    /**
-     * Plays a macro in batch mode with a hidden ROI Manager, and one outside of it with the window.
-     */
+    /** Plays a macro in batch mode with a hidden ROI Manager, and one outside of it with the window. */
     private void batch() {
-        String code =
-                "run(\"Edge Drawing...\", \"min_length=40 roi_manager edge_map\");\n"
-                        + "n = roiManager(\"count\");\n"
-                        + "return \"\" + n + \"|\" + getTitle + \"|\" + nImages;";
+        String code = "run(\"Edge Drawing...\", \"min_length=40 roi_manager edge_map\");\n"
+                + "n = roiManager(\"count\");\n"
+                + "return \"\" + n + \"|\" + getTitle + \"|\" + nImages;";
         String hidden = IJ.runMacro("setBatchMode(true);\n" + code);
         say("batch", hidden);
         say("window after batch", RoiManager.getRawInstance() != null);
@@ -382,8 +369,6 @@ final class EdgeDrawingScenes {
 
     private static int segments(Dialog dialog) {
         String[] words = status(dialog).split(" ");
-        return words.length > 2 && words[2].startsWith("segments")
-                ? Integer.parseInt(words[1])
-                : -1;
+        return words.length > 2 && words[2].startsWith("segments") ? Integer.parseInt(words[1]) : -1;
     }
 }

@@ -34,20 +34,17 @@ class EdgeDrawingWindowTest extends WindowTest {
         assertEquals("1", seen.get("edge map's overlay"));
         assertEquals("seg-0004", seen.get("name"));
         String table = seen.get("table");
-        assertTrue(
-                table.endsWith("Label,Segment,Slice,Length (\u00b5m),Points,Mean gradient,Closed"),
-                table);
+        assertTrue(table.endsWith("Label,Segment,Slice,Length (\u00b5m),Points,Mean gradient,Closed"), table);
         assertEquals("true", seen.get("selected length"));
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Edge Drawing...\", \"device=auto "), recorded);
-        for (String option :
-                new String[] {
-                    "profile=paper",
-                    "gradient_threshold=30",
-                    "min_length=10",
-                    " edge_map roi_manager overlay results_table ",
-                    "roi_shape=freeline"
-                }) {
+        for (String option : new String[] {
+            "profile=paper",
+            "gradient_threshold=30",
+            "min_length=10",
+            " edge_map roi_manager overlay results_table ",
+            "roi_shape=freeline"
+        }) {
             assertTrue(recorded.contains(option), recorded);
         }
         // A macro understands the recorded options.

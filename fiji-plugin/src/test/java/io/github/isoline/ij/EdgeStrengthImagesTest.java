@@ -44,9 +44,8 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus converted = new ImagePlus("converted", processor(camera, bits));
         assertEquals(bits, converted.getBitDepth());
         String options = "rho=16 iterations=20 threshold=200";
-        assertArrayEquals(
-                (float[]) run(camera, options).getProcessor().getPixels(),
-                (float[]) run(converted, options).getProcessor().getPixels());
+        assertArrayEquals((float[]) run(camera, options).getProcessor().getPixels(), (float[])
+                run(converted, options).getProcessor().getPixels());
     }
 
     @Test
@@ -68,8 +67,11 @@ class EdgeStrengthImagesTest extends HeadlessTest {
                 camera.getProcessor().getPixelValue(7, 9) - 100,
                 signed.getProcessor().getPixelValue(7, 9));
         assertArrayEquals(
-                (float[]) run(camera, "threshold=90 iterations=10").getProcessor().getPixels(),
-                (float[]) run(signed, "threshold=-10 iterations=10").getProcessor().getPixels());
+                (float[])
+                        run(camera, "threshold=90 iterations=10").getProcessor().getPixels(),
+                (float[]) run(signed, "threshold=-10 iterations=10")
+                        .getProcessor()
+                        .getPixels());
     }
 
     @Test
@@ -110,11 +112,11 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus esf = run(brain, "rho=8 iterations=20 threshold=200");
         assertEquals(20, esf.getStackSize());
         for (int z : new int[] {1, 9, 20}) {
-            ImagePlus slice = new ImagePlus("one", brain.getStack().getProcessor(z).duplicate());
+            ImagePlus slice =
+                    new ImagePlus("one", brain.getStack().getProcessor(z).duplicate());
             ImagePlus alone = run(slice, "rho=8 iterations=20 threshold=200");
-            assertArrayEquals(
-                    (float[]) alone.getProcessor().getPixels(),
-                    (float[]) esf.getStack().getPixels(z));
+            assertArrayEquals((float[]) alone.getProcessor().getPixels(), (float[])
+                    esf.getStack().getPixels(z));
         }
     }
 
@@ -159,9 +161,8 @@ class EdgeStrengthImagesTest extends HeadlessTest {
                 }
                 ImagePlus alone = run(new ImagePlus("part", part), options);
                 for (int z = 1; z <= 5; z++) {
-                    assertArrayEquals(
-                            (float[]) alone.getStack().getPixels(z),
-                            (float[]) esf.getStack().getPixels(esf.getStackIndex(c, z, t)));
+                    assertArrayEquals((float[]) alone.getStack().getPixels(z), (float[])
+                            esf.getStack().getPixels(esf.getStackIndex(c, z, t)));
                 }
             }
         }
@@ -235,8 +236,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     @Test
     void greyCalibrationDoesNotReachTheResult() {
         ImagePlus coins = open("coins.png");
-        coins.getCalibration()
-                .setFunction(Calibration.STRAIGHT_LINE, new double[] {5, 2}, "optical density");
+        coins.getCalibration().setFunction(Calibration.STRAIGHT_LINE, new double[] {5, 2}, "optical density");
         assertTrue(coins.getCalibration().calibrated());
         ImagePlus esf = run(coins, "iterations=3 threshold=200");
         assertFalse(esf.getCalibration().calibrated());
@@ -291,8 +291,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     @Test
     void fromJavaWithoutMacroOrWindow() {
         ImagePlus horse = open("horse.png");
-        EdgeStrengthPlugin plugin =
-                (EdgeStrengthPlugin) ij.IJ.runPlugIn(horse, EdgeStrengthPlugin.class.getName(), "");
+        EdgeStrengthPlugin plugin = (EdgeStrengthPlugin) ij.IJ.runPlugIn(horse, EdgeStrengthPlugin.class.getName(), "");
         assertNotNull(plugin.getResult());
         assertEquals("ESF of horse.png", plugin.getResult().getTitle());
         assertNull(horse.getOverlay());
@@ -331,12 +330,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     }
 
     private static void check(
-            ImagePlus esf,
-            boolean[][] shape,
-            double rho,
-            int iterations,
-            double step,
-            boolean volume) {
+            ImagePlus esf, boolean[][] shape, double rho, int iterations, double step, boolean volume) {
         double[][] wanted = Reference.iterate(shape, esf.getWidth(), rho, step, iterations, volume);
         for (int z = 0; z < wanted.length; z++) {
             float[] got = (float[]) esf.getStack().getPixels(z + 1);
@@ -428,9 +422,8 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     private static void assertSame(ImagePlus wanted, ImagePlus got) {
         assertEquals(wanted.getStackSize(), got.getStackSize());
         for (int i = 1; i <= wanted.getStackSize(); i++) {
-            assertArrayEquals(
-                    (float[]) wanted.getStack().getPixels(i),
-                    (float[]) got.getStack().getPixels(i));
+            assertArrayEquals((float[]) wanted.getStack().getPixels(i), (float[])
+                    got.getStack().getPixels(i));
         }
     }
 }

@@ -46,13 +46,8 @@ class FrontMeasureTest {
         double[] centre = {SIDE * 0.5, SIDE * 0.5, SIDE * 0.5};
         double radius = 22;
         Inside ball = p -> distance(p, centre) < radius;
-        Inside half =
-                p ->
-                        distance(p, centre) < radius
-                                && (p[0] - centre[0]) * a
-                                                + (p[1] - centre[1]) * b
-                                                + (p[2] - centre[2]) * c
-                                        < 0.3 * length;
+        Inside half = p -> distance(p, centre) < radius
+                && (p[0] - centre[0]) * a + (p[1] - centre[1]) * b + (p[2] - centre[2]) * c < 0.3 * length;
         double whole = measure(true, size, SIDE, ball);
         double cut = measure(true, size, SIDE, half) - whole * (radius + 0.3) / (2 * radius);
         double disc = Math.PI * (radius * radius - 0.09);
@@ -85,7 +80,6 @@ class FrontMeasureTest {
     }
 
     private static double distance(double[] a, double[] b) {
-        return Math.sqrt(
-                Math.pow(a[0] - b[0], 2) + Math.pow(a[1] - b[1], 2) + Math.pow(a[2] - b[2], 2));
+        return Math.sqrt(Math.pow(a[0] - b[0], 2) + Math.pow(a[1] - b[1], 2) + Math.pow(a[2] - b[2], 2));
     }
 }

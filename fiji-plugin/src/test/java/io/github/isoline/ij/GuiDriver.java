@@ -29,8 +29,8 @@ import java.util.concurrent.Callable;
 import javax.imageio.ImageIO;
 
 /**
- * Plays a user of a real ImageJ window: started by GuiTest on its own display, once per scene.
- * Prints its observations as lines "key: value", and saves screenshots in the given folder.
+ * Plays a user of a real ImageJ window: started by GuiTest on its own display, once per scene. Prints its observations
+ * as lines "key: value", and saves screenshots in the given folder.
  */
 final class GuiDriver {
     private static final int PATIENCE_MS = 60_000;
@@ -130,11 +130,10 @@ final class GuiDriver {
         await("a complaint", () -> !button(dialog, "OK").isEnabled());
         say("ok with rho -5", button(dialog, "OK").isEnabled());
         picture("complaint");
-        EventQueue.invokeAndWait(
-                () -> {
-                    fields.get(0).setText("32");
-                    fields.get(3).setText("110");
-                });
+        EventQueue.invokeAndWait(() -> {
+            fields.get(0).setText("32");
+            fields.get(3).setText("110");
+        });
         await("no complaint", () -> button(dialog, "OK").isEnabled());
         picture("dialog");
         press(button(dialog, "OK"));
@@ -184,17 +183,12 @@ final class GuiDriver {
         press(button(dialog, "OK"));
     }
 
-    /**
-     * Plays a macro in the window: a valid call, then an invalid one, which must end it without a
-     * dialog.
-     */
+    /** Plays a macro in the window: a valid call, then an invalid one, which must end it without a dialog. */
     private void macro() throws Exception {
-        String returned =
-                IJ.runMacro(
-                        "run(\"Edge Strength Function...\", \"rho=16 threshold=110\");\n"
-                                + "rename(\"first\");\n"
-                                + "run(\"Edge Strength Function...\", \"rho=-1 threshold=110\");\n"
-                                + "rename(\"went on\");");
+        String returned = IJ.runMacro("run(\"Edge Strength Function...\", \"rho=16 threshold=110\");\n"
+                + "rename(\"first\");\n"
+                + "run(\"Edge Strength Function...\", \"rho=-1 threshold=110\");\n"
+                + "rename(\"went on\");");
         picture("macro");
         say("returned", returned);
         say("current", title());
@@ -208,17 +202,11 @@ final class GuiDriver {
         say("dialogs", dialogs);
     }
 
-    /**
-     * Plays a call on the event thread, like that of a script's button: the windows must not
-     * freeze.
-     */
+    /** Plays a call on the event thread, like that of a script's button: the windows must not freeze. */
     private void eventThread() throws Exception {
         long began = System.nanoTime();
         EventQueue.invokeAndWait(
-                () ->
-                        IJ.run(
-                                "Edge Strength Function...",
-                                "iterations=20000 threshold=110 device=cpu"));
+                () -> IJ.run("Edge Strength Function...", "iterations=20000 threshold=110 device=cpu"));
         say("the call held the event thread for ms", (System.nanoTime() - began) / 1_000_000);
         await("a result", () -> opened("ESF of") != null);
         say("info", opened("ESF of").getInfoProperty().replace('\n', ' '));
@@ -256,16 +244,14 @@ final class GuiDriver {
 
     static Dialog dialog() throws Exception {
         Dialog[] found = new Dialog[1];
-        await(
-                "a dialog",
-                () -> {
-                    for (Window window : Window.getWindows()) {
-                        if (window instanceof Dialog && window.isShowing()) {
-                            found[0] = (Dialog) window;
-                        }
-                    }
-                    return found[0] != null;
-                });
+        await("a dialog", () -> {
+            for (Window window : Window.getWindows()) {
+                if (window instanceof Dialog && window.isShowing()) {
+                    found[0] = (Dialog) window;
+                }
+            }
+            return found[0] != null;
+        });
         return found[0];
     }
 
@@ -279,8 +265,7 @@ final class GuiDriver {
     }
 
     static void press(Button button) {
-        ActionEvent event =
-                new ActionEvent(button, ActionEvent.ACTION_PERFORMED, button.getLabel());
+        ActionEvent event = new ActionEvent(button, ActionEvent.ACTION_PERFORMED, button.getLabel());
         Toolkit.getDefaultToolkit().getSystemEventQueue().postEvent(event);
     }
 
@@ -315,37 +300,29 @@ final class GuiDriver {
 
     /** Sets a checkbox on or off. */
     static void toggle(Checkbox box, boolean state) throws Exception {
-        EventQueue.invokeAndWait(
-                () -> {
-                    box.setState(state);
-                    for (ItemListener listener : box.getItemListeners()) {
-                        listener.itemStateChanged(
-                                new ItemEvent(
-                                        box,
-                                        ItemEvent.ITEM_STATE_CHANGED,
-                                        box.getLabel(),
-                                        state ? 1 : 2));
-                    }
-                });
+        EventQueue.invokeAndWait(() -> {
+            box.setState(state);
+            for (ItemListener listener : box.getItemListeners()) {
+                listener.itemStateChanged(
+                        new ItemEvent(box, ItemEvent.ITEM_STATE_CHANGED, box.getLabel(), state ? 1 : 2));
+            }
+        });
     }
 
     /** Chooses a word in each list that has it. */
     static void choose(Dialog dialog, String word) throws Exception {
-        EventQueue.invokeAndWait(
-                () -> {
-                    for (Choice choice : all(dialog, Choice.class)) {
-                        for (int i = 0; i < choice.getItemCount(); i++) {
-                            if (choice.getItem(i).equals(word)) {
-                                choice.select(i);
-                                for (ItemListener l : choice.getItemListeners()) {
-                                    l.itemStateChanged(
-                                            new ItemEvent(
-                                                    choice, ItemEvent.ITEM_STATE_CHANGED, word, 1));
-                                }
-                            }
+        EventQueue.invokeAndWait(() -> {
+            for (Choice choice : all(dialog, Choice.class)) {
+                for (int i = 0; i < choice.getItemCount(); i++) {
+                    if (choice.getItem(i).equals(word)) {
+                        choice.select(i);
+                        for (ItemListener l : choice.getItemListeners()) {
+                            l.itemStateChanged(new ItemEvent(choice, ItemEvent.ITEM_STATE_CHANGED, word, 1));
                         }
                     }
-                });
+                }
+            }
+        });
     }
 
     /** Returns the dialog's hint about its parameters. */
@@ -364,8 +341,8 @@ final class GuiDriver {
     }
 
     /**
-     * Returns the image opened last whose title begins so; null if there is none. Which of several
-     * new images becomes the current one depends on when their windows become active.
+     * Returns the image opened last whose title begins so; null if there is none. Which of several new images becomes
+     * the current one depends on when their windows become active.
      */
     static ImagePlus opened(String title) {
         int[] all = WindowManager.getIDList();
@@ -381,8 +358,8 @@ final class GuiDriver {
     }
 
     /**
-     * Runs a command of the menus on this image, after it has been the current one for a while: a
-     * window that was just opened may become active, and its image current, a little later.
+     * Runs a command of the menus on this image, after it has been the current one for a while: a window that was just
+     * opened may become active, and its image current, a little later.
      */
     static void command(ImagePlus image, String name) throws Exception {
         long since = System.currentTimeMillis();
@@ -409,8 +386,7 @@ final class GuiDriver {
     void picture(String name) throws Exception {
         IJ.wait(300);
         Rectangle screen = new Rectangle(Toolkit.getDefaultToolkit().getScreenSize());
-        ImageIO.write(
-                new Robot().createScreenCapture(screen), "png", new File(pictures, name + ".png"));
+        ImageIO.write(new Robot().createScreenCapture(screen), "png", new File(pictures, name + ".png"));
     }
 
     static void say(String key, Object value) {

@@ -16,17 +16,16 @@ class GuiTest extends WindowTest {
         assertEquals("\u00b5m", seen.get("unit"));
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Edge Strength Function...\", \""), recorded);
-        for (String option :
-                new String[] {
-                    "device=auto",
-                    "rho=32",
-                    "mode=iterations",
-                    "iterations=50",
-                    "foreground=above",
-                    "threshold=110",
-                    "start=mask",
-                    "time_step=auto"
-                }) {
+        for (String option : new String[] {
+            "device=auto",
+            "rho=32",
+            "mode=iterations",
+            "iterations=50",
+            "foreground=above",
+            "threshold=110",
+            "start=mask",
+            "time_step=auto"
+        }) {
             assertTrue(recorded.contains(option), recorded);
         }
         // A macro understands the recorded options.
@@ -47,9 +46,7 @@ class GuiTest extends WindowTest {
         // A macro understands the recorded options.
         assertEquals(options, EdgeStrengthSettings.fromMacro(options).toString());
         assertEquals("false", seen.get("ok without a threshold"));
-        assertTrue(
-                seen.get("offered").startsWith("Shape: what Image > Adjust > Threshold marks"),
-                seen.get("offered"));
+        assertTrue(seen.get("offered").startsWith("Shape: what Image > Adjust > Threshold marks"), seen.get("offered"));
     }
 
     @Test

@@ -19,7 +19,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class HeadlessImageJTest {
     private static final String RAMP = "newImage(\"ramp\", \"8-bit ramp\", 32, 32, 1);";
 
-    @TempDir Path folder;
+    @TempDir
+    Path folder;
 
     /** The failing line is the second one. */
     @ParameterizedTest
@@ -44,8 +45,7 @@ class HeadlessImageJTest {
                 "setBatchMode(false); run('Edge Drawing...', 'foo=3');   | There is no macro key \"foo\"",
             })
     void failureIsSaidWithItsLineAndEndsTheMacro(String code, String sentence) throws Exception {
-        HeadlessProcess.Outcome outcome =
-                run(RAMP + "\n" + code.replace('\'', '"') + "\nprint(\"went on\");\n");
+        HeadlessProcess.Outcome outcome = run(RAMP + "\n" + code.replace('\'', '"') + "\nprint(\"went on\");\n");
         assertEquals(1, outcome.status, outcome.text());
         assertTrue(outcome.errors.startsWith("macro.ijm: "), outcome.text());
         assertTrue(outcome.errors.contains(sentence), outcome.text());
@@ -59,10 +59,8 @@ class HeadlessImageJTest {
         // ImageJ itself would continue with the macro.
         String name = Thrower.class.getName();
         Files.write(
-                folder.resolve("plugins.config"),
-                ("Plugins, \"Broken...\", " + name).getBytes(StandardCharsets.UTF_8));
-        HeadlessProcess.Outcome outcome =
-                run("print(\"begun\");\nrun(\"Broken...\");\nprint(\"went on\");\n");
+                folder.resolve("plugins.config"), ("Plugins, \"Broken...\", " + name).getBytes(StandardCharsets.UTF_8));
+        HeadlessProcess.Outcome outcome = run("print(\"begun\");\nrun(\"Broken...\");\nprint(\"went on\");\n");
         assertEquals(1, outcome.status, outcome.text());
         assertEquals("begun", outcome.out.trim());
         assertTrue(outcome.errors.contains("failed: java.lang.IllegalStateException: broken"));
@@ -74,13 +72,10 @@ class HeadlessImageJTest {
     void failureOfAMacroThatTheMacroRunsCountsToo() throws Exception {
         Path inner = folder.resolve("inner.ijm");
         String[] codes = {"\n\nrun(\"Gausian Blur...\");", "x = (3 + ;"};
-        String[] sentences = {
-            "Unrecognized command: \"Gausian Blur...\"", "A macro that it runs has an error"
-        };
+        String[] sentences = {"Unrecognized command: \"Gausian Blur...\"", "A macro that it runs has an error"};
         for (int i = 0; i < codes.length; i++) {
             Files.write(inner, codes[i].getBytes(StandardCharsets.UTF_8));
-            HeadlessProcess.Outcome outcome =
-                    run("runMacro(\"" + inner + "\");\nprint(\"went on\");");
+            HeadlessProcess.Outcome outcome = run("runMacro(\"" + inner + "\");\nprint(\"went on\");");
             assertEquals(1, outcome.status, outcome.text());
             assertTrue(outcome.errors.contains(sentences[i]), outcome.text());
             assertEquals("went on", outcome.out.trim());
@@ -106,8 +101,7 @@ class HeadlessImageJTest {
 
     @Test
     void failureOfOurOwnIsOneLineOnTheErrorOutput() throws Exception {
-        HeadlessProcess.Outcome outcome =
-                run(RAMP + "\nrun(\"Edge Strength Function...\", \"rho=-1 threshold=9\");");
+        HeadlessProcess.Outcome outcome = run(RAMP + "\nrun(\"Edge Strength Function...\", \"rho=-1 threshold=9\");");
         assertEquals(1, outcome.status, outcome.text());
         assertEquals("", outcome.out);
         assertTrue(outcome.errors.startsWith("macro.ijm: Edge Strength Function"), outcome.errors);
@@ -116,12 +110,11 @@ class HeadlessImageJTest {
     }
 
     private HeadlessProcess.Outcome run(String code) throws Exception {
-        String classPath =
-                String.join(
-                        File.pathSeparator,
-                        HeadlessProcess.classPath(true),
-                        HeadlessProcess.location(Thrower.class),
-                        folder.toString());
+        String classPath = String.join(
+                File.pathSeparator,
+                HeadlessProcess.classPath(true),
+                HeadlessProcess.location(Thrower.class),
+                folder.toString());
         return HeadlessProcess.imagej(folder, classPath, code);
     }
 

@@ -43,8 +43,7 @@ final class HeadlessProcess {
         Path file = folder.resolve("macro.ijm");
         Files.write(file, macro.getBytes(StandardCharsets.UTF_8));
         List<String> command = new ArrayList<>();
-        command.add(
-                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
+        command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
         command.addAll(Arrays.asList(properties));
         command.add("-Duser.home=" + folder);
         command.addAll(Arrays.asList("-cp", classPath, HeadlessImageJ.class.getName()));
@@ -71,13 +70,13 @@ final class HeadlessProcess {
      *
      * @param folder for its outputs
      */
-    static Outcome call(Path folder, List<String> command)
-            throws IOException, InterruptedException {
+    static Outcome call(Path folder, List<String> command) throws IOException, InterruptedException {
         Path out = folder.resolve("out.txt");
         Path errors = folder.resolve("errors.txt");
         ProcessBuilder builder = new ProcessBuilder(command);
-        Process process =
-                builder.redirectOutput(out.toFile()).redirectError(errors.toFile()).start();
+        Process process = builder.redirectOutput(out.toFile())
+                .redirectError(errors.toFile())
+                .start();
         process.getOutputStream().close();
         boolean ended = process.waitFor(SECONDS, TimeUnit.SECONDS);
         if (!ended) {

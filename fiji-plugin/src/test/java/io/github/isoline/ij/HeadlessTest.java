@@ -55,12 +55,11 @@ abstract class HeadlessTest {
 
     /** Runs a command on an image as another plugin would, and returns the new image. */
     static ImagePlus run(String command, ImagePlus image, String options) {
-        captured(
-                () -> {
-                    WindowManager.setTempCurrentImage(image);
-                    IJ.run(command, options);
-                    return "";
-                });
+        captured(() -> {
+            WindowManager.setTempCurrentImage(image);
+            IJ.run(command, options);
+            return "";
+        });
         ImagePlus result = WindowManager.getCurrentImage();
         assertTrue(result != image, "the command made no new image");
         return result;
@@ -79,11 +78,10 @@ abstract class HeadlessTest {
 
     /** Runs macro code with an image as the current one. */
     static Outcome macro(ImagePlus image, String code) {
-        return captured(
-                () -> {
-                    WindowManager.setTempCurrentImage(image);
-                    return IJ.runMacro(code, "");
-                });
+        return captured(() -> {
+            WindowManager.setTempCurrentImage(image);
+            return IJ.runMacro(code, "");
+        });
     }
 
     /** ImageJ without a window logs to System.out. */
@@ -108,11 +106,10 @@ abstract class HeadlessTest {
 
     /** Presses Escape like a user. */
     static void pressEscapeAfter(int milliseconds) {
-        new Thread(
-                        () -> {
-                            IJ.wait(milliseconds);
-                            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
-                        })
+        new Thread(() -> {
+                    IJ.wait(milliseconds);
+                    IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+                })
                 .start();
     }
 }

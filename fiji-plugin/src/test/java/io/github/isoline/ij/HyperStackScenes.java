@@ -75,9 +75,7 @@ final class HyperStackScenes {
             IJ.wait(200);
             ImagePlus made = opened("");
             made.getWindow().setLocation(640, 300);
-            say(
-                    name + " made",
-                    made.getNChannels() + " " + made.getNSlices() + " " + made.getNFrames());
+            say(name + " made", made.getNChannels() + " " + made.getNSlices() + " " + made.getNFrames());
             say(name + " shows", made.getC() + " " + made.getZ() + " " + made.getT());
             say(name + " sliders", sliders(made));
             String[] lines = recorder.getText().trim().split("\n");
@@ -112,12 +110,11 @@ final class HyperStackScenes {
     /** Returns the positions of the sliders of an image's window. */
     private static String sliders(ImagePlus image) throws Exception {
         StringBuilder places = new StringBuilder();
-        EventQueue.invokeAndWait(
-                () -> {
-                    for (ScrollbarWithLabel s : all(image.getWindow(), ScrollbarWithLabel.class)) {
-                        places.append(' ').append(s.getValue());
-                    }
-                });
+        EventQueue.invokeAndWait(() -> {
+            for (ScrollbarWithLabel s : all(image.getWindow(), ScrollbarWithLabel.class)) {
+                places.append(' ').append(s.getValue());
+            }
+        });
         return places.toString().trim();
     }
 

@@ -45,18 +45,13 @@ class HyperStackSelectionTest {
             for (int place = 0; place < indices.length; place++) {
                 assertTrue(place == 0 || indices[place] > indices[place - 1], "ascending");
                 assertEquals(place, planes.place(indices[place]));
-                assertArrayEquals(
-                        image.convertIndexToPosition(indices[place]),
-                        planes.position(indices[place]));
+                assertArrayEquals(image.convertIndexToPosition(indices[place]), planes.position(indices[place]));
                 int[] position = planes.position(indices[place]);
                 assertTrue(choice.allChannels || position[0] == 2);
                 assertTrue(!one || position[1] == 2);
                 assertTrue(choice.allFrames || position[2] == 3);
             }
-            int wanted =
-                    (choice.allChannels ? CHANNELS : 1)
-                            * (one ? 1 : SLICES)
-                            * (choice.allFrames ? FRAMES : 1);
+            int wanted = (choice.allChannels ? CHANNELS : 1) * (one ? 1 : SLICES) * (choice.allFrames ? FRAMES : 1);
             assertEquals(wanted, indices.length);
             int inVolumes = 0;
             for (int[] volume : planes.volumes()) {
@@ -146,8 +141,7 @@ class HyperStackSelectionTest {
         PointRoi points = new PointRoi(new float[] {0, 1, 2, 3}, new float[] {3, 2, 1, 0}, 4);
         int here = image.getStackIndex(2, 3, 3);
         int elsewhere = image.getStackIndex(1, 3, 3);
-        points.setCounters(
-                new int[] {elsewhere << 8, here << 8 | 5, 0, image.getStackIndex(2, 1, 3) << 8});
+        points.setCounters(new int[] {elsewhere << 8, here << 8 | 5, 0, image.getStackIndex(2, 1, 3) << 8});
         points.setName("cells");
         assertEquals(PointRoi.POINTWISE_POSITION, points.getPosition());
         image.setOverlay(new Overlay(points));
@@ -182,9 +176,7 @@ class HyperStackSelectionTest {
     }
 
     private static ImagePlus hyperstack(int c, int z, int t) {
-        ImagePlus image =
-                NewImage.createByteImage(
-                        "hyper", 4, 4, CHANNELS * SLICES * FRAMES, NewImage.FILL_BLACK);
+        ImagePlus image = NewImage.createByteImage("hyper", 4, 4, CHANNELS * SLICES * FRAMES, NewImage.FILL_BLACK);
         image.setDimensions(CHANNELS, SLICES, FRAMES);
         image.setOpenAsHyperStack(true);
         image.setPosition(c, z, t);

@@ -13,12 +13,7 @@ class HyperStackWindowTest extends WindowTest {
     void everyDialogOffersTheAxesAndRecordsThem() throws Exception {
         Map<String, String> seen = play("hyperstack");
         for (String command :
-                new String[] {
-                    "Edge Strength Function",
-                    "Edge Drawing",
-                    "Signed Distance",
-                    "Level Set",
-                    "Region Snake"
+                new String[] {"Edge Strength Function", "Edge Drawing", "Signed Distance", "Level Set", "Region Snake"
                 }) {
             assertEquals("1 3 4", seen.get(command + " made"), command);
             assertEquals("1 2 3", seen.get(command + " shows"), command);

@@ -30,13 +30,7 @@ class LevelSetCApiTest extends LevelSetTest {
         "32, 2, 25, 120, 50, 1, 50"
     })
     void macroGivesWhatTheCApiGives(
-            int bits,
-            int dimensions,
-            int iterations,
-            double target,
-            double epsilon,
-            double alpha,
-            int reinitialise)
+            int bits, int dimensions, int iterations, double target, double epsilon, double alpha, int reinitialise)
             throws IOException {
         ImagePlus brain = brain(bits);
         Memory params = CApi.struct("isoline_level_set_params_init", PARAMS_BYTES);
@@ -92,8 +86,7 @@ class LevelSetCApiTest extends LevelSetTest {
         return brain;
     }
 
-    private static void compare(
-            ImagePlus brain, Memory params, boolean volume, int iterations, String options)
+    private static void compare(ImagePlus brain, Memory params, boolean volume, int iterations, String options)
             throws IOException {
         int pixels = brain.getWidth() * brain.getHeight();
         int slices = brain.getStackSize();
@@ -106,45 +99,26 @@ class LevelSetCApiTest extends LevelSetTest {
                 }
             }
         }
-        int type =
-                brain.getBitDepth() == 8
-                        ? CApi.TYPE_U8
-                        : brain.getBitDepth() == 16 ? CApi.TYPE_U16 : CApi.TYPE_F32;
+        int type = brain.getBitDepth() == 8 ? CApi.TYPE_U8 : brain.getBitDepth() == 16 ? CApi.TYPE_U16 : CApi.TYPE_F32;
         Memory input = CApi.describe(brain, type, CApi.pixels(brain));
         input.setDouble(SPACING_OFFSET, 0.9);
         input.setDouble(SPACING_OFFSET + 8, 1.1);
         input.setDouble(SPACING_OFFSET + 16, volume ? 2 : 1);
         PointerByReference out = new PointerByReference();
-        CApi.onCpu(
-                "isoline_level_set_new",
-                input,
-                CApi.describe(brain, CApi.TYPE_U8, box),
-                params,
-                out);
+        CApi.onCpu("isoline_level_set_new", input, CApi.describe(brain, CApi.TYPE_U8, box), params, out);
         Pointer surface = out.getValue();
         Memory mask = new Memory((long) pixels * slices);
         Memory phi = new Memory(4L * pixels * slices);
         assertEquals(0, call("isoline_level_set_step", surface, (long) iterations, null, null));
-        assertEquals(
-                0,
-                call(
-                        "isoline_level_set_read_mask",
-                        surface,
-                        CApi.describe(brain, CApi.TYPE_U8, mask)));
-        assertEquals(
-                0,
-                call(
-                        "isoline_level_set_read_phi",
-                        surface,
-                        CApi.describe(brain, CApi.TYPE_F32, phi)));
+        assertEquals(0, call("isoline_level_set_read_mask", surface, CApi.describe(brain, CApi.TYPE_U8, mask)));
+        assertEquals(0, call("isoline_level_set_read_phi", surface, CApi.describe(brain, CApi.TYPE_F32, phi)));
         CApi.function("isoline_level_set_free").invokeVoid(new Object[] {surface});
 
-        String all =
-                "device=cpu mode=iterations iterations="
-                        + iterations
-                        + (volume ? " stack=volume" : " stack=slices")
-                        + " start=box box_x=30-50 box_y=20-60 box_z=4-7 "
-                        + options;
+        String all = "device=cpu mode=iterations iterations="
+                + iterations
+                + (volume ? " stack=volume" : " stack=slices")
+                + " start=box box_x=30-50 box_y=20-60 box_z=4-7 "
+                + options;
         ImagePlus gotMask = run(LEVEL_SET, brain, all + " mask_stack");
         ImagePlus gotPhi = run(LEVEL_SET, brain, all + " phi");
         int inside = 0;
@@ -154,9 +128,8 @@ class LevelSetCApiTest extends LevelSetTest {
                 inside += pixel != 0 ? 1 : 0;
             }
             assertArrayEquals(wanted, (byte[]) gotMask.getStack().getPixels(z + 1));
-            assertArrayEquals(
-                    phi.getFloatArray(4L * z * pixels, pixels),
-                    (float[]) gotPhi.getStack().getPixels(z + 1));
+            assertArrayEquals(phi.getFloatArray(4L * z * pixels, pixels), (float[])
+                    gotPhi.getStack().getPixels(z + 1));
         }
         assertTrue(inside > 0, "nothing is left: nothing was compared");
     }

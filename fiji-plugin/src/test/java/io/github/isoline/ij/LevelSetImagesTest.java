@@ -36,7 +36,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests masks, φ, outlines and rows for images and starts. */
 class LevelSetImagesTest extends LevelSetTest {
-    @TempDir Path folder;
+    @TempDir
+    Path folder;
 
     @ParameterizedTest
     @CsvSource({
@@ -104,8 +105,8 @@ class LevelSetImagesTest extends LevelSetTest {
         }
         ImagePlus got = mask(other, "stack=volume start=box" + RANGE);
         for (int z = 1; z <= 20; z++) {
-            assertArrayEquals(
-                    (byte[]) wanted.getStack().getPixels(z), (byte[]) got.getStack().getPixels(z));
+            assertArrayEquals((byte[]) wanted.getStack().getPixels(z), (byte[])
+                    got.getStack().getPixels(z));
         }
     }
 
@@ -145,17 +146,14 @@ class LevelSetImagesTest extends LevelSetTest {
         ball.setSlice(7);
         assertEquals(pixels, count(slice(mask(ball, options), 12)));
         // For independent slices it is the start of each.
-        ImagePlus slices =
-                mask(ball, "stack=slices mode=iterations iterations=1 time_step=1e-6" + RANGE);
+        ImagePlus slices = mask(ball, "stack=slices mode=iterations iterations=1 time_step=1e-6" + RANGE);
         assertEquals(20 * pixels, count(slices));
     }
 
     @Test
     void pointsOfASelectionAreSpheresInTheImagesUnit() {
         ImagePlus ball = ball(40, 40, 20, 8, 0.5, 0.5, 2);
-        String options =
-                "stack=volume start=spheres radius=4 mode=iterations iterations=1 time_step=1e-7"
-                        + RANGE;
+        String options = "stack=volume start=spheres radius=4 mode=iterations iterations=1 time_step=1e-7" + RANGE;
         ball.setSlice(9);
         ball.setRoi(new PointRoi(18, 21));
         ImagePlus mask = mask(ball, options);
@@ -180,8 +178,7 @@ class LevelSetImagesTest extends LevelSetTest {
         PointRoi second = new PointRoi(5, 5);
         second.setPosition(1, 3, 1);
         String file = save(first, second);
-        ImagePlus volume =
-                mask(ball, "stack=volume start=spheres radius=3 sphere_file=" + file + RANGE);
+        ImagePlus volume = mask(ball, "stack=volume start=spheres radius=3 sphere_file=" + file + RANGE);
         assertTrue(dice(volume, ball) > 0.97, "Dice " + dice(volume, ball));
         // The front in the dark has vanished.
         assertEquals(0, volume.getStack().getProcessor(3).get(5, 5));
@@ -193,19 +190,10 @@ class LevelSetImagesTest extends LevelSetTest {
         // A point without a slice has no position in a volume.
         Roi lost = new PointRoi(19, 19);
         lost.setName("lost");
-        Outcome outcome =
-                macro(
-                        ball,
-                        call(
-                                "mask_stack stack=volume start=spheres radius=3 sphere_file="
-                                        + save(lost)));
+        Outcome outcome = macro(ball, call("mask_stack stack=volume start=spheres radius=3 sphere_file=" + save(lost)));
         assertOneSentence(outcome.log, "The point \"lost\" in the file");
         Outcome square =
-                macro(
-                        ball,
-                        call(
-                                "mask_stack start=spheres radius=3 sphere_file="
-                                        + save(new Roi(1, 1, 5, 5))));
+                macro(ball, call("mask_stack start=spheres radius=3 sphere_file=" + save(new Roi(1, 1, 5, 5))));
         assertOneSentence(square.log, "takes points only, but");
     }
 
@@ -241,28 +229,25 @@ class LevelSetImagesTest extends LevelSetTest {
 
     @Test
     void maskOfAnotherImageIsTheStart() {
-        Outcome outcome =
-                macro(
-                        null,
-                        "setBatchMode(true);"
-                                + "newImage(\"thing\", \"8-bit black\", 40, 36, 6);"
-                                + "setColor(80); for (i = 1; i <= 6; i++) { setSlice(i);"
-                                + " fillOval(10, 8, 20, 20); }"
-                                + "newImage(\"my start\", \"32-bit black\", 40, 36, 6);"
-                                + "for (i = 1; i <= 6; i++) { setSlice(i);"
-                                + " setPixel(20, 18, i * 0.1 - 0.15); setPixel(21, 18, -1); }"
-                                + "selectImage(\"thing\"); setSlice(1);"
-                                + call(
-                                        "start=mask mask_image=[my start] mask_stack mode=iterations"
-                                                + " iterations=1 time_step=1e-6"
-                                                + RANGE)
-                                + "s = \"\"; for (i = 1; i <= 6; i++) { setSlice(i);"
-                                + " s = s + getPixel(20, 18) + \" \" + getPixel(21, 18) + \"|\"; }"
-                                + "return \"\" + s;");
+        Outcome outcome = macro(
+                null,
+                "setBatchMode(true);"
+                        + "newImage(\"thing\", \"8-bit black\", 40, 36, 6);"
+                        + "setColor(80); for (i = 1; i <= 6; i++) { setSlice(i);"
+                        + " fillOval(10, 8, 20, 20); }"
+                        + "newImage(\"my start\", \"32-bit black\", 40, 36, 6);"
+                        + "for (i = 1; i <= 6; i++) { setSlice(i);"
+                        + " setPixel(20, 18, i * 0.1 - 0.15); setPixel(21, 18, -1); }"
+                        + "selectImage(\"thing\"); setSlice(1);"
+                        + call("start=mask mask_image=[my start] mask_stack mode=iterations"
+                                + " iterations=1 time_step=1e-6"
+                                + RANGE)
+                        + "s = \"\"; for (i = 1; i <= 6; i++) { setSlice(i);"
+                        + " s = s + getPixel(20, 18) + \" \" + getPixel(21, 18) + \"|\"; }"
+                        + "return \"\" + s;");
         assertEquals("0 0|255 0|255 0|255 0|255 0|255 0|", outcome.returned, outcome.log);
         assertTrue(
-                outcome.log.contains("1 slices have nothing inside")
-                        || !outcome.log.contains("nothing inside"),
+                outcome.log.contains("1 slices have nothing inside") || !outcome.log.contains("nothing inside"),
                 outcome.log);
     }
 
@@ -358,14 +343,12 @@ class LevelSetImagesTest extends LevelSetTest {
             assertEquals(t, table.getValue("Frame", t - 1));
             ImagePlus alone = mask(t == 1 ? small : large, options);
             for (int z = 1; z <= 10; z++) {
-                assertArrayEquals(
-                        (byte[]) alone.getStack().getPixels(z),
-                        (byte[]) all.getStack().getPixels(all.getStackIndex(1, z, t)));
+                assertArrayEquals((byte[]) alone.getStack().getPixels(z), (byte[])
+                        all.getStack().getPixels(all.getStackIndex(1, z, t)));
             }
         }
         assertEquals(4, table.size());
-        assertEquals(
-                table.getValue("Volume (pixels^3)", 1), table.getValue("Volume (pixels^3)", 3));
+        assertEquals(table.getValue("Volume (pixels^3)", 1), table.getValue("Volume (pixels^3)", 3));
     }
 
     @Test
@@ -388,16 +371,11 @@ class LevelSetImagesTest extends LevelSetTest {
     @Test
     void noResultInTheTimeGivenIsSaid() {
         Outcome outcome =
-                macro(
-                        ball(36, 36, 10, 9, 1, 1, 1),
-                        call("stack=volume start=box mask_stack iterations=3" + RANGE));
+                macro(ball(36, 36, 10, 9, 1, 1, 1), call("stack=volume start=box mask_stack iterations=3" + RANGE));
         assertTrue(outcome.log.contains("not converged after 3 iterations"), outcome.log);
-        outcome =
-                macro(
-                        ball(36, 36, 10, 9, 1, 1, 1),
-                        call(
-                                "stack=volume start=box mask_stack iterations=3 mode=iterations"
-                                        + RANGE));
+        outcome = macro(
+                ball(36, 36, 10, 9, 1, 1, 1),
+                call("stack=volume start=box mask_stack iterations=3 mode=iterations" + RANGE));
         assertFalse(outcome.log.contains("not converged"), outcome.log);
     }
 
@@ -415,25 +393,22 @@ class LevelSetImagesTest extends LevelSetTest {
 
     @Test
     void everyGpuFindsTheSameAsTheCpu() throws IsolineException {
-        List<DeviceInfo> gpus =
-                DeviceInfo.list().stream()
-                        .filter(d -> d.isCuda() && d.isUsable())
-                        .collect(Collectors.toList());
-        String why =
-                DeviceInfo.list().stream()
-                        .filter(DeviceInfo::isCuda)
-                        .map(DeviceInfo::reason)
-                        .collect(Collectors.joining(" "));
+        List<DeviceInfo> gpus = DeviceInfo.list().stream()
+                .filter(d -> d.isCuda() && d.isUsable())
+                .collect(Collectors.toList());
+        String why = DeviceInfo.list().stream()
+                .filter(DeviceInfo::isCuda)
+                .map(DeviceInfo::reason)
+                .collect(Collectors.joining(" "));
         if (gpus.isEmpty()) {
             System.out.println("level set's everyGpuFindsTheSameAsTheCpu is skipped: " + why);
         }
         assumeTrue(!gpus.isEmpty(), why);
         ImagePlus brain = open("brain.tif");
         for (String stack : new String[] {"volume", "slices"}) {
-            String options =
-                    "start=box range=values target=200 epsilon=30 alpha=0.02 mode=iterations"
-                            + " iterations=200 stack="
-                            + stack;
+            String options = "start=box range=values target=200 epsilon=30 alpha=0.02 mode=iterations"
+                    + " iterations=200 stack="
+                    + stack;
             ImagePlus cpu = mask(brain, options + " device=cpu");
             for (DeviceInfo gpu : gpus) {
                 ImagePlus other = mask(brain, options + " device=" + gpu.id());

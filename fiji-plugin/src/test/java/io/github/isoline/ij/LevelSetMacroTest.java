@@ -45,10 +45,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 options.append((chosen >> i & 1) == 1 ? " " + outputs[i] : "");
             }
             Outcome outcome =
-                    macro(
-                            image,
-                            call(options.toString())
-                                    + "t = getTitle; n = nImages; return t + \"|\" + n;");
+                    macro(image, call(options.toString()) + "t = getTitle; n = nImages; return t + \"|\" + n;");
             boolean mask = (chosen & 1) != 0;
             boolean phi = (chosen & 2) != 0;
             String title = mask ? "Level set of disc" : phi ? "Phi of disc" : "disc";
@@ -63,16 +60,15 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
 
     @Test
     void resultsAreThereForTheMacro() {
-        Outcome outcome =
-                macro(
-                        disc(40, 36, 10),
-                        "makeOval(16, 14, 8, 8);"
-                                + call("range=roi deviations=10 alpha=0.2 results_table mask_stack")
-                                + "getStatistics(area, mean);"
-                                + "return \"\" + nResults + \"|\" + getResult(\"Iterations\", 0)"
-                                + " + \"|\" + getResult(\"Area (pixels^2)\", 0)"
-                                + " + \"|\" + area * mean / 255 + \"|\" + bitDepth"
-                                + " + \"|\" + getResultString(\"Device\", 0);");
+        Outcome outcome = macro(
+                disc(40, 36, 10),
+                "makeOval(16, 14, 8, 8);"
+                        + call("range=roi deviations=10 alpha=0.2 results_table mask_stack")
+                        + "getStatistics(area, mean);"
+                        + "return \"\" + nResults + \"|\" + getResult(\"Iterations\", 0)"
+                        + " + \"|\" + getResult(\"Area (pixels^2)\", 0)"
+                        + " + \"|\" + area * mean / 255 + \"|\" + bitDepth"
+                        + " + \"|\" + getResultString(\"Device\", 0);");
         String[] seen = outcome.returned.split("\\|");
         assertEquals("1", seen[0], outcome.log);
         assertTrue(Double.parseDouble(seen[1]) > 5, outcome.returned);
@@ -94,7 +90,8 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         LevelSetSettings read = new LevelSetSettings();
         read.readPrefs(8);
         assertEquals(other.toString(), read.toString());
-        assertArrayEquals(before, (byte[]) mask(image, "start=box").getProcessor().getPixels());
+        assertArrayEquals(
+                before, (byte[]) mask(image, "start=box").getProcessor().getPixels());
         new LevelSetSettings().savePrefs(8);
     }
 
@@ -176,50 +173,41 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     void selectionsWithoutAnAreaAreToldWhatToDo() {
         ImagePlus image = disc(40, 36, 10);
         image.setRoi(new Line(2, 2, 20, 20));
-        assertRefused(
-                image, "mask_stack", "but there is a straight line. Draw one with the rectangle");
+        assertRefused(image, "mask_stack", "but there is a straight line. Draw one with the rectangle");
     }
 
     @Test
     void startsWithNothingInsideAreSaid() {
         ImagePlus image = disc(40, 36, 10);
         ImagePlus black = NewImage.createByteImage("black", 40, 36, 1, NewImage.FILL_BLACK);
-        Outcome outcome =
-                macro(
-                        null,
-                        // Both images must be open, and the disc the current one.
-                        "setBatchMode(true); newImage(\"black\", \"8-bit black\", 40, 36, 1);"
-                                + "newImage(\"grey\", \"8-bit ramp\", 40, 36, 1);"
-                                + call("mask_stack start=mask mask_image=black"));
+        Outcome outcome = macro(
+                null,
+                // Both images must be open, and the disc the current one.
+                "setBatchMode(true); newImage(\"black\", \"8-bit black\", 40, 36, 1);"
+                        + "newImage(\"grey\", \"8-bit ramp\", 40, 36, 1);"
+                        + call("mask_stack start=mask mask_image=black"));
         assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertOneSentence(
-                outcome.log, "No pixel is inside the start (pixels above 0 of \"black\")");
+        assertOneSentence(outcome.log, "No pixel is inside the start (pixels above 0 of \"black\")");
         assertNull(black.getOverlay());
         assertEquals(8, mask(image, "start=box").getBitDepth());
     }
 
     @Test
     void masksOfAnotherSizeAreRefused() {
-        Outcome outcome =
-                macro(
-                        null,
-                        "setBatchMode(true); newImage(\"small\", \"8-bit white\", 40, 35, 1);"
-                                + "newImage(\"grey\", \"8-bit ramp\", 40, 36, 1);"
-                                + call("mask_stack start=mask mask_image=small"));
+        Outcome outcome = macro(
+                null,
+                "setBatchMode(true); newImage(\"small\", \"8-bit white\", 40, 35, 1);"
+                        + "newImage(\"grey\", \"8-bit ramp\", 40, 36, 1);"
+                        + call("mask_stack start=mask mask_image=small"));
         assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertOneSentence(
-                outcome.log,
-                "The mask \"small\" has 40 x 35 pixels in 1 slice, but \"grey\" has 40 x 36");
+        assertOneSentence(outcome.log, "The mask \"small\" has 40 x 35 pixels in 1 slice, but \"grey\" has 40 x 36");
     }
 
     @Test
     void framesAreNotTakenForSlices() {
         ImagePlus film = NewImage.createByteImage("film", 8, 8, 5, NewImage.FILL_BLACK);
         film.setDimensions(1, 1, 5);
-        assertRefused(
-                film,
-                "mask_stack start=box stack=volume",
-                "5 frame(s), which are never mixed into a volume");
+        assertRefused(film, "mask_stack start=box stack=volume", "5 frame(s), which are never mixed into a volume");
     }
 
     @Test
@@ -228,18 +216,11 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         ImagePlus image = ball(64, 64, 64, 20, 1, 1, 1);
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
-        String endless =
-                "stack=volume start=box mode=iterations iterations=100000000 time_step=1e-5"
-                        + RANGE;
+        String endless = "stack=volume start=box mode=iterations iterations=100000000 time_step=1e-5" + RANGE;
         pressEscapeAfter(1500);
-        Outcome outcome =
-                assertTimeoutPreemptively(
-                        Duration.ofSeconds(60),
-                        () ->
-                                macro(
-                                        image,
-                                        call(endless + " mask_stack phi overlay results_table")
-                                                + "print(\"went on\");"));
+        Outcome outcome = assertTimeoutPreemptively(
+                Duration.ofSeconds(60),
+                () -> macro(image, call(endless + " mask_stack phi overlay results_table") + "print(\"went on\");"));
         assertEquals(ABORTED, outcome.returned, outcome.log);
         assertFalse(outcome.log.contains("went on"), outcome.log);
         assertFalse(outcome.log.contains("\tat "), outcome.log);
@@ -266,21 +247,16 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         film.setDimensions(1, 10, 2);
         film.setOpenAsHyperStack(true);
         pressEscapeAfter(1000);
-        Outcome outcome =
-                assertTimeoutPreemptively(
-                        Duration.ofSeconds(60),
-                        () ->
-                                macro(
-                                        film,
-                                        call(
-                                                "stack=volume start=box all_frames mask_stack"
-                                                        + " results_table mode=iterations"
-                                                        + " iterations=100000000 time_step=1e-5"
-                                                        + RANGE)));
+        Outcome outcome = assertTimeoutPreemptively(
+                Duration.ofSeconds(60),
+                () -> macro(
+                        film,
+                        call("stack=volume start=box all_frames mask_stack"
+                                + " results_table mode=iterations"
+                                + " iterations=100000000 time_step=1e-5"
+                                + RANGE)));
         assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertTrue(
-                outcome.log.contains("the start for 10 slices that the run did not reach"),
-                outcome.log);
+        assertTrue(outcome.log.contains("the start for 10 slices that the run did not reach"), outcome.log);
         ImagePlus mask = current();
         assertEquals(2, mask.getNFrames());
         assertEquals(1, ResultsTable.getResultsTable().size());
@@ -296,25 +272,23 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     void fromJavaBothImagesAreInReach() throws Exception {
         ImagePlus image = disc(40, 36, 10);
         LevelSetPlugin plugin = new LevelSetPlugin();
-        captured(
-                () -> {
-                    ij.WindowManager.setTempCurrentImage(image);
-                    Thread thread =
-                            new Thread(
-                                    () -> {
-                                        ij.WindowManager.setTempCurrentImage(image);
-                                        ij.Macro.setOptions("start=box mask_stack phi ");
-                                        plugin.run("");
-                                    },
-                                    "Run$_Level Set...");
-                    thread.start();
-                    try {
-                        thread.join();
-                    } catch (InterruptedException e) {
-                        throw new IllegalStateException(e);
-                    }
-                    return "";
-                });
+        captured(() -> {
+            ij.WindowManager.setTempCurrentImage(image);
+            Thread thread = new Thread(
+                    () -> {
+                        ij.WindowManager.setTempCurrentImage(image);
+                        ij.Macro.setOptions("start=box mask_stack phi ");
+                        plugin.run("");
+                    },
+                    "Run$_Level Set...");
+            thread.start();
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            return "";
+        });
         assertEquals("Level set of disc", plugin.getResult().getTitle());
         assertEquals("Phi of disc", plugin.getPhi().getTitle());
         assertEquals(32, plugin.getPhi().getBitDepth());

@@ -42,9 +42,7 @@ import java.util.Set;
 final class LevelSetScenes {
     private static final String COMMAND = "Level Set...";
     private static final String FRONT = "Isoline front";
-    private static final String[] OUTPUTS = {
-        "Mask stack", "Phi", "Overlay", "ROI Manager", "Results table"
-    };
+    private static final String[] OUTPUTS = {"Mask stack", "Phi", "Overlay", "ROI Manager", "Results table"};
 
     private final GuiDriver driver;
 
@@ -195,18 +193,14 @@ final class LevelSetScenes {
         say("managed", manager.getCount() + " " + manager.getRoi(1).getName());
         say("recorded", recorder.getText().trim().replace('\n', ' '));
         // This run draws no pictures: they must not change the result.
-        String silent =
-                IJ.runMacro(
-                        "selectImage(1);"
-                                + recorder.getText().trim().replace("show_every=5", "show_every=0")
-                                + "return \"\" + getResult(\"Iterations\", 1);");
+        String silent = IJ.runMacro("selectImage(1);"
+                + recorder.getText().trim().replace("show_every=5", "show_every=0")
+                + "return \"\" + getResult(\"Iterations\", 1);");
         say("iterations without pictures", silent);
         say("same mask", same(mask, opened("Level set of")));
     }
 
-    /**
-     * Plays spheres in the ROI Manager, each on its slice; the front is drawn on the slice shown.
-     */
+    /** Plays spheres in the ROI Manager, each on its slice; the front is drawn on the slice shown. */
     private void volume(ImagePlus cell) throws Exception {
         ImagePlus brain = brain(cell);
         RoiManager manager = new RoiManager();
@@ -322,18 +316,13 @@ final class LevelSetScenes {
         say("steps", slider.getMaximum() - slider.getMinimum());
         say("slider", slider.getValue());
         // This moves the slider like a user.
-        EventQueue.invokeAndWait(
-                () -> {
-                    slider.setValue(slider.getValue() + 40);
-                    for (AdjustmentListener listener : slider.getAdjustmentListeners()) {
-                        listener.adjustmentValueChanged(
-                                new AdjustmentEvent(
-                                        slider,
-                                        AdjustmentEvent.ADJUSTMENT_VALUE_CHANGED,
-                                        AdjustmentEvent.TRACK,
-                                        slider.getValue()));
-                    }
-                });
+        EventQueue.invokeAndWait(() -> {
+            slider.setValue(slider.getValue() + 40);
+            for (AdjustmentListener listener : slider.getAdjustmentListeners()) {
+                listener.adjustmentValueChanged(new AdjustmentEvent(
+                        slider, AdjustmentEvent.ADJUSTMENT_VALUE_CHANGED, AdjustmentEvent.TRACK, slider.getValue()));
+            }
+        });
         await("values", () -> choice(dialog, "values").getSelectedItem().equals("values"));
         await("a preview", () -> share(dialog) > 0);
         say("moved", field(dialog, "Target").getText());
@@ -345,11 +334,10 @@ final class LevelSetScenes {
 
     /** Plays a mask among the open images, and a dialog for an image that is then closed. */
     private void masks(ImagePlus image) throws Exception {
-        IJ.runMacro(
-                "newImage(\"other size\", \"8-bit black\", 20, 20, 1);"
-                        + "newImage(\"my start\", \"8-bit black\", 180, 180, 1);"
-                        + "makeOval(70, 75, 30, 30); run(\"Set...\", \"value=255\");"
-                        + "run(\"Select None\"); selectWindow(\"cell.png\");");
+        IJ.runMacro("newImage(\"other size\", \"8-bit black\", 20, 20, 1);"
+                + "newImage(\"my start\", \"8-bit black\", 180, 180, 1);"
+                + "makeOval(70, 75, 30, 30); run(\"Set...\", \"value=255\");"
+                + "run(\"Select None\"); selectWindow(\"cell.png\");");
         Dialog dialog = open(image);
         choose(choice(dialog, "mask"), "mask");
         await("a preview", () -> status(dialog).contains("pixels above 0 of \"my start\""));
@@ -360,11 +348,10 @@ final class LevelSetScenes {
         say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 700);
         Dialog again = open(image);
         await("a preview", () -> status(again).length() > 15);
-        EventQueue.invokeAndWait(
-                () -> {
-                    image.changes = false;
-                    image.close();
-                });
+        EventQueue.invokeAndWait(() -> {
+            image.changes = false;
+            image.close();
+        });
         await("no dialog", () -> !again.isShowing());
         IJ.wait(300);
         say("images", WindowManager.getImageCount());
@@ -470,14 +457,12 @@ final class LevelSetScenes {
     }
 
     private static void choose(Choice choice, String word) throws Exception {
-        EventQueue.invokeAndWait(
-                () -> {
-                    choice.select(word);
-                    for (ItemListener listener : choice.getItemListeners()) {
-                        listener.itemStateChanged(
-                                new ItemEvent(choice, ItemEvent.ITEM_STATE_CHANGED, word, 1));
-                    }
-                });
+        EventQueue.invokeAndWait(() -> {
+            choice.select(word);
+            for (ItemListener listener : choice.getItemListeners()) {
+                listener.itemStateChanged(new ItemEvent(choice, ItemEvent.ITEM_STATE_CHANGED, word, 1));
+            }
+        });
     }
 
     private static String status(Dialog dialog) {

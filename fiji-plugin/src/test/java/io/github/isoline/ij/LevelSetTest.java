@@ -80,8 +80,8 @@ abstract class LevelSetTest extends HeadlessTest {
     }
 
     /**
-     * Returns the Dice coefficient 2 |A and B| / (|A| + |B|) of a mask and the pixels that are
-     * nearer to the object's grey value than to the background's.
+     * Returns the Dice coefficient 2 |A and B| / (|A| + |B|) of a mask and the pixels that are nearer to the object's
+     * grey value than to the background's.
      */
     static double dice(ImagePlus mask, ImagePlus image) {
         long both = 0;

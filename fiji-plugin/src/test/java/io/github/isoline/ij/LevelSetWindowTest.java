@@ -6,9 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/**
- * Tests level sets in ImageJ's window: the dialog, its shading, the running front, Escape, outputs.
- */
+/** Tests level sets in ImageJ's window: the dialog, its shading, the running front, Escape, outputs. */
 class LevelSetWindowTest extends WindowTest {
     @Test
     void shadingFollowsTheSlidersAndLeavesTheUsersOverlayAsItWas() throws Exception {
@@ -38,9 +36,8 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("\u00b5m", seen.get("unit"));
         assertTrue(
                 seen.get("table")
-                        .endsWith(
-                                "Label,Slice,Area (\u00b5m^2),Perimeter (\u00b5m),Iterations,"
-                                        + "Converged,Seconds,Device"),
+                        .endsWith("Label,Slice,Area (\u00b5m^2),Perimeter (\u00b5m),Iterations,"
+                                + "Converged,Seconds,Device"),
                 seen.get("table"));
         double pixels = Double.parseDouble(seen.get("pixels"));
         // The cell is a disc of about 128 pixels in diameter.
@@ -56,16 +53,15 @@ class LevelSetWindowTest extends WindowTest {
                 Double.parseDouble(seen.get("iterations without pictures")));
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Level Set...\", \"device=auto "), recorded);
-        for (String option :
-                new String[] {
-                    "start=roi",
-                    "range=values",
-                    "target=200",
-                    "epsilon=90",
-                    "alpha=0.02",
-                    "show_every=5",
-                    " mask_stack phi overlay roi_manager results_table"
-                }) {
+        for (String option : new String[] {
+            "start=roi",
+            "range=values",
+            "target=200",
+            "epsilon=90",
+            "alpha=0.02",
+            "show_every=5",
+            " mask_stack phi overlay roi_manager results_table"
+        }) {
             assertTrue(recorded.contains(option), recorded);
         }
         // A macro understands the recorded options.
@@ -92,9 +88,7 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("true 1", seen.get("overlay"));
         assertEquals("true", seen.get("inside"));
         assertEquals("true", seen.get("iterations"));
-        assertTrue(
-                seen.get("log").matches("Level Set \\(.*\\): stopped by Escape after .*"),
-                seen.get("log"));
+        assertTrue(seen.get("log").matches("Level Set \\(.*\\): stopped by Escape after .*"), seen.get("log"));
     }
 
     @Test

@@ -26,12 +26,11 @@ class MacroTest extends HeadlessTest implements CommandContract {
 
     @Test
     void resultIsTheCurrentImageOfTheMacro() {
-        Outcome outcome =
-                macro(
-                        open("horse.png"),
-                        call("device=cpu rho=16 iterations=5 foreground=below threshold=127")
-                                + "getMinAndMax(low, high);"
-                                + "return getTitle + \"|\" + bitDepth + \"|\" + low + \"|\" + high;");
+        Outcome outcome = macro(
+                open("horse.png"),
+                call("device=cpu rho=16 iterations=5 foreground=below threshold=127")
+                        + "getMinAndMax(low, high);"
+                        + "return getTitle + \"|\" + bitDepth + \"|\" + low + \"|\" + high;");
         assertEquals("ESF of horse.png|32|0|1", outcome.returned, outcome.log);
         assertTrue(outcome.log.contains("Edge Strength Function (horse.png): cpu"), outcome.log);
     }
@@ -39,10 +38,7 @@ class MacroTest extends HeadlessTest implements CommandContract {
     @Test
     void variablesBracketsAndOrderAreUnderstood() {
         ImagePlus horse = open("horse.png");
-        macro(
-                horse,
-                "r = 16; what = \"below\";"
-                        + call("threshold=[127] iterations=5 foreground=&what rho=&r"));
+        macro(horse, "r = 16; what = \"below\";" + call("threshold=[127] iterations=5 foreground=&what rho=&r"));
         float[] got = (float[]) WindowManager.getCurrentImage().getProcessor().getPixels();
         ImagePlus wanted = run(horse, "rho=16 iterations=5 foreground=below threshold=127");
         assertArrayEquals((float[]) wanted.getProcessor().getPixels(), got);
@@ -66,10 +62,9 @@ class MacroTest extends HeadlessTest implements CommandContract {
 
     @Test
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
-        EdgeStrengthSettings s =
-                EdgeStrengthSettings.fromMacro(
-                        "rho=0.1 mode=converged tolerance=1e-7 stack=volume start=image device=cpu"
-                                + " threshold=-3.25 time_step=0.05 iterations=3");
+        EdgeStrengthSettings s = EdgeStrengthSettings.fromMacro(
+                "rho=0.1 mode=converged tolerance=1e-7 stack=volume start=image device=cpu"
+                        + " threshold=-3.25 time_step=0.05 iterations=3");
         assertEquals(s.toString(), EdgeStrengthSettings.fromMacro(s.toString()).toString());
         assertTrue(s.toString().contains("threshold=-3.25"), s.toString());
     }
@@ -85,10 +80,9 @@ class MacroTest extends HeadlessTest implements CommandContract {
             boolean finite = !Double.isNaN(bad) && !Double.isInfinite(bad);
             assertTrue(
                     s.problem()
-                            .startsWith(
-                                    "rho must be "
-                                            + (finite ? "at least 1e-18" : "a finite number")
-                                            + " (pixels), but it is "),
+                            .startsWith("rho must be "
+                                    + (finite ? "at least 1e-18" : "a finite number")
+                                    + " (pixels), but it is "),
                     s.problem());
         }
     }
@@ -149,11 +143,9 @@ class MacroTest extends HeadlessTest implements CommandContract {
 
     @Test
     void devicesAreListedAndChosen() {
-        Outcome outcome =
-                macro(
-                        null,
-                        "run(\"Devices...\", \"device=cpu\");"
-                                + "return call(\"io.github.isoline.ij.DevicesPlugin.list\");");
+        Outcome outcome = macro(
+                null,
+                "run(\"Devices...\", \"device=cpu\");" + "return call(\"io.github.isoline.ij.DevicesPlugin.list\");");
         assertTrue(outcome.returned.contains("\ncpu"), outcome.returned);
         assertTrue(outcome.returned.contains("usable"), outcome.returned);
         assertTrue(outcome.log.contains("JNA 5."), outcome.log);

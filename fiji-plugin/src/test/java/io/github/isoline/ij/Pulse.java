@@ -9,9 +9,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Posts empty events to the event thread, and keeps the longest time for which the thread was busy
- * with its own work: computing, or waiting for another thread. Time in which a busy computer gave
- * the event thread no core does not count.
+ * Posts empty events to the event thread, and keeps the longest time for which the thread was busy with its own work:
+ * computing, or waiting for another thread. Time in which a busy computer gave the event thread no core does not count.
  */
 final class Pulse implements AutoCloseable {
     private static final long NANOS_PER_MS = 1_000_000;
@@ -46,15 +45,10 @@ final class Pulse implements AutoCloseable {
         }
     }
 
-    /**
-     * Returns the milliseconds for which the event thread has computed, waited or been locked out
-     * so far.
-     */
+    /** Returns the milliseconds for which the event thread has computed, waited or been locked out so far. */
     private long busy() {
         ThreadInfo info = threads.getThreadInfo(eventThread);
-        return threads.getThreadCpuTime(eventThread) / NANOS_PER_MS
-                + info.getBlockedTime()
-                + info.getWaitedTime();
+        return threads.getThreadCpuTime(eventThread) / NANOS_PER_MS + info.getBlockedTime() + info.getWaitedTime();
     }
 
     /** Returns the longest time since the last call, in milliseconds. */

@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Test;
 /** Tests the keys of all commands with ImageJ's macro recorder. */
 class RecorderTest {
     /**
-     * The recorder warns of a duplicate, in a dialog and before each run, where "key=" (or for a
-     * switch, a space and its key) occurs anywhere in the text recorded so far.
+     * The recorder warns of a duplicate, in a dialog and before each run, where "key=" (or for a switch, a space and
+     * its key) occurs anywhere in the text recorded so far.
      */
     @Test
     void noKeyIsTheEndOrTheBeginningOfAnother() throws Exception {
@@ -39,11 +39,8 @@ class RecorderTest {
 
     /** Returns the parameter classes of all commands in the menu that have parameters. */
     private static List<String> commands() throws Exception {
-        try (BufferedReader config =
-                new BufferedReader(
-                        new InputStreamReader(
-                                RecorderTest.class.getResourceAsStream("/plugins.config"),
-                                StandardCharsets.UTF_8))) {
+        try (BufferedReader config = new BufferedReader(new InputStreamReader(
+                RecorderTest.class.getResourceAsStream("/plugins.config"), StandardCharsets.UTF_8))) {
             return config.lines()
                     .filter(line -> line.endsWith("Plugin") && !line.contains("DevicesPlugin"))
                     .map(line -> line.replaceAll(".*, *(.*)Plugin", "$1Settings"))

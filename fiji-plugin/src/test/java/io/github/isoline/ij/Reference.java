@@ -10,8 +10,7 @@ final class Reference {
      * @param shape slices of width × height
      * @param volume true for one volume, false for independent slices
      */
-    static double[][] iterate(
-            boolean[][] shape, int width, double rho, double step, int iterations, boolean volume) {
+    static double[][] iterate(boolean[][] shape, int width, double rho, double step, int iterations, boolean volume) {
         int depth = shape.length;
         int height = shape[0].length / width;
         double[][] v = new double[depth][width * height];
@@ -27,11 +26,10 @@ final class Reference {
                 for (int y = 0; y < height; y++) {
                     for (int x = 0; x < width; x++) {
                         int p = y * width + x;
-                        double sum =
-                                v[z][x > 0 ? p - 1 : p]
-                                        + v[z][x < width - 1 ? p + 1 : p]
-                                        + v[z][y > 0 ? p - width : p]
-                                        + v[z][y < height - 1 ? p + width : p];
+                        double sum = v[z][x > 0 ? p - 1 : p]
+                                + v[z][x < width - 1 ? p + 1 : p]
+                                + v[z][y > 0 ? p - width : p]
+                                + v[z][y < height - 1 ? p + width : p];
                         if (volume) {
                             sum += v[Math.max(z - 1, 0)][p] + v[Math.min(z + 1, depth - 1)][p];
                         }

@@ -73,22 +73,21 @@ class SnakeCApiTest extends SnakeTest {
             // The part beyond the border is clipped.
             image.setRoi(new Roi(-20, 20, 350, 270));
         }
-        String options =
-                "device=cpu noise="
-                        + CApi.words("snake", "noise")[noise]
-                        + (noise == 2 ? " looks=2.5" : "")
-                        + " schedule="
-                        + CApi.words("snake", "schedule")[schedule]
-                        + " background="
-                        + CApi.words("snake", "background")[background]
-                        + " margin="
-                        + margin
-                        + " largest_step="
-                        + (step == 0 ? "auto" : Integer.toString(step))
-                        + " node_spacing="
-                        + spacing
-                        + " node_cost="
-                        + cost;
+        String options = "device=cpu noise="
+                + CApi.words("snake", "noise")[noise]
+                + (noise == 2 ? " looks=2.5" : "")
+                + " schedule="
+                + CApi.words("snake", "schedule")[schedule]
+                + " background="
+                + CApi.words("snake", "background")[background]
+                + " margin="
+                + margin
+                + " largest_step="
+                + (step == 0 ? "auto" : Integer.toString(step))
+                + " node_spacing="
+                + spacing
+                + " node_cost="
+                + cost;
         ImagePlus labels = run(SNAKE, image, options + " label_image overlay results_table");
         assertArrayEquals(wanted.labels, (short[]) labels.getProcessor().getPixels());
         int pixels = 0;
@@ -108,10 +107,7 @@ class SnakeCApiTest extends SnakeTest {
         assertEquals(wanted.statistics.getLong(16), table().getValue("Nodes", 0));
         String[] numbers = {"Mean inside", "SD inside", "Mean outside", "SD outside", "Criterion"};
         for (int i = 0; i < numbers.length; i++) {
-            assertEquals(
-                    wanted.statistics.getDouble(40 + 8L * i),
-                    table().getValue(numbers[i], 0),
-                    numbers[i]);
+            assertEquals(wanted.statistics.getDouble(40 + 8L * i), table().getValue(numbers[i], 0), numbers[i]);
         }
     }
 
@@ -123,10 +119,7 @@ class SnakeCApiTest extends SnakeTest {
     }
 
     private static Wanted wanted(ImagePlus image, int[] corners, Memory params) throws IOException {
-        int type =
-                image.getBitDepth() == 8
-                        ? CApi.TYPE_U8
-                        : image.getBitDepth() == 16 ? CApi.TYPE_U16 : CApi.TYPE_F32;
+        int type = image.getBitDepth() == 8 ? CApi.TYPE_U8 : image.getBitDepth() == 16 ? CApi.TYPE_U16 : CApi.TYPE_F32;
         Memory start = new Memory(4L * corners.length);
         start.write(0, corners, 0, corners.length);
         Memory offsets = new Memory(16);
@@ -138,28 +131,17 @@ class SnakeCApiTest extends SnakeTest {
         polygons.setPointer(24, start);
         polygons.setPointer(32, offsets);
         PointerByReference out = new PointerByReference();
-        CApi.onCpu(
-                "isoline_snake_new",
-                CApi.describe(image, type, CApi.pixels(image)),
-                polygons,
-                params,
-                out);
+        CApi.onCpu("isoline_snake_new", CApi.describe(image, type, CApi.pixels(image)), polygons, params, out);
         Pointer snake = out.getValue();
         assertEquals(0, call("isoline_snake_step", snake, -1L, null, null));
         Wanted wanted = new Wanted();
         wanted.statistics = new Memory(STATISTICS_BYTES);
         LongByReference written = new LongByReference();
-        assertEquals(
-                0, call("isoline_snake_statistics", snake, 0L, 1L, wanted.statistics, written));
+        assertEquals(0, call("isoline_snake_statistics", snake, 0L, 1L, wanted.statistics, written));
         assertEquals(1, written.getValue());
         int pixels = image.getWidth() * image.getHeight();
         Memory labels = new Memory(2L * pixels);
-        assertEquals(
-                0,
-                call(
-                        "isoline_snake_draw_labels",
-                        snake,
-                        CApi.describe(image, CApi.TYPE_U16, labels)));
+        assertEquals(0, call("isoline_snake_draw_labels", snake, CApi.describe(image, CApi.TYPE_U16, labels)));
         wanted.labels = labels.getShortArray(0, pixels);
         assertEquals(0, call("isoline_snake_polygons", snake, polygons));
         wanted.nodes = polygons.getPointer(24).getIntArray(0, 2 * (int) polygons.getLong(16));

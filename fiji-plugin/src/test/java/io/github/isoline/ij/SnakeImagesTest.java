@@ -37,7 +37,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests starts, stacks, pixel types and outputs of region snakes, on real and on noisy images. */
 class SnakeImagesTest extends SnakeTest {
-    @TempDir Path folder;
+    @TempDir
+    Path folder;
 
     @Test
     void coinsAreFoundFromRoughCircles() {
@@ -48,8 +49,7 @@ class SnakeImagesTest extends SnakeTest {
         for (int[] middle : middles) {
             starts.add(new OvalRoi(middle[0] - 16, middle[1] - 16, 26, 26));
         }
-        ImagePlus labels =
-                labels(coins, "start=manager start_file=[" + file(starts) + "] results_table");
+        ImagePlus labels = labels(coins, "start=manager start_file=[" + file(starts) + "] results_table");
         assertEquals(middles.length, table().size());
         for (int i = 0; i < middles.length; i++) {
             assertEquals("converged", table().getStringValue("Status", i));
@@ -77,17 +77,14 @@ class SnakeImagesTest extends SnakeTest {
                 roi = new PolygonRoi(new int[] {30, 62, 55, 33}, new int[] {25, 30, 60, 55}, 4, 2);
                 break;
             case "freehand":
-                roi =
-                        new PolygonRoi(
-                                new float[] {30.2f, 61.7f, 57.1f, 33.3f},
-                                new float[] {25.4f, 30.9f, 58.2f, 54.6f},
-                                4,
-                                Roi.FREEROI);
+                roi = new PolygonRoi(
+                        new float[] {30.2f, 61.7f, 57.1f, 33.3f},
+                        new float[] {25.4f, 30.9f, 58.2f, 54.6f},
+                        4,
+                        Roi.FREEROI);
                 break;
             case "composite":
-                roi =
-                        new ShapeRoi(new Roi(28, 26, 30, 30))
-                                .or(new ShapeRoi(new Roi(45, 30, 18, 30)));
+                roi = new ShapeRoi(new Roi(28, 26, 30, 30)).or(new ShapeRoi(new Roi(45, 30, 18, 30)));
                 break;
             default:
                 roi = new ij.gui.RotatedRectRoi(30, 40, 60, 42, 24);
@@ -109,8 +106,7 @@ class SnakeImagesTest extends SnakeTest {
         for (int i = 0; i < pixels.length; i++) {
             pixels[i] = i % 120 > 65 ? other[i] : pixels[i];
         }
-        ShapeRoi ring =
-                new ShapeRoi(new OvalRoi(28, 28, 26, 26)).not(new ShapeRoi(new Roi(38, 38, 3, 3)));
+        ShapeRoi ring = new ShapeRoi(new OvalRoi(28, 28, 26, 26)).not(new ShapeRoi(new Roi(38, 38, 3, 3)));
         image.setRoi(ring.or(new ShapeRoi(new OvalRoi(80, 30, 18, 18))));
         Outcome outcome = macro(image, call("label_image results_table overlay"));
         ImageProcessor labels = current().getProcessor();
@@ -148,10 +144,7 @@ class SnakeImagesTest extends SnakeTest {
         for (int i = 0; i < p.npoints; i++) {
             int next = (i + 1) % p.npoints;
             if (new java.awt.geom.Line2D.Double(
-                                    2 * p.xpoints[i],
-                                    2 * p.ypoints[i],
-                                    2 * p.xpoints[next],
-                                    2 * p.ypoints[next])
+                                    2 * p.xpoints[i], 2 * p.ypoints[i], 2 * p.xpoints[next], 2 * p.ypoints[next])
                             .ptSegDist(x, y)
                     < 1e-6) {
                 return true;
@@ -169,8 +162,7 @@ class SnakeImagesTest extends SnakeTest {
         start.setValue(9);
         start.fill(new Roi(90, 50, 3, 3));
         start.fill(new Roi(80, 10, 20, 20));
-        ImagePlus labels =
-                startedFrom(image, start, "results_table overlay max_iterations=300", "");
+        ImagePlus labels = startedFrom(image, start, "results_table overlay max_iterations=300", "");
         assertTrue(overlap(labels.getProcessor(), 4711, 40, 40, 14) > 0.93);
         assertEquals(2, table().size());
         // The numbers increase, whichever object is higher in the image.
@@ -204,16 +196,12 @@ class SnakeImagesTest extends SnakeTest {
         startedFrom(image, start, "", "is no label image: it has the pixel value 0.5");
     }
 
-    /**
-     * Runs with both images open, as in a macro; a sentence may be expected instead of a result.
-     */
-    private static ImagePlus startedFrom(
-            ImagePlus image, ImageProcessor start, String options, String complaint) {
+    /** Runs with both images open, as in a macro; a sentence may be expected instead of a result. */
+    private static ImagePlus startedFrom(ImagePlus image, ImageProcessor start, String options, String complaint) {
         ImagePlus labels = new ImagePlus("my start", start.duplicate());
         ij.macro.Interpreter.batchMode = true;
         ij.macro.Interpreter.addBatchModeImage(labels);
-        Outcome outcome =
-                macro(image, call("start=labels start_image=[my start] label_image " + options));
+        Outcome outcome = macro(image, call("start=labels start_image=[my start] label_image " + options));
         ImagePlus made = current();
         ij.macro.Interpreter.removeBatchModeImage(labels);
         if (complaint.isEmpty()) {
@@ -241,15 +229,13 @@ class SnakeImagesTest extends SnakeTest {
         gone.setPosition(3);
         starts.add(gone);
         String out = folder.resolve("out.zip").toString();
-        Outcome outcome =
-                macro(
-                        image,
-                        call(
-                                "start=manager start_file=["
-                                        + file(starts)
-                                        + "] label_image overlay results_table roi_file=["
-                                        + out
-                                        + "]"));
+        Outcome outcome = macro(
+                image,
+                call("start=manager start_file=["
+                        + file(starts)
+                        + "] label_image overlay results_table roi_file=["
+                        + out
+                        + "]"));
         assertTrue(outcome.log.contains("outside the image: 1 start"), outcome.log);
         ImagePlus labels = current();
         assertTrue(overlap(labels.getStack().getProcessor(1), 1, 30, 40, 12) > 0.93);
@@ -282,8 +268,7 @@ class SnakeImagesTest extends SnakeTest {
             assertTrue(overlap(labels.getStack().getProcessor(z), 1, 30, 40, 12) > 0.93);
             assertEquals("mine s" + z, image.getOverlay().get(z - 1).getName());
         }
-        ImagePlus one =
-                labels(image, "start=manager stack=current start_file=[" + file(starts) + "]");
+        ImagePlus one = labels(image, "start=manager stack=current start_file=[" + file(starts) + "]");
         assertEquals(1, one.getStackSize());
     }
 
@@ -301,15 +286,9 @@ class SnakeImagesTest extends SnakeTest {
         stack.addSlice(image.getProcessor());
         stack.addSlice(image.getProcessor());
         String out = folder.resolve("same.zip").toString();
-        Outcome outcome =
-                macro(
-                        new ImagePlus("two", stack),
-                        call(
-                                "start=manager start_file=["
-                                        + file(starts)
-                                        + "] roi_file=["
-                                        + out
-                                        + "]"));
+        Outcome outcome = macro(
+                new ImagePlus("two", stack),
+                call("start=manager start_file=[" + file(starts) + "] roi_file=[" + out + "]"));
         List<Roi> saved = RoiFile.read(out, "areas");
         assertEquals(2, saved.size(), outcome.log);
         assertEquals(2, saved.get(1).getPosition());
@@ -361,11 +340,9 @@ class SnakeImagesTest extends SnakeTest {
         String where = "tracked from channel 2, slice 3, frame 2 on";
         assertTrue(outcome.log.contains(where), outcome.log);
         // The sliver contains no pixel's centre.
-        image.setRoi(
-                new PolygonRoi(new int[] {90, 91, 94}, new int[] {20, 20, 21}, 3, Roi.POLYGON));
+        image.setRoi(new PolygonRoi(new int[] {90, 91, 94}, new int[] {20, 20, 21}, 3, Roi.POLYGON));
         outcome = macro(image, call("stack=track results_table"));
-        assertTrue(
-                outcome.log.contains("after channel 2, slice 3, frame 2 nothing was"), outcome.log);
+        assertTrue(outcome.log.contains("after channel 2, slice 3, frame 2 nothing was"), outcome.log);
     }
 
     @ParameterizedTest
@@ -442,9 +419,8 @@ class SnakeImagesTest extends SnakeTest {
         other.setRoi(new OvalRoi(34, 30, 24, 24));
         String options = bits == 32 ? "results_table range_min=0 range_max=255" : "results_table";
         ImagePlus got = labels(other, options);
-        assertArrayEquals(
-                (short[]) wanted.getProcessor().getPixels(),
-                (short[]) got.getProcessor().getPixels());
+        assertArrayEquals((short[]) wanted.getProcessor().getPixels(), (short[])
+                got.getProcessor().getPixels());
         assertEquals(mean, table().getValue("Mean inside", 0), 1e-6);
     }
 
@@ -506,13 +482,7 @@ class SnakeImagesTest extends SnakeTest {
         Roi start = new OvalRoi(24, 32, 16, 16);
         start.setPosition(3);
         Overlay starts = new Overlay(start);
-        Outcome outcome =
-                macro(
-                        image,
-                        call(
-                                "stack=current overlay start=manager start_file=["
-                                        + file(starts)
-                                        + "]"));
+        Outcome outcome = macro(image, call("stack=current overlay start=manager start_file=[" + file(starts) + "]"));
         assertOneSentence(outcome.log, "There is nothing to start from");
     }
 
@@ -551,8 +521,8 @@ class SnakeImagesTest extends SnakeTest {
                 numbers.add(label);
             }
         }
-        ImageProcessor found =
-                labels(nuclei, "start=manager start_file=[" + file(starts) + "]").getProcessor();
+        ImageProcessor found = labels(nuclei, "start=manager start_file=[" + file(starts) + "]")
+                .getProcessor();
         int good = 0;
         double all = 0;
         for (int i = 0; i < numbers.size(); i++) {

@@ -42,10 +42,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                 options.append((chosen >> i & 1) == 1 ? " " + outputs[i] : "");
             }
             Outcome outcome =
-                    macro(
-                            image,
-                            call(options.toString())
-                                    + "t = getTitle; n = nImages; return t + \"|\" + n;");
+                    macro(image, call(options.toString()) + "t = getTitle; n = nImages; return t + \"|\" + n;");
             String title = (chosen & 1) != 0 ? "Labels of disc" : "disc";
             assertTrue(outcome.returned.startsWith(title + "|"), outcome.returned + outcome.log);
             assertEquals((chosen & 2) != 0, image.getOverlay() != null);
@@ -62,18 +59,17 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         image.getCalibration().pixelWidth = 0.5;
         image.getCalibration().pixelHeight = 0.25;
         image.getCalibration().setUnit("um");
-        Outcome outcome =
-                macro(
-                        image,
-                        "makeOval(20, 15, 18, 18);"
-                                + call("results_table label_image background=image")
-                                + "return \"\" + nResults + \"|\" + getResult(\"Area (\u00b5m^2)\", 0)"
-                                + " + \"|\" + getResult(\"Perimeter (\u00b5m)\", 0)"
-                                + " + \"|\" + getResult(\"Mean inside\", 0)"
-                                + " + \"|\" + getResult(\"SD outside\", 0)"
-                                + " + \"|\" + getResultString(\"Status\", 0)"
-                                + " + \"|\" + getResultString(\"Name\", 0)"
-                                + " + \"|\" + getResult(\"Nodes\", 0) + \"|\" + bitDepth;");
+        Outcome outcome = macro(
+                image,
+                "makeOval(20, 15, 18, 18);"
+                        + call("results_table label_image background=image")
+                        + "return \"\" + nResults + \"|\" + getResult(\"Area (\u00b5m^2)\", 0)"
+                        + " + \"|\" + getResult(\"Perimeter (\u00b5m)\", 0)"
+                        + " + \"|\" + getResult(\"Mean inside\", 0)"
+                        + " + \"|\" + getResult(\"SD outside\", 0)"
+                        + " + \"|\" + getResultString(\"Status\", 0)"
+                        + " + \"|\" + getResultString(\"Name\", 0)"
+                        + " + \"|\" + getResult(\"Nodes\", 0) + \"|\" + bitDepth;");
         String[] seen = outcome.returned.split("\\|");
         assertEquals("1", seen[0], outcome.log);
         assertEquals(Math.PI * 100 * 0.125, Double.parseDouble(seen[1]), 2.5);
@@ -90,7 +86,8 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
     @Test
     void rememberedDialogValuesDoNotChangeMacros() throws Exception {
         ImagePlus image = disc(60, 50, 30, 25, 10);
-        short[] before = (short[]) labels(image, "start=rectangle").getProcessor().getPixels();
+        short[] before =
+                (short[]) labels(image, "start=rectangle").getProcessor().getPixels();
         SnakeSettings other = new SnakeSettings();
         other.set("start", "manager").set("noise", "gamma").set("looks", 3);
         other.set("node_spacing", 5).set("max_iterations", 2).set("overlay", true);
@@ -101,8 +98,8 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         read.readPrefs(8);
         read.set("results_table", true);
         assertEquals(other.toString(), read.toString());
-        assertArrayEquals(
-                before, (short[]) labels(image, "start=rectangle").getProcessor().getPixels());
+        assertArrayEquals(before, (short[])
+                labels(image, "start=rectangle").getProcessor().getPixels());
         new SnakeSettings().savePrefs(8);
     }
 
@@ -190,8 +187,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
     void selectionsWithoutAnAreaAreToldWhatToDo() {
         ImagePlus image = disc(60, 50, 30, 25, 10);
         image.setRoi(new Line(2, 2, 20, 20));
-        assertRefused(
-                image, "overlay", "but there is a straight line. Draw one with the rectangle");
+        assertRefused(image, "overlay", "but there is a straight line. Draw one with the rectangle");
     }
 
     @Test
@@ -209,10 +205,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         int[] x = {46, 46, 6, 6};
         int[] y = {10, 40, 20, 30};
         image.setRoi(new PolygonRoi(x, y, x.length, Roi.FREEROI));
-        Outcome outcome =
-                macro(
-                        image,
-                        call("label_image background=image largest_step=8") + "return getTitle;");
+        Outcome outcome = macro(image, call("label_image background=image largest_step=8") + "return getTitle;");
         assertEquals("Labels of disc", outcome.returned, outcome.log);
         assertTrue(outcome.log.contains("crosses itself (the selection)"), outcome.log);
         assertTrue(overlap(current().getProcessor(), 1, 30, 25, 10) > 0.9);
@@ -233,18 +226,15 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
         pressEscapeAfter(1500);
-        Outcome outcome =
-                assertTimeoutPreemptively(
-                        Duration.ofSeconds(60),
-                        () ->
-                                macro(
-                                        image,
-                                        call(
-                                                        "start=rectangle node_spacing=2 max_nodes=65536"
-                                                                + " max_iterations=10000000"
-                                                                + " schedule=sequential"
-                                                                + " label_image overlay results_table")
-                                                + "print(\"went on\");"));
+        Outcome outcome = assertTimeoutPreemptively(
+                Duration.ofSeconds(60),
+                () -> macro(
+                        image,
+                        call("start=rectangle node_spacing=2 max_nodes=65536"
+                                        + " max_iterations=10000000"
+                                        + " schedule=sequential"
+                                        + " label_image overlay results_table")
+                                + "print(\"went on\");"));
         assertEquals(ABORTED, outcome.returned, outcome.log);
         assertFalse(outcome.log.contains("went on"), outcome.log);
         assertFalse(outcome.log.contains("\tat "), outcome.log);
@@ -278,20 +268,16 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         }
         ImagePlus image = new ImagePlus("noise", stack);
         pressEscapeAfter(1500);
-        Outcome outcome =
-                assertTimeoutPreemptively(
-                        Duration.ofSeconds(60),
-                        () ->
-                                macro(
-                                        image,
-                                        call(
-                                                "start=rectangle node_spacing=2 max_nodes=65536"
-                                                        + " max_iterations=10000000"
-                                                        + " schedule=sequential label_image"
-                                                        + " results_table")));
+        Outcome outcome = assertTimeoutPreemptively(
+                Duration.ofSeconds(60),
+                () -> macro(
+                        image,
+                        call("start=rectangle node_spacing=2 max_nodes=65536"
+                                + " max_iterations=10000000"
+                                + " schedule=sequential label_image"
+                                + " results_table")));
         assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertTrue(
-                outcome.log.contains("without 2 slices that the run did not reach"), outcome.log);
+        assertTrue(outcome.log.contains("without 2 slices that the run did not reach"), outcome.log);
         assertEquals(1, table().size());
         assertTrue(count(current().getStack().getProcessor(1), 1) > 1000);
         assertEquals(0, count(current().getStack().getProcessor(2), 1));

@@ -12,22 +12,13 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/**
- * Tests masks as polygons of pixel corners: exact, simple, and thinned without losing their shape.
- */
+/** Tests masks as polygons of pixel corners: exact, simple, and thinned without losing their shape. */
 class SnakeOutlinesTest {
     private static final int WIDTH = 30;
 
     @Test
     void outlinesAreThoseOfThePixels() {
-        int[] picture =
-                picture(
-                        "..........",
-                        ".11.......",
-                        ".11..22...",
-                        "......2...",
-                        ".....3....",
-                        "..........");
+        int[] picture = picture("..........", ".11.......", ".11..22...", "......2...", ".....3....", "..........");
         List<MaskOutlines.Part> parts = MaskOutlines.of(picture, 10);
         assertEquals(3, parts.size());
         assertArrayEquals(sorted(1, 1, 3, 1, 3, 3, 1, 3), sorted(parts.get(0).outline));
@@ -118,15 +109,14 @@ class SnakeOutlinesTest {
         assertTrue(SimplePolygon.isSimple(new int[] {0, 0, 10, 0, 20, 0, 20, 20, 0, 20}));
         // These are a bow tie, two loops that share a corner, a spike, a notch as deep as the
         // polygon, a line.
-        for (int[] nodes :
-                new int[][] {
-                    {10, 10, 30, 30, 30, 10, 10, 30},
-                    {0, 0, 20, 0, 10, 10, 20, 20, 0, 20, 10, 10},
-                    {0, 0, 20, 0, 20, 10, 40, 10, 20, 10, 20, 20, 0, 20},
-                    {0, 0, 20, 0, 20, 20, 12, 20, 10, 0, 8, 20, 0, 20},
-                    {0, 0, 10, 0, 20, 0},
-                    {0, 0, 10, 0}
-                }) {
+        for (int[] nodes : new int[][] {
+            {10, 10, 30, 30, 30, 10, 10, 30},
+            {0, 0, 20, 0, 10, 10, 20, 20, 0, 20, 10, 10},
+            {0, 0, 20, 0, 20, 10, 40, 10, 20, 10, 20, 20, 0, 20},
+            {0, 0, 20, 0, 20, 20, 12, 20, 10, 0, 8, 20, 0, 20},
+            {0, 0, 10, 0, 20, 0},
+            {0, 0, 10, 0}
+        }) {
             assertFalse(SimplePolygon.isSimple(nodes), java.util.Arrays.toString(nodes));
         }
     }

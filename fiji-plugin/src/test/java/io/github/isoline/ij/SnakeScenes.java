@@ -36,9 +36,7 @@ import java.util.Set;
 final class SnakeScenes {
     private static final String COMMAND = "Region Snake...";
     private static final String SNAKE = "Isoline snake";
-    private static final String[] OUTPUTS = {
-        "Label image", "Overlay", "ROI Manager", "Results table"
-    };
+    private static final String[] OUTPUTS = {"Label image", "Overlay", "ROI Manager", "Results table"};
 
     private final GuiDriver driver;
 
@@ -74,10 +72,7 @@ final class SnakeScenes {
         }
     }
 
-    /**
-     * Plays a start that follows the selection and a hint that follows the noise; Cancel restores
-     * the overlay.
-     */
+    /** Plays a start that follows the selection and a hint that follows the noise; Cancel restores the overlay. */
     private void preview(ImagePlus image) throws Exception {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
@@ -92,8 +87,7 @@ final class SnakeScenes {
         driver.picture("region-snake-preview");
         say("elements", names(image));
         Set<String> hints = new LinkedHashSet<>();
-        for (String noise :
-                new String[] {"poisson", "gamma", "rayleigh", "bernoulli", "gaussian"}) {
+        for (String noise : new String[] {"poisson", "gamma", "rayleigh", "bernoulli", "gaussian"}) {
             choose(dialog, noise);
             await("a hint", () -> hint(dialog).contains("\n" + noise + ": "));
             hints.add(noise);
@@ -181,11 +175,10 @@ final class SnakeScenes {
         nuclei.getWindow().setLocation(640, 150);
         RoiManager manager = new RoiManager();
         manager.setLocation(640, 690);
-        IJ.runMacro(
-                "run(\"Duplicate...\", \"title=mask\"); run(\"Gaussian Blur...\", \"sigma=2\");"
-                        + " setThreshold(36, 255); setOption(\"BlackBackground\", true);"
-                        + " run(\"Convert to Mask\"); run(\"Watershed\");"
-                        + " run(\"Analyze Particles...\", \"size=60-1000 circularity=0.75-1.00 exclude add\"); close();");
+        IJ.runMacro("run(\"Duplicate...\", \"title=mask\"); run(\"Gaussian Blur...\", \"sigma=2\");"
+                + " setThreshold(36, 255); setOption(\"BlackBackground\", true);"
+                + " run(\"Convert to Mask\"); run(\"Watershed\");"
+                + " run(\"Analyze Particles...\", \"size=60-1000 circularity=0.75-1.00 exclude add\"); close();");
         IJ.run("Clear Results");
         await("nuclei", () -> manager.getCount() > 40);
         int starts = manager.getCount();
@@ -210,11 +203,10 @@ final class SnakeScenes {
         driver.picture("region-snake-nuclei");
         int ours = manager.getCount() - starts;
         say("outlines", ours > 0.9 * starts && ours == nuclei.getOverlay().size());
-        say("name kept", manager.getRoi(starts).getName().equals(manager.getRoi(0).getName()));
-        IJ.runMacro(
-                "selectImage("
-                        + nuclei.getID()
-                        + "); run(\"Region Snake...\", \"start=manager results_table\");");
+        say(
+                "name kept",
+                manager.getRoi(starts).getName().equals(manager.getRoi(0).getName()));
+        IJ.runMacro("selectImage(" + nuclei.getID() + "); run(\"Region Snake...\", \"start=manager results_table\");");
         await("more rows", () -> ResultsTable.getResultsTable().size() > starts);
         say("same starts", ResultsTable.getResultsTable().size() == 2 * starts);
         say("log", IJ.getLog().trim().replace('\n', '/'));
@@ -272,7 +264,9 @@ final class SnakeScenes {
     private int watch(ImagePlus image, String picture) throws Exception {
         Set<String> seen = new LinkedHashSet<>();
         boolean pictured = false;
-        await("the run", () -> image.isLocked() || ResultsTable.getResultsTable().size() > 0);
+        await(
+                "the run",
+                () -> image.isLocked() || ResultsTable.getResultsTable().size() > 0);
         while (image.isLocked()) {
             Overlay overlay = image.getOverlay();
             for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {

@@ -55,8 +55,7 @@ abstract class SnakeTest extends HeadlessTest {
         return image;
     }
 
-    static ImageProcessor plane(
-            int width, int height, double x0, double y0, double radius, int seed) {
+    static ImageProcessor plane(int width, int height, double x0, double y0, double radius, int seed) {
         Random random = new Random(seed);
         byte[] pixels = new byte[width * height];
         for (int i = 0; i < pixels.length; i++) {

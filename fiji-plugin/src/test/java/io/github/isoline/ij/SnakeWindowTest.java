@@ -29,10 +29,9 @@ class SnakeWindowTest extends WindowTest {
         assertEquals("16", seen.get("bits"));
         assertTrue(
                 seen.get("table")
-                        .endsWith(
-                                "Label,Target,Name,Slice,Area (\u00b5m^2),Perimeter (\u00b5m),"
-                                        + "Mean inside,SD inside,Mean outside,SD outside,Criterion,"
-                                        + "Nodes,Iterations,Status"),
+                        .endsWith("Label,Target,Name,Slice,Area (\u00b5m^2),Perimeter (\u00b5m),"
+                                + "Mean inside,SD inside,Mean outside,SD outside,Criterion,"
+                                + "Nodes,Iterations,Status"),
                 seen.get("table"));
         // The cell is a disc of about 128 pixels in diameter.
         assertEquals(1, Double.parseDouble(seen.get("pixels")) / (Math.PI * 64 * 64), 0.1);
@@ -41,15 +40,14 @@ class SnakeWindowTest extends WindowTest {
         assertEquals("1 snake", seen.get("managed"));
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Region Snake...\", \"device=auto "), recorded);
-        for (String option :
-                new String[] {
-                    "start=roi",
-                    "noise=gaussian",
-                    "background=auto",
-                    "largest_step=8",
-                    "node_spacing=10",
-                    " label_image overlay roi_manager results_table"
-                }) {
+        for (String option : new String[] {
+            "start=roi",
+            "noise=gaussian",
+            "background=auto",
+            "largest_step=8",
+            "node_spacing=10",
+            " label_image overlay roi_manager results_table"
+        }) {
             assertTrue(recorded.contains(option), recorded);
         }
         // A macro understands the recorded options.
@@ -74,9 +72,7 @@ class SnakeWindowTest extends WindowTest {
         assertEquals("true 1", seen.get("overlay"));
         assertEquals("true", seen.get("inside"));
         assertEquals("stopped", seen.get("status"));
-        assertTrue(
-                seen.get("log").matches("Region Snake \\(.*\\): stopped by Escape.*"),
-                seen.get("log"));
+        assertTrue(seen.get("log").matches("Region Snake \\(.*\\): stopped by Escape.*"), seen.get("log"));
     }
 
     @Test

@@ -28,8 +28,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs ImageJ's own window, with the plugin installed as a user installs it, on a virtual display
- * of Xvfb. Screenshots are saved in target/gui-screenshots. Skipped where there is no Xvfb.
+ * Runs ImageJ's own window, with the plugin installed as a user installs it, on a virtual display of Xvfb. Screenshots
+ * are saved in target/gui-screenshots. Skipped where there is no Xvfb.
  */
 abstract class WindowTest {
     private static final int DRIVER_SECONDS = 240;
@@ -37,7 +37,8 @@ abstract class WindowTest {
     private static Process xvfb;
     private static String display;
 
-    @TempDir static Path home;
+    @TempDir
+    static Path home;
 
     @BeforeAll
     static void install() throws Exception {
@@ -63,15 +64,11 @@ abstract class WindowTest {
         }
     }
 
-    /**
-     * Starts an ImageJ in which {@link GuiDriver} plays a scene; returns its observations, by their
-     * keys.
-     */
+    /** Starts an ImageJ in which {@link GuiDriver} plays a scene; returns its observations, by their keys. */
     static Map<String, String> play(String scene, String... properties) throws Exception {
         Path pictures = Files.createDirectories(Paths.get("target", "gui-screenshots"));
         List<String> command = new ArrayList<>();
-        command.add(
-                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
+        command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
         command.add("-Duser.home=" + home);
         command.add("-Dplugins.dir=" + home);
         command.add("-Dfile.encoding=UTF-8");
@@ -106,23 +103,14 @@ abstract class WindowTest {
     private static void startDisplay() throws IOException {
         // With -displayfd Xvfb chooses a free number and prints it.
         ProcessBuilder builder =
-                new ProcessBuilder(
-                        "Xvfb",
-                        "-displayfd",
-                        "1",
-                        "-screen",
-                        "0",
-                        "1280x900x24",
-                        "-nolisten",
-                        "tcp");
+                new ProcessBuilder("Xvfb", "-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp");
         try {
             xvfb = builder.redirectError(home.resolve("xvfb.log").toFile()).start();
         } catch (IOException e) {
             assumeTrue(false, "Xvfb is not installed: no window, no test of windows");
         }
         try (BufferedReader out =
-                new BufferedReader(
-                        new InputStreamReader(xvfb.getInputStream(), StandardCharsets.US_ASCII))) {
+                new BufferedReader(new InputStreamReader(xvfb.getInputStream(), StandardCharsets.US_ASCII))) {
             String number = out.readLine();
             assumeTrue(number != null, "Xvfb did not start");
             display = ":" + number.trim();
