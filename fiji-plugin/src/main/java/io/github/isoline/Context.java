@@ -28,7 +28,7 @@ public final class Context implements AutoCloseable {
         Status.check(IsolineLibrary.isoline_context_new(device, out));
         Pointer pointer = out.getValue();
         try {
-            DeviceStruct struct = DeviceInfo.newStruct();
+            Structs.Device struct = DeviceInfo.newStruct();
             Status.check(IsolineLibrary.isoline_context_device(pointer, struct));
             return new Context(pointer, new DeviceInfo(struct));
         } catch (IsolineException | RuntimeException e) {

@@ -9,30 +9,10 @@ import java.util.List;
 public final class DeviceInfo {
     private static final int KIND_CUDA = 1;
 
-    private final String id;
-    private final String name;
-    private final String reason;
-    private final boolean usable;
-    private final boolean cuda;
-    private final int computeMajor;
-    private final int computeMinor;
-    private final int multiprocessors;
-    private final int driverVersion;
-    private final long totalMemory;
-    private final long freeMemory;
+    private final Structs.Device struct;
 
-    DeviceInfo(DeviceStruct s) {
-        id = text(s.id);
-        name = text(s.name);
-        reason = text(s.reason);
-        usable = s.usable != 0;
-        cuda = s.kind == KIND_CUDA;
-        computeMajor = s.compute_major;
-        computeMinor = s.compute_minor;
-        multiprocessors = s.multiprocessors;
-        driverVersion = s.driver_version;
-        totalMemory = s.total_memory;
-        freeMemory = s.free_memory;
+    DeviceInfo(Structs.Device struct) {
+        this.struct = struct;
     }
 
     /** Returns all devices: the CPU first, then each CUDA device, usable or not. */
@@ -41,74 +21,75 @@ public final class DeviceInfo {
         List<DeviceInfo> devices = new ArrayList<>();
         long count = IsolineLibrary.isoline_device_count();
         for (long i = 0; i < count; i++) {
-            DeviceStruct struct = newStruct();
+            Structs.Device struct = newStruct();
             Status.check(IsolineLibrary.isoline_device_info(i, struct));
             devices.add(new DeviceInfo(struct));
         }
         return Collections.unmodifiableList(devices);
     }
 
-    static DeviceStruct newStruct() throws IsolineException {
-        DeviceStruct struct = new DeviceStruct();
+    static Structs.Device newStruct() throws IsolineException {
+        Structs.Device struct = new Structs.Device();
         Status.check(IsolineLibrary.isoline_device_init(struct, struct.size()));
         return struct;
     }
 
     /** Returns the text that opens a context on the device: "cpu", "cuda:0". */
     public String id() {
-        return id;
+        return text(struct.id);
     }
 
     /** Returns the manufacturer's name of the device; may be empty for an unusable device. */
     public String name() {
-        return name;
+        return text(struct.name);
     }
 
     /** Returns why the device cannot be used; for a context's device, why it was chosen. */
     public String reason() {
-        return reason;
+        return text(struct.reason);
     }
 
     /** Returns true if a context can be opened on it now. */
     public boolean isUsable() {
-        return usable;
+        return struct.usable != 0;
     }
 
     /** Returns true for a CUDA device, false for the CPU. */
     public boolean isCuda() {
-        return cuda;
+        return struct.kind == KIND_CUDA;
     }
 
     /** Returns the CUDA compute capability such as "9.0"; "" for the CPU. */
     public String computeCapability() {
-        return cuda && computeMajor > 0 ? computeMajor + "." + computeMinor : "";
+        return isCuda() && struct.compute_major > 0 ? struct.compute_major + "." + struct.compute_minor : "";
     }
 
     /** Returns multiprocessors of a CUDA device, threads of the CPU. */
     public int multiprocessors() {
-        return multiprocessors;
+        return struct.multiprocessors;
     }
 
     /** Returns the CUDA version of the driver such as "13.0"; "" where there is none. */
     public String driverVersion() {
         // The driver counts 1000 per major and 10 per minor version.
-        return driverVersion > 0 ? driverVersion / 1000 + "." + driverVersion % 1000 / 10 : "";
+        int version = struct.driver_version;
+        return version > 0 ? version / 1000 + "." + version % 1000 / 10 : "";
     }
 
     /** Returns memory of the device in bytes. */
     public long totalMemory() {
-        return totalMemory;
+        return struct.total_memory;
     }
 
     /** Returns the memory of the device that was free at the time of the query, in bytes. */
     public long freeMemory() {
-        return freeMemory;
+        return struct.free_memory;
     }
 
     /** Returns "cuda:0 (NVIDIA H200)" or "cpu (...)". */
     @Override
     public String toString() {
-        return name.isEmpty() ? id : id + " (" + name + ")";
+        return name().isEmpty() ? id() : id() + " (" + name() + ")";
     }
 
     private static String text(byte[] bytes) {

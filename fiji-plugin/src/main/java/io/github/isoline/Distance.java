@@ -1,5 +1,7 @@
 package io.github.isoline;
 
+import com.sun.jna.Pointer;
+
 /**
  * The exact Euclidean distance of every pixel's centre to the boundary of a mask, in 2D and 3D.
  *
@@ -28,18 +30,12 @@ public final class Distance {
     public static Report run(
             Context context, Params params, PixelBuffer mask, PixelBuffer output, int depth, Progress progress)
             throws IsolineException {
-        ImageStruct in = mask.describe(depth);
-        ImageStruct out = output.describe(depth);
-        ReportStruct report = new ReportStruct();
-        Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
-        ProgressBridge bridge = new ProgressBridge(progress);
-        // The lock keeps other threads from closing the context during the call.
-        synchronized (context) {
-            int status = IsolineLibrary.isoline_distance(
-                    context.pointer(), in, params.struct(NAME), bridge.struct(), out, report);
-            bridge.rethrow();
-            Status.check(status);
-        }
-        return new Report(report);
+        Structs.Image in = mask.describe(depth);
+        Structs.Image out = output.describe(depth);
+        Pointer struct = params.struct(NAME);
+        return Report.of(
+                context,
+                progress,
+                (at, callback, report) -> IsolineLibrary.isoline_distance(at, in, struct, callback, out, report));
     }
 }

@@ -75,25 +75,20 @@ public final class EdgeDrawing {
             int depth,
             Progress progress)
             throws IsolineException {
-        ImageStruct in = input.describe(depth);
-        ImageStruct out = edges == null ? null : edges.describe(depth);
+        Structs.Image in = input.describe(depth);
+        Structs.Image out = edges == null ? null : edges.describe(depth);
         Pointer struct = params.struct(NAME);
-        ReportStruct report = new ReportStruct();
-        Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
-        ProgressBridge bridge = new ProgressBridge(progress);
         PointerByReference found = wantSegments ? new PointerByReference() : null;
-        // The lock keeps other threads from closing the context during the call.
-        synchronized (context) {
-            int status = IsolineLibrary.isoline_edge_drawing(
-                    context.pointer(), in, struct, bridge.struct(), out, found, report);
-            try {
-                bridge.rethrow();
-                Status.check(status);
-                return new Result(new Report(report), found == null ? null : Segments.copyOf(found.getValue()));
-            } finally {
-                if (found != null) {
-                    IsolineLibrary.isoline_segments_free(found.getValue());
-                }
+        try {
+            Report done = Report.of(
+                    context,
+                    progress,
+                    (at, callback, report) ->
+                            IsolineLibrary.isoline_edge_drawing(at, in, struct, callback, out, found, report));
+            return new Result(done, found == null ? null : Segments.copyOf(found.getValue()));
+        } finally {
+            if (found != null) {
+                IsolineLibrary.isoline_segments_free(found.getValue());
             }
         }
     }

@@ -1,5 +1,7 @@
 package io.github.isoline;
 
+import com.sun.jna.Pointer;
+
 /**
  * Edge strength function: the solution of the screened Poisson equation, 1 on a shape and falling to 0 around it.
  *
@@ -27,18 +29,12 @@ public final class EdgeStrength {
     public static Report run(
             Context context, Params params, PixelBuffer input, PixelBuffer output, int depth, Progress progress)
             throws IsolineException {
-        ImageStruct in = input.describe(depth);
-        ImageStruct out = output.describe(depth);
-        ReportStruct report = new ReportStruct();
-        Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
-        ProgressBridge bridge = new ProgressBridge(progress);
-        // The lock keeps other threads from closing the context during the call.
-        synchronized (context) {
-            int status = IsolineLibrary.isoline_edge_strength(
-                    context.pointer(), in, params.struct(NAME), bridge.struct(), out, report);
-            bridge.rethrow();
-            Status.check(status);
-        }
-        return new Report(report);
+        Structs.Image in = input.describe(depth);
+        Structs.Image out = output.describe(depth);
+        Pointer struct = params.struct(NAME);
+        return Report.of(
+                context,
+                progress,
+                (at, callback, report) -> IsolineLibrary.isoline_edge_strength(at, in, struct, callback, out, report));
     }
 }

@@ -24,104 +24,105 @@ final class IsolineLibrary {
 
     static native long isoline_device_count();
 
-    static native int isoline_device_init(DeviceStruct out, long structSize);
+    static native int isoline_device_init(Structs.Device out, long structSize);
 
-    static native int isoline_device_info(long index, DeviceStruct out);
+    static native int isoline_device_info(long index, Structs.Device out);
 
     static native int isoline_context_new(String device, PointerByReference out);
 
-    static native int isoline_context_device(Pointer context, DeviceStruct out);
+    static native int isoline_context_device(Pointer context, Structs.Device out);
 
     static native int isoline_context_trim(Pointer context);
 
     static native void isoline_context_free(Pointer context);
 
-    static native int isoline_image_init(ImageStruct out, long structSize);
+    static native int isoline_image_init(Structs.Image out, long structSize);
 
-    static native int isoline_report_init(ReportStruct out, long structSize);
+    static native int isoline_report_init(Structs.Report out, long structSize);
 
     static native long isoline_operation_count();
 
-    static native int isoline_operation_init(Operation.Struct out, long structSize);
+    static native int isoline_operation_init(Structs.Operation out, long structSize);
 
-    static native int isoline_operation_info(long index, Operation.Struct out);
+    static native int isoline_operation_info(long index, Structs.Operation out);
 
-    static native int isoline_parameter_init(Parameter.Struct out, long structSize);
+    static native int isoline_parameter_init(Structs.Parameter out, long structSize);
 
-    static native int isoline_parameter_info(long operation, long index, Parameter.Struct out);
+    static native int isoline_parameter_info(long operation, long index, Structs.Parameter out);
 
-    static native int isoline_choice_init(Parameter.ChoiceStruct out, long structSize);
+    static native int isoline_choice_init(Structs.Choice out, long structSize);
 
-    static native int isoline_choice_info(long operation, long parameter, long index, Parameter.ChoiceStruct out);
+    static native int isoline_choice_info(long operation, long parameter, long index, Structs.Choice out);
 
     static native int isoline_parameter_check(long operation, long parameter, double value);
 
     static native int isoline_edge_strength(
             Pointer context,
-            ImageStruct input,
+            Structs.Image input,
             Pointer params,
-            ProgressStruct progress,
-            ImageStruct output,
-            ReportStruct report);
+            Structs.Progress progress,
+            Structs.Image output,
+            Structs.Report report);
 
     static native int isoline_edge_drawing(
             Pointer context,
-            ImageStruct input,
+            Structs.Image input,
             Pointer params,
-            ProgressStruct progress,
-            ImageStruct edges,
+            Structs.Progress progress,
+            Structs.Image edges,
             PointerByReference segments,
-            ReportStruct report);
+            Structs.Report report);
 
     static native int isoline_distance(
             Pointer context,
-            ImageStruct mask,
+            Structs.Image mask,
             Pointer params,
-            ProgressStruct progress,
-            ImageStruct output,
-            ReportStruct report);
+            Structs.Progress progress,
+            Structs.Image output,
+            Structs.Report report);
 
-    static native int isoline_segment_arrays_init(SegmentArraysStruct out, long structSize);
+    static native int isoline_segment_arrays_init(Structs.SegmentArrays out, long structSize);
 
-    static native int isoline_segments_all(Pointer segments, SegmentArraysStruct arrays);
+    static native int isoline_segments_all(Pointer segments, Structs.SegmentArrays arrays);
 
     static native void isoline_segments_free(Pointer segments);
 
-    static native int isoline_level_set_state_init(LevelSetStateStruct out, long structSize);
+    static native int isoline_level_set_state_init(Structs.LevelSetState out, long structSize);
 
     static native int isoline_level_set_new(
-            Pointer context, ImageStruct input, ImageStruct initialMask, Pointer params, PointerByReference out);
+            Pointer context, Structs.Image input, Structs.Image initialMask, Pointer params, PointerByReference out);
 
     static native int isoline_level_set_step(
-            Pointer levelSet, long iterations, ProgressStruct progress, ReportStruct report);
+            Pointer levelSet, long iterations, Structs.Progress progress, Structs.Report report);
 
-    static native int isoline_level_set_read_mask(Pointer levelSet, ImageStruct mask);
+    static native int isoline_level_set_read_mask(Pointer levelSet, Structs.Image mask);
 
-    static native int isoline_level_set_read_phi(Pointer levelSet, ImageStruct phi);
+    static native int isoline_level_set_read_phi(Pointer levelSet, Structs.Image phi);
 
-    static native int isoline_level_set_info(Pointer levelSet, LevelSetStateStruct out);
+    static native int isoline_level_set_info(Pointer levelSet, Structs.LevelSetState out);
 
     static native void isoline_level_set_free(Pointer levelSet);
 
-    static native int isoline_polygons_init(PolygonsStruct out, long structSize);
+    static native int isoline_polygons_init(Structs.Polygons out, long structSize);
 
     static native int isoline_snake_new(
-            Pointer context, ImageStruct input, PolygonsStruct initial, Pointer params, PointerByReference out);
+            Pointer context, Structs.Image input, Structs.Polygons initial, Pointer params, PointerByReference out);
 
-    static native int isoline_snake_step(Pointer snake, long iterations, ProgressStruct progress, ReportStruct report);
+    static native int isoline_snake_step(
+            Pointer snake, long iterations, Structs.Progress progress, Structs.Report report);
 
     static native long isoline_snake_count(Pointer snake);
 
-    static native int isoline_snake_polygons(Pointer snake, PolygonsStruct out);
+    static native int isoline_snake_polygons(Pointer snake, Structs.Polygons out);
 
     static native int isoline_snake_statistics(
             Pointer snake, long first, long count, Pointer out, LongByReference written);
 
-    static native int isoline_snake_draw_labels(Pointer snake, ImageStruct labels);
+    static native int isoline_snake_draw_labels(Pointer snake, Structs.Image labels);
 
     static native void isoline_snake_free(Pointer snake);
 
-    static native int isoline_mask_fill_spheres(ImageStruct mask, double[] spheres, long count, byte value);
+    static native int isoline_mask_fill_spheres(Structs.Image mask, double[] spheres, long count, byte value);
 
-    static native int isoline_mask_fill_boxes(ImageStruct mask, double[] boxes, long count, byte value);
+    static native int isoline_mask_fill_boxes(Structs.Image mask, double[] boxes, long count, byte value);
 }

@@ -1,7 +1,5 @@
 package io.github.isoline;
 
-import com.sun.jna.Pointer;
-import com.sun.jna.Structure;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -18,7 +16,7 @@ public final class Operation {
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
 
     private Operation(long index) throws IsolineException {
-        Struct struct = new Struct();
+        Structs.Operation struct = new Structs.Operation();
         Status.check(IsolineLibrary.isoline_operation_init(struct, struct.size()));
         Status.check(IsolineLibrary.isoline_operation_info(index, struct));
         name = struct.name.getString(0, "UTF-8");
@@ -87,16 +85,5 @@ public final class Operation {
 
     long paramsSize() {
         return paramsSize;
-    }
-
-    /** {@code isoline_operation} of the C API. Public only because JNA fills the fields by reflection. */
-    @Structure.FieldOrder({"struct_size", "parameter_count", "params_size", "name", "title", "help"})
-    public static final class Struct extends Structure {
-        public int struct_size;
-        public int parameter_count;
-        public long params_size;
-        public Pointer name;
-        public Pointer title;
-        public Pointer help;
     }
 }

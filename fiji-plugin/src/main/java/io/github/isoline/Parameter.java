@@ -1,7 +1,6 @@
 package io.github.isoline;
 
 import com.sun.jna.Pointer;
-import com.sun.jna.Structure;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -26,7 +25,7 @@ public final class Parameter {
         private final String name;
         private final String help;
 
-        Choice(ChoiceStruct struct) {
+        Choice(Structs.Choice struct) {
             value = struct.value;
             name = struct.name.getString(0, UTF8);
             help = struct.help.getString(0, UTF8);
@@ -45,9 +44,13 @@ public final class Parameter {
 
     private static final String UTF8 = "UTF-8";
 
+    // These are values of "storage"; the third one is a double.
+    private static final int U32 = 0;
+    private static final int U64 = 1;
+
     private final long operation;
     private final long index;
-    private final Struct struct = new Struct();
+    private final Structs.Parameter struct = new Structs.Parameter();
     private final String name;
     private final List<Choice> choices;
 
@@ -59,7 +62,7 @@ public final class Parameter {
         name = struct.name.getString(0, UTF8);
         List<Choice> all = new ArrayList<>();
         for (int i = 0; i < struct.choice_count; i++) {
-            ChoiceStruct choice = new ChoiceStruct();
+            Structs.Choice choice = new Structs.Choice();
             Status.check(IsolineLibrary.isoline_choice_init(choice, choice.size()));
             Status.check(IsolineLibrary.isoline_choice_info(operation, index, i, choice));
             all.add(new Choice(choice));
@@ -154,10 +157,10 @@ public final class Parameter {
     /** Writes a value to a params struct. */
     void write(Pointer params, double value) {
         switch (struct.storage) {
-            case Struct.U32:
+            case U32:
                 params.setInt(struct.offset, (int) (long) value);
                 break;
-            case Struct.U64:
+            case U64:
                 params.setLong(struct.offset, (long) value);
                 break;
             default:
@@ -169,67 +172,12 @@ public final class Parameter {
     /** Reads the value from a params struct. */
     double read(Pointer params) {
         switch (struct.storage) {
-            case Struct.U32:
+            case U32:
                 return Integer.toUnsignedLong(params.getInt(struct.offset));
-            case Struct.U64:
+            case U64:
                 return params.getLong(struct.offset);
             default:
                 return params.getDouble(struct.offset);
         }
-    }
-
-    /** {@code isoline_parameter} of the C API. Public only because JNA fills the fields by reflection. */
-    @Structure.FieldOrder({
-        "struct_size",
-        "type",
-        "level",
-        "storage",
-        "offset",
-        "name",
-        "title",
-        "help",
-        "unit",
-        "automatic",
-        "automatic_value",
-        "default_value",
-        "minimum",
-        "maximum",
-        "minimum_excluded",
-        "maximum_excluded",
-        "power_of_two",
-        "choice_count"
-    })
-    public static final class Struct extends Structure {
-        static final int U32 = 0;
-        static final int U64 = 1;
-
-        public int struct_size;
-        public int type;
-        public int level;
-        public int storage;
-        public long offset;
-        public Pointer name;
-        public Pointer title;
-        public Pointer help;
-        public Pointer unit;
-        public Pointer automatic;
-        public double automatic_value;
-        public double default_value;
-        public double minimum;
-        public double maximum;
-        public int minimum_excluded;
-        public int maximum_excluded;
-        public int power_of_two;
-        public int choice_count;
-    }
-
-    /** {@code isoline_choice} of the C API. Public for the same reason. */
-    @Structure.FieldOrder({"struct_size", "value", "name", "title", "help"})
-    public static final class ChoiceStruct extends Structure {
-        public int struct_size;
-        public int value;
-        public Pointer name;
-        public Pointer title;
-        public Pointer help;
     }
 }

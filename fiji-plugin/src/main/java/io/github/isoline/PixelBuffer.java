@@ -105,26 +105,17 @@ public final class PixelBuffer implements AutoCloseable {
 
     /** Copies one slice of type F32 out. */
     public void read(int slice, float[] pixels) {
-        if (type != Type.F32) {
-            throw new IllegalStateException("only F32 slices can be read as float[]");
-        }
-        memory.read(offset(slice), pixels, 0, width * height);
+        memory.read(offset(slice, Type.F32), pixels, 0, width * height);
     }
 
     /** Copies one slice of type U8 out. */
     public void read(int slice, byte[] pixels) {
-        if (type != Type.U8) {
-            throw new IllegalStateException("only U8 slices can be read as byte[]");
-        }
-        memory.read(offset(slice), pixels, 0, width * height);
+        memory.read(offset(slice, Type.U8), pixels, 0, width * height);
     }
 
     /** Copies one slice of type U16 out. */
     public void read(int slice, short[] pixels) {
-        if (type != Type.U16) {
-            throw new IllegalStateException("only U16 slices can be read as short[]");
-        }
-        memory.read(offset(slice), pixels, 0, width * height);
+        memory.read(offset(slice, Type.U16), pixels, 0, width * height);
     }
 
     /** Sets the size of a pixel along x, y and z; 1 until it is set. The unit is the caller's. */
@@ -146,11 +137,11 @@ public final class PixelBuffer implements AutoCloseable {
     }
 
     /** Returns the description of the first {@code depth} slices that the C API takes. */
-    ImageStruct describe(int depth) throws IsolineException {
+    Structs.Image describe(int depth) throws IsolineException {
         if (depth <= 0 || depth > capacity) {
             throw new IllegalArgumentException("depth " + depth + " is not in 1.." + capacity);
         }
-        ImageStruct image = new ImageStruct();
+        Structs.Image image = new Structs.Image();
         Status.check(IsolineLibrary.isoline_image_init(image, image.size()));
         image.type = type.ordinal();
         image.width = width;
@@ -163,6 +154,13 @@ public final class PixelBuffer implements AutoCloseable {
 
     private long sliceBytes() {
         return (long) width * height * type.bytes;
+    }
+
+    private long offset(int slice, Type read) {
+        if (type != read) {
+            throw new IllegalStateException("a slice of type " + type + " cannot be read as " + read);
+        }
+        return offset(slice);
     }
 
     private long offset(int slice) {

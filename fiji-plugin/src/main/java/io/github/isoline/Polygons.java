@@ -45,7 +45,7 @@ public final class Polygons {
      *
      * @throws IsolineException if there are more than a Java array holds
      */
-    static Polygons copyOf(PolygonsStruct struct) throws IsolineException {
+    static Polygons copyOf(Structs.Polygons struct) throws IsolineException {
         long most = Integer.MAX_VALUE / COORDINATES;
         if (struct.node_count > most || struct.count >= most) {
             throw new IsolineException(
@@ -73,8 +73,8 @@ public final class Polygons {
     }
 
     /** Returns the description that the C API takes; the memory belongs to it. */
-    PolygonsStruct struct() throws IsolineException {
-        PolygonsStruct struct = new PolygonsStruct();
+    Structs.Polygons struct() throws IsolineException {
+        Structs.Polygons struct = new Structs.Polygons();
         Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size()));
         struct.count = count();
         struct.node_count = nodeCount();

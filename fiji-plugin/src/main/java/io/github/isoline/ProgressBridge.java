@@ -6,16 +6,16 @@ import com.sun.jna.Pointer;
  * Passes the C callback on to a {@link Progress}. It must stay reachable until the call returns, or the garbage
  * collector would free the code that C calls: {@link #rethrow} after the call ensures that.
  */
-final class ProgressBridge implements ProgressStruct.Function {
+final class ProgressBridge implements Structs.Progress.Function {
     private final Progress progress;
-    private final ProgressStruct struct;
+    private final Structs.Progress struct;
     private RuntimeException thrown;
     private Error error;
 
     /** @param progress may be null */
     ProgressBridge(Progress progress) {
         this.progress = progress;
-        struct = progress == null ? null : new ProgressStruct();
+        struct = progress == null ? null : new Structs.Progress();
         if (struct != null) {
             struct.struct_size = struct.size();
             struct.callback = this;
@@ -23,7 +23,7 @@ final class ProgressBridge implements ProgressStruct.Function {
     }
 
     /** Returns the argument of the C function; null if there is no callback. */
-    ProgressStruct struct() {
+    Structs.Progress struct() {
         return struct;
     }
 

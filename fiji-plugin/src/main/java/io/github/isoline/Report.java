@@ -1,15 +1,35 @@
 package io.github.isoline;
 
 import com.sun.jna.Native;
+import com.sun.jna.Pointer;
 
 /** The report of a run: its device, iterations, convergence and time. */
 public final class Report {
     private static final int KIND_CUDA = 1;
 
-    private final ReportStruct struct;
+    private final Structs.Report struct;
 
-    Report(ReportStruct struct) {
+    Report(Structs.Report struct) {
         this.struct = struct;
+    }
+
+    /** A call to the library that fills a report. */
+    @FunctionalInterface
+    interface Call {
+        int run(Pointer context, Structs.Progress progress, Structs.Report report);
+    }
+
+    /** Makes a call, and returns its report. */
+    static Report of(Context context, Progress progress, Call call) throws IsolineException {
+        Structs.Report struct = Structs.Report.create();
+        ProgressBridge bridge = new ProgressBridge(progress);
+        // The lock keeps other threads from closing the context during the call.
+        synchronized (context) {
+            int status = call.run(context.pointer(), bridge.struct(), struct);
+            bridge.rethrow();
+            Status.check(status);
+        }
+        return new Report(struct);
     }
 
     /** Returns the device that computed: "cpu" or "cuda:N", with its name. */

@@ -34,7 +34,7 @@ public final class Segments {
      * @throws IsolineException if there are more than a Java array holds
      */
     static Segments copyOf(Pointer segments) throws IsolineException {
-        SegmentArraysStruct arrays = new SegmentArraysStruct();
+        Structs.SegmentArrays arrays = new Structs.SegmentArrays();
         Status.check(IsolineLibrary.isoline_segment_arrays_init(arrays, arrays.size()));
         Status.check(IsolineLibrary.isoline_segments_all(segments, arrays));
         long most = Integer.MAX_VALUE / COORDINATES;

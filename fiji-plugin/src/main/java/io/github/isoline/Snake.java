@@ -3,27 +3,21 @@ package io.github.isoline;
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
 import com.sun.jna.ptr.LongByReference;
-import com.sun.jna.ptr.PointerByReference;
 
 /**
  * Polygonal active contours that separate objects from the background of a noisy image by maximum likelihood (Perrot et
  * al. 2011). There may be one target or thousands, each independent of the others; they can be read, stopped and
  * continued.
  *
- * <p>It copies the image and keeps the polygons. Only one thread may use it at a time.
+ * <p>It copies the image and keeps the polygons. Only one thread may use it at a time. A step continues each target
+ * that has not ended.
  */
-public final class Snake implements AutoCloseable {
+public final class Snake extends Solver {
     /** The name of the operation. */
     public static final String NAME = "snake";
 
-    private static final double NANOS = 1e-9;
-
-    private final ReportStruct last = new ReportStruct();
-    private Pointer pointer;
-    private double seconds;
-
     private Snake() throws IsolineException {
-        Status.check(IsolineLibrary.isoline_report_init(last, last.size()));
+        super("snake");
     }
 
     /**
@@ -37,59 +31,34 @@ public final class Snake implements AutoCloseable {
      */
     public static Snake start(Context context, PixelBuffer input, Polygons initial, Params params)
             throws IsolineException {
-        ImageStruct in = input.describe(1);
-        PolygonsStruct polygons = initial == null ? null : initial.struct();
+        Structs.Image in = input.describe(1);
+        Structs.Polygons polygons = initial == null ? null : initial.struct();
         Pointer struct = params.struct(NAME);
         Snake snake = new Snake();
-        PointerByReference out = new PointerByReference();
-        long began = System.nanoTime();
-        // The lock keeps other threads from closing the context during the call.
-        synchronized (context) {
-            Status.check(IsolineLibrary.isoline_snake_new(context.pointer(), in, polygons, struct, out));
-        }
-        snake.seconds = (System.nanoTime() - began) * NANOS;
-        snake.pointer = out.getValue();
-        try {
-            // A step of no iterations fills the report with the device, even if the run is stopped
-            // at once.
-            snake.step(0, null);
-        } catch (IsolineException | RuntimeException e) {
-            snake.close();
-            throw e;
-        }
+        snake.create(context, (at, out) -> IsolineLibrary.isoline_snake_new(at, in, polygons, struct, out));
         return snake;
     }
 
-    /**
-     * Continues by at most this number of iterations for each target that has not ended.
-     *
-     * @param iterations {@link Long#MAX_VALUE} until all have ended
-     * @param progress the progress callback, which may cancel; may be null
-     * @throws IsolineException with the library's message; after a cancel every target keeps its last whole iteration,
-     *     and the snake can be read and stepped on
-     */
-    public void step(long iterations, Progress progress) throws IsolineException {
-        if (iterations < 0) {
-            throw new IsolineException("The iterations must be 0 or more, got " + iterations);
-        }
-        ProgressBridge bridge = new ProgressBridge(progress);
-        long began = System.nanoTime();
-        int status = IsolineLibrary.isoline_snake_step(open(), iterations, bridge.struct(), last);
-        seconds += (System.nanoTime() - began) * NANOS;
-        bridge.rethrow();
-        Status.check(status);
+    @Override
+    int step(Pointer solver, long iterations, Structs.Progress progress) {
+        return IsolineLibrary.isoline_snake_step(solver, iterations, progress, last);
+    }
+
+    @Override
+    void free(Pointer solver) {
+        IsolineLibrary.isoline_snake_free(solver);
     }
 
     /** Returns the number of targets. */
     public int count() throws IsolineException {
-        return (int) IsolineLibrary.isoline_snake_count(open());
+        return (int) IsolineLibrary.isoline_snake_count(pointer());
     }
 
     /** Returns the current polygons, in the order of the initial ones: clockwise on the screen. */
     public Polygons polygons() throws IsolineException {
-        PolygonsStruct struct = new PolygonsStruct();
+        Structs.Polygons struct = new Structs.Polygons();
         Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size()));
-        Status.check(IsolineLibrary.isoline_snake_polygons(open(), struct));
+        Status.check(IsolineLibrary.isoline_snake_polygons(pointer(), struct));
         return Polygons.copyOf(struct);
     }
 
@@ -98,12 +67,12 @@ public final class Snake implements AutoCloseable {
         int count = count();
         TargetStatistics[] all = new TargetStatistics[count];
         if (count > 0) {
-            int bytes = new TargetStatisticsStruct().size();
+            int bytes = new Structs.TargetStatistics().size();
             Memory memory = new Memory((long) bytes * count);
-            Status.check(IsolineLibrary.isoline_snake_statistics(open(), 0, count, memory, new LongByReference()));
+            Status.check(IsolineLibrary.isoline_snake_statistics(pointer(), 0, count, memory, new LongByReference()));
             for (int i = 0; i < count; i++) {
                 Pointer at = memory.share((long) i * bytes, bytes);
-                all[i] = new TargetStatistics(new TargetStatisticsStruct(at));
+                all[i] = new TargetStatistics(new Structs.TargetStatistics(at));
             }
         }
         return all;
@@ -116,7 +85,7 @@ public final class Snake implements AutoCloseable {
      * @param labels type U16, or F32 for more than 65535 targets
      */
     public void drawLabels(PixelBuffer labels) throws IsolineException {
-        Status.check(IsolineLibrary.isoline_snake_draw_labels(open(), labels.describe(1)));
+        Status.check(IsolineLibrary.isoline_snake_draw_labels(pointer(), labels.describe(1)));
     }
 
     /** Returns true if every target has ended. */
@@ -127,31 +96,5 @@ public final class Snake implements AutoCloseable {
     /** Returns the largest number of iterations of any target. */
     public long iterations() {
         return last.iterations;
-    }
-
-    /** Returns the report of all steps since the start, with their total time. */
-    public Report report() {
-        ReportStruct all = new ReportStruct();
-        last.write();
-        all.getPointer().write(0, last.getPointer().getByteArray(0, last.size()), 0, last.size());
-        all.read();
-        all.seconds_total = seconds;
-        return new Report(all);
-    }
-
-    /** Frees the snake; a second call does nothing. */
-    @Override
-    public void close() {
-        if (pointer != null) {
-            IsolineLibrary.isoline_snake_free(pointer);
-            pointer = null;
-        }
-    }
-
-    private Pointer open() throws IsolineException {
-        if (pointer == null) {
-            throw new IsolineException("This snake was closed; start another.");
-        }
-        return pointer;
     }
 }

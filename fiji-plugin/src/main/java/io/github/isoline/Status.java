@@ -14,13 +14,21 @@ final class Status {
 
     /** Turns any status but OK into an exception with the library's message. */
     static void check(int status) throws IsolineException {
+        IsolineException failure = failure(status);
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Returns the exception for a status, with the library's message; null for OK. */
+    static IsolineException failure(int status) {
         if (status == OK) {
-            return;
+            return null;
         }
         String message = IsolineLibrary.isoline_last_error();
         if (message == null || message.isEmpty()) {
             message = "Isoline failed: " + IsolineLibrary.isoline_status_name(status);
         }
-        throw new IsolineException(status, message);
+        return new IsolineException(status, message);
     }
 }

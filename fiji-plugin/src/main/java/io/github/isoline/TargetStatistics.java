@@ -22,9 +22,9 @@ public final class TargetStatistics {
         }
     }
 
-    private final TargetStatisticsStruct struct;
+    private final Structs.TargetStatistics struct;
 
-    TargetStatistics(TargetStatisticsStruct struct) {
+    TargetStatistics(Structs.TargetStatistics struct) {
         this.struct = struct;
     }
 

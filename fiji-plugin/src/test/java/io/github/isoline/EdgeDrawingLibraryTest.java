@@ -33,7 +33,7 @@ class EdgeDrawingLibraryTest implements OperationContract {
 
     @Test
     void structsAreAsLargeAsTheLibrarySays() throws IsolineException {
-        SegmentArraysStruct arrays = new SegmentArraysStruct();
+        Structs.SegmentArrays arrays = new Structs.SegmentArrays();
         Status.check(IsolineLibrary.isoline_segment_arrays_init(arrays, arrays.size()));
         assertEquals(arrays.size(), arrays.struct_size);
         assertThrows(

@@ -39,7 +39,7 @@ class LevelSetLibraryTest implements OperationContract {
 
     @Test
     void stateIsAsLargeAsTheLibrarySays() throws IsolineException {
-        LevelSetStateStruct state = new LevelSetStateStruct();
+        Structs.LevelSetState state = new Structs.LevelSetState();
         Status.check(IsolineLibrary.isoline_level_set_state_init(state, state.size()));
         assertEquals(state.size(), state.struct_size);
         assertThrows(

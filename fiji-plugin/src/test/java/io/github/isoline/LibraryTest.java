@@ -37,12 +37,12 @@ class LibraryTest implements OperationContract {
 
     @Test
     void structsAreAsLargeAsTheLibrarySays() throws IsolineException {
-        DeviceStruct device = DeviceInfo.newStruct();
+        Structs.Device device = DeviceInfo.newStruct();
         assertEquals(device.size(), device.struct_size);
-        ImageStruct image = new ImageStruct();
+        Structs.Image image = new Structs.Image();
         Status.check(IsolineLibrary.isoline_image_init(image, image.size()));
         assertEquals(image.size(), image.struct_size);
-        ReportStruct report = new ReportStruct();
+        Structs.Report report = new Structs.Report();
         Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
         assertEquals(report.size(), report.struct_size);
         assertEquals(1.0, image.spacing[2], "the last field before the pointer");

@@ -40,13 +40,13 @@ class SnakeLibraryTest implements OperationContract {
 
     @Test
     void structsAreAsLargeAsTheLibrarySays() throws IsolineException {
-        PolygonsStruct struct = new PolygonsStruct();
+        Structs.Polygons struct = new Structs.Polygons();
         Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size()));
         assertEquals(struct.size(), struct.struct_size);
         assertThrows(
                 IsolineException.class,
                 () -> Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size() - 8)));
-        assertEquals(80, new TargetStatisticsStruct().size());
+        assertEquals(80, new Structs.TargetStatistics().size());
     }
 
     @Test
