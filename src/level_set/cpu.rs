@@ -386,6 +386,7 @@ impl Tiled {
                 Pixels::F32(pixels) => run!(pixels),
             })
         };
+        // Pieces of at most eight tiles: a thread that wakes late leaves the others little to wait for.
         tasks.into_par_iter().with_max_len(8).map(work).collect_into_vec(&mut statistics);
         if let Err(cancelled) = ticker.check() {
             *written = touched;

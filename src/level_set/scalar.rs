@@ -41,7 +41,8 @@ pub(super) const TWO_ROOT_UNITS: f32 = (2.0 * ROOT_UNIT) as f32;
 /// The bounds of 1/|∇φ| within which a reinitialisation leaves φ beside the front unchanged.
 pub(super) const FLATNESS: [f32; 2] = [0.98, 1.020_408_2];
 
-/// A voxel within the band, or a change there, affects the voxels up to so many away along each axis.
+/// The number of voxels along each axis over which a voxel within the band, or its change, affects others: a tile that has
+/// such a voxel no farther away is updated.
 pub(super) const BAND_REACH: usize = 2;
 
 /// The constants of [`rsqrt`]: the bits of its start are half the difference of the first and the bits of x; the start

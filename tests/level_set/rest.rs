@@ -61,7 +61,11 @@ impl Blob {
     }
 
     fn image(&self, distances: &Array3<f64>) -> Array3<u8> {
-        let mut seed = 7u64;
+        self.image_with(7, distances)
+    }
+
+    /// Returns the image with the noise of a seed.
+    fn image_with(&self, mut seed: u64, distances: &Array3<f64>) -> Array3<u8> {
         let mut uniform = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) as f64 / f64::from(1u32 << 31)
@@ -118,10 +122,8 @@ fn comes_to_rest(blobs: &[Blob]) {
     });
 }
 
-/// The bounds do not hold for every such blob. A ball in voxels of 3 x 1 x 1 with width 1.5, no noise and ε = 20 varies by
-/// 0.55 % at rest. Noise on the widest edge, which hardly stops the front, moves it by some per cent of a small disc's
-/// area and 1.5 % of a ball's volume. SimpleITK's ThresholdSegmentationLevelSet is off by up to 5.9 % in the same
-/// images. Such blobs are not among these.
+/// Noise as strong as the difference between neighbouring voxels shifts the place of rest itself; such blobs are in
+/// `noise_shifts_the_front_as_it_shifts_the_equation`.
 #[test]
 fn a_ball_comes_to_rest_where_the_equation_does() {
     comes_to_rest(&[
@@ -160,6 +162,35 @@ fn a_disc_comes_to_rest_where_the_equation_does() {
         Blob::disc([3.0, 4.0, 20.0], 40.0),
         Blob::disc([3.0, 8.0, 40.0], 40.0),
     ]);
+}
+
+/// On a wide edge with strong noise the front of one image rests up to 6 % from that of another. In each image it rests
+/// within 1 % of where it does with a quarter of the time step and as much time between reinitialisations.
+#[test]
+fn noise_shifts_the_front_as_it_shifts_the_equation() {
+    let blobs = [20.0, 40.0].into_iter().flat_map(|epsilon| {
+        let of = [3.0, 8.0, epsilon];
+        [Blob::disc(of, 17.0), Blob::ball(of, [1.0; 3]), Blob::ball(of, [3.0, 1.0, 1.0])]
+    });
+    let cases: Vec<_> = blobs.flat_map(|blob| (1..=2).map(move |seed| (blob, seed))).collect();
+    everywhere(|context, name| {
+        for (blob, seed) in &cases {
+            let distances = blob.distances();
+            let image = blob.image_with(*seed, &distances);
+            let mask = distances.mapv(|r| u8::from(r < 8.0));
+            let mut surface = start(context, image.view(), &mask, &blob.params(Params::default()));
+            let report = surface.step(ITERATIONS, None).unwrap();
+            let inside = surface.state().inside as f64;
+            let fine = Params { cfl: 0.25, reinitialise_every: 20, ..unstopped() };
+            let mut surface = start(context, image.view(), &mask, &blob.params(fine));
+            surface.step(1400, None).unwrap();
+            let late = surface.statistics().iter().rev().take(200).map(|of| of.inside as f64);
+            let expected = late.sum::<f64>() / 200.0;
+            let what = format!("{name} {blob:?}, noise {seed}: {inside} voxels, in shorter steps {expected}");
+            assert!(report.converged, "{what}");
+            assert!((inside / expected - 1.0).abs() <= 0.01, "{what}");
+        }
+    });
 }
 
 /// The edge falls linearly over five voxels, so that only the image's gradient stops the front.
