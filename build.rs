@@ -12,9 +12,9 @@ use std::process::Command;
 /// Architectures of the machine code in the fatbin; the lowest also goes in as PTX, for cards yet to come.
 const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 
-/// One kernel file per operation: `kernels/<name>.cu` becomes `$OUT_DIR/<name>.fatbin`, and `$OUT_DIR/fatbins.rs` names
-/// them all for `src/device/cuda.rs`.
-const KERNEL_FILES: &[&str] = &["edge_strength", "edge_drawing", "distance", "level_set", "snake"];
+/// One kernel file per operation, and one that they share: `kernels/<name>.cu` becomes `$OUT_DIR/<name>.fatbin`, and
+/// `$OUT_DIR/fatbins.rs` names them all for `src/device/cuda.rs`.
+const KERNEL_FILES: &[&str] = &["image", "edge_strength", "edge_drawing", "distance", "level_set", "snake"];
 
 fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));

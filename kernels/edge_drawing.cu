@@ -4,14 +4,12 @@
 //   rest_{16,32}        the traces that are longer than a tile's halo, edge_drawing_rest.cuh
 //   smooth_, maps_      the intermediate maps, if they are requested, edge_drawing_maps.cuh
 //   count, offsets, gather_   the gradient magnitudes of the edge pixels, for segments
-//   range_              the range of the pixels of an image in device memory, pixel_range.cuh
 //
 // All arithmetic is on integers: every device gives the same bits. Sides are 1..2^30; products are 64-bit.
 #include "common.cuh"
 #include "edge_drawing_maps.cuh"
 #include "edge_drawing_rest.cuh"
 #include "edge_drawing_tile.cuh"
-#include "pixel_range.cuh"
 
 // Tiles of many rows are for images that fill the device, tiles of 32 rows for others.
 constexpr int TILE_BLOCKS = 5;   // per multiprocessor, which leaves 96 registers per thread
@@ -74,14 +72,3 @@ extern "C" __global__ void __launch_bounds__(GATHER_WORDS) isoline_ed_offsets(u6
 ISOLINE_ED_GATHER(isoline_ed_gather_16, unsigned short)
 ISOLINE_ED_GATHER(isoline_ed_gather_32, u32)
 #undef ISOLINE_ED_GATHER
-
-#define ISOLINE_ED_RANGE(NAME, PIXEL)                                                                                \
-    extern "C" __global__ void __launch_bounds__(RANGE_THREADS)                                                      \
-    NAME(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,            \
-         u32 *range)                                                                                                 \
-    {                                                                                                                \
-        pixel_range<PIXEL>(pixels, row_stride, slice_stride, width, height, depth, range);                           \
-    }
-ISOLINE_ED_RANGE(isoline_ed_range_u16, unsigned short)
-ISOLINE_ED_RANGE(isoline_ed_range_f32, float)
-#undef ISOLINE_ED_RANGE

@@ -4,8 +4,8 @@
 //   fused    several iterations per pass over memory (edge_strength_fused.cuh, edge_strength_fused_3d.cuh): the default
 //   shared   the paper's first design (paper/edge_strength.cuh)
 //   texture  the paper's second design (paper/edge_strength.cuh)
-// Before them: prepare (pixels to the bit mask of the shape and, where it is needed, v) and minmax (the range of the
-// finite pixels, pixel_range.cuh). The converged mode is in edge_strength_multigrid.cuh.
+// Before them: prepare (pixels to the bit mask of the shape and, where it is needed, v). The converged mode is in
+// edge_strength_multigrid.cuh.
 //
 // Buffers: v is f32, row r = z*height + y begins at v + r*pitch; pitch (elements) is a multiple of 32, the base is
 // aligned to 256 bytes, and what lies beyond a row's width is never used. mask: see common.cuh; mask_pitch =
@@ -16,9 +16,8 @@
 #include "edge_strength_multigrid.cuh"
 #include "edge_strength_update.cuh"
 #include "paper/edge_strength.cuh"
-#include "pixel_range.cuh"
 
-// ------------------------------------------------------------------------------------------------ prepare, range
+// ------------------------------------------------------------------------------------------------------- prepare
 
 constexpr u32 PREPARE_WARPS = 8;                     // warps of a block: rows that it processes at a time
 constexpr u32 PREPARE_WORDS = WARP;                  // words of a warp: each lane stores one
@@ -142,15 +141,4 @@ ISOLINE_ES_PREPARE(isoline_es_prepare_u8, unsigned char)
 ISOLINE_ES_PREPARE(isoline_es_prepare_u16, unsigned short)
 ISOLINE_ES_PREPARE(isoline_es_prepare_f32, float)
 #undef ISOLINE_ES_PREPARE
-
-#define ISOLINE_ES_MINMAX(NAME, PIXEL)                                                                               \
-    extern "C" __global__ void __launch_bounds__(RANGE_THREADS)                                                      \
-    NAME(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,            \
-         u32 *range)                                                                                                 \
-    {                                                                                                                \
-        pixel_range<PIXEL>(pixels, row_stride, slice_stride, width, height, depth, range);                           \
-    }
-ISOLINE_ES_MINMAX(isoline_es_minmax_u16, unsigned short)
-ISOLINE_ES_MINMAX(isoline_es_minmax_f32, float)
-#undef ISOLINE_ES_MINMAX
 

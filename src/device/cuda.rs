@@ -13,12 +13,13 @@ pub(super) mod find;
 mod host;
 mod launch;
 mod memory;
+mod range;
 #[cfg(test)]
 pub(crate) mod source;
 mod staging;
 
 pub(crate) use host::{Host, needs_staging, pack, unpack};
-pub(crate) use launch::{MAX_GRID_YZ, WARP, argument, check_sides, launch_failed};
+pub(crate) use launch::{Kernel, MAX_GRID_YZ, WARP, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
 pub(crate) use staging::{DeviceResult, STAGING_BYTES, Staging};
@@ -27,7 +28,7 @@ use super::DeviceInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::DevicePixels;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig};
+use cudarc::driver::{CudaContext, CudaModule, DriverError};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -83,10 +84,10 @@ pub(crate) struct Cuda {
     context: Arc<CudaContext>,
     index: u32,
     multiprocessors: u32,
-    /// Set where a launch may start before the one ahead of it is over (from compute capability 9.0 on).
+    /// See [`Stream`].
     early_launches: bool,
     modules: Mutex<HashMap<&'static str, Arc<CudaModule>>>,
-    functions: Mutex<HashMap<String, CudaFunction>>,
+    kernels: Mutex<HashMap<String, Kernel>>,
     /// The most device memory that a call may take, in bytes; 0 is automatic.
     limit: AtomicU64,
 }
@@ -126,7 +127,7 @@ impl Cuda {
                 multiprocessors: info.multiprocessors,
                 early_launches: info.compute_capability.0 >= 9,
                 modules: Mutex::default(),
-                functions: Mutex::default(),
+                kernels: Mutex::default(),
                 limit: AtomicU64::new(0),
                 context,
             });
@@ -148,11 +149,6 @@ impl Cuda {
 
     pub(crate) fn multiprocessors(&self) -> u32 {
         self.multiprocessors
-    }
-
-    /// Returns whether [`Stream::launch_early`] may be used.
-    pub(crate) fn early_launches(&self) -> bool {
-        self.early_launches
     }
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {
@@ -179,24 +175,24 @@ impl Cuda {
         Ok(module)
     }
 
-    /// Returns the kernel `function` of the operation `module`; it is looked up once, then kept.
-    pub(crate) fn function(&self, module: &str, function: &str) -> Result<CudaFunction> {
+    /// Returns the kernel `name` of the operation `module`; it is looked up once, then kept.
+    pub(crate) fn kernel(&self, module: &str, name: &str) -> Result<Kernel> {
         // Two operations may have a kernel of the same name.
-        let key = format!("{module}: {function}");
-        let mut functions = self.functions.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(found) = functions.get(&key) {
+        let key = format!("{module}: {name}");
+        let mut kernels = self.kernels.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(found) = kernels.get(&key) {
             return Ok(found.clone());
         }
-        let found = self
-            .module(module)?
-            .load_function(function)
-            .map_err(|e| failed(&format!("find the kernel {function}"), e))?;
-        functions.insert(key, found.clone());
-        Ok(found)
+        let function =
+            self.module(module)?.load_function(name).map_err(|e| failed(&format!("find the kernel {name}"), e))?;
+        let kernel = Kernel { function, name: name.into() };
+        kernels.insert(key, kernel.clone());
+        Ok(kernel)
     }
 
     pub(crate) fn stream(&self) -> Result<Stream> {
-        self.context.new_stream().map(Stream).map_err(|e| failed("create a CUDA stream", e))
+        let stream = self.context.new_stream().map_err(|e| failed("create a CUDA stream", e))?;
+        Ok(Stream { stream, early_launches: self.early_launches })
     }
 
     /// Creates an event that records the time.
@@ -233,62 +229,30 @@ impl Cuda {
 }
 
 /// A stream; dropping it waits for its work (rule 2 above).
-pub(crate) struct Stream(Arc<cudarc::driver::CudaStream>);
+pub(crate) struct Stream {
+    stream: Arc<cudarc::driver::CudaStream>,
+    /// Set where a launch may start before the one ahead of it is over (from compute capability 9.0 on).
+    early_launches: bool,
+}
 
 impl Stream {
-    /// Returns cudarc's stream, for launches.
-    pub(crate) fn raw(&self) -> &cudarc::driver::CudaStream {
-        &self.0
-    }
-
-    /// Launches a kernel whose blocks may become resident before the launch ahead of it is over (programmatic dependent
-    /// launch), which hides the time between two launches.
-    ///
-    /// # Safety
-    /// The same as for a plain launch: `arguments` point to the kernel's arguments, in its order (the driver reads as
-    /// many as the kernel has; more may follow). The kernel must wait for the launch ahead (`wait_for_previous_launch`
-    /// in `kernels/common.cuh`) before it touches memory.
-    pub(crate) unsafe fn launch_early(
-        &self,
-        function: &CudaFunction,
-        config: LaunchConfig,
-        arguments: &mut [*mut c_void],
-    ) -> Result<(), DriverError> {
-        let mut attribute = sys::CUlaunchAttribute {
-            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-            pad: [0; 4],
-            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-        };
-        let config = sys::CUlaunchConfig {
-            gridDimX: config.grid_dim.0,
-            gridDimY: config.grid_dim.1,
-            gridDimZ: config.grid_dim.2,
-            blockDimX: config.block_dim.0,
-            blockDimY: config.block_dim.1,
-            blockDimZ: config.block_dim.2,
-            sharedMemBytes: config.shared_mem_bytes,
-            hStream: self.0.cu_stream(),
-            attrs: &mut attribute,
-            numAttrs: 1,
-        };
-        // SAFETY: the configuration is complete; the caller guarantees the arguments.
-        unsafe { sys::cuLaunchKernelEx(&config, function.cu_function(), arguments.as_mut_ptr(), std::ptr::null_mut()) }
-            .result()
+    fn raw(&self) -> &cudarc::driver::CudaStream {
+        &self.stream
     }
 
     pub(crate) fn synchronize(&self) -> Result<()> {
-        self.0.synchronize().map_err(|e| failed("finish the work on the CUDA device", e))
+        self.stream.synchronize().map_err(|e| failed("finish the work on the CUDA device", e))
     }
 
     pub(crate) fn record(&self, event: &Event) -> Result<()> {
-        event.0.record(&self.0).map_err(|e| failed("record a CUDA event", e))
+        event.0.record(&self.stream).map_err(|e| failed("record a CUDA event", e))
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
         // A failed stream has no work left.
-        let _ = self.0.synchronize();
+        let _ = self.stream.synchronize();
     }
 }
 

@@ -18,9 +18,9 @@ use super::prepare::Plan;
 use super::segments::{self, Part};
 use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream, check_device_range};
+use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream, check_device_pixels};
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, Image, ImageMut};
+use crate::image::{Image, ImageMut};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use launch::{Job, Launcher, SliceLayout};
@@ -61,26 +61,20 @@ fn resolve(
         ));
     }
     if let Image::Device(pixels) = input {
-        check_device_range(cuda, "the input", pixels.address, extent(pixels))?;
+        check_device_pixels(cuda, "the input", pixels)?;
     }
     for (name, output) in outputs {
         if let Some(ImageMut::Device(pixels)) = output {
-            check_device_range(cuda, &format!("the {name}"), pixels.address, extent(pixels))?;
+            check_device_pixels(cuda, &format!("the {name}"), pixels)?;
         }
     }
     cuda.memory().reset_peak();
     let extremes = match input {
         _ if !params.needs_extremes(input.pixel_type()) => None,
-        Image::Device(pixels) => Some(launch::measure_range(cuda, pixels)?),
+        Image::Device(pixels) => Some(cuda.extremes("the input", pixels)?),
         _ => context.pool().install(|| input.extremes()),
     };
     Ok(params.plan(input.pixel_type(), extremes))
-}
-
-/// Returns the number of bytes from the first pixel's to the last one's.
-fn extent(pixels: &DevicePixels<'_>) -> usize {
-    let [width, height, depth] = pixels.shape;
-    (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes()
 }
 
 /// Implements [`super::run`].

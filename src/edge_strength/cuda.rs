@@ -6,7 +6,6 @@ mod field_layout;
 mod fused;
 mod launch;
 mod multigrid;
-mod range;
 
 use super::multigrid::SolveOptions;
 use super::prepare::InitialValues;
@@ -174,7 +173,7 @@ fn check_request(cuda: &Cuda, plan: &Plan, input: &Image<'_>, output: &ImageMut<
 fn resolve(cuda: &Arc<Cuda>, plan: &Plan, start: Start, input: &Image<'_>, pool: &ThreadPool) -> Result<InitialValues> {
     match (start, input) {
         (Start::Input(None), Image::Device(pixels)) if super::type_range(pixels.pixel_type).is_none() => {
-            Ok(InitialValues::scaled(range::measure(cuda, pixels)?, plan.foreground))
+            Ok(InitialValues::scaled(cuda.extremes("the input", pixels)?, plan.foreground))
         }
         _ => Ok(pool.install(|| InitialValues::resolve(start, input, plan.foreground))),
     }

@@ -9,7 +9,7 @@ use super::{Bounds, Node, Noise, Params, Schedule};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Host, Side, Stream, check_device_range, needs_staging};
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, Image, PixelType, zeroed};
+use crate::image::{Image, PixelType, zeroed};
 use crate::levels::QuantiseF64;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
@@ -197,7 +197,7 @@ impl Solver {
         let count = targets.len().max(1);
         let capacity = params.max_nodes as usize;
         let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
-        let geometry = self.kernels.geometry(count, longest, capacity)?;
+        let geometry = self.kernels.geometry(&self.cuda, count, longest, capacity)?;
         let scratch_bytes = geometry.scratch_bytes();
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
@@ -361,35 +361,6 @@ impl Solver {
         self.fetch(&search, &mut targets)?;
         Ok(targets.into_iter().map(|target| target.inside).collect())
     }
-}
-
-/// Returns the smallest and the largest finite pixel of an f32 image in device memory; `[0, 0]` when there is none. The
-/// pixels are copied to the host, piece by piece.
-pub(super) fn extremes(context: &Context, cuda: &Arc<Cuda>, pixels: &DevicePixels<'_>) -> Result<[f64; 2]> {
-    cuda.bind()?;
-    let ([width, height, _], stride) = (pixels.shape, pixels.strides[0]);
-    let row = width * size_of::<f32>();
-    check_device_range(cuda, "the input", pixels.address, (height - 1) * stride + row)?;
-    let stream = cuda.stream()?;
-    let rows_per_piece = (PIECE_BYTES / row).clamp(1, height);
-    let mut piece = zeroed::<f32>(rows_per_piece * width)?;
-    let none = [f32::INFINITY, f32::NEG_INFINITY];
-    let merge = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].max(b[1])];
-    let mut found = none;
-    for first in (0..height).step_by(rows_per_piece) {
-        let rows = rows_per_piece.min(height - first);
-        let address = pixels.address + (first * stride) as u64;
-        let from = Side::Device { address, bytes: (rows - 1) * stride + row };
-        let to = Side::Host { address: piece.as_mut_ptr() as usize, bytes: size_of_val(&*piece) };
-        stream.copy(from, to, row, rows, [stride, row])?;
-        stream.synchronize()?;
-        let of_piece = context.pool().install(|| {
-            let finite = piece[..rows * width].par_iter().filter(|pixel| pixel.is_finite());
-            finite.map(|pixel| [*pixel; 2]).reduce(|| none, merge)
-        });
-        found = merge(found, of_piece);
-    }
-    Ok(if found[0] <= found[1] { found.map(f64::from) } else { [0.0; 2] })
 }
 
 /// Returns the number of rows that the edges of a polygon pass.

@@ -33,8 +33,7 @@ impl LevelScale {
         let [low, high] = match (params.range, input) {
             (Some(range), _) => range,
             (None, Image::Device(pixels)) => {
-                let cuda = context.cuda_for(0)?.ok_or_else(in_cuda_memory)?;
-                super::cuda::extremes(context, cuda, pixels)?
+                context.cuda_for(0)?.ok_or_else(in_cuda_memory)?.extremes("the input", pixels)?
             }
             (None, _) => context.pool().install(|| input.extremes()).unwrap_or_default(),
         };

@@ -4,12 +4,11 @@
 
 use super::super::cpu::Metric;
 use super::super::{Params, Region};
-use crate::device::cuda::{Cuda, MAX_GRID_YZ, Stream, WARP, check_sides, failed, launch_failed};
+use crate::device::cuda::{Cuda, Kernel, Stream, WARP, check_sides, geometry};
 use crate::error::Result;
 use crate::image::{Dimensions, Foreground, PixelType};
 use crate::threshold::Pixel;
-use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
-use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
+use cudarc::driver::LaunchConfig;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "distance";
@@ -178,7 +177,7 @@ unsafe impl cudarc::driver::DeviceRepr for ColumnsArguments {}
 /// The kernels that compute a volume, or slices one by one, with the arguments that stay the same.
 pub(super) struct Launcher {
     shape: [usize; 3],
-    rows: CudaFunction,
+    rows: Kernel,
     below: bool,
     threshold: u32,
     weight: f64,
@@ -195,7 +194,7 @@ struct ColumnPass {
     length: usize,
     weight: f64,
     near: Near,
-    function: CudaFunction,
+    kernel: Kernel,
     geometry: Geometry,
 }
 
@@ -271,12 +270,6 @@ fn threshold_bits(pixel_type: PixelType, threshold: f64) -> u32 {
     }
 }
 
-/// Returns the bytes of shared memory that a block may have.
-fn shared_memory(cuda: &Cuda) -> Result<usize> {
-    let bytes = cuda.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-    Ok(bytes.max(0) as usize)
-}
-
 /// Returns the passes along y and z: axis and length.
 fn passes([_, height, depth]: [usize; 3], dimensions: Dimensions) -> Vec<(usize, usize)> {
     let along_z = dimensions == Dimensions::Volume && depth > 1;
@@ -293,7 +286,7 @@ fn passes([_, height, depth]: [usize; 3], dimensions: Dimensions) -> Vec<(usize,
 
 /// Returns the bytes that [`Launcher::queue`] needs beside the output: 0 unless columns are too long for shared memory.
 pub(super) fn workspace_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
-    let shared = shared_memory(cuda)?;
+    let shared = cuda.shared_memory()?;
     let in_global_memory =
         passes(shape, dimensions).iter().any(|(_, length)| Geometry::new(*length, shared).in_global_memory);
     Ok(if in_global_memory { shape.iter().product::<usize>() * size_of::<f32>() } else { 0 })
@@ -305,27 +298,22 @@ impl Launcher {
         check_sides(shape, MAX_SIDE)?;
         let lengths = [width, height, if params.dimensions == Dimensions::Volume { depth } else { 1 }];
         let metric = Metric::new(lengths, params.spacing);
-        let shared = shared_memory(cuda)?;
+        let shared = cuda.shared_memory()?;
         let columns = passes(shape, params.dimensions).into_iter().map(|(axis, length)| {
             let geometry = Geometry::new(length, shared);
-            let function = cuda.function(MODULE, &geometry.name())?;
-            // The function gets all shared memory, not only that of this pass, because other passes share it.
-            function
-                .set_attribute(
-                    CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    shared as i32,
-                )
-                .map_err(|e| failed("set the shared memory of a kernel", e))?;
+            let kernel = cuda.kernel(MODULE, &geometry.name())?;
+            // The kernel gets all shared memory, not only that of this pass, because other passes share it.
+            kernel.reserve_shared_memory(shared)?;
             // The sums so far have the weights of the axes before this one, without those of one pixel.
             let weights: Vec<f64> =
                 (0..=axis).filter(|a| *a == axis || lengths[*a] > 1).map(|a| metric.weights[a]).collect();
             let near = Near::new(&weights);
-            Ok(ColumnPass { axis, length, weight: metric.weights[axis], near, function, geometry })
+            Ok(ColumnPass { axis, length, weight: metric.weights[axis], near, kernel, geometry })
         });
         let scale = metric.scale;
         Ok(Self {
             shape,
-            rows: cuda.function(MODULE, &format!("isoline_dt_rows_{}", pixel_type.name()))?,
+            rows: cuda.kernel(MODULE, &format!("isoline_dt_rows_{}", pixel_type.name()))?,
             below: params.foreground == Foreground::Below,
             threshold: threshold_bits(pixel_type, params.threshold),
             weight: metric.weights[0],
@@ -412,14 +400,9 @@ impl Launcher {
                 cut: self.threshold,
                 weight: self.weight,
             };
-            let config = LaunchConfig {
-                grid_dim: (rows.div_ceil(ROW_WARPS as usize).min(MAX_GRID_X) as u32, 1, 1),
-                block_dim: (WARP, ROW_WARPS, 1),
-                shared_mem_bytes: 0,
-            };
+            let config = geometry([rows.div_ceil(ROW_WARPS as usize).min(MAX_GRID_X), 1, 1], [WARP, ROW_WARPS, 1]);
             // SAFETY: the kernel's one argument; pixels and field cover these slices, as `queue` requires.
-            unsafe { stream.raw().launch_builder(&self.rows).arg(&arguments).launch(config) }
-                .map_err(|e| launch_failed(e, "rows"))?;
+            unsafe { stream.launch(&self.rows, config, &[&arguments]) }?;
             poll((z + slices) as f64 / depth as f64)?;
         }
         Ok(())
@@ -465,14 +448,12 @@ impl Launcher {
                 near: pass.near,
             };
             let config = LaunchConfig {
-                grid_dim: (width.div_ceil(columns) as u32, lines.min(MAX_GRID_YZ) as u32, 1),
-                block_dim: (threads as u32, 1, 1),
                 shared_mem_bytes: pass.geometry.shared_bytes(pass.length) as u32,
+                ..geometry([width.div_ceil(columns), lines, 1], [threads as u32, 1, 1])
             };
             // SAFETY: the kernel's one argument; both fields cover these sheets, as `queue` requires, and are the same
             // or, for columns in global memory, different (checked above).
-            unsafe { stream.raw().launch_builder(&pass.function).arg(&arguments).launch(config) }
-                .map_err(|e| launch_failed(e, &pass.geometry.name()))?;
+            unsafe { stream.launch(&pass.kernel, config, &[&arguments]) }?;
             poll((sheet + lines) as f64 / sheets as f64)?;
         }
         Ok(())

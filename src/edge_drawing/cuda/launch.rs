@@ -4,11 +4,9 @@
 
 use super::super::prepare::Plan;
 use super::super::{Operator, Profile};
-use crate::device::cuda::{Buffer, Cuda, Stream, failed};
+use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, WARP, check_sides, geometry};
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, PixelType};
-use cudarc::driver::{CudaFunction, DriverError, LaunchConfig, PushKernelArg};
-use std::ffi::c_void;
+use crate::image::PixelType;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "edge_drawing";
@@ -18,11 +16,6 @@ const WORD_BITS: usize = u32::BITS as usize;
 
 /// The largest side: columns and rows are indexed in 32 bits, with their halos.
 const MAX_SIDE: usize = 1 << 30;
-
-/// The largest grid in y.
-const MAX_GRID_Y: usize = 65535;
-
-const WARP: u32 = 32;
 
 /// The number of warps of a tile, `ED_WARPS`.
 const TILE_WARPS: u32 = 4;
@@ -51,9 +44,6 @@ const SMOOTH_BLOCK_ROWS: usize = 32 * TILE_WARPS as usize;
 
 /// The number of words per block of `count` and `gather`, `GATHER_WORDS`.
 const GATHER_WORDS: usize = 1024;
-
-/// The number of threads of a block of `range`, `RANGE_THREADS`.
-const RANGE_THREADS: usize = 256;
 
 /// The distance from the border that the anchors of profile `reference` keep.
 const REFERENCE_MARGIN: u32 = 2;
@@ -209,31 +199,16 @@ impl MapTargets {
 /// The kernels of a call.
 pub(super) struct Launcher {
     layout: SliceLayout,
-    tile: CudaFunction,
+    tile: Kernel,
     /// The number of blocks of `tile` in x and y.
     tiles: [usize; 2],
-    rest: CudaFunction,
-    early_launches: bool,
-}
-
-fn kernel_launch(error: DriverError, kernel: &str) -> Error {
-    failed(&format!("launch the kernel {kernel}"), error)
-}
-
-/// Returns the address of a kernel argument, which the driver needs.
-fn pointer<T>(argument: &T) -> *mut c_void {
-    std::ptr::from_ref(argument).cast_mut().cast()
+    rest: Kernel,
 }
 
 impl Launcher {
     pub(super) fn new(cuda: &Cuda, plan: &Plan, layout: SliceLayout) -> Result<Self> {
         let SliceLayout { width, height, .. } = layout;
-        if width.max(height) > MAX_SIDE {
-            return Err(Error::unsupported(format!(
-                "an image on a CUDA device may have at most {MAX_SIDE} pixels a side, but this has {width} x {height}; \
-                 use the device cpu"
-            )));
-        }
+        check_sides([width, height, 1], MAX_SIDE)?;
         if plan.follow_turns && width * height > u32::MAX as usize {
             return Err(Error::unsupported(format!(
                 "follow_turns on a CUDA device takes slices of at most {} pixels, but these have {width} x {height}; \
@@ -252,10 +227,9 @@ impl Launcher {
         let name = format!("isoline_ed_tile_{}{operator}_{rows}", layout.pixel_type.name());
         Ok(Self {
             layout,
-            tile: cuda.function(MODULE, &name)?,
+            tile: cuda.kernel(MODULE, &name)?,
             tiles: tiles_of(rows),
-            rest: cuda.function(MODULE, &format!("isoline_ed_rest_{bits}"))?,
-            early_launches: cuda.early_launches(),
+            rest: cuda.kernel(MODULE, &format!("isoline_ed_rest_{bits}"))?,
         })
     }
 
@@ -309,34 +283,16 @@ impl Launcher {
             return Ok(());
         }
         let words = self.layout.bit_pitch * self.layout.height;
-        let config = LaunchConfig {
-            grid_dim: (words.div_ceil(REST_BLOCK_WORDS) as u32, 1, 1),
-            block_dim: (WARP, REST_WARPS, 1),
-            shared_mem_bytes: 0,
-        };
-        if self.early_launches {
-            let mut arguments = [pointer(job)];
-            // SAFETY: the kernel's one argument; it begins by waiting for the launch ahead.
-            return unsafe { stream.launch_early(&self.rest, config, &mut arguments) }
-                .map_err(|e| kernel_launch(e, "rest"));
-        }
-        // SAFETY: the kernel's one argument, whose addresses are as `draw` demands.
-        unsafe { stream.raw().launch_builder(&self.rest).arg(job).launch(config) }
-            .map(|_| ())
-            .map_err(|e| kernel_launch(e, "rest"))
+        let config = geometry([words.div_ceil(REST_BLOCK_WORDS), 1, 1], [WARP, REST_WARPS, 1]);
+        // SAFETY: the kernel's one argument, whose addresses are as above; it begins by waiting for the launch ahead.
+        unsafe { stream.launch_early(&self.rest, config, &[job]) }
     }
 
     /// Queues the kernel `tile` alone.
     pub(super) fn tile(&self, stream: &Stream, job: &Job) -> Result<()> {
-        let config = LaunchConfig {
-            grid_dim: (self.tiles[0] as u32, self.tiles[1].min(MAX_GRID_Y) as u32, 1),
-            block_dim: (WARP, TILE_WARPS, 1),
-            shared_mem_bytes: 0,
-        };
+        let config = geometry([self.tiles[0], self.tiles[1], 1], [WARP, TILE_WARPS, 1]);
         // SAFETY: the kernel's one argument, whose addresses are as `draw` demands.
-        unsafe { stream.raw().launch_builder(&self.tile).arg(job).launch(config) }
-            .map(|_| ())
-            .map_err(|e| kernel_launch(e, "tile"))
+        unsafe { stream.launch(&self.tile, config, &[job]) }
     }
 }
 
@@ -345,18 +301,14 @@ impl Launcher {
 pub(super) fn count(cuda: &Cuda, stream: &Stream, layout: &SliceLayout, job: &Job, counts: &Buffer) -> Result<()> {
     assert!(counts.bytes() >= layout.count_bytes(), "the counts need a number a block");
     let counts = counts.address();
-    let blocks = layout.gather_blocks() as u32;
-    let config =
-        |grid| LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (GATHER_WORDS as u32, 1, 1), shared_mem_bytes: 0 };
-    let function = cuda.function(MODULE, "isoline_ed_count")?;
-    // SAFETY: the kernel's arguments, in its order; the bits have the layout's size, the counts were checked.
-    unsafe { stream.raw().launch_builder(&function).arg(job).arg(&counts).launch(config(blocks)) }
-        .map_err(|e| kernel_launch(e, "count"))?;
-    let function = cuda.function(MODULE, "isoline_ed_offsets")?;
-    // SAFETY: as above; one block.
-    unsafe { stream.raw().launch_builder(&function).arg(&counts).arg(&blocks).launch(config(1)) }
-        .map(|_| ())
-        .map_err(|e| kernel_launch(e, "offsets"))
+    let blocks = layout.gather_blocks();
+    let config = |blocks| geometry([blocks, 1, 1], [GATHER_WORDS as u32, 1, 1]);
+    let [count, offsets] = ["isoline_ed_count", "isoline_ed_offsets"].map(|name| cuda.kernel(MODULE, name));
+    // SAFETY: the kernels' arguments, in their order; the bits have the layout's size, the counts were checked.
+    unsafe {
+        stream.launch(&count?, config(blocks), &[job, &counts])?;
+        stream.launch(&offsets?, config(1), &[&counts, &(blocks as u32)])
+    }
 }
 
 /// Queues the gathering of the `total` edge pixels' gradients in raster order, each of the working map's word size.
@@ -370,18 +322,12 @@ pub(super) fn gather(
     total: usize,
 ) -> Result<()> {
     assert!(gradients.bytes() >= total * layout.word_bytes(), "each edge pixel needs memory for its gradient");
-    let config = LaunchConfig {
-        grid_dim: (layout.gather_blocks() as u32, 1, 1),
-        block_dim: (GATHER_WORDS as u32, 1, 1),
-        shared_mem_bytes: 0,
-    };
-    let function = cuda.function(MODULE, &format!("isoline_ed_gather_{}", 8 * layout.word_bytes()))?;
+    let config = geometry([layout.gather_blocks(), 1, 1], [GATHER_WORDS as u32, 1, 1]);
+    let kernel = cuda.kernel(MODULE, &format!("isoline_ed_gather_{}", 8 * layout.word_bytes()))?;
     let (counts, gradients) = (counts.address(), gradients.address());
     // SAFETY: the kernel's arguments, in its order; map and bits have the layout's sizes, and `gradients` has memory for the
     // `total` of the counts.
-    unsafe { stream.raw().launch_builder(&function).arg(job).arg(&counts).arg(&gradients).launch(config) }
-        .map(|_| ())
-        .map_err(|e| kernel_launch(e, "gather"))
+    unsafe { stream.launch(&kernel, config, &[job, &counts, &gradients]) }
 }
 
 /// The two kernels of intermediate maps.
@@ -409,77 +355,15 @@ pub(super) fn write_maps(
         }
         MapKernel::Maps => (format!("isoline_ed_maps_{}", 8 * layout.word_bytes()), MAPS_BLOCK, MAPS_BLOCK[1] as u32),
     };
-    let function = cuda.function(MODULE, &name)?;
-    let config = LaunchConfig {
-        grid_dim: (layout.width.div_ceil(columns) as u32, layout.height.div_ceil(rows).min(MAX_GRID_Y) as u32, 1),
-        block_dim: (WARP, warps, 1),
-        shared_mem_bytes: 0,
-    };
+    let kernel = cuda.kernel(MODULE, &name)?;
+    let config = geometry([layout.width.div_ceil(columns), layout.height.div_ceil(rows), 1], [WARP, warps, 1]);
     // SAFETY: the kernel's arguments, in its order; the addresses are as `Launcher::draw` demands, the targets as above.
-    unsafe { stream.raw().launch_builder(&function).arg(job).arg(targets).launch(config) }
-        .map(|_| ())
-        .map_err(|e| kernel_launch(e, &name))
-}
-
-/// Returns the smallest and the largest finite pixel of a device image (u16 or f32); `[0, 0]` when there is none.
-pub(super) fn measure_range(cuda: &Cuda, pixels: &DevicePixels<'_>) -> Result<[f64; 2]> {
-    const BYTES: usize = 2 * size_of::<u32>();
-    let range = cuda.memory().device(BYTES)?;
-    let back = cuda.memory().pinned(BYTES)?;
-    let stream = cuda.stream()?;
-    stream.fill(&range, 0, BYTES / 2, 0xFF)?;
-    stream.fill(&range, BYTES / 2, BYTES / 2, 0)?;
-    let name = format!("isoline_ed_range_{}", pixels.pixel_type.name());
-    let function = cuda.function(MODULE, &name)?;
-    let [width, height, depth] = pixels.shape;
-    let config = LaunchConfig {
-        grid_dim: (width.div_ceil(RANGE_THREADS).min(64) as u32, (height * depth).min(1024) as u32, 1),
-        block_dim: (RANGE_THREADS as u32, 1, 1),
-        shared_mem_bytes: 0,
-    };
-    // SAFETY: the arguments are the kernel's, in its order; the pixels were checked to lie in one allocation, and
-    // `range` holds two words.
-    unsafe {
-        stream
-            .raw()
-            .launch_builder(&function)
-            .arg(&pixels.address)
-            .arg(&(pixels.strides[0] as u64))
-            .arg(&(pixels.strides[1] as u64))
-            .arg(&(width as u32))
-            .arg(&(height as u32))
-            .arg(&(depth as u32))
-            .arg(&range.address())
-            .launch(config)
-    }
-    .map_err(|e| kernel_launch(e, &name))?;
-    stream.copy(range.side(0), back.side(), BYTES, 1, [BYTES, BYTES])?;
-    stream.synchronize()?;
-    let keys: &[u32] = bytemuck::cast_slice(&back.as_slice()[..BYTES]);
-    Ok(if keys[0] > keys[1] { [0.0, 0.0] } else { [0, 1].map(|i| decode(keys[i], pixels.pixel_type)) })
-}
-
-/// Returns a pixel from its sorting key. 16-bit pixels are their own keys; floats have their sign inverted.
-fn decode(key: u32, pixel_type: PixelType) -> f64 {
-    const SIGN: u32 = 1 << 31;
-    if pixel_type != PixelType::F32 {
-        return f64::from(key);
-    }
-    f64::from(f32::from_bits(if key & SIGN != 0 { key ^ SIGN } else { !key }))
+    unsafe { stream.launch(&kernel, config, &[job, targets]) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_decode_to_the_floats_they_came_from() {
-        for value in [0.0f32, 1.5, -1.5, f32::MAX, f32::MIN, -0.0] {
-            let bits = value.to_bits();
-            let key = bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 };
-            assert_eq!(decode(key, PixelType::F32), f64::from(value));
-        }
-    }
 
     #[test]
     fn rows_are_aligned() {

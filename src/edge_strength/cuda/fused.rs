@@ -5,9 +5,9 @@
 use super::super::{FLUSH_EVERY, Plan, is_flushed};
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
-use crate::device::cuda::{Cuda, MAX_GRID_YZ, WARP};
+use crate::device::cuda::{Cuda, Kernel, MAX_GRID_YZ, WARP, geometry};
 use crate::error::{Error, Result};
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use cudarc::driver::LaunchConfig;
 
 /// The centre weights of one fused launch: `isoline_es_weights` in the kernels.
 #[repr(C)]
@@ -30,7 +30,7 @@ unsafe impl cudarc::driver::DeviceRepr for Weights {}
 
 /// One launch of a fused kernel.
 pub(super) struct Choice<'a> {
-    pub(super) function: &'a CudaFunction,
+    pub(super) kernel: &'a Kernel,
     /// The number of iterations that the launch makes.
     pub(super) steps: usize,
     /// The argument `chunk_rows`, `chunk_slices` or `levels` of the kernel.
@@ -44,19 +44,12 @@ pub(super) struct Choice<'a> {
 pub(super) enum Fused {
     /// Large 2D images: blocks run down strips. `shape` makes the first pass from the mask alone, `flush` makes the
     /// passes whose last iteration is flushed, and `tile` makes the last few iterations.
-    Stream {
-        stream: CudaFunction,
-        shape: CudaFunction,
-        flush: CudaFunction,
-        tile: CudaFunction,
-        field: FieldLayout,
-        multiprocessors: usize,
-    },
+    Stream { stream: Kernel, shape: Kernel, flush: Kernel, tile: Kernel, field: FieldLayout, multiprocessors: usize },
     /// Small 2D images: tiles only.
-    Tile { tile: CudaFunction, field: FieldLayout },
+    Tile { tile: Kernel, field: FieldLayout },
     /// Volumes: blocks run through columns. The kernels are listed by their number of iterations, largest first;
     /// `flush` makes as many as the first kernel and flushes the last iteration.
-    Volume { by_steps: Vec<(usize, CudaFunction)>, flush: CudaFunction, field: FieldLayout, multiprocessors: usize },
+    Volume { by_steps: Vec<(usize, Kernel)>, flush: Kernel, field: FieldLayout, multiprocessors: usize },
 }
 
 /// The number of iterations of one launch of the stream kernel.
@@ -100,25 +93,25 @@ const _: () = assert!(FLUSH_EVERY.is_multiple_of(VOLUME_STEPS[0]));
 
 impl Fused {
     pub(super) fn new(cuda: &Cuda, plan: &Plan, field: FieldLayout) -> Result<Self> {
-        let function = |name: String| cuda.function(MODULE, &format!("isoline_es_fused_{name}"));
+        let kernel = |name: String| cuda.kernel(MODULE, &format!("isoline_es_fused_{name}"));
         let multiprocessors = cuda.multiprocessors().max(1) as usize;
         let [width, height, _] = field.shape;
         if plan.dimensions == 3 {
             let by_steps = VOLUME_STEPS
                 .into_iter()
-                .map(|steps| Ok((steps, function(format!("3d_{steps}"))?)))
+                .map(|steps| Ok((steps, kernel(format!("3d_{steps}"))?)))
                 .collect::<Result<_>>()?;
-            let flush = function(format!("3d_{}_flush", VOLUME_STEPS[0]))?;
+            let flush = kernel(format!("3d_{}_flush", VOLUME_STEPS[0]))?;
             return Ok(Self::Volume { by_steps, flush, field, multiprocessors });
         }
-        let tile = function("2d_tile".into())?;
+        let tile = kernel("2d_tile".into())?;
         if width.min(height) < STREAM_MIN_SIDE || width * height < STREAM_MIN_PIXELS {
             return Ok(Self::Tile { tile, field });
         }
         Ok(Self::Stream {
-            stream: function("2d_stream".into())?,
-            shape: function("2d_stream_shape".into())?,
-            flush: function("2d_stream_flush".into())?,
+            stream: kernel("2d_stream".into())?,
+            shape: kernel("2d_stream_shape".into())?,
+            flush: kernel("2d_stream_flush".into())?,
             tile,
             field,
             multiprocessors,
@@ -130,48 +123,44 @@ impl Fused {
     pub(super) fn choose(&self, done: usize, left: usize, from_mask: bool) -> Result<Choice<'_>> {
         match self {
             Self::Stream { stream, shape, flush, field, multiprocessors, .. } if left >= STREAM_STEPS => {
-                let function = if from_mask {
+                let kernel = if from_mask {
                     shape
                 } else if is_flushed(done + STREAM_STEPS) {
                     flush
                 } else {
                     stream
                 };
-                Ok(stream_choice(function, *field, *multiprocessors))
+                Ok(stream_choice(kernel, *field, *multiprocessors))
             }
             Self::Stream { tile, field, .. } | Self::Tile { tile, field } => tile_choice(tile, *field, done, left),
             Self::Volume { by_steps, flush, field, multiprocessors } => {
-                let (steps, function) = by_steps
+                let (steps, kernel) = by_steps
                     .iter()
                     .find(|(steps, _)| *steps <= left)
                     .expect("there is a kernel for one iteration, and at least one is left");
-                let function = if is_flushed(done + steps) { flush } else { function };
-                volume_choice(function, *steps, *field, *multiprocessors)
+                let kernel = if is_flushed(done + steps) { flush } else { kernel };
+                volume_choice(kernel, *steps, *field, *multiprocessors)
             }
         }
     }
 }
 
-fn stream_choice(function: &CudaFunction, field: FieldLayout, multiprocessors: usize) -> Choice<'_> {
+fn stream_choice(kernel: &Kernel, field: FieldLayout, multiprocessors: usize) -> Choice<'_> {
     let [width, height, _] = field.shape;
     let strips = width.div_ceil(STREAM_VALID);
     // There are as many chunks as fill the device once.
     let chunks = (multiprocessors * STREAM_BLOCKS / strips).max(1);
     let chunk_rows = height.div_ceil(chunks).max(STREAM_MIN_ROWS);
     Choice {
-        function,
+        kernel,
         steps: STREAM_STEPS,
         argument: chunk_rows as u32,
         flushed_level: None,
-        config: LaunchConfig {
-            grid_dim: ((strips * height.div_ceil(chunk_rows)) as u32, 1, 1),
-            block_dim: (WARP, 1, 1),
-            shared_mem_bytes: 0,
-        },
+        config: geometry([strips * height.div_ceil(chunk_rows), 1, 1], [WARP, 1, 1]),
     }
 }
 
-fn tile_choice(function: &CudaFunction, field: FieldLayout, done: usize, left: usize) -> Result<Choice<'_>> {
+fn tile_choice(kernel: &Kernel, field: FieldLayout, done: usize, left: usize) -> Result<Choice<'_>> {
     let [width, height, _] = field.shape;
     // Launches of equal numbers of iterations have the smallest halo.
     let launches = left.div_ceil(TILE_MAX_STEPS);
@@ -185,24 +174,15 @@ fn tile_choice(function: &CudaFunction, field: FieldLayout, done: usize, left: u
         )));
     }
     Ok(Choice {
-        function,
+        kernel,
         steps,
         argument: steps as u32,
         flushed_level: Some((FLUSH_EVERY - 1 - done % FLUSH_EVERY) as u32),
-        config: LaunchConfig {
-            grid_dim: (width.div_ceil(inner) as u32, rows as u32, 1),
-            block_dim: (WARP, TILE_WARPS, 1),
-            shared_mem_bytes: 0,
-        },
+        config: geometry([width.div_ceil(inner), rows, 1], [WARP, TILE_WARPS, 1]),
     })
 }
 
-fn volume_choice(
-    function: &CudaFunction,
-    steps: usize,
-    field: FieldLayout,
-    multiprocessors: usize,
-) -> Result<Choice<'_>> {
+fn volume_choice(kernel: &Kernel, steps: usize, field: FieldLayout, multiprocessors: usize) -> Result<Choice<'_>> {
     let [width, height, depth] = field.shape;
     let inner = COLUMN_SIDE - 2 * steps.next_multiple_of(2);
     let (columns_x, columns_y) = (width.div_ceil(inner), height.div_ceil(inner));
@@ -222,15 +202,11 @@ fn volume_choice(
         )));
     }
     Ok(Choice {
-        function,
+        kernel,
         steps,
         argument: chunk as u32,
         flushed_level: None,
-        config: LaunchConfig {
-            grid_dim: (columns_x as u32, columns_y as u32, chunks as u32),
-            block_dim: (WARP, COLUMN_WARPS, 1),
-            shared_mem_bytes: 0,
-        },
+        config: geometry([columns_x, columns_y, chunks], [WARP, COLUMN_WARPS, 1]),
     })
 }
 

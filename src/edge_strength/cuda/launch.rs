@@ -7,13 +7,11 @@ use super::super::{FLUSH_THRESHOLD, Foreground, Plan, Start, Variant, is_flushed
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
 use super::fused::{Fused, Weights};
-use crate::device::cuda::{
-    Buffer, Cuda, MAX_GRID_YZ, Stream, Texture, TextureShape, WARP, argument, check_sides, launch_failed,
-};
+use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, Texture, TextureShape, WARP, check_sides, geometry};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType};
 use cudarc::driver::sys::CUdevice_attribute;
-use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
+use cudarc::driver::{DeviceRepr, LaunchConfig};
 
 /// The sizes that every iteration kernel takes as arguments.
 #[derive(Clone, Copy)]
@@ -28,7 +26,7 @@ struct Sizes {
 /// The kernels that iterate.
 enum Kernels {
     /// A kernel of one iteration per launch.
-    Single(CudaFunction),
+    Single(Kernel),
     /// Kernels of several iterations per launch.
     Fused(Fused),
 }
@@ -38,9 +36,8 @@ pub(super) struct Launcher<'a> {
     plan: &'a Plan,
     field: FieldLayout,
     sizes: Sizes,
-    prepare: CudaFunction,
+    prepare: Kernel,
     kernels: Kernels,
-    early_launches: bool,
     /// Set if the first launch computes v⁰ from the mask (1 on the shape, 0 outside), so that no field is prepared.
     starts_from_mask: bool,
 }
@@ -58,7 +55,7 @@ impl<'a> Launcher<'a> {
         let [width, height, depth] = field.shape;
         check_sides(field.shape, MAX_SIDE)?;
         let axes = if plan.dimensions == 3 { "3d" } else { "2d" };
-        let single = |name: &str| cuda.function(MODULE, &format!("isoline_es_{name}_{axes}")).map(Kernels::Single);
+        let single = |name: &str| cuda.kernel(MODULE, &format!("isoline_es_{name}_{axes}")).map(Kernels::Single);
         let kernels = match plan.variant {
             Variant::Default | Variant::Fused => Kernels::Fused(Fused::new(cuda, plan, field)?),
             Variant::Shared => single("shared")?,
@@ -86,9 +83,8 @@ impl<'a> Launcher<'a> {
                 pitch: field.pitch as u64,
                 mask_pitch: field.mask_pitch as u32,
             },
-            prepare: cuda.function(MODULE, &format!("isoline_es_prepare_{}", pixel_type.name()))?,
+            prepare: cuda.kernel(MODULE, &format!("isoline_es_prepare_{}", pixel_type.name()))?,
             kernels,
-            early_launches: cuda.early_launches(),
             starts_from_mask: start == Start::Mask && iterates && fused_2d,
         })
     }
@@ -137,42 +133,17 @@ impl<'a> Launcher<'a> {
         let from_input = u32::from(start.from_input);
         let values = if self.starts_from_mask { 0 } else { values.address() };
         let mask = mask.address();
-        let config = LaunchConfig {
-            // The first column of blocks computes the words before and after each row.
-            grid_dim: (
-                1 + width.div_ceil(COLUMNS) as u32,
-                self.field.rows().div_ceil(ROWS as usize).min(MAX_GRID_YZ) as u32,
-                1,
-            ),
-            block_dim: (WARP, ROWS, 1),
-            shared_mem_bytes: 0,
-        };
-        let sizes = &self.sizes;
+        // The first column of blocks computes the words before and after each row.
+        let grid = [1 + width.div_ceil(COLUMNS), self.field.rows().div_ceil(ROWS as usize), 1];
+        let Sizes { width, height, depth, pitch, mask_pitch } = &self.sizes;
+        let (threshold, minimum, scale) = (&self.plan.threshold, &start.minimum, &start.scale);
+        let source: [&dyn DeviceRepr; 6] = [&pixels, &row_stride, &slice_stride, width, height, depth];
+        let arguments: [&dyn DeviceRepr; 9] =
+            [threshold, &below, &from_input, minimum, scale, &values, pitch, &mask, mask_pitch];
+        let config = geometry(grid, [WARP, ROWS, 1]);
         // SAFETY: the arguments are the kernel's, in its order; `pixels` covers the slice with these strides (checked
         // for device inputs, uploaded whole for host inputs); `values` (or null) and `mask` have the field's bytes.
-        unsafe {
-            stream
-                .raw()
-                .launch_builder(&self.prepare)
-                .arg(&pixels)
-                .arg(&row_stride)
-                .arg(&slice_stride)
-                .arg(&sizes.width)
-                .arg(&sizes.height)
-                .arg(&sizes.depth)
-                .arg(&self.plan.threshold)
-                .arg(&below)
-                .arg(&from_input)
-                .arg(&start.minimum)
-                .arg(&start.scale)
-                .arg(&values)
-                .arg(&sizes.pitch)
-                .arg(&mask)
-                .arg(&sizes.mask_pitch)
-                .launch(config)
-        }
-        .map(|_| ())
-        .map_err(|e| launch_failed(e, "prepare"))
+        unsafe { stream.launch(&self.prepare, config, &[source.as_slice(), &arguments].concat()) }
     }
 
     /// Binds the iterations to the memory of one slot. They alternate between its two fields, starting from the first.
@@ -237,8 +208,8 @@ impl Binding<'_> {
     /// Queues one launch of as many iterations as possible after `done` iterations; returns their number.
     pub(super) fn launch(&mut self, stream: &Stream, done: usize) -> Result<usize> {
         let steps = match &self.launcher.kernels {
-            Kernels::Single(function) => {
-                self.single(stream, function, done)?;
+            Kernels::Single(kernel) => {
+                self.single(stream, kernel, done)?;
                 1
             }
             Kernels::Fused(fused) => self.fused(stream, fused, done)?,
@@ -248,7 +219,7 @@ impl Binding<'_> {
     }
 
     /// Queues the iteration after `done` iterations with the kernel of `shared` or `texture`.
-    fn single(&self, stream: &Stream, function: &CudaFunction, done: usize) -> Result<()> {
+    fn single(&self, stream: &Stream, kernel: &Kernel, done: usize) -> Result<()> {
         let launcher = self.launcher;
         let sizes = &launcher.sizes;
         // A texture object and a device address are both 64-bit numbers to the launch.
@@ -261,16 +232,17 @@ impl Binding<'_> {
         let volume = launcher.plan.dimensions == 3;
         let weight = launcher.plan.centre_weights[done];
         let flush_below = if is_flushed(done + 1) { FLUSH_THRESHOLD } else { 0.0 }.to_bits();
-        let mut launch = stream.raw().launch_builder(function);
-        launch.arg(&from).arg(&to).arg(&mask).arg(&sizes.width).arg(&sizes.height);
+        let mut arguments: Vec<&dyn DeviceRepr> = vec![&from, &to, &mask, &sizes.width, &sizes.height];
         if volume {
-            launch.arg(&sizes.depth);
+            arguments.push(&sizes.depth);
         }
-        launch.arg(&sizes.pitch).arg(&sizes.mask_pitch).arg(&launcher.plan.time_step).arg(&weight).arg(&flush_below);
+        let rest: [&dyn DeviceRepr; 5] =
+            [&sizes.pitch, &sizes.mask_pitch, &launcher.plan.time_step, &weight, &flush_below];
+        arguments.extend(rest);
         let config = single_geometry(launcher.field, volume);
         // SAFETY: the arguments are the kernel's, in its order; both fields and the mask have the field's bytes, the
         // fields are different buffers, and the textures are bound to them.
-        unsafe { launch.launch(config) }.map(|_| ()).map_err(|e| launch_failed(e, "shared or texture"))
+        unsafe { stream.launch(kernel, config, &arguments) }
     }
 
     /// Queues the next few iterations after `done` iterations, in one pass over memory.
@@ -285,45 +257,24 @@ impl Binding<'_> {
         let to = self.values[1 - self.current].address();
         let mask = self.mask.address();
         let volume = launcher.plan.dimensions == 3;
-        // The 2D kernels wait for the launch ahead themselves.
-        if launcher.early_launches && !volume {
-            let flushed_level = choice.flushed_level.unwrap_or_default();
-            let mut arguments = [
-                argument(&from),
-                argument(&to),
-                argument(&mask),
-                argument(&sizes.width),
-                argument(&sizes.height),
-                argument(&sizes.pitch),
-                argument(&sizes.mask_pitch),
-                argument(&choice.argument),
-                argument(&launcher.plan.time_step),
-                argument(&weights),
-                argument(&flushed_level),
-            ];
-            // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel requires. A kernel
-            // without the last argument does not read it, a kernel that gets no field reads none, and all 2D kernels
-            // begin by waiting for the launch ahead.
-            unsafe { stream.launch_early(choice.function, choice.config, &mut arguments) }
-                .map_err(|e| launch_failed(e, "fused"))?;
-            return Ok(choice.steps);
-        }
-        let mut launch = stream.raw().launch_builder(choice.function);
-        launch.arg(&from).arg(&to).arg(&mask).arg(&sizes.width).arg(&sizes.height);
+        let mut arguments: Vec<&dyn DeviceRepr> = vec![&from, &to, &mask, &sizes.width, &sizes.height];
         if volume {
-            launch.arg(&sizes.depth);
+            arguments.push(&sizes.depth);
         }
-        launch
-            .arg(&sizes.pitch)
-            .arg(&sizes.mask_pitch)
-            .arg(&choice.argument)
-            .arg(&launcher.plan.time_step)
-            .arg(&weights);
-        if let Some(level) = &choice.flushed_level {
-            launch.arg(level);
+        let flushed_level = choice.flushed_level.unwrap_or_default();
+        let rest: [&dyn DeviceRepr; 6] =
+            [&sizes.pitch, &sizes.mask_pitch, &choice.argument, &launcher.plan.time_step, &weights, &flushed_level];
+        arguments.extend(rest);
+        // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel requires. A kernel
+        // without the last argument does not read it, a kernel that gets no field reads none, and all 2D kernels begin
+        // by waiting for the launch ahead.
+        unsafe {
+            if volume {
+                stream.launch(choice.kernel, choice.config, &arguments)?;
+            } else {
+                stream.launch_early(choice.kernel, choice.config, &arguments)?;
+            }
         }
-        // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel requires.
-        unsafe { launch.launch(choice.config) }.map_err(|e| launch_failed(e, "fused"))?;
         Ok(choice.steps)
     }
 }
@@ -332,10 +283,6 @@ impl Binding<'_> {
 /// grid.
 fn single_geometry(field: FieldLayout, volume: bool) -> LaunchConfig {
     let block: [usize; 3] = if volume { [32, 4, 4] } else { [32, 8, 1] };
-    let tiles = |axis: usize| field.shape[axis].div_ceil(block[axis]);
-    LaunchConfig {
-        grid_dim: (tiles(0) as u32, tiles(1).min(MAX_GRID_YZ) as u32, tiles(2).min(MAX_GRID_YZ) as u32),
-        block_dim: (block[0] as u32, block[1] as u32, block[2] as u32),
-        shared_mem_bytes: 0,
-    }
+    let tiles = [0, 1, 2].map(|axis| field.shape[axis].div_ceil(block[axis]));
+    geometry(tiles, block.map(|side| side as u32))
 }

@@ -6,13 +6,12 @@ use super::super::Variant;
 use super::super::convergence::SQUARES_UNIT;
 use super::super::plan::{INTENSITY_GAINS, Plan, REINITIALISATION_STEPS};
 use super::super::types::{Constants, ROOT_UNIT};
-use super::marching::Marching;
+use super::marching::{DenseChunks, Marching};
 use super::tables::{BARRIERS, Layout, ROWS, Tables};
-use crate::device::cuda::{Buffer, Cuda, Stream, failed};
+use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, WARP, geometry};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
-use cudarc::driver::{CudaFunction, LaunchConfig};
-use std::ffi::c_void;
+use cudarc::driver::{DeviceRepr, LaunchConfig};
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "level_set";
@@ -76,18 +75,17 @@ pub(super) struct Launcher {
     /// True if iterations use lists of tiles too, not only reinitialisations.
     band: bool,
     context: IterationContext,
-    iterate: CudaFunction,
+    iterate: Kernel,
     /// The chunks of planes of the blocks, if iterations march along z.
     marching: Option<Marching>,
-    reinitialise: CudaFunction,
+    reinitialise: Kernel,
     /// The number of blocks of `iterate`, unless it marches, and of `reinitialise` that are resident on the device
     /// together.
     resident: [u32; 2],
     barriers: u64,
-    activate_near_front: CudaFunction,
-    check_convergence: CudaFunction,
+    activate_near_front: Kernel,
+    check_convergence: Kernel,
     multiprocessors: u32,
-    early: bool,
     /// The stopping criterion: the iterations of an interval, and the two tolerances.
     criterion: (u32, f64, f64),
 }
@@ -100,10 +98,6 @@ pub(super) const ITERATION_WARPS: u32 = 10;
 pub(super) const REINIT_WARPS: u32 = 6;
 /// The largest number of parts of a tile, a warp each; it has as many if tiles are few.
 pub(super) const MAX_PARTS: u64 = 8;
-
-fn pointer<T>(argument: &T) -> *mut c_void {
-    std::ptr::from_ref(argument).cast_mut().cast()
-}
 
 /// The addresses of the buffers of an iteration, or of a step of a reinitialisation, which computes the second φ from
 /// the first.
@@ -121,6 +115,15 @@ pub(super) struct Span {
     pub count: u32,
     pub step: u32,
 }
+
+// SAFETY: plain numbers in the layout of the kernels' struct.
+unsafe impl DeviceRepr for LevelSetSetup {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for IterationContext {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for TileLists {}
+// SAFETY: as above.
+unsafe impl DeviceRepr for DenseChunks {}
 
 impl Launcher {
     pub(super) fn new(
@@ -152,20 +155,17 @@ impl Launcher {
         let counted = if constants.volume { 3 } else { 2 };
         let unit = if constants.inverse_spacing[..counted].iter().all(|step| *step == 1.0) { "_unit" } else { "" };
         let name = pixel_type.name();
-        let function = |name: &str| cuda.function(MODULE, name);
+        let kernel = |name: &str| cuda.kernel(MODULE, name);
         // The number of blocks of a kernel that are resident on the device together. A grid with a barrier must not be
         // larger.
-        let resident = |function: &CudaFunction, warps: u32| {
-            function
-                .occupancy_max_active_blocks_per_multiprocessor(warps * 32, 0, None)
-                .map(|blocks| blocks.max(1) * cuda.multiprocessors())
-                .map_err(|e| failed("query the number of resident blocks", e))
+        let resident = |kernel: &Kernel, warps: u32| {
+            kernel.resident_blocks(cuda, warps * WARP, 0).map(|blocks| blocks.max(cuda.multiprocessors()))
         };
         let marches = plan.variant == Variant::Dense && constants.volume && Marching::fits(plan.shape);
         let iterate = if marches {
-            function(&format!("isoline_ls_dense_{name}{unit}"))?
+            kernel(&format!("isoline_ls_dense_{name}{unit}"))?
         } else {
-            function(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
+            kernel(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
         };
         let (marching, iterating) = if marches {
             (Some(Marching::new(resident(&iterate, Marching::WARPS)?.into(), plan.shape)), 0)
@@ -173,7 +173,7 @@ impl Launcher {
             (None, resident(&iterate, ITERATION_WARPS)?)
         };
         let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
-        let reinitialise = function(&format!("isoline_ls_restep_{axes}{unit}"))?;
+        let reinitialise = kernel(&format!("isoline_ls_restep_{axes}{unit}"))?;
         let resident = [iterating, resident(&reinitialise, REINIT_WARPS)?];
         Ok(Self {
             setup: LevelSetSetup {
@@ -209,10 +209,9 @@ impl Launcher {
             reinitialise,
             resident,
             barriers: tables.barriers.address(),
-            activate_near_front: function(&format!("isoline_ls_mark_{axes}"))?,
-            check_convergence: function("isoline_ls_judge")?,
+            activate_near_front: kernel(&format!("isoline_ls_mark_{axes}"))?,
+            check_convergence: kernel("isoline_ls_judge")?,
             multiprocessors: cuda.multiprocessors(),
-            early: cuda.early_launches(),
             criterion: (plan.check_interval, plan.change_tolerance, plan.rms_tolerance),
         })
     }
@@ -224,61 +223,20 @@ impl Launcher {
     /// Returns a grid of at most the resident blocks, for kernels that loop over rows, a warp each.
     fn loop_grid(&self, warps: u64) -> LaunchConfig {
         let blocks =
-            warps.div_ceil(u64::from(LOOP_WARPS)).clamp(1, u64::from(self.multiprocessors * MARK_BLOCKS)) as u32;
-        LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (LOOP_WARPS * 32, 1, 1), shared_mem_bytes: 0 }
+            warps.div_ceil(u64::from(LOOP_WARPS)).clamp(1, u64::from(self.multiprocessors * MARK_BLOCKS)) as usize;
+        geometry([blocks, 1, 1], [LOOP_WARPS * WARP, 1, 1])
     }
 
     /// Returns a grid whose blocks are resident together, for kernels that update tiles.
     fn resident_grid(&self, resident: u32, warps: u32) -> LaunchConfig {
-        let blocks = (u64::from(self.lists.count) * MAX_PARTS).div_ceil(warps.into()).min(resident.into()) as u32;
-        LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (warps * 32, 1, 1), shared_mem_bytes: 0 }
+        let blocks = (u64::from(self.lists.count) * MAX_PARTS).div_ceil(warps.into()).min(resident.into()) as usize;
+        geometry([blocks, 1, 1], [warps * WARP, 1, 1])
     }
 
     /// Returns the address of the counter of a launch's grid barrier.
     fn barrier(&self, number: usize) -> u64 {
         assert!(number < BARRIERS, "at most as many launches as there are counters");
         self.barriers + 4 * number as u64
-    }
-
-    /// # Safety
-    /// `arguments` are the kernel's, in its order, and so are their types; the grid is one of `resident_grid`.
-    unsafe fn launch_cooperative(
-        stream: &Stream,
-        function: &CudaFunction,
-        config: LaunchConfig,
-        arguments: &mut [*mut c_void],
-    ) -> Result<()> {
-        // SAFETY: the caller guarantees what this needs.
-        unsafe {
-            cudarc::driver::result::launch_cooperative_kernel(
-                function.cu_function(),
-                config.grid_dim,
-                config.block_dim,
-                config.shared_mem_bytes,
-                stream.raw().cu_stream(),
-                arguments,
-            )
-        }
-        .map_err(|e| failed("start a cooperative kernel of the level set", e))
-    }
-
-    /// # Safety
-    /// `arguments` are the kernel's, in its order, and so are their types; the kernel waits for the launch ahead.
-    unsafe fn launch(
-        &self,
-        stream: &Stream,
-        function: &CudaFunction,
-        config: LaunchConfig,
-        arguments: &mut [*mut c_void],
-    ) -> Result<()> {
-        let done = if self.early {
-            // SAFETY: the caller guarantees what this needs.
-            unsafe { stream.launch_early(function, config, arguments) }
-        } else {
-            // SAFETY: the caller guarantees what this needs.
-            unsafe { launch_plainly(stream, function, config, arguments) }
-        };
-        done.map_err(|e| failed("start a kernel of the level set", e))
     }
 
     /// Tells whether one launch may do several iterations.
@@ -301,40 +259,33 @@ impl Launcher {
         let activate = u32::from(activate);
         if let Some(Marching { grid, chunks }) = self.marching {
             assert_eq!(span.count, 1, "one iteration per launch");
-            let config = LaunchConfig { grid_dim: grid, block_dim: (32, Marching::WARPS, 1), shared_mem_bytes: 0 };
-            let mut arguments = [
-                pointer(&at.from),
-                pointer(&at.to),
-                pointer(&at.image),
-                pointer(&self.setup),
-                pointer(&context),
-                pointer(&chunks),
-            ];
+            let config = geometry(grid, [WARP, Marching::WARPS, 1]);
+            let arguments: &[&dyn DeviceRepr] = &[&at.from, &at.to, &at.image, &self.setup, &context, &chunks];
             // SAFETY: these are the kernel's arguments; both φ and the image have the layout's elements, the φ are
             // different.
-            return unsafe { self.launch(stream, &self.iterate, config, &mut arguments) };
+            return unsafe { stream.launch_early(&self.iterate, config, arguments) };
         }
         let lists = if self.band { self.lists } else { TileLists { entries: 0, ..self.lists } };
         let arrivals = self.barrier(barrier);
-        let mut arguments = [
-            pointer(&at.from),
-            pointer(&at.to),
-            pointer(&at.image),
-            pointer(&self.setup),
-            pointer(&context),
-            pointer(&lists),
-            pointer(&span.step),
-            pointer(&activate),
-            pointer(&span.count),
-            pointer(&arrivals),
+        let arguments: &[&dyn DeviceRepr] = &[
+            &at.from,
+            &at.to,
+            &at.image,
+            &self.setup,
+            &context,
+            &lists,
+            &span.step,
+            &activate,
+            &span.count,
+            &arrivals,
         ];
         let config = self.resident_grid(self.resident[0], ITERATION_WARPS);
         // SAFETY: these are the kernel's arguments, with buffers as above; the lists hold all tiles, the counter is 0.
         unsafe {
             if span.count == 1 {
-                self.launch(stream, &self.iterate, config, &mut arguments)
+                stream.launch_early(&self.iterate, config, arguments)
             } else {
-                Self::launch_cooperative(stream, &self.iterate, config, &mut arguments)
+                stream.launch_cooperative(&self.iterate, config, arguments)
             }
         }
     }
@@ -354,21 +305,11 @@ impl Launcher {
         let context = self.context(iteration);
         let (begin, end, activate) = (0u32, REINITIALISATION_STEPS, u32::from(self.band));
         let arrivals = self.barrier(barrier);
-        let mut arguments = [
-            pointer(&at.from),
-            pointer(&at.to),
-            pointer(&self.setup),
-            pointer(&context),
-            pointer(&self.lists),
-            pointer(&step),
-            pointer(&begin),
-            pointer(&end),
-            pointer(&activate),
-            pointer(&arrivals),
-        ];
+        let arguments: &[&dyn DeviceRepr] =
+            &[&at.from, &at.to, &self.setup, &context, &self.lists, &step, &begin, &end, &activate, &arrivals];
         let config = self.resident_grid(self.resident[1], REINIT_WARPS);
         // SAFETY: these are the kernel's arguments, with buffers as in `iterate`; the counter is 0.
-        unsafe { Self::launch_cooperative(stream, &self.reinitialise, config, &mut arguments) }
+        unsafe { stream.launch_cooperative(&self.reinitialise, config, arguments) }
     }
 
     /// Adds the tiles that the voxels within the band reach to the set of `step`, after `iteration`. `copy` becomes a
@@ -382,18 +323,9 @@ impl Launcher {
         step: u32,
     ) -> Result<()> {
         let context = self.context(iteration);
-        let mut arguments = [
-            pointer(&phi),
-            pointer(&copy),
-            pointer(&self.setup),
-            pointer(&context),
-            pointer(&self.lists),
-            pointer(&step),
-        ];
+        let arguments: &[&dyn DeviceRepr] = &[&phi, &copy, &self.setup, &context, &self.lists, &step];
         // SAFETY: these are the kernel's arguments; both φ have the layout's elements and are different.
-        unsafe {
-            self.launch(stream, &self.activate_near_front, self.loop_grid(u64::from(self.lists.count)), &mut arguments)
-        }
+        unsafe { stream.launch_early(&self.activate_near_front, self.loop_grid(self.lists.count.into()), arguments) }
     }
 
     /// Tells whether iterations use lists of tiles.
@@ -407,18 +339,11 @@ impl Launcher {
         let test = u32::from(test);
         let (interval, change_tolerance, rms_tolerance) = self.criterion;
         let unit = SQUARES_UNIT;
-        let mut arguments = [
-            pointer(&context),
-            pointer(&first),
-            pointer(&test),
-            pointer(&interval),
-            pointer(&unit),
-            pointer(&change_tolerance),
-            pointer(&rms_tolerance),
-        ];
-        let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
+        let arguments: &[&dyn DeviceRepr] =
+            &[&context, &first, &test, &interval, &unit, &change_tolerance, &rms_tolerance];
+        let config = geometry([1, 1, 1], [WARP, 1, 1]);
         // SAFETY: these are the kernel's arguments; the rows are those of at most as many iterations as there are rows.
-        unsafe { self.launch(stream, &self.check_convergence, config, &mut arguments) }
+        unsafe { stream.launch_early(&self.check_convergence, config, arguments) }
     }
 
     /// Queues an iteration of the paper's kernel. φ and the image's -D(I) (f32) have rows of `pitch` elements, without
@@ -437,14 +362,14 @@ impl Launcher {
         let max_divergence = (f64::from(max_divergence) * ROOT_UNIT) as f32;
         let setup =
             LevelSetSetup { pitch, intensity_gain, intensity_offset, curvature_weight, max_divergence, ..self.setup };
-        let mut arguments = [pointer(&at.from), pointer(&at.to), pointer(&at.image), pointer(&setup)];
+        let arguments: &[&dyn DeviceRepr] = &[&at.from, &at.to, &at.image, &setup];
         let [columns, rows] = PAPER_BLOCK;
-        let grid_dim = (setup.width.div_ceil(columns), setup.height.div_ceil(rows), 1);
-        let config = LaunchConfig { grid_dim, block_dim: (columns, rows, 1), shared_mem_bytes: 0 };
+        let grid = [setup.width.div_ceil(columns) as usize, setup.height.div_ceil(rows) as usize, 1];
         // SAFETY: these are the kernel's arguments; both φ and -D(I) have as many pixels as the setup says, in rows of
         // this pitch.
-        unsafe { launch_plainly(stream, &cuda.function(MODULE, "isoline_ls_paper")?, config, &mut arguments) }
-            .map_err(|e| failed("start the paper's kernel", e))
+        unsafe {
+            stream.launch(&cuda.kernel(MODULE, "isoline_ls_paper")?, geometry(grid, [columns, rows, 1]), arguments)
+        }
     }
 
     /// Queues the preparation of a φ that came from outside: its values are clamped to ±`far` and repeated beside the
@@ -459,9 +384,8 @@ impl Launcher {
         found: &Buffer,
     ) -> Result<()> {
         let (found, report_nonfinite) = (found.address(), u32::from(report_nonfinite));
-        let mut arguments =
-            [pointer(&phi), pointer(&self.setup), pointer(&far), pointer(&report_nonfinite), pointer(&found)];
-        self.rows(cuda, stream, "isoline_ls_settle", self.setup, &mut arguments)
+        let arguments: [&dyn DeviceRepr; 5] = [&phi, &self.setup, &far, &report_nonfinite, &found];
+        self.rows(cuda, stream, "isoline_ls_settle", self.setup, &arguments)
     }
 
     /// Queues the computation of the mask of `slices` slices from `phi` on.
@@ -475,8 +399,7 @@ impl Launcher {
     ) -> Result<()> {
         let setup = LevelSetSetup { depth: slices as u32, ..self.setup };
         let [row, slice] = strides.map(|bytes| bytes as u64);
-        let mut arguments = [pointer(&phi), pointer(&mask), pointer(&row), pointer(&slice), pointer(&setup)];
-        self.rows(cuda, stream, "isoline_ls_mask", setup, &mut arguments)
+        self.rows(cuda, stream, "isoline_ls_mask", setup, &[&phi, &mask, &row, &slice, &setup])
     }
 
     fn rows(
@@ -485,32 +408,10 @@ impl Launcher {
         stream: &Stream,
         name: &str,
         setup: LevelSetSetup,
-        arguments: &mut [*mut c_void],
+        arguments: &[&dyn DeviceRepr],
     ) -> Result<()> {
         let config = self.loop_grid(u64::from(setup.height) * u64::from(setup.depth));
         // SAFETY: the caller's arguments are the kernel's, in its order, with buffers of the layout's size.
-        unsafe { launch_plainly(stream, &cuda.function(MODULE, name)?, config, arguments) }
-            .map_err(|e| failed(&format!("start the kernel {name}"), e))
-    }
-}
-
-/// # Safety
-/// `arguments` are the kernel's, in its order.
-unsafe fn launch_plainly(
-    stream: &Stream,
-    function: &CudaFunction,
-    config: LaunchConfig,
-    arguments: &mut [*mut c_void],
-) -> std::result::Result<(), cudarc::driver::DriverError> {
-    // SAFETY: the caller guarantees what this needs.
-    unsafe {
-        cudarc::driver::result::launch_kernel(
-            function.cu_function(),
-            config.grid_dim,
-            config.block_dim,
-            config.shared_mem_bytes,
-            stream.raw().cu_stream(),
-            arguments,
-        )
+        unsafe { stream.launch(&cuda.kernel(MODULE, name)?, config, arguments) }
     }
 }

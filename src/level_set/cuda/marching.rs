@@ -1,5 +1,7 @@
 //! The division of a volume among the blocks of the dense kernel.
 
+use crate::device::cuda::MAX_GRID_YZ;
+
 /// The division of every column of planes into chunks, one per block: `DenseChunks` of `kernels/level_set_dense.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +18,7 @@ pub(super) struct DenseChunks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marching {
     /// The numbers of strips of columns, groups of rows, and chunks of planes.
-    pub grid: (u32, u32, u32),
+    pub grid: [usize; 3],
     pub chunks: DenseChunks,
 }
 
@@ -35,13 +37,11 @@ impl Marching {
     /// free. This is done if a block has at least `SOME` planes.
     const MANY: u64 = 64;
     const SOME: u64 = 8;
-    /// The largest number of blocks along y and z.
-    const MAX_GRID: u64 = 65535;
 
     /// Tells whether a volume can be divided: it has as many rows as a warp, and the grid is not too large.
     pub(super) fn fits([_, height, depth]: [usize; 3]) -> bool {
         let chunks = (depth as u64).div_ceil(Self::PLANES);
-        height as u64 >= Self::ROWS && Self::groups(height) <= Self::MAX_GRID && chunks <= Self::MAX_GRID
+        height as u64 >= Self::ROWS && Self::groups(height) <= MAX_GRID_YZ as u64 && chunks <= MAX_GRID_YZ as u64
     }
 
     fn groups(height: usize) -> u64 {
@@ -65,7 +65,7 @@ impl Marching {
         let [large_count, large_planes, small_planes, longer_count] =
             [large_count, large_planes, rest / others, rest % others].map(|planes| planes as u32);
         Self {
-            grid: (strips as u32, groups as u32, chunks as u32),
+            grid: [strips as usize, groups as usize, chunks as usize],
             chunks: DenseChunks { large_count, large_planes, small_planes, longer_count },
         }
     }
@@ -83,10 +83,11 @@ mod tests {
                 let Marching { grid, chunks } = Marching::new(resident, shape);
                 let DenseChunks { large_count, large_planes, small_planes, longer_count } = chunks;
                 let of = |chunks: u32, planes: u32| u64::from(chunks) * u64::from(planes);
-                let planes =
-                    of(large_count, large_planes) + of(grid.2 - large_count, small_planes) + u64::from(longer_count);
+                let planes = of(large_count, large_planes)
+                    + of(grid[2] as u32 - large_count, small_planes)
+                    + u64::from(longer_count);
                 assert_eq!(planes, shape[2] as u64, "{shape:?} on {resident}");
-                assert!(longer_count < grid.2 - large_count && small_planes > 0, "{shape:?} on {resident}");
+                assert!(longer_count < grid[2] as u32 - large_count && small_planes > 0, "{shape:?} on {resident}");
                 assert!(large_count == 0 || large_planes >= small_planes, "{shape:?} on {resident}");
             }
         }
@@ -98,7 +99,7 @@ mod tests {
     #[test]
     fn a_volume_of_a_few_waves_ends_in_small_chunks() {
         let Marching { grid, chunks } = Marching::new(1320, [181, 217, 181]);
-        assert_eq!(grid, (3, 55, 24));
+        assert_eq!(grid, [3, 55, 24]);
         assert_eq!(chunks, DenseChunks { large_count: 8, large_planes: 18, small_planes: 2, longer_count: 5 });
         assert_eq!(Marching::new(1320, [512; 3]).chunks.large_count, 0);
     }

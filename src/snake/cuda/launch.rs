@@ -5,10 +5,9 @@
 use super::super::search::Target;
 use super::super::sums::Sum;
 use super::super::{Node, Noise, Status};
-use crate::device::cuda::{Buffer, Cuda, Stream, failed};
-use crate::error::{Error, Result};
-use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
-use cudarc::driver::{CudaFunction, DriverError, LaunchConfig, PushKernelArg};
+use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, WARP, geometry};
+use crate::error::Result;
+use cudarc::driver::LaunchConfig;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "snake";
@@ -21,7 +20,6 @@ const GROUP_THREADS: u32 = 512;
 
 /// The size of a block of `levels`.
 const LEVELS_BLOCK: [u32; 2] = [32, 8];
-const MAX_GRID_Y: usize = 65535;
 
 /// `sizeof(Control)`.
 const CONTROL_BYTES: usize = 64;
@@ -209,62 +207,46 @@ pub(super) const CONTROL_OFFSET: usize = 256;
 
 /// The kernels for levels of one or two bytes.
 pub(super) struct Kernels {
-    cumulate: CudaFunction,
-    whole: CudaFunction,
-    search: CudaFunction,
-    search_group: CudaFunction,
-    multiprocessors: u32,
+    cumulate: Kernel,
+    whole: Kernel,
+    search: Kernel,
+    search_group: Kernel,
     /// The shared memory for a block's private state, in bytes.
     shared_limit: usize,
 }
 
 impl Kernels {
     pub(super) fn new(cuda: &Cuda, level_bytes: usize) -> Result<Self> {
-        let function = |name| cuda.function(MODULE, &format!("isoline_snake_{name}_u{}", 8 * level_bytes));
-        let shared = cuda.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-        let shared_limit = (shared.max(0) as usize).saturating_sub(STATIC_SHARED_BYTES);
+        let kernel = |name| cuda.kernel(MODULE, &format!("isoline_snake_{name}_u{}", 8 * level_bytes));
+        let shared_limit = cuda.shared_memory()?.saturating_sub(STATIC_SHARED_BYTES);
         let kernels = Self {
-            cumulate: function("cumulate")?,
-            whole: function("whole")?,
-            search: function("search")?,
-            search_group: function("search_group")?,
-            multiprocessors: cuda.multiprocessors(),
+            cumulate: kernel("cumulate")?,
+            whole: kernel("whole")?,
+            search: kernel("search")?,
+            search_group: kernel("search_group")?,
             shared_limit,
         };
         for search in [&kernels.search, &kernels.search_group] {
-            search
-                .set_attribute(
-                    CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    shared_limit as i32,
-                )
-                .map_err(|e| failed("reserve shared memory", e))?;
+            search.reserve_shared_memory(shared_limit)?;
         }
         Ok(kernels)
     }
 
-    /// Returns the number of blocks of a search that fit on the device at once.
-    fn blocks(&self, search: &CudaFunction, threads: u32, shared: usize) -> Result<usize> {
-        let blocks = search
-            .occupancy_max_active_blocks_per_multiprocessor(threads, shared, None)
-            .map_err(|e| kernel_launch(e, "search"))?;
-        Ok((blocks * self.multiprocessors) as usize)
-    }
-
     /// Returns the geometry of the search of `targets` targets of up to `capacity` nodes, of which the edges of the largest
     /// one pass `rows` rows: the number of groups, and of the blocks of each. All fit on the device at once.
-    pub(super) fn geometry(&self, targets: usize, rows: i64, capacity: usize) -> Result<Geometry> {
+    pub(super) fn geometry(&self, cuda: &Cuda, targets: usize, rows: i64, capacity: usize) -> Result<Geometry> {
         let private = private_bytes(capacity);
         let fits = private <= self.shared_limit;
         let shared = if fits { private } else { 0 };
         let most = if fits { MAX_BLOCKS } else { MAX_BLOCKS_UNSHARED };
         let wanted = ((rows + ROWS_PER_BLOCK - 1) / ROWS_PER_BLOCK).clamp(1, most as i64) as usize;
-        let blocks = self.blocks(&self.search_group, GROUP_THREADS, shared)?;
+        let blocks = self.search_group.resident_blocks(cuda, GROUP_THREADS, shared)? as usize;
         let blocks_per_group = wanted.min(blocks / targets.max(1));
         if blocks_per_group > 1 {
             return Ok(Geometry::new(capacity, targets.max(1), blocks_per_group, fits));
         }
-        let with = self.blocks(&self.search, THREADS, shared)?;
-        let without = self.blocks(&self.search, THREADS, 0)?.max(1);
+        let with = self.search.resident_blocks(cuda, THREADS, shared)? as usize;
+        let without = self.search.resident_blocks(cuda, THREADS, 0)?.max(1) as usize;
         // Shared memory is used unless it reduces the number of targets that are searched at once.
         let shared = fits && with >= without.min(targets);
         Ok(Geometry::new(capacity, targets.clamp(1, if shared { with } else { without }), 1, shared))
@@ -272,47 +254,37 @@ impl Kernels {
 
     /// Cumulates the rows of the levels.
     pub(super) fn cumulate(&self, stream: &Stream, image: &DeviceLevels) -> Result<()> {
-        let rows_per_block = (THREADS / 32) as usize;
-        let config = LaunchConfig {
-            grid_dim: ((image.height as usize).div_ceil(rows_per_block) as u32, 1, 1),
-            block_dim: (THREADS, 1, 1),
-            shared_mem_bytes: 0,
-        };
+        let rows_per_block = (THREADS / WARP) as usize;
+        let config = geometry([(image.height as usize).div_ceil(rows_per_block), 1, 1], [THREADS, 1, 1]);
         // SAFETY: the kernel's arguments, in its order; levels and table lie in buffers of the sizes that `image` says.
-        unsafe { stream.raw().launch_builder(&self.cumulate).arg(image).arg(&image.before).launch(config) }
-            .map(|_| ())
-            .map_err(|e| kernel_launch(e, "cumulate"))
+        unsafe { stream.launch(&self.cumulate, config, &[image, &image.before]) }
     }
 
     /// Sums over each target's bounds, on the device.
     pub(super) fn whole(&self, stream: &Stream, job: &Job) -> Result<()> {
-        let config = LaunchConfig {
-            grid_dim: (job.target_count.clamp(1, 1 << 16), 1, 1),
-            block_dim: (THREADS, 1, 1),
-            shared_mem_bytes: 0,
-        };
+        let config = geometry([job.target_count.clamp(1, 1 << 16) as usize, 1, 1], [THREADS, 1, 1]);
         // SAFETY: the kernel's argument; bounds lie within the image, which `Solver::start` has checked.
-        unsafe { stream.raw().launch_builder(&self.whole).arg(job).launch(config) }
-            .map(|_| ())
-            .map_err(|e| kernel_launch(e, "whole"))
+        unsafe { stream.launch(&self.whole, config, &[job]) }
     }
 
     /// Makes up to `job.steps` steps of every running target. The control structs and the queue must be 0.
     pub(super) fn search(&self, stream: &Stream, job: &Job) -> Result<()> {
         let alone = job.blocks_per_group == 1;
+        let threads = if alone { THREADS } else { GROUP_THREADS };
         let config = LaunchConfig {
-            grid_dim: (job.groups * job.blocks_per_group, 1, 1),
-            block_dim: (if alone { THREADS } else { GROUP_THREADS }, 1, 1),
             shared_mem_bytes: if job.private_shared == 1 { job.private_bytes } else { 0 },
+            ..geometry([(job.groups * job.blocks_per_group) as usize, 1, 1], [threads, 1, 1])
         };
-        let mut launch = stream.raw().launch_builder(if alone { &self.search } else { &self.search_group });
-        launch.arg(job);
         // SAFETY: the kernel's argument; nodes, edges and workspace have memory for `capacity` nodes of each target, group
         // or block, nodes lie within the bounds, and the blocks of a group are on the device together: there are no more
         // than fit.
-        unsafe { if alone { launch.launch(config) } else { launch.launch_cooperative(config) } }
-            .map(|_| ())
-            .map_err(|e| kernel_launch(e, "search"))
+        unsafe {
+            if alone {
+                stream.launch(&self.search, config, &[job])
+            } else {
+                stream.launch_cooperative(&self.search_group, config, &[job])
+            }
+        }
     }
 }
 
@@ -338,38 +310,19 @@ pub(super) fn levels(
 ) -> Result<()> {
     assert!(pitch * height <= to.bytes(), "levels must lie within their buffer");
     let name = format!("isoline_snake_levels_{}_u{}", from.name, 8 * level_bytes);
-    let function = cuda.function(MODULE, &name)?;
-    let config = LaunchConfig {
-        grid_dim: (
-            width.div_ceil(LEVELS_BLOCK[0] as usize) as u32,
-            height.div_ceil(LEVELS_BLOCK[1] as usize).min(MAX_GRID_Y) as u32,
-            1,
-        ),
-        block_dim: (LEVELS_BLOCK[0], LEVELS_BLOCK[1], 1),
-        shared_mem_bytes: 0,
-    };
+    let kernel = cuda.kernel(MODULE, &name)?;
+    let [columns, rows] = LEVELS_BLOCK;
+    let config = geometry([width.div_ceil(columns as usize), height.div_ceil(rows as usize), 1], [columns, rows, 1]);
+    let (stride, binary, levels, pitch) = (from.stride as u64, u32::from(from.binary), to.address(), pitch as u64);
+    let [width, height] = [width as u32, height as u32];
     // SAFETY: the kernel's arguments, in its order; the pixels' range was checked by the caller, the target above.
     unsafe {
-        stream
-            .raw()
-            .launch_builder(&function)
-            .arg(&from.address)
-            .arg(&(from.stride as u64))
-            .arg(&(width as u32))
-            .arg(&(height as u32))
-            .arg(&u32::from(from.binary))
-            .arg(&from.minimum)
-            .arg(&from.scale)
-            .arg(&to.address())
-            .arg(&(pitch as u64))
-            .launch(config)
+        stream.launch(
+            &kernel,
+            config,
+            &[&from.address, &stride, &width, &height, &binary, &from.minimum, &from.scale, &levels, &pitch],
+        )
     }
-    .map(|_| ())
-    .map_err(|e| kernel_launch(e, &name))
-}
-
-fn kernel_launch(error: DriverError, name: &str) -> Error {
-    failed(&format!("launch the kernel {name}"), error)
 }
 
 #[cfg(test)]

@@ -2,13 +2,12 @@
 #![allow(unsafe_code)]
 
 use super::{CycleStart, Equation, ForCorrection, ForSolution, GridKernels, Level, Multigrid};
-use crate::device::cuda::{argument, launch_failed};
+use crate::device::cuda::{Kernel, WARP, geometry};
 use crate::edge_strength::multigrid::{COARSEST_SMOOTHINGS, MAX_STEPS};
 use crate::error::Result;
-use cudarc::driver::{CudaFunction, LaunchConfig};
 
 /// The block of a 2D smoothing: lanes and warps.
-const BLOCK_2D: (u32, u32, u32) = (32, 16, 1);
+const BLOCK_2D: [u32; 3] = [WARP, 16, 1];
 
 /// The pixels that a block writes where a large grid is solved for v.
 const TILE_FINE: [usize; 2] = [112, 112];
@@ -95,7 +94,7 @@ impl Multigrid<'_> {
     /// Queues one launch of a 2D smoothing kernel, whose blocks write tiles of the size given with it.
     fn smooth(
         &self,
-        (kernel, tile): (&CudaFunction, [usize; 2]),
+        (kernel, tile): (&Kernel, [usize; 2]),
         equation: impl Equation,
         coarse: Option<CoarserGrid<'_>>,
         from: u64,
@@ -103,8 +102,7 @@ impl Multigrid<'_> {
         change: u64,
     ) -> Result<()> {
         let (level, right, steps) = equation.parts();
-        let config =
-            LaunchConfig { grid_dim: (tiles(level, tile) as u32, 1, 1), block_dim: BLOCK_2D, shared_mem_bytes: 0 };
+        let config = geometry([tiles(level, tile), 1, 1], BLOCK_2D);
         let mut weights = Weights([0.0; MAX_STEPS]);
         weights.0[..steps.len()].copy_from_slice(steps);
         let (coarse_values, coarse_right, coarse_shape, coarse_pitch) = match coarse {
@@ -114,37 +112,33 @@ impl Multigrid<'_> {
         };
         let [width, height, _] = &level.shape;
         let [coarse_width, coarse_height, _] = &coarse_shape;
-        let mut arguments = [
-            argument(&from),
-            argument(&to),
-            argument(&right),
-            argument(&level.mask),
-            argument(width),
-            argument(height),
-            argument(&level.pitch),
-            argument(&level.mask_pitch),
-            argument(&level.grid.lambda),
-            argument(&weights),
-            argument(&coarse_values),
-            argument(&coarse_right),
-            argument(coarse_width),
-            argument(coarse_height),
-            argument(&coarse_pitch),
-            argument(&change),
-        ];
         // SAFETY: the arguments are the kernel's, in its order; fields and masks have their grid's bytes, `from` and
         // `to` are different buffers, and the pointers that are 0 belong to features that the kernel does not have.
         // The kernels begin by waiting for the launch ahead.
         unsafe {
-            if self.early_launches {
-                self.stream.launch_early(kernel, config, &mut arguments)
-            } else {
-                let (grid, block) = (config.grid_dim, config.block_dim);
-                let stream = self.stream.raw().cu_stream();
-                cudarc::driver::result::launch_kernel(kernel.cu_function(), grid, block, 0, stream, &mut arguments)
-            }
+            self.stream.launch_early(
+                kernel,
+                config,
+                &[
+                    &from,
+                    &to,
+                    &right,
+                    &level.mask,
+                    width,
+                    height,
+                    &level.pitch,
+                    &level.mask_pitch,
+                    &level.grid.lambda,
+                    &weights,
+                    &coarse_values,
+                    &coarse_right,
+                    coarse_width,
+                    coarse_height,
+                    &coarse_pitch,
+                    &change,
+                ],
+            )
         }
-        .map_err(|e| launch_failed(e, "of a smoothing"))
     }
 }
 

@@ -2,13 +2,13 @@
 #![allow(unsafe_code)]
 
 use super::{CycleStart, Equation, ForCorrection, ForSolution, GridKernels, Level, Multigrid};
-use crate::device::cuda::{MAX_GRID_YZ, launch_failed};
+use crate::device::cuda::geometry;
 use crate::edge_strength::multigrid::COARSEST_SMOOTHINGS;
 use crate::error::Result;
-use cudarc::driver::{LaunchConfig, PushKernelArg};
+use cudarc::driver::{DeviceRepr, LaunchConfig};
 
 /// The block of the 3D kernels.
-const BLOCK_3D: [usize; 3] = [32, 4, 2];
+const BLOCK_3D: [u32; 3] = [32, 4, 2];
 
 impl Multigrid<'_> {
     /// Queues one V-cycle on `levels`; see [`cycle`](Self::cycle).
@@ -82,11 +82,10 @@ impl Multigrid<'_> {
     fn step_3d(&self, level: &Level, right: u64, from: u64, to: u64, weight: f32, change: u64) -> Result<()> {
         let GridKernels::Volume { step, .. } = &self.kernels.kind else { unreachable!("3D kernels for a volume") };
         let [width, height, depth] = &level.shape;
-        let mut launch = self.stream.raw().launch_builder(step);
-        launch.arg(&from).arg(&to).arg(&right).arg(&level.mask).arg(width).arg(height).arg(depth);
-        launch.arg(&level.pitch).arg(&level.mask_pitch).arg(&level.grid.lambda).arg(&weight).arg(&change);
+        let fields: [&dyn DeviceRepr; 7] = [&from, &to, &right, &level.mask, width, height, depth];
+        let rest: [&dyn DeviceRepr; 5] = [&level.pitch, &level.mask_pitch, &level.grid.lambda, &weight, &change];
         // SAFETY: as in `smooth`.
-        unsafe { launch.launch(geometry_3d(level)) }.map(|_| ()).map_err(|e| launch_failed(e, "step_3d"))
+        unsafe { self.stream.launch(step, geometry_3d(level), &[fields.as_slice(), &rest].concat()) }
     }
 
     /// Queues the residuals of `smoothed`, which become the right-hand side of the next coarser grid.
@@ -94,12 +93,11 @@ impl Multigrid<'_> {
         let GridKernels::Volume { restrict, .. } = &self.kernels.kind else { unreachable!("3D kernels for a volume") };
         let [width, height, depth] = &level.shape;
         let [coarse_width, coarse_height, coarse_depth] = &coarse.shape;
-        let mut launch = self.stream.raw().launch_builder(restrict);
-        launch.arg(&level.smoothed).arg(&right).arg(&level.mask).arg(width).arg(height).arg(depth);
-        launch.arg(&level.pitch).arg(&level.mask_pitch).arg(&level.grid.lambda);
-        launch.arg(&coarse.right).arg(coarse_width).arg(coarse_height).arg(coarse_depth).arg(&coarse.pitch);
+        let fine: [&dyn DeviceRepr; 6] = [&level.smoothed, &right, &level.mask, width, height, depth];
+        let pitches: [&dyn DeviceRepr; 3] = [&level.pitch, &level.mask_pitch, &level.grid.lambda];
+        let rest: [&dyn DeviceRepr; 5] = [&coarse.right, coarse_width, coarse_height, coarse_depth, &coarse.pitch];
         // SAFETY: as in `smooth`; a thread writes one coarse voxel.
-        unsafe { launch.launch(geometry_3d(coarse)) }.map(|_| ()).map_err(|e| launch_failed(e, "restrict_3d"))
+        unsafe { self.stream.launch(restrict, geometry_3d(coarse), &[fine.as_slice(), &pitches, &rest].concat()) }
     }
 
     /// Queues the sum of `from` (0: the shape) and `below`, the interpolated values of the next coarser grid (0: zero),
@@ -108,21 +106,15 @@ impl Multigrid<'_> {
         let GridKernels::Volume { correct, .. } = &self.kernels.kind else { unreachable!("3D kernels for a volume") };
         let [width, height, depth] = &level.shape;
         let [coarse_width, coarse_height, coarse_depth] = &coarse.shape;
-        let mut launch = self.stream.raw().launch_builder(correct);
-        launch.arg(&from).arg(&to).arg(&level.mask).arg(width).arg(height).arg(depth);
-        launch.arg(&level.pitch).arg(&level.mask_pitch);
-        launch.arg(&below).arg(coarse_width).arg(coarse_height).arg(coarse_depth).arg(&coarse.pitch);
+        let fine: [&dyn DeviceRepr; 6] = [&from, &to, &level.mask, width, height, depth];
+        let pitches: [&dyn DeviceRepr; 2] = [&level.pitch, &level.mask_pitch];
+        let rest: [&dyn DeviceRepr; 5] = [&below, coarse_width, coarse_height, coarse_depth, &coarse.pitch];
         // SAFETY: as in `smooth`.
-        unsafe { launch.launch(geometry_3d(level)) }.map(|_| ()).map_err(|e| launch_failed(e, "correct_3d"))
+        unsafe { self.stream.launch(correct, geometry_3d(level), &[fine.as_slice(), &pitches, &rest].concat()) }
     }
 }
 
 /// Returns the geometry of one thread per voxel; blocks loop over voxels beyond the largest grid.
 fn geometry_3d(level: &Level) -> LaunchConfig {
-    let blocks = |axis: usize| level.grid.shape[axis].div_ceil(BLOCK_3D[axis]);
-    LaunchConfig {
-        grid_dim: (blocks(0) as u32, blocks(1).min(MAX_GRID_YZ) as u32, blocks(2).min(MAX_GRID_YZ) as u32),
-        block_dim: (BLOCK_3D[0] as u32, BLOCK_3D[1] as u32, BLOCK_3D[2] as u32),
-        shared_mem_bytes: 0,
-    }
+    geometry([0, 1, 2].map(|axis| level.grid.shape[axis].div_ceil(BLOCK_3D[axis] as usize)), BLOCK_3D)
 }

@@ -13,9 +13,9 @@ mod layout;
 use super::super::multigrid::{ConvergenceMonitor, Grid, Solution, SolveOptions, first_guess};
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
-use crate::device::cuda::{Buffer, Cuda, Event, MAX_GRID_YZ, Pinned, Stream, launch_failed};
+use crate::device::cuda::{Buffer, Cuda, Event, Kernel, Pinned, Stream, geometry};
 use crate::error::Result;
-use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
+use cudarc::driver::DeviceRepr;
 use layout::{GridsLayout, MAX_QUEUED, OFFSET_ALIGNMENT};
 
 /// The flag that coarsening sets if any cell is free.
@@ -112,31 +112,32 @@ struct Level {
 
 /// The kernels of one call.
 struct Kernels {
-    coarsen: CudaFunction,
+    coarsen: Kernel,
     kind: GridKernels,
 }
 
 /// The kernels of a smoothing.
+#[allow(clippy::large_enum_variant, reason = "one for each solve")]
 enum GridKernels {
     Slice {
-        fine_down: CudaFunction,
-        fine_up: CudaFunction,
-        fine_alone: CudaFunction,
-        coarse_down: CudaFunction,
-        coarse_up: CudaFunction,
-        fine_guess: CudaFunction,
-        small_start: CudaFunction,
-        small_guess: CudaFunction,
-        small_finish: CudaFunction,
-        small_down: CudaFunction,
-        small_up: CudaFunction,
-        coarsest_zero: CudaFunction,
-        coarsest_on: CudaFunction,
+        fine_down: Kernel,
+        fine_up: Kernel,
+        fine_alone: Kernel,
+        coarse_down: Kernel,
+        coarse_up: Kernel,
+        fine_guess: Kernel,
+        small_start: Kernel,
+        small_guess: Kernel,
+        small_finish: Kernel,
+        small_down: Kernel,
+        small_up: Kernel,
+        coarsest_zero: Kernel,
+        coarsest_on: Kernel,
     },
     Volume {
-        step: CudaFunction,
-        restrict: CudaFunction,
-        correct: CudaFunction,
+        step: Kernel,
+        restrict: Kernel,
+        correct: Kernel,
     },
 }
 
@@ -155,7 +156,6 @@ enum CycleStart {
 struct Multigrid<'a> {
     stream: &'a Stream,
     kernels: Kernels,
-    early_launches: bool,
     levels: Vec<Level>,
     grids: usize,
     buffer: Buffer,
@@ -199,34 +199,33 @@ impl<'a> Multigrid<'a> {
                 }
             })
             .collect();
-        let function = |name: &str| cuda.function(MODULE, &format!("isoline_mg_{name}"));
+        let kernel = |name: &str| cuda.kernel(MODULE, &format!("isoline_mg_{name}"));
         let kind = if field.layout.shape[2] > 1 {
             GridKernels::Volume {
-                step: function("step_3d")?,
-                restrict: function("restrict_3d")?,
-                correct: function("correct_3d")?,
+                step: kernel("step_3d")?,
+                restrict: kernel("restrict_3d")?,
+                correct: kernel("correct_3d")?,
             }
         } else {
             GridKernels::Slice {
-                fine_down: function("fine_down")?,
-                fine_up: function("fine_up")?,
-                fine_alone: function("fine_alone")?,
-                coarse_down: function("coarse_down")?,
-                coarse_up: function("coarse_up")?,
-                fine_guess: function("fine_guess")?,
-                small_start: function("small_start")?,
-                small_guess: function("small_guess")?,
-                small_finish: function("small_finish")?,
-                small_down: function("small_down")?,
-                small_up: function("small_up")?,
-                coarsest_zero: function("coarsest_zero")?,
-                coarsest_on: function("coarsest_on")?,
+                fine_down: kernel("fine_down")?,
+                fine_up: kernel("fine_up")?,
+                fine_alone: kernel("fine_alone")?,
+                coarse_down: kernel("coarse_down")?,
+                coarse_up: kernel("coarse_up")?,
+                fine_guess: kernel("fine_guess")?,
+                small_start: kernel("small_start")?,
+                small_guess: kernel("small_guess")?,
+                small_finish: kernel("small_finish")?,
+                small_down: kernel("small_down")?,
+                small_up: kernel("small_up")?,
+                coarsest_zero: kernel("coarsest_zero")?,
+                coarsest_on: kernel("coarsest_on")?,
             }
         };
         Ok(Self {
             stream,
-            early_launches: cuda.early_launches(),
-            kernels: Kernels { coarsen: function("coarsen")?, kind },
+            kernels: Kernels { coarsen: kernel("coarsen")?, kind },
             levels,
             grids: layout.grids,
             buffer,
@@ -239,29 +238,21 @@ impl<'a> Multigrid<'a> {
 
     /// Computes the masks of the coarse grids; returns the flags of each, from the second grid on.
     fn coarsen(&mut self) -> Result<Vec<u32>> {
-        const THREADS: usize = 128;
+        const THREADS: u32 = 128;
         let words = self.levels.len();
         self.stream.fill(&self.buffer, self.flags, words * size_of::<u32>(), 0)?;
         for (index, pair) in self.levels.windows(2).enumerate() {
             let [fine, coarse] = pair else { unreachable!("windows of two") };
             let flags = self.buffer.address() + (self.flags + (index + 1) * size_of::<u32>()) as u64;
-            let config = LaunchConfig {
-                grid_dim: (
-                    coarse.grid.shape[0].div_ceil(THREADS * u32::BITS as usize) as u32,
-                    (coarse.grid.shape[1] * coarse.grid.shape[2]).min(MAX_GRID_YZ) as u32,
-                    1,
-                ),
-                block_dim: (THREADS as u32, 1, 1),
-                shared_mem_bytes: 0,
-            };
+            let columns = coarse.grid.shape[0].div_ceil((THREADS * u32::BITS) as usize);
+            let config = geometry([columns, coarse.grid.shape[1] * coarse.grid.shape[2], 1], [THREADS, 1, 1]);
             let [width, height, depth] = &fine.shape;
             let [coarse_width, coarse_height, coarse_depth] = &coarse.shape;
-            let mut launch = self.stream.raw().launch_builder(&self.kernels.coarsen);
-            launch.arg(&fine.mask).arg(&fine.mask_pitch).arg(width).arg(height).arg(depth);
-            launch.arg(&coarse.mask).arg(&coarse.mask_pitch).arg(coarse_width).arg(coarse_height).arg(coarse_depth);
-            launch.arg(&flags);
+            let from: [&dyn DeviceRepr; 5] = [&fine.mask, &fine.mask_pitch, width, height, depth];
+            let to: [&dyn DeviceRepr; 6] =
+                [&coarse.mask, &coarse.mask_pitch, coarse_width, coarse_height, coarse_depth, &flags];
             // SAFETY: the arguments are the kernel's, in its order; masks and flags have the layout's bytes.
-            unsafe { launch.launch(config) }.map_err(|e| launch_failed(e, "coarsen"))?;
+            unsafe { self.stream.launch(&self.kernels.coarsen, config, &[from.as_slice(), &to].concat()) }?;
         }
         Ok(self.fetch(self.flags, words)?.split_off(1))
     }

@@ -1,6 +1,5 @@
-// The range of an image's finite pixels, as integers that sort as the pixels do: one pair of integer atomics serves
-// both types.
-#pragma once
+// The kernels of no operation of its own: the range of an image's finite pixels, as integers that sort as the pixels do
+// (one pair of integer atomics serves both types).
 #include "common.cuh"
 
 constexpr u32 RANGE_THREADS = 256;
@@ -48,4 +47,18 @@ __device__ __forceinline__ void pixel_range(const unsigned char *pixels, u64 row
         atomicMin(&range[0], low);
         atomicMax(&range[1], high);
     }
+}
+
+extern "C" __global__ void __launch_bounds__(RANGE_THREADS)
+isoline_range_u16(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,
+                  u32 *range)
+{
+    pixel_range<unsigned short>(pixels, row_stride, slice_stride, width, height, depth, range);
+}
+
+extern "C" __global__ void __launch_bounds__(RANGE_THREADS)
+isoline_range_f32(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,
+                  u32 *range)
+{
+    pixel_range<float>(pixels, row_stride, slice_stride, width, height, depth, range);
 }
