@@ -117,10 +117,9 @@ finish() {
     exit
 }
 
-# A pass each. The library is found by the programs' own path, or here. Each thread of glibc's malloc keeps freed memory in
-# a cache, which counts as allocated; with many threads these fill up over thousands of calls, as a leak would.
+# A pass each. The library is found by the programs' own path, or here.
 plain() { # plain FOLDER LOG
-    GLIBC_TUNABLES=glibc.malloc.tcache_count=0 run_programs "$1" "$2" env
+    run_programs "$1" "$2" env
 }
 
 # valgrind runs one thread at a time. Without turns, busy worker threads keep the one that cancels them waiting for minutes.
