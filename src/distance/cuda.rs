@@ -169,7 +169,7 @@ impl Call<'_, '_, '_, '_> {
             raw: when(!matches!(self.mask, Image::Device(_)), pixels * self.mask.pixel_type().bytes())?,
             values: when(!self.direct, pixels * size_of::<f32>())?,
             workspace: when(workspace > 0, workspace)?,
-            upload: Staging::for_input(cuda, self.mask, self.together)?,
+            upload: Staging::for_input(cuda, self.mask, self.together, 1)?,
             download: Staging::for_output(cuda, output, self.together)?,
             queued: false,
         })

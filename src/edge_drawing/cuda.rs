@@ -6,10 +6,10 @@
 //! profile's tracing is sequential by definition, so its working map is copied to the host, and slices are linked there side
 //! by side.
 
+mod expand;
 mod launch;
 mod maps;
 mod reference;
-mod transfer;
 
 pub(super) use maps::maps;
 
@@ -18,16 +18,17 @@ use super::prepare::Plan;
 use super::segments::{self, Part};
 use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream, check_device_pixels};
+use crate::device::cuda::{
+    Buffer, Cuda, DeviceResult, Event, Host, Pinned, Staging, Stream, check_device_pixels, needs_staging,
+};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
-use launch::{Job, Launcher, SliceLayout};
+use launch::{Job, Launcher, RAW_ALIGNMENT, SliceLayout};
 use ndarray::s;
 use std::sync::Arc;
 use std::time::Duration;
-use transfer::Upload;
 
 /// The most slices in flight.
 const SLOTS: usize = 8;
@@ -149,7 +150,7 @@ impl Delivery {
             None => Self::Nothing,
             Some(ImageMut::Device(_)) if at_the_end => Self::Copied,
             Some(ImageMut::Device(_)) => Self::Direct,
-            Some(ImageMut::U8(view)) if !transfer::needs_staging(&view.view()) => Self::Copied,
+            Some(edges) if !needs_staging(Host::of_mut(edges)) => Self::Copied,
             Some(_) => Self::Bits,
         }
     }
@@ -161,7 +162,7 @@ struct Slot {
     stream: Stream,
     /// The times before the upload, after it, after the kernels, and after the download.
     times: [Event; 4],
-    upload: Upload,
+    upload: Staging,
     raw: Option<Buffer>,
     map: Buffer,
     bits: Option<Buffer>,
@@ -217,11 +218,10 @@ impl Call<'_, '_, '_, '_> {
         let linked = self.plan.profile == Profile::Paper;
         let want_bits = linked && (self.want_segments || self.delivery == Delivery::Bits);
         let uploaded = !matches!(self.input, Image::Device(_));
-        let staged = transfer::input_needs_staging(self.input);
         let slot = Slot {
             stream: cuda.stream()?,
             times: [event()?, event()?, event()?, event()?],
-            upload: Upload::new(memory, [event()?, event()?], staged, layout.raw_pitch(), layout.height)?,
+            upload: Staging::for_input(cuda, self.input, 1, RAW_ALIGNMENT)?,
             raw: when(uploaded, layout.raw_bytes())?,
             map: memory.device(layout.map_bytes())?,
             bits: when(want_bits, layout.bit_bytes())?,
@@ -271,10 +271,9 @@ impl Call<'_, '_, '_, '_> {
                 slot.job.row_stride = own.strides[0] as u64;
             }
             (input, Some(raw)) => {
-                let pitch = self.layout.raw_pitch();
-                slot.upload.queue(self.context.pool(), &slot.stream, input, slice, raw, pitch)?;
+                slot.upload.upload(self.context.pool(), &slot.stream, input, slice..slice + 1, raw)?;
                 slot.job.pixels = raw.address();
-                slot.job.row_stride = pitch as u64;
+                slot.job.row_stride = self.layout.raw_pitch() as u64;
             }
             (_, None) => unreachable!("host pixels have a buffer to go to"),
         }
@@ -294,12 +293,10 @@ impl Call<'_, '_, '_, '_> {
         }
         slot.stream.record(&slot.times[2])?;
         if let (Some(bits), Some(back)) = (&slot.bits, &slot.bits_back) {
-            let bytes = self.layout.bit_bytes();
-            slot.stream.copy(bits.side(0), back.side(), bytes, 1, [bytes; 2])?;
+            slot.stream.copy_bytes(bits.side(0), back.side(), self.layout.bit_bytes())?;
         }
         if let (Some(counts), Some(back)) = (&slot.counts, &slot.total_back) {
-            const BYTES: usize = size_of::<u64>();
-            slot.stream.copy(counts.side(self.layout.total_at()), back.side(), BYTES, 1, [BYTES; 2])?;
+            slot.stream.copy_bytes(counts.side(self.layout.total_at()), back.side(), size_of::<u64>())?;
         }
         slot.delivered = false;
         if self.count > 1 {
@@ -310,7 +307,8 @@ impl Call<'_, '_, '_, '_> {
 
     fn copy_edges(&self, slot: &mut Slot, slice: usize, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
         if let (Some(from), Some(edges), false) = (&slot.edges, edges.as_mut(), slot.delivered) {
-            transfer::copy_edges(&slot.stream, from, self.layout.edge_pitch(), edges, slice)?;
+            let map = DeviceResult { buffer: from, pitch: self.layout.edge_pitch() };
+            map.copy_to(&slot.stream, edges, slice..slice + 1)?;
             slot.delivered = true;
         }
         Ok(())
@@ -347,7 +345,7 @@ impl Call<'_, '_, '_, '_> {
         if let (Delivery::Bits, Some(back), Some(ImageMut::U8(view))) = (self.delivery, &slot.bits_back, edges.as_mut())
         {
             let words = bytemuck::cast_slice(&back.as_slice()[..self.layout.bit_bytes()]);
-            transfer::expand(self.context.pool(), words, self.layout.bit_pitch, view.slice_mut(s![slice, .., ..]));
+            expand::expand(self.context.pool(), words, self.layout.bit_pitch, view.slice_mut(s![slice, .., ..]));
         }
         self.report.slices_done = slice as u64 + 1;
         Ok(())
@@ -367,7 +365,7 @@ impl Call<'_, '_, '_, '_> {
         slot.stream.record(&slot.times[1])?;
         launch::gather(self.cuda, &slot.stream, &self.layout, &slot.job, counts, &gradients, total)?;
         slot.stream.record(&slot.times[2])?;
-        slot.stream.copy(gradients.side(0), back.side(), bytes, 1, [bytes; 2])?;
+        slot.stream.copy_bytes(gradients.side(0), back.side(), bytes)?;
         slot.stream.record(&slot.times[3])?;
 
         let SliceLayout { width, height, bit_pitch, .. } = self.layout;

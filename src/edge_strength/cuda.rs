@@ -207,7 +207,7 @@ impl Call<'_, '_, '_, '_> {
             raw: if self.layout.raw_bytes > 0 { Some(memory.device(self.layout.raw_bytes)?) } else { None },
             values,
             mask: memory.device(field.mask_bytes())?,
-            upload: Staging::for_input(self.cuda, self.input, field.shape[2])?,
+            upload: Staging::for_input(self.cuda, self.input, field.shape[2], 1)?,
             download: Staging::for_output(self.cuda, output, field.shape[2])?,
             result: 0,
             queued: false,

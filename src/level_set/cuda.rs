@@ -16,7 +16,7 @@ use super::plan::{self, ImageStatistics, Plan};
 use super::types::Counts;
 use super::{Params, Variant};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
+use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream, check_device_pixels};
 use crate::distance::cuda::signed_workspace_bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image};
@@ -123,7 +123,7 @@ impl Solver {
         cuda.bind()?;
         cuda.memory().reset_peak();
         if let Image::Device(pixels) = input {
-            transfer::check(cuda, "the input", pixels)?;
+            check_device_pixels(cuda, "the input", pixels)?;
         }
         let memory = cuda.memory();
         let layout = Layout::new(plan.shape);
@@ -294,7 +294,7 @@ impl Solver {
         let staged = &mut self.rows[0];
         staged.as_mut_slice()[..STATE_BYTES].copy_from_slice(bytemuck::cast_slice(&convergence));
         let stream = &self.stream;
-        stream.copy(staged.side(), self.tables.convergence.side(0), STATE_BYTES, 1, [STATE_BYTES, STATE_BYTES])?;
+        stream.copy_bytes(staged.side(), self.tables.convergence.side(0), STATE_BYTES)?;
         // The iteration before the first has an empty row.
         let row = ROW_BYTES;
         stream.fill(&self.tables.rows, (iterations % ROWS) as usize * row, row, 0)?;
@@ -355,9 +355,8 @@ impl Solver {
         }
         for (at, to, rows) in parts {
             if rows > 0 {
-                let Side::Host { address, bytes } = self.rows[slot].side() else { unreachable!("pinned memory") };
-                let back = Side::Host { address: address + to * row, bytes: bytes - to * row };
-                stream.copy(self.tables.rows.side(at * row), back, rows * row, 1, [rows * row; 2])?;
+                let back = self.rows[slot].side().after(to * row);
+                stream.copy_bytes(self.tables.rows.side(at * row), back, rows * row)?;
             }
         }
         let end = self.cuda.event()?;

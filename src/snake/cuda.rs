@@ -7,15 +7,13 @@ use super::search::Target;
 use super::sums::Sum;
 use super::{Bounds, Node, Noise, Params, Schedule};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Host, Side, Stream, check_device_range, needs_staging};
+use crate::device::cuda::{Buffer, Cuda, Side, Staging, Stream, check_device_pixels};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, zeroed};
 use crate::levels::QuantiseF64;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use launch::{CONTROL_OFFSET, DeviceLevels, DeviceTarget, Job, Kernels, Pixels};
-use ndarray::{ArrayView2, Axis};
-use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,9 +22,6 @@ const BLOCK_BYTES: usize = 32;
 
 /// The number of bytes of Σz and Σz².
 const BEFORE_BYTES: usize = 16;
-
-/// The largest size of a staging buffer; two alternate.
-const PIECE_BYTES: usize = 32 << 20;
 
 /// The time that a launch should take, in seconds: the host polls for cancellation between two.
 const LAUNCH_SECONDS: f64 = 0.03;
@@ -111,6 +106,7 @@ impl Solver {
     ) -> Result<Self> {
         cuda.bind()?;
         let started = Instant::now();
+        let pool = context.pool();
         let [width, height, _] = input.shape();
         let level_bytes = level_bytes(input, params);
         let [levels_bytes, before_bytes] = image_bytes([width, height], level_bytes);
@@ -142,16 +138,18 @@ impl Solver {
             launch::levels(cuda, &stream, &from, [width, height], &levels, pitch, level_bytes)
         };
         if let Image::Device(pixels) = input {
-            let extent = (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes();
-            check_device_range(cuda, "the input", pixels.address, extent)?;
+            check_device_pixels(cuda, "the input", pixels)?;
             convert(pixels.address, pixels.strides[0])?;
             stream.synchronize()?;
         } else if same {
-            upload(context, cuda, &stream, input, &levels, pitch)?;
+            let mut staging = Staging::for_input(cuda, input, 1, BLOCK_BYTES)?;
+            staging.upload(pool, &stream, input, 0..1, &levels)?;
+            stream.synchronize()?;
         } else {
             let raw_pitch = width * input.pixel_type().bytes();
             let raw = cuda.memory().device(raw_pitch * height)?;
-            upload(context, cuda, &stream, input, &raw, raw_pitch)?;
+            let mut staging = Staging::for_input(cuda, input, 1, 1)?;
+            staging.upload(pool, &stream, input, 0..1, &raw)?;
             convert(raw.address(), raw_pitch)?;
             stream.synchronize()?;
         }
@@ -209,7 +207,7 @@ impl Solver {
         // 2. Copy the targets, and their polygons as one row each in one copy.
         let structs: Vec<DeviceTarget> =
             targets.iter().map(|target| DeviceTarget::new(target, params.plan(&target.bounds).node_cost)).collect();
-        self.copy_in(bytemuck::cast_slice(&structs), &device_targets)?;
+        self.stream.copy_bytes(Side::of(&structs), device_targets.side(0), size_of_val(&*structs))?;
         let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
         let mut pairs: Vec<[i32; 2]> = zeroed(targets.len() * most)?;
         for (row, target) in pairs.chunks_mut(most.max(1)).zip(targets) {
@@ -217,10 +215,8 @@ impl Solver {
                 *pair = [node.x, node.y];
             }
         }
-        let bytes: &[u8] = bytemuck::cast_slice(&pairs);
-        let from = Side::Host { address: bytes.as_ptr() as usize, bytes: bytes.len() };
         let row = most * size_of::<Node>();
-        self.stream.copy(from, nodes.side(0), row, targets.len(), [row, capacity * size_of::<Node>()])?;
+        self.stream.copy(Side::of(&pairs), nodes.side(0), row, targets.len(), [row, capacity * size_of::<Node>()])?;
         self.stream.synchronize()?;
         // 3. Fill the arguments of the kernels.
         let (noise, looks) = launch::noise_code(params.noise);
@@ -249,13 +245,6 @@ impl Solver {
         Ok(Search { targets: device_targets, nodes, _edges: edges, _scratch: scratch, control, job })
     }
 
-    /// Copies bytes to the device and waits for it.
-    fn copy_in(&self, bytes: &[u8], to: &Buffer) -> Result<()> {
-        let from = Side::Host { address: bytes.as_ptr() as usize, bytes: bytes.len() };
-        self.stream.copy(from, to.side(0), bytes.len(), 1, [bytes.len(); 2])?;
-        self.stream.synchronize()
-    }
-
     /// Queues up to `steps` steps of each running target.
     fn launch(&self, search: &mut Search, steps: u64) -> Result<()> {
         search.job.steps = steps;
@@ -267,9 +256,8 @@ impl Solver {
     fn states(&self, search: &Search) -> Result<Vec<DeviceTarget>> {
         let count = search.job.target_count as usize;
         let mut states = vec![DeviceTarget::default(); count];
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut states);
-        let to = Side::Host { address: bytes.as_mut_ptr() as usize, bytes: bytes.len() };
-        self.stream.copy(search.targets.side(0), to, bytes.len(), 1, [bytes.len(); 2])?;
+        let bytes = size_of_val(&*states);
+        self.stream.copy_bytes(search.targets.side(0), Side::of_mut(&mut states), bytes)?;
         self.stream.synchronize()?;
         Ok(states)
     }
@@ -280,10 +268,8 @@ impl Solver {
         let most = states.iter().map(DeviceTarget::count).max().unwrap_or(0);
         let mut pairs = vec![[0i32; 2]; states.len() * most];
         let row = most * size_of::<[i32; 2]>();
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut pairs);
-        let to = Side::Host { address: bytes.as_mut_ptr() as usize, bytes: bytes.len() };
         let pitch = search.job.capacity as usize * size_of::<Node>();
-        self.stream.copy(search.nodes.side(0), to, row, states.len(), [pitch, row])?;
+        self.stream.copy(search.nodes.side(0), Side::of_mut(&mut pairs), row, states.len(), [pitch, row])?;
         self.stream.synchronize()?;
         for ((state, target), nodes) in states.iter().zip(targets).zip(pairs.chunks(most.max(1))) {
             state.update(target);
@@ -366,64 +352,4 @@ impl Solver {
 /// Returns the number of rows that the edges of a polygon pass.
 fn rows_of(nodes: &[Node]) -> i64 {
     nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| (i64::from(b.y) - i64::from(a.y)).abs()).sum()
-}
-
-/// Copies the pixels to rows of `pitch` bytes on the device and waits for it.
-fn upload(
-    context: &Context,
-    cuda: &Arc<Cuda>,
-    stream: &Stream,
-    input: &Image<'_>,
-    to: &Buffer,
-    pitch: usize,
-) -> Result<()> {
-    match input {
-        Image::U8(view) => upload_rows(context, cuda, stream, input, view.index_axis(Axis(0), 0), to, pitch),
-        Image::U16(view) => upload_rows(context, cuda, stream, input, view.index_axis(Axis(0), 0), to, pitch),
-        Image::F32(view) => upload_rows(context, cuda, stream, input, view.index_axis(Axis(0), 0), to, pitch),
-        Image::Device(_) => Ok(()),
-    }
-}
-
-fn upload_rows<T: bytemuck::Pod + Send + Sync>(
-    context: &Context,
-    cuda: &Arc<Cuda>,
-    stream: &Stream,
-    input: &Image<'_>,
-    view: ArrayView2<'_, T>,
-    to: &Buffer,
-    pitch: usize,
-) -> Result<()> {
-    let (height, width) = view.dim();
-    let row = width * size_of::<T>();
-    if !needs_staging(Host::of(input)) {
-        let from_pitch = if height > 1 { view.strides()[0] as usize * size_of::<T>() } else { row };
-        let from = Side::Host { address: view.as_ptr() as usize, bytes: (height - 1) * from_pitch + row };
-        stream.copy(from, to.side(0), row, height, [from_pitch, pitch])?;
-        return stream.synchronize();
-    }
-    let rows_per_piece = (PIECE_BYTES / pitch).clamp(1, height);
-    let mut pieces = [cuda.memory().pinned(rows_per_piece * pitch)?, cuda.memory().pinned(rows_per_piece * pitch)?];
-    let free = [cuda.event()?, cuda.event()?];
-    for (index, first) in (0..height).step_by(rows_per_piece).enumerate() {
-        let which = index % 2;
-        if index > 1 {
-            free[which].synchronize()?;
-        }
-        let rows = rows_per_piece.min(height - first);
-        let packed = &mut pieces[which].as_mut_slice()[..rows * pitch];
-        context.pool().install(|| {
-            let rows = view.slice(ndarray::s![first..first + rows, ..]);
-            packed.par_chunks_mut(pitch).zip(rows.axis_iter(Axis(0)).into_par_iter()).for_each(|(to, from)| {
-                let to: &mut [T] = bytemuck::cast_slice_mut(&mut to[..row]);
-                match from.as_slice() {
-                    Some(from) => to.copy_from_slice(from),
-                    None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
-                }
-            });
-        });
-        stream.copy(pieces[which].side(), to.side(first * pitch), pitch * rows, 1, [pitch * rows; 2])?;
-        stream.record(&free[which])?;
-    }
-    stream.synchronize()
 }

@@ -40,8 +40,10 @@ impl Host {
 
     pub(crate) fn of_mut(output: &ImageMut<'_>) -> Option<Self> {
         match output {
+            ImageMut::U8(view) => Some(Self::new(&view.view())),
+            ImageMut::U16(view) => Some(Self::new(&view.view())),
             ImageMut::F32(view) => Some(Self::new(&view.view())),
-            _ => None,
+            ImageMut::Device(_) => None,
         }
     }
 }
@@ -52,14 +54,19 @@ pub(crate) fn needs_staging(host: Option<Host>) -> bool {
     host.is_some_and(|host| !(host.contiguous_rows && is_pinned(host.first) && is_pinned(host.last)))
 }
 
-/// Copies rows into a packed buffer, on all threads of `pool`.
-pub(crate) fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: ArrayView2<'_, T>, packed: &mut [u8]) {
-    let width = rows.dim().1;
-    let packed: &mut [T] = bytemuck::cast_slice_mut(packed);
+/// Copies rows into a buffer, `pitch` bytes apart, on all threads of `pool`.
+pub(crate) fn pack<T: bytemuck::Pod + Send + Sync>(
+    pool: &ThreadPool,
+    rows: ArrayView2<'_, T>,
+    buffer: &mut [u8],
+    pitch: usize,
+) {
+    let row = rows.dim().1 * size_of::<T>();
     pool.install(|| {
-        packed.par_chunks_mut(width * ROWS_PER_WORKER).zip(rows.axis_chunks_iter(Axis(0), ROWS_PER_WORKER)).for_each(
+        buffer.par_chunks_mut(pitch * ROWS_PER_WORKER).zip(rows.axis_chunks_iter(Axis(0), ROWS_PER_WORKER)).for_each(
             |(to, from)| {
-                for (to, from) in to.chunks_exact_mut(width).zip(from.rows()) {
+                for (to, from) in to.chunks_exact_mut(pitch).zip(from.rows()) {
+                    let to: &mut [T] = bytemuck::cast_slice_mut(&mut to[..row]);
                     match from.as_slice() {
                         Some(from) => to.copy_from_slice(from),
                         None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
@@ -71,7 +78,7 @@ pub(crate) fn pack<T: bytemuck::Pod + Send + Sync>(pool: &ThreadPool, rows: Arra
 }
 
 /// Copies packed values into rows, on all threads of `pool`.
-pub(crate) fn unpack(pool: &ThreadPool, packed: &[f32], mut rows: ArrayViewMut2<'_, f32>) {
+pub(crate) fn unpack<T: Copy + Send + Sync>(pool: &ThreadPool, packed: &[T], mut rows: ArrayViewMut2<'_, T>) {
     let width = rows.dim().1;
     pool.install(|| {
         packed.par_chunks(width * ROWS_PER_WORKER).zip(rows.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER)).for_each(

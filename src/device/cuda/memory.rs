@@ -175,8 +175,7 @@ impl Buffer {
 
     /// Returns the buffer, from byte `offset` on, as one side of a copy.
     pub(crate) fn side(&self, offset: usize) -> Side {
-        assert!(offset <= self.bytes, "a copy must start within its buffer");
-        Side::Device { address: self.address + offset as u64, bytes: self.bytes - offset }
+        Side::Device { address: self.address, bytes: self.bytes }.after(offset)
     }
 }
 
@@ -244,6 +243,38 @@ pub(crate) enum Side {
     Device { address: u64, bytes: usize },
 }
 
+impl Side {
+    /// Returns the side from byte `offset` on.
+    pub(crate) fn after(self, offset: usize) -> Self {
+        let (Self::Host { bytes, .. } | Self::Device { bytes, .. }) = self;
+        assert!(offset <= bytes, "a copy must start within its buffer");
+        match self {
+            Self::Host { address, bytes } => Self::Host { address: address + offset, bytes: bytes - offset },
+            Self::Device { address, bytes } => Self::Device { address: address + offset as u64, bytes: bytes - offset },
+        }
+    }
+
+    /// Returns plain values in host memory as one side of a copy.
+    pub(crate) fn of<T: bytemuck::Pod>(values: &[T]) -> Self {
+        Self::Host { address: values.as_ptr() as usize, bytes: size_of_val(values) }
+    }
+
+    /// Returns plain values in host memory as the target of a copy.
+    pub(crate) fn of_mut<T: bytemuck::Pod>(values: &mut [T]) -> Self {
+        Self::Host { address: values.as_mut_ptr() as usize, bytes: size_of_val(values) }
+    }
+
+    /// Returns slice `z` of a caller's device pixels, and the bytes from row to row. Those of a single row may be
+    /// anything.
+    pub(crate) fn of_slice(pixels: &DevicePixels<'_>, z: usize) -> (Self, usize) {
+        let [width, height, _] = pixels.shape;
+        let row = width * pixels.pixel_type.bytes();
+        let pitch = if height > 1 { pixels.strides[0] } else { row };
+        let address = pixels.address + (z * pixels.strides[1]) as u64;
+        (Self::Device { address, bytes: (height - 1) * pitch + row }, pitch)
+    }
+}
+
 impl Stream {
     /// Queues a copy of `rows` rows of `width` bytes, `pitches` (from, to) bytes apart.
     ///
@@ -303,6 +334,11 @@ impl Stream {
             }
         };
         done.result().map_err(|e| failed("copy an image to or from the CUDA device", e))
+    }
+
+    /// Queues a copy of `bytes` bytes.
+    pub(crate) fn copy_bytes(&self, from: Side, to: Side, bytes: usize) -> Result<()> {
+        self.copy(from, to, bytes, 1, [bytes; 2])
     }
 
     /// Queues a fill of `bytes` bytes of `buffer`, from `offset` on, with `value`.
@@ -372,9 +408,6 @@ impl DeviceImage {
         fn packed<'a, T: Copy>(view: &ArrayView3<'a, T>) -> Cow<'a, [T]> {
             view.to_slice().map_or_else(|| view.iter().copied().collect(), Cow::Borrowed)
         }
-        fn bytes<T>(values: &[T]) -> Side {
-            Side::Host { address: values.as_ptr() as usize, bytes: size_of_val(values) }
-        }
         if source.shape() != self.shape || source.pixel_type() != self.pixel_type {
             return Err(Error::size(format!(
                 "cannot upload: the source must have the type and size of the device image, {} of {:?} pixels (got {} of \
@@ -387,13 +420,13 @@ impl DeviceImage {
         }
         let all = self.shape.iter().product::<usize>() * self.pixel_type.bytes();
         let send = |from: Side| {
-            self.stream.copy(from, self.buffer.side(0), all, 1, [all, all])?;
+            self.stream.copy_bytes(from, self.buffer.side(0), all)?;
             self.stream.synchronize()
         };
         match source {
-            Image::U8(view) => send(bytes(&packed(&view))),
-            Image::U16(view) => send(bytes(&packed(&view))),
-            Image::F32(view) => send(bytes(&packed(&view))),
+            Image::U8(view) => send(Side::of(&packed(&view))),
+            Image::U16(view) => send(Side::of(&packed(&view))),
+            Image::F32(view) => send(Side::of(&packed(&view))),
             Image::Device(_) => {
                 Err(Error::unsupported("cannot upload: the source is in CUDA memory; download it first"))
             }
@@ -418,7 +451,7 @@ impl DeviceImage {
         let mut values = vec![T::default(); self.shape.iter().product()];
         let bytes = size_of_val(&*values);
         let to = Side::Host { address: values.as_mut_ptr() as usize, bytes };
-        self.stream.copy(self.buffer.side(0), to, bytes, 1, [bytes; 2])?;
+        self.stream.copy_bytes(self.buffer.side(0), to, bytes)?;
         self.stream.synchronize()?;
         Ok(values)
     }

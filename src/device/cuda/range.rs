@@ -34,7 +34,7 @@ impl Cuda {
                 &[&pixels.address, &row_stride, &slice_stride, &width, &height, &depth, &range.address()],
             )
         }?;
-        stream.copy(range.side(0), back.side(), BYTES, 1, [BYTES; 2])?;
+        stream.copy_bytes(range.side(0), back.side(), BYTES)?;
         stream.synchronize()?;
         let keys: &[u32] = bytemuck::cast_slice(&back.as_slice()[..BYTES]);
         Ok(if keys[0] > keys[1] { [0.0; 2] } else { [0, 1].map(|i| decode(keys[i], pixels.pixel_type)) })

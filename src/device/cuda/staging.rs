@@ -1,10 +1,11 @@
-//! Copies of slices between the caller's memory and packed device memory: directly where the caller's memory is
-//! page-locked or the device's own, else through page-locked staging buffers that all cores fill and empty.
+//! Copies of slices between the caller's memory and device memory: directly where the caller's memory is page-locked or
+//! the device's own, else through page-locked staging buffers that all cores fill and empty.
 
 use super::{Buffer, Cuda, Event, Host, Pinned, Side, Stream, needs_staging, pack, unpack};
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
-use ndarray::{ArrayView3, s};
+use bytemuck::Pod;
+use ndarray::{ArrayView3, ArrayViewMut3, s};
 use rayon::ThreadPool;
 use std::ops::Range;
 
@@ -17,9 +18,11 @@ pub(crate) struct Staging {
     buffers: Vec<Pinned>,
     /// For each buffer, the event after the last copy from or to it.
     copied: Vec<Event>,
+    /// The bytes from row to row in a buffer.
+    pitch: usize,
 }
 
-/// A result in device memory: rows of floats without gaps between slices.
+/// A result in device memory: rows without gaps between slices.
 #[derive(Clone, Copy)]
 pub(crate) struct DeviceResult<'a> {
     pub(crate) buffer: &'a Buffer,
@@ -28,35 +31,37 @@ pub(crate) struct DeviceResult<'a> {
 }
 
 impl Staging {
-    /// Makes buffers for `bytes` in rows of `row` bytes; a buffer holds at least one row.
-    fn new(cuda: &Cuda, needed: bool, bytes: usize, row: usize) -> Result<Self> {
+    /// Makes buffers for `rows` rows of `pitch` bytes, if they are needed; a buffer holds at least one row.
+    pub(crate) fn new(cuda: &Cuda, needed: bool, rows: usize, pitch: usize) -> Result<Self> {
+        let bytes = rows * pitch;
         let count = if needed { bytes.div_ceil(STAGING_BYTES).min(2) } else { 0 };
-        let buffers = (0..count).map(|_| cuda.memory().pinned(bytes.min(STAGING_BYTES).max(row)));
+        let buffers = (0..count).map(|_| cuda.memory().pinned(bytes.min(STAGING_BYTES).max(pitch)));
         let copied = (0..count).map(|_| cuda.event());
-        Ok(Self { buffers: buffers.collect::<Result<_>>()?, copied: copied.collect::<Result<_>>()? })
+        Ok(Self { buffers: buffers.collect::<Result<_>>()?, copied: copied.collect::<Result<_>>()?, pitch })
     }
 
-    /// Makes the buffers for uploads of up to `slices` slices of `input`.
-    pub(crate) fn for_input(cuda: &Cuda, input: &Image<'_>, slices: usize) -> Result<Self> {
+    /// Makes the buffers for uploads of up to `slices` slices of `input` to rows that begin at multiples of `alignment`
+    /// bytes.
+    pub(crate) fn for_input(cuda: &Cuda, input: &Image<'_>, slices: usize, alignment: usize) -> Result<Self> {
         let [width, height, _] = input.shape();
-        let row = width * input.pixel_type().bytes();
-        Self::new(cuda, needs_staging(Host::of(input)), row * height * slices, row)
+        let pitch = (width * input.pixel_type().bytes()).next_multiple_of(alignment);
+        Self::new(cuda, needs_staging(Host::of(input)), height * slices, pitch)
     }
 
-    /// Makes the buffers for downloads of up to `slices` slices of `output`, whose pixels are f32.
+    /// Makes the buffers for downloads of up to `slices` slices of `output`.
     pub(crate) fn for_output(cuda: &Cuda, output: &ImageMut<'_>, slices: usize) -> Result<Self> {
         let [width, height, _] = output.shape();
-        let row = width * size_of::<f32>();
-        Self::new(cuda, needs_staging(Host::of_mut(output)), row * height * slices, row)
+        let row = width * output.pixel_type().bytes();
+        Self::new(cuda, needs_staging(Host::of_mut(output)), height * slices, row)
     }
 
-    /// Returns the number of rows of `row` bytes that a buffer holds.
-    fn rows_per_buffer(&self, row: usize) -> usize {
-        self.buffers[0].as_slice().len() / row
+    /// Returns the number of rows that a buffer holds.
+    fn rows_per_buffer(&self) -> usize {
+        self.buffers[0].as_slice().len() / self.pitch
     }
 
-    /// Queues the copy of `slices` of an image in host memory to `to`, packed. Does nothing for an image in device
-    /// memory.
+    /// Queues the copy of `slices` of an image in host memory to `to`: rows as [`for_input`](Self::for_input) aligns
+    /// them, without gaps between slices. Does nothing for an image in device memory.
     pub(crate) fn upload(
         &mut self,
         pool: &ThreadPool,
@@ -65,20 +70,24 @@ impl Staging {
         slices: Range<usize>,
         to: &Buffer,
     ) -> Result<()> {
+        let (to, pitch) = (to.side(0), self.pitch);
         match input {
-            Image::U8(view) => self.upload_view(pool, stream, view.slice(s![slices, .., ..]), to),
-            Image::U16(view) => self.upload_view(pool, stream, view.slice(s![slices, .., ..]), to),
-            Image::F32(view) => self.upload_view(pool, stream, view.slice(s![slices, .., ..]), to),
+            Image::U8(view) => self.upload_view(pool, stream, view.slice(s![slices, .., ..]), to, pitch),
+            Image::U16(view) => self.upload_view(pool, stream, view.slice(s![slices, .., ..]), to, pitch),
+            Image::F32(view) => self.upload_view(pool, stream, view.slice(s![slices, .., ..]), to, pitch),
             Image::Device(_) => Ok(()),
         }
     }
 
-    fn upload_view<T: bytemuck::Pod + Send + Sync>(
+    /// Queues the copy of slices in host memory to rows `pitch` bytes apart. If that is the pitch of the buffers too,
+    /// the gaps between rows are overwritten.
+    pub(crate) fn upload_view<T: Pod + Send + Sync>(
         &mut self,
         pool: &ThreadPool,
         stream: &Stream,
         view: ArrayView3<'_, T>,
-        to: &Buffer,
+        to: Side,
+        pitch: usize,
     ) -> Result<()> {
         let (_, height, width) = view.dim();
         let row = width * size_of::<T>();
@@ -86,13 +95,15 @@ impl Staging {
         for (z, plane) in view.outer_iter().enumerate() {
             // 1. Page-locked memory is copied as it is.
             if self.buffers.is_empty() {
-                let pitch = if height > 1 { plane.strides()[0] as usize * size_of::<T>() } else { row };
-                let from = Side::Host { address: plane.as_ptr() as usize, bytes: (height - 1) * pitch + row };
-                stream.copy(from, to.side(z * height * row), row, height, [pitch, row])?;
+                let from_pitch = if height > 1 { plane.strides()[0] as usize * size_of::<T>() } else { row };
+                let from = Side::Host { address: plane.as_ptr() as usize, bytes: (height - 1) * from_pitch + row };
+                stream.copy(from, to.after(z * height * pitch), row, height, [from_pitch, pitch])?;
                 continue;
             }
-            // 2. Other memory goes through the buffers in turn; each is filled again only after its last copy.
-            let rows_per_buffer = self.rows_per_buffer(row);
+            // 2. Other memory goes through the buffers in turn; each is filled again only after its last copy. Rows
+            // are copied with the gaps between them where they may be, which is a single copy of bytes.
+            let width = if pitch == self.pitch { pitch } else { row };
+            let rows_per_buffer = self.rows_per_buffer();
             for first in (0..height).step_by(rows_per_buffer) {
                 let rows = rows_per_buffer.min(height - first);
                 let index = copies % self.buffers.len();
@@ -100,8 +111,10 @@ impl Staging {
                     self.copied[index].synchronize()?;
                 }
                 let buffer = &mut self.buffers[index];
-                pack(pool, plane.slice(s![first..first + rows, ..]), &mut buffer.as_mut_slice()[..rows * row]);
-                stream.copy(buffer.side(), to.side((z * height + first) * row), row, rows, [row, row])?;
+                let part = plane.slice(s![first..first + rows, ..]);
+                pack(pool, part, &mut buffer.as_mut_slice()[..rows * self.pitch], self.pitch);
+                let to = to.after((z * height + first) * pitch);
+                stream.copy(buffer.side(), to, width, rows, [self.pitch, pitch])?;
                 stream.record(&self.copied[index])?;
                 copies += 1;
             }
@@ -119,17 +132,16 @@ impl Staging {
         slices: Range<usize>,
         may_write: bool,
     ) -> Result<bool> {
-        let [width, height, _] = output.shape();
-        let row = width * size_of::<f32>();
         match self.buffers.len() {
-            0 if may_write => copy_out(stream, from, output, slices).map(|()| true),
-            1 => {
-                let rows = height * slices.len();
-                let to = self.buffers[0].side();
-                stream.copy(from.buffer.side(0), to, row, rows, [from.pitch, row]).map(|()| true)
-            }
+            0 if may_write => from.copy_to(stream, output, slices).map(|()| true),
+            1 => self.fill(stream, from, output.shape()[1] * slices.len()).map(|()| true),
             _ => Ok(false),
         }
+    }
+
+    /// Queues the copy of the whole result into the one buffer.
+    fn fill(&self, stream: &Stream, from: DeviceResult<'_>, rows: usize) -> Result<()> {
+        stream.copy(from.buffer.side(0), self.buffers[0].side(), self.pitch, rows, [from.pitch, self.pitch])
     }
 
     /// Brings a result to the caller's memory, after [`begin_download`](Self::begin_download), which returned `begun`.
@@ -143,72 +155,85 @@ impl Staging {
         slices: Range<usize>,
         begun: bool,
     ) -> Result<()> {
-        let [width, height, _] = output.shape();
-        let row = width * size_of::<f32>();
-        let ImageMut::F32(view) = output else {
-            return if begun { Ok(()) } else { copy_out(stream, from, output, slices) };
-        };
-        match self.buffers.len() {
-            0 if begun => Ok(()),
-            0 => copy_out(stream, from, output, slices),
-            1 => {
-                stream.synchronize()?;
-                let packed: &[f32] = bytemuck::cast_slice(&self.buffers[0].as_slice()[..slices.len() * height * row]);
-                let mut planes = view.slice_mut(s![slices, .., ..]);
-                for (plane, values) in planes.outer_iter_mut().zip(packed.chunks_exact(width * height)) {
-                    unpack(pool, values, plane);
-                }
-                Ok(())
-            }
-            _ => {
-                // While the CPU empties one buffer, the device fills the other.
-                let rows_per_buffer = self.rows_per_buffer(row).min(height);
-                let parts: Vec<(usize, usize)> = (0..slices.len())
-                    .flat_map(|z| (0..height).step_by(rows_per_buffer).map(move |first| (z, first)))
-                    .collect();
-                let queue = |part: usize| -> Result<()> {
-                    let (z, first) = parts[part];
-                    let rows = rows_per_buffer.min(height - first);
-                    let source = from.buffer.side((z * height + first) * from.pitch);
-                    stream.copy(source, self.buffers[part % 2].side(), row, rows, [from.pitch, row])?;
-                    stream.record(&self.copied[part % 2])
-                };
-                queue(0)?;
-                for part in 0..parts.len() {
-                    if part + 1 < parts.len() {
-                        queue(part + 1)?;
-                    }
-                    self.copied[part % 2].synchronize()?;
-                    let (z, first) = parts[part];
-                    let rows = rows_per_buffer.min(height - first);
-                    let packed = bytemuck::cast_slice(&self.buffers[part % 2].as_slice()[..rows * row]);
-                    unpack(pool, packed, view.slice_mut(s![slices.start + z, first..first + rows, ..]));
-                }
-                Ok(())
-            }
+        if self.buffers.is_empty() {
+            return if begun { Ok(()) } else { from.copy_to(stream, output, slices) };
         }
+        let slices = s![slices, .., ..];
+        match output {
+            ImageMut::U8(view) => self.download(pool, stream, from, view.slice_mut(slices), begun),
+            ImageMut::U16(view) => self.download(pool, stream, from, view.slice_mut(slices), begun),
+            ImageMut::F32(view) => self.download(pool, stream, from, view.slice_mut(slices), begun),
+            ImageMut::Device(_) => unreachable!("device memory needs no staging"),
+        }
+    }
+
+    /// Copies a result through the buffers. With `begun` it is in the only one already, or on its way there.
+    pub(crate) fn download<T: Pod + Send + Sync>(
+        &self,
+        pool: &ThreadPool,
+        stream: &Stream,
+        from: DeviceResult<'_>,
+        mut view: ArrayViewMut3<'_, T>,
+        begun: bool,
+    ) -> Result<()> {
+        let (depth, height, width) = view.dim();
+        if self.buffers.len() == 1 {
+            if !begun {
+                self.fill(stream, from, depth * height)?;
+            }
+            stream.synchronize()?;
+            let packed: &[T] = bytemuck::cast_slice(&self.buffers[0].as_slice()[..depth * height * self.pitch]);
+            for (plane, values) in view.outer_iter_mut().zip(packed.chunks_exact(width * height)) {
+                unpack(pool, values, plane);
+            }
+            return Ok(());
+        }
+        // While the CPU empties one buffer, the device fills the other.
+        let rows_per_buffer = self.rows_per_buffer().min(height);
+        let parts: Vec<(usize, usize)> =
+            (0..depth).flat_map(|z| (0..height).step_by(rows_per_buffer).map(move |first| (z, first))).collect();
+        let queue = |part: usize| -> Result<()> {
+            let (z, first) = parts[part];
+            let rows = rows_per_buffer.min(height - first);
+            let source = from.buffer.side((z * height + first) * from.pitch);
+            stream.copy(source, self.buffers[part % 2].side(), self.pitch, rows, [from.pitch, self.pitch])?;
+            stream.record(&self.copied[part % 2])
+        };
+        queue(0)?;
+        for part in 0..parts.len() {
+            if part + 1 < parts.len() {
+                queue(part + 1)?;
+            }
+            self.copied[part % 2].synchronize()?;
+            let (z, first) = parts[part];
+            let rows = rows_per_buffer.min(height - first);
+            let packed = bytemuck::cast_slice(&self.buffers[part % 2].as_slice()[..rows * self.pitch]);
+            unpack(pool, packed, view.slice_mut(s![z, first..first + rows, ..]));
+        }
+        Ok(())
     }
 }
 
-/// Queues the copy of a result straight into the caller's page-locked or device memory.
-fn copy_out(stream: &Stream, from: DeviceResult<'_>, output: &mut ImageMut<'_>, slices: Range<usize>) -> Result<()> {
-    let [width, height, _] = output.shape();
-    let row = width * size_of::<f32>();
-    for (index, z) in slices.enumerate() {
-        let (to, pitch) = match output {
-            ImageMut::Device(pixels) => {
-                let address = pixels.address + (z * pixels.strides[1]) as u64;
-                let pitch = if height > 1 { pixels.strides[0] } else { row };
-                (Side::Device { address, bytes: (height - 1) * pitch + row }, pitch)
-            }
-            ImageMut::F32(view) => {
-                let mut plane = view.slice_mut(s![z, .., ..]);
-                let pitch = if height > 1 { plane.strides()[0] as usize * size_of::<f32>() } else { row };
-                (Side::Host { address: plane.as_mut_ptr() as usize, bytes: (height - 1) * pitch + row }, pitch)
-            }
-            _ => unreachable!("the type of the output is checked before"),
-        };
-        stream.copy(from.buffer.side(index * height * from.pitch), to, row, height, [from.pitch, pitch])?;
+impl DeviceResult<'_> {
+    /// Queues the copy of a result straight into the caller's page-locked or device memory.
+    pub(crate) fn copy_to(self, stream: &Stream, output: &mut ImageMut<'_>, slices: Range<usize>) -> Result<()> {
+        fn of_plane<T>(view: &mut ArrayViewMut3<'_, T>, z: usize, row: usize) -> (Side, usize) {
+            let mut plane = view.slice_mut(s![z, .., ..]);
+            let (height, _) = plane.dim();
+            let pitch = if height > 1 { plane.strides()[0] as usize * size_of::<T>() } else { row };
+            (Side::Host { address: plane.as_mut_ptr() as usize, bytes: (height - 1) * pitch + row }, pitch)
+        }
+        let [width, height, _] = output.shape();
+        let row = width * output.pixel_type().bytes();
+        for (index, z) in slices.enumerate() {
+            let (to, pitch) = match output {
+                ImageMut::U8(view) => of_plane(view, z, row),
+                ImageMut::U16(view) => of_plane(view, z, row),
+                ImageMut::F32(view) => of_plane(view, z, row),
+                ImageMut::Device(pixels) => Side::of_slice(pixels, z),
+            };
+            stream.copy(self.buffer.side(index * height * self.pitch), to, row, height, [self.pitch, pitch])?;
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -53,6 +53,9 @@ const REFERENCE_MARGIN: u32 = 2;
 const ABOVE_ALL_NARROW: u32 = 1 << 13;
 const ABOVE_ALL_WIDE: u32 = 1 << 22;
 
+/// The alignment in bytes of rows of uploaded pixels: lanes load 8 or 16 bytes.
+pub(super) const RAW_ALIGNMENT: usize = 16;
+
 /// The sizes of one slice's buffers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SliceLayout {
@@ -91,9 +94,9 @@ impl SliceLayout {
         self.bit_pitch * self.height * size_of::<u32>()
     }
 
-    /// Returns the number of bytes from row to row of uploaded pixels: lanes load 8 or 16 bytes.
+    /// Returns the number of bytes from row to row of uploaded pixels.
     pub(super) fn raw_pitch(&self) -> usize {
-        (self.width * self.pixel_type.bytes()).next_multiple_of(16)
+        (self.width * self.pixel_type.bytes()).next_multiple_of(RAW_ALIGNMENT)
     }
 
     pub(super) fn raw_bytes(&self) -> usize {

@@ -2,15 +2,13 @@
 
 use super::super::prepare::Plan;
 use super::super::{Maps, Params};
-use super::launch::{self, Job, Launcher, MapKernel, MapTargets, SliceLayout};
-use super::transfer::{self, Upload};
+use super::launch::{self, Job, Launcher, MapKernel, MapTargets, RAW_ALIGNMENT, SliceLayout};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Stream};
+use crate::device::cuda::{Buffer, Cuda, DeviceResult, Staging, Stream};
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use ndarray::s;
 use std::sync::Arc;
 
 /// The alignment in bytes of the rows of a map in a device buffer.
@@ -19,8 +17,8 @@ const ROW_BYTES: usize = 16;
 /// One map, and the memory to which the kernels write it.
 struct MapOutput<'m, 'i> {
     map: &'m mut ImageMut<'i>,
-    /// The device buffer of a map that is copied to the host.
-    buffer: Option<Buffer>,
+    /// The device buffer of a map that is copied to the host, and its way there.
+    buffer: Option<(Buffer, Staging)>,
     pitch: usize,
 }
 
@@ -33,7 +31,7 @@ impl<'m, 'i> MapOutput<'m, 'i> {
         }
         let [width, height, _] = map.shape();
         let pitch = (width * map.pixel_type().bytes()).next_multiple_of(ROW_BYTES);
-        let buffer = Some(cuda.memory().device(pitch * height)?);
+        let buffer = Some((cuda.memory().device(pitch * height)?, Staging::for_output(cuda, map, 1)?));
         Ok(Some(Self { map, buffer, pitch }))
     }
 
@@ -41,7 +39,7 @@ impl<'m, 'i> MapOutput<'m, 'i> {
     fn of_slice(target: &Option<Self>, slice: usize) -> [u64; 2] {
         let Some(target) = target else { return [0, 0] };
         let address = match (&target.buffer, &*target.map) {
-            (Some(buffer), _) => buffer.address(),
+            (Some((buffer, _)), _) => buffer.address(),
             (None, ImageMut::Device(pixels)) => pixels.address + (slice * pixels.strides[1]) as u64,
             (None, _) => unreachable!("maps in host memory have a buffer"),
         };
@@ -49,21 +47,10 @@ impl<'m, 'i> MapOutput<'m, 'i> {
     }
 
     /// Copies slice `slice` to the caller's host memory.
-    fn deliver(target: &mut Option<Self>, context: &Context, cuda: &Cuda, stream: &Stream, slice: usize) -> Result<()> {
-        let Some(Self { map, buffer: Some(buffer), pitch }) = target else { return Ok(()) };
-        let (memory, pool) = (cuda.memory(), context.pool());
-        match map {
-            ImageMut::U8(view) => {
-                transfer::download(memory, pool, stream, buffer, *pitch, view.slice_mut(s![slice, .., ..]))
-            }
-            ImageMut::U16(view) => {
-                transfer::download(memory, pool, stream, buffer, *pitch, view.slice_mut(s![slice, .., ..]))
-            }
-            ImageMut::F32(view) => {
-                transfer::download(memory, pool, stream, buffer, *pitch, view.slice_mut(s![slice, .., ..]))
-            }
-            ImageMut::Device(_) => Ok(()),
-        }
+    fn deliver(target: &mut Option<Self>, context: &Context, stream: &Stream, slice: usize) -> Result<()> {
+        let Some(Self { map, buffer: Some((buffer, staging)), pitch }) = target else { return Ok(()) };
+        let result = DeviceResult { buffer, pitch: *pitch };
+        staging.finish_download(context.pool(), stream, result, map, slice..slice + 1, false)
     }
 }
 
@@ -85,9 +72,7 @@ pub(in super::super) fn maps(
     let memory = cuda.memory();
     let times = [cuda.event()?, cuda.event()?, cuda.event()?, cuda.event()?];
     let uploaded = !matches!(input, Image::Device(_));
-    let staged = transfer::input_needs_staging(input);
-    let free = [cuda.event()?, cuda.event()?];
-    let mut upload = Upload::new(memory, free, staged, layout.raw_pitch(), height)?;
+    let mut upload = Staging::for_input(cuda, input, 1, RAW_ALIGNMENT)?;
     let raw = if uploaded { Some(memory.device(layout.raw_bytes())?) } else { None };
     let map = memory.device(layout.map_bytes())?;
     let mut smoothed = MapOutput::new(cuda, &mut maps.smoothed)?;
@@ -113,7 +98,7 @@ pub(in super::super) fn maps(
                 job.row_stride = own.strides[0] as u64;
             }
             (_, Some(raw)) => {
-                upload.queue(context.pool(), &stream, input, slice, raw, layout.raw_pitch())?;
+                upload.upload(context.pool(), &stream, input, slice..slice + 1, raw)?;
                 job.pixels = raw.address();
                 job.row_stride = layout.raw_pitch() as u64;
             }
@@ -135,7 +120,7 @@ pub(in super::super) fn maps(
             ticker.report(progress)?;
         }
         for target in [&mut smoothed, &mut gradient, &mut direction, &mut anchors] {
-            MapOutput::deliver(target, context, cuda, &stream, slice)?;
+            MapOutput::deliver(target, context, &stream, slice)?;
         }
         stream.record(&times[3])?;
         stream.synchronize()?;

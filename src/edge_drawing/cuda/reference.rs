@@ -2,12 +2,12 @@
 
 use super::super::Segments;
 use super::super::reference::{self, Scratch, Word};
-use super::{Call, Slot, transfer};
-use crate::device::cuda::Side;
+use super::{Call, Slot};
+use crate::device::cuda::{DeviceResult, Side, Staging, unpack};
 use crate::error::Result;
 use crate::image::{ImageMut, PixelType, zeroed};
 use crate::progress;
-use ndarray::{ArrayViewMut2, s};
+use ndarray::{ArrayView3, ArrayViewMut3, s};
 use rayon::prelude::*;
 
 /// The host memory for linking one slice.
@@ -72,12 +72,13 @@ impl Call<'_, '_, '_, '_> {
         slice: usize,
     ) -> Result<()> {
         self.wait(slot, slice)?;
-        let layout = &self.layout;
-        let words = workspace.scratch.words(layout.width * layout.height)?;
-        let plane = ArrayViewMut2::from_shape((layout.height, layout.width), words)
-            .unwrap_or_else(|_| unreachable!("as many words as pixels"));
-        let pitch = layout.map_pitch() * size_of::<W>();
-        transfer::download(self.cuda.memory(), self.context.pool(), &slot.stream, &slot.map, pitch, plane)?;
+        let [width, height] = [self.layout.width, self.layout.height];
+        let words = workspace.scratch.words(width * height)?;
+        let words = ArrayViewMut3::from_shape((1, height, width), words);
+        let words = words.unwrap_or_else(|_| unreachable!("as many words as pixels"));
+        let staging = Staging::new(self.cuda, true, height, width * size_of::<W>())?;
+        let map = DeviceResult { buffer: &slot.map, pitch: self.layout.map_pitch() * size_of::<W>() };
+        staging.download(self.context.pool(), &slot.stream, map, words, false)?;
         slot.stream.record(&slot.times[3])?;
         slot.times[3].synchronize()?;
         self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
@@ -102,12 +103,14 @@ impl Call<'_, '_, '_, '_> {
     fn deliver(&self, slot: &Slot, packed: &[u8], edges: &mut ImageMut<'_>, slice: usize) -> Result<()> {
         let [width, height] = [self.layout.width, self.layout.height];
         match edges {
-            ImageMut::U8(view) => transfer::unpack(self.context.pool(), packed, view.slice_mut(s![slice, .., ..])),
+            ImageMut::U8(view) => unpack(self.context.pool(), packed, view.slice_mut(s![slice, .., ..])),
             ImageMut::Device(pixels) => {
-                let pitch = if height > 1 { pixels.strides[0] } else { width };
-                let address = pixels.address + (slice * pixels.strides[1]) as u64;
-                let to = Side::Device { address, bytes: (height - 1) * pitch + width };
-                transfer::upload(self.cuda.memory(), self.context.pool(), &slot.stream, packed, width, to, pitch)?;
+                let (to, pitch) = Side::of_slice(pixels, slice);
+                let packed = ArrayView3::from_shape((1, height, width), packed);
+                let packed = packed.unwrap_or_else(|_| unreachable!("as many bytes as pixels"));
+                let mut staging = Staging::new(self.cuda, true, height, width)?;
+                staging.upload_view(self.context.pool(), &slot.stream, packed, to, pitch)?;
+                slot.stream.synchronize()?;
             }
             ImageMut::U16(_) | ImageMut::F32(_) => unreachable!("the type of the edge map was checked"),
         }

@@ -1,7 +1,7 @@
 //! The initial φ: the signed distance to the boundary of the initial mask, on the device.
 
 use super::{Solver, transfer};
-use crate::device::cuda::Side;
+use crate::device::cuda::{Side, check_device_pixels};
 use crate::distance::cuda::{signed_on_device, signed_workspace_bytes};
 use crate::error::Result;
 use crate::image::{Image, PixelType, zeroed};
@@ -33,7 +33,7 @@ impl Solver {
         if let Image::Device(pixels) = mask
             && pixels.pixel_type == PixelType::U8
         {
-            transfer::check(cuda, "the initial mask", pixels)?;
+            check_device_pixels(cuda, "the initial mask", pixels)?;
             return transfer::pack(stream, pixels, phi);
         }
         let fetched = transfer::fetch(cuda, stream, "the initial mask", mask)?;
@@ -48,8 +48,7 @@ impl Solver {
     fn put_marks<T: Copy>(&self, view: ArrayView3<'_, T>, mark: impl Fn(T) -> u8) -> Result<()> {
         let mut marks: Vec<u8> = zeroed(view.len())?;
         marks.iter_mut().zip(view).for_each(|(to, from)| *to = mark(*from));
-        let from = Side::Host { address: marks.as_ptr() as usize, bytes: marks.len() };
-        self.stream.copy(from, self.phi[0].side(0), marks.len(), 1, [marks.len(); 2])?;
+        self.stream.copy_bytes(Side::of(&marks), self.phi[0].side(0), marks.len())?;
         self.stream.synchronize()
     }
 }

@@ -1,7 +1,7 @@
 //! The transfer of images and φ between the host, or a caller's device memory, and the rows of the kernels.
 
 use super::tables::{LEAD, Layout, PADDING_BEFORE};
-use crate::device::cuda::{Buffer, Cuda, Side, Stream, check_device_range};
+use crate::device::cuda::{Buffer, Cuda, Side, Stream, check_device_pixels};
 use crate::error::Result;
 use crate::image::{DevicePixels, Image, ImageMut, PixelType, zeroed};
 use ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis};
@@ -9,20 +9,6 @@ use ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis};
 /// Returns a side of a copy that begins at the first pixel of a slice of `buffer`, which has the layout `layout`.
 pub(super) fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usize) -> Side {
     buffer.side((PADDING_BEFORE + LEAD + z * layout.shape[1] * layout.pitch) * bytes)
-}
-
-/// Returns the side of a copy that begins at slice `z` of a caller's device pixels.
-fn device_side(pixels: &DevicePixels<'_>, z: usize) -> Side {
-    let [width, height, depth] = pixels.shape;
-    let extent = (depth - 1) * pixels.strides[1] + (height - 1) * pixels.strides[0] + width * pixels.pixel_type.bytes();
-    let offset = z * pixels.strides[1];
-    Side::Device { address: pixels.address + offset as u64, bytes: extent - offset }
-}
-
-/// Checks that a caller's device pixels are in the device memory that they claim.
-pub(super) fn check(cuda: &Cuda, what: &str, pixels: &DevicePixels<'_>) -> Result<()> {
-    let Side::Device { address, bytes } = device_side(pixels, 0) else { return Ok(()) };
-    check_device_range(cuda, what, address, bytes)
 }
 
 /// Queues the copy of an image into `buffer`; it is complete when the stream is.
@@ -35,16 +21,11 @@ pub(super) fn upload(stream: &Stream, image: &Image<'_>, buffer: &Buffer, layout
             let bytes = pixels.pixel_type.bytes();
             let [width, height, depth] = pixels.shape;
             (0..depth).try_for_each(|z| {
-                let (from, to) = (device_side(pixels, z), slice_side(buffer, layout, bytes, z));
-                stream.copy(from, to, width * bytes, height, [row_pitch(pixels), layout.pitch * bytes])
+                let ((from, pitch), to) = (Side::of_slice(pixels, z), slice_side(buffer, layout, bytes, z));
+                stream.copy(from, to, width * bytes, height, [pitch, layout.pitch * bytes])
             })
         }
     }
-}
-
-/// Returns the pitch of a caller's rows. That of a single row may be anything.
-fn row_pitch(pixels: &DevicePixels<'_>) -> usize {
-    pixels.strides[0].max(pixels.shape[0] * pixels.pixel_type.bytes())
 }
 
 pub(super) fn upload_pixels<T: bytemuck::Pod>(
@@ -72,7 +53,8 @@ pub(super) fn pack(stream: &Stream, pixels: &DevicePixels<'_>, buffer: &Buffer) 
     let [width, height, depth] = pixels.shape;
     let row = width * pixels.pixel_type.bytes();
     (0..depth).try_for_each(|z| {
-        stream.copy(device_side(pixels, z), buffer.side(z * height * row), row, height, [row_pitch(pixels), row])
+        let (from, pitch) = Side::of_slice(pixels, z);
+        stream.copy(from, buffer.side(z * height * row), row, height, [pitch, row])
     })
 }
 
@@ -89,14 +71,8 @@ pub(super) fn download_phi(stream: &Stream, buffer: &Buffer, layout: &Layout, ph
         }
         ImageMut::Device(pixels) => {
             for z in 0..depth {
-                let from = slice_side(buffer, layout, bytes, z);
-                stream.copy(
-                    from,
-                    device_side(&pixels, z),
-                    width * bytes,
-                    height,
-                    [layout.pitch * bytes, row_pitch(&pixels)],
-                )?;
+                let (from, (to, pitch)) = (slice_side(buffer, layout, bytes, z), Side::of_slice(&pixels, z));
+                stream.copy(from, to, width * bytes, height, [layout.pitch * bytes, pitch])?;
             }
         }
         _ => unreachable!("the type was checked"),
@@ -110,15 +86,13 @@ pub(super) fn download<T: bytemuck::Pod>(
     view: &mut ArrayViewMut3<'_, T>,
     mut copy: impl FnMut(Side, usize) -> Result<()>,
 ) -> Result<()> {
-    let bytes = size_of::<T>();
     for (z, mut plane) in view.outer_iter_mut().enumerate() {
-        let count = plane.len();
         if let Some(packed) = plane.as_slice_mut() {
-            copy(Side::Host { address: packed.as_mut_ptr() as usize, bytes: count * bytes }, z)?;
+            copy(Side::of_mut(packed), z)?;
             continue;
         }
-        let mut packed: Vec<T> = zeroed(count)?;
-        copy(Side::Host { address: packed.as_mut_ptr() as usize, bytes: count * bytes }, z)?;
+        let mut packed: Vec<T> = zeroed(plane.len())?;
+        copy(Side::of_mut(&mut packed), z)?;
         stream.synchronize()?;
         plane.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
     }
@@ -150,7 +124,7 @@ impl Fetched<'_> {
 /// Copies an image to the host, unless it is there.
 pub(super) fn fetch<'a>(cuda: &Cuda, stream: &Stream, what: &str, image: &Image<'a>) -> Result<Fetched<'a>> {
     let Image::Device(pixels) = image else { return Ok(Fetched::Here(*image)) };
-    check(cuda, what, pixels)?;
+    check_device_pixels(cuda, what, pixels)?;
     Ok(match pixels.pixel_type {
         PixelType::U8 => Fetched::U8(fetch_pixels(stream, pixels)?),
         PixelType::U16 => Fetched::U16(fetch_pixels(stream, pixels)?),
@@ -165,7 +139,8 @@ fn fetch_pixels<T: bytemuck::Pod>(stream: &Stream, pixels: &DevicePixels<'_>) ->
     let row = width * size_of::<T>();
     let mut view = array.view_mut();
     download(stream, &mut view, |to, z| {
-        stream.copy(device_side(pixels, z), to, row, height, [row_pitch(pixels), row])
+        let (from, pitch) = Side::of_slice(pixels, z);
+        stream.copy(from, to, row, height, [pitch, row])
     })?;
     debug_assert_eq!(array.len_of(Axis(0)), depth);
     Ok(array)

@@ -2,6 +2,7 @@
 
 use super::tables::CONVERGENCE_BYTES;
 use super::{Solver, transfer};
+use crate::device::cuda::check_device_pixels;
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 
@@ -32,7 +33,7 @@ impl Solver {
         let mut back = memory.pinned(16)?;
         stream.fill(&found, 0, 16, 0)?;
         self.launcher.sanitize_phi(&self.cuda, stream, self.address(which), (far, report_nonfinite), &found)?;
-        stream.copy(found.side(0), back.side(), 16, 1, [16, 16])?;
+        stream.copy_bytes(found.side(0), back.side(), 16)?;
         stream.synchronize()?;
         let words: &[u64] = bytemuck::cast_slice(&back.as_mut_slice()[..16]);
         if words[1] != 0 {
@@ -45,7 +46,7 @@ impl Solver {
     /// Makes the other φ a copy of φ `which`, and waits for it.
     fn copy_from(&self, which: usize) -> Result<()> {
         let bytes = self.layout.elements() * size_of::<f32>();
-        self.stream.copy(self.phi[which].side(0), self.phi[1 - which].side(0), bytes, 1, [bytes, bytes])?;
+        self.stream.copy_bytes(self.phi[which].side(0), self.phi[1 - which].side(0), bytes)?;
         self.stream.synchronize()
     }
 
@@ -57,7 +58,7 @@ impl Solver {
         let slice = |z: usize| self.address(self.current) + (z * height * self.layout.pitch * size_of::<f32>()) as u64;
         match mask {
             ImageMut::Device(pixels) => {
-                transfer::check(cuda, "the mask", &pixels)?;
+                check_device_pixels(cuda, "the mask", &pixels)?;
                 self.launcher.mask(cuda, stream, slice(0), depth, (pixels.address, pixels.strides))?;
                 stream.synchronize()
             }
@@ -70,7 +71,7 @@ impl Solver {
                         let target = (part.address(), [width, bytes]);
                         self.launcher.mask(cuda, stream, slice(z), slices.min(depth - z), target)?;
                     }
-                    stream.copy(part.side(z % slices * bytes), to, bytes, 1, [bytes, bytes])
+                    stream.copy_bytes(part.side(z % slices * bytes), to, bytes)
                 })
             }
             _ => unreachable!("the type was checked"),
@@ -81,7 +82,7 @@ impl Solver {
         self.check_phi_known()?;
         self.cuda.bind()?;
         if let ImageMut::Device(pixels) = &phi {
-            transfer::check(&self.cuda, "the output for phi", pixels)?;
+            check_device_pixels(&self.cuda, "the output for phi", pixels)?;
         }
         transfer::download_phi(&self.stream, &self.phi[self.current], &self.layout, phi)
     }
@@ -90,7 +91,7 @@ impl Solver {
     pub(in crate::level_set) fn write_phi(&mut self, phi: &Image<'_>) -> Result<()> {
         self.cuda.bind()?;
         if let Image::Device(pixels) = phi {
-            transfer::check(&self.cuda, "phi", pixels)?;
+            check_device_pixels(&self.cuda, "phi", pixels)?;
         }
         let other = 1 - self.current;
         transfer::upload(&self.stream, phi, &self.phi[other], &self.layout)?;

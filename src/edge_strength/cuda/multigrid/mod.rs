@@ -260,7 +260,7 @@ impl<'a> Multigrid<'a> {
     /// Waits for the queued work and returns words of the buffer.
     fn fetch(&self, offset: usize, words: usize) -> Result<Vec<u32>> {
         let bytes = words * size_of::<u32>();
-        self.stream.copy(self.buffer.side(offset), self.pinned.side(), bytes, 1, [bytes; 2])?;
+        self.stream.copy_bytes(self.buffer.side(offset), self.pinned.side(), bytes)?;
         self.stream.record(&self.arrived)?;
         self.arrived.synchronize()?;
         Ok(self.pinned.as_slice()[..bytes].chunks_exact(4).map(bytemuck::pod_read_unaligned).collect())
