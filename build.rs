@@ -1,4 +1,5 @@
-//! Compiles `kernels/*.cu` with nvcc into one fatbin per file, which the crate embeds.
+//! Compiles `kernels/*.cu` with nvcc into one fatbin per file, which the crate embeds, and translates `kernels/*.h`, the
+//! constants and structs that the kernels share with the crate, to Rust.
 //!
 //! nvcc is looked for in `$NVCC`, `$CUDA_PATH/bin`, `PATH` and the project's own `.tools/cuda` (filled by
 //! `scripts/setup-cuda.sh`). Without it the crate still builds, for the CPU only: a cargo warning and the device
@@ -25,6 +26,7 @@ fn main() {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     println!("cargo:rustc-check-cfg=cfg(isoline_cuda)");
+    fs::write(out.join("kernels.rs"), shared_headers(&root.join("kernels"))).expect("OUT_DIR is writable");
     match find_nvcc(&root) {
         Ok(nvcc) => {
             let architectures = architectures(&nvcc);
@@ -45,6 +47,69 @@ fn main() {
             println!("cargo:warning=building without CUDA (CPU only): {reason}");
             println!("cargo:rustc-env=ISOLINE_NO_CUDA_REASON={reason}");
         }
+    }
+}
+
+/// Returns a Rust module for each `NAME.h` in the folder, for `src/device/cuda/kernels.rs`.
+fn shared_headers(folder: &Path) -> String {
+    let files = fs::read_dir(folder).expect("the crate has kernels").map(|entry| entry.expect("is readable").path());
+    let mut modules: Vec<String> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "h"))
+        .map(|path| {
+            let source = fs::read_to_string(&path).expect("a header is readable");
+            let name = path.file_stem().expect("a header has a name").display();
+            format!("pub(crate) mod {name} {{\n{}}}\n", source.lines().map(rust_of_line).collect::<String>())
+        })
+        .collect();
+    modules.sort(); // so that builds are equal
+    modules.concat()
+}
+
+/// Translates a line of a shared header to Rust: an include, a comment, constants or a part of a struct. Integer
+/// constants become `usize`, since most are sizes; their values are expressions that mean the same in both languages.
+fn rust_of_line(line: &str) -> String {
+    let (code, comment) = line.split_once("//").unwrap_or((line, ""));
+    let code = code.trim();
+    let rust = if code.is_empty() || code == "#pragma once" || code.starts_with("typedef ") {
+        String::new()
+    } else if let Some(name) = code.strip_prefix("#include \"") {
+        format!("pub(crate) use super::{}::*;", name.trim_end_matches(".h\""))
+    } else if let Some(name) = code.strip_prefix("struct ") {
+        let name = name.trim_end_matches(" {");
+        format!(
+            "// SAFETY: plain numbers in the layout of C.\nunsafe impl cudarc::driver::DeviceRepr for {name} {{}}\n\
+             #[repr(C)]\n#[derive(Clone, Copy, Debug, Default, PartialEq)]\npub(crate) struct {name} {{"
+        )
+    } else if code == "};" {
+        "}".into()
+    } else if let Some((kind, constants)) = code.strip_prefix("constexpr ").and_then(|rest| rest.split_once(' ')) {
+        let kind = if matches!(kind, "int" | "u32" | "u64") { "usize" } else { rust_type(kind) };
+        let declare = |(name, value)| format!("pub(crate) const {name}: {kind} = {value}; ");
+        constants.trim_end_matches(';').split(", ").filter_map(|one| one.split_once(" = ")).map(declare).collect()
+    } else {
+        let fields = code.strip_suffix(';').unwrap_or_else(|| panic!("cannot translate '{line}' of kernels/*.h"));
+        let first = fields.split(", ").next().unwrap_or(fields);
+        let (kind, _) = first.rsplit_once(' ').unwrap_or_else(|| panic!("cannot translate '{line}' of kernels/*.h"));
+        fields[kind.len() + 1..].split(", ").map(|name| rust_field(rust_type(kind), name)).collect()
+    };
+    format!("{rust} //{comment}\n")
+}
+
+/// Translates a field; a pointer becomes a device address.
+fn rust_field(kind: &str, name: &str) -> String {
+    match name.strip_suffix(']').and_then(|array| array.split_once('[')) {
+        _ if name.starts_with('*') => format!("pub(crate) {}: u64, ", &name[1..]),
+        Some((name, length)) => format!("pub(crate) {name}: [{kind}; {length}], "),
+        None => format!("pub(crate) {name}: {kind}, "),
+    }
+}
+
+fn rust_type(name: &str) -> &str {
+    match name {
+        "int" => "i32",
+        "float" => "f32",
+        "double" => "f64",
+        other => other,
     }
 }
 

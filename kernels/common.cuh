@@ -4,16 +4,9 @@
 // written with the _rn intrinsics, and the files are compiled with -fmad=false.
 #pragma once
 
-typedef unsigned int u32;
-typedef unsigned long long u64;
+#include "common.h"
 
-constexpr u32 WARP = 32;
 constexpr u32 ALL_LANES = 0xFFFFFFFFu;
-
-// The bits of a mask row are stored 32 to a word. One pad word before the row and one after it hold the row's mirror
-// image. MASK_LEAD + x/32 is the word of pixel x, for x from -32 on.
-constexpr int MASK_WORD_BITS = 32;
-constexpr int MASK_LEAD = 1;
 
 // Returns the mirrored index: ... 2 1 0 | 0 1 2 ... n-1 | n-1 n-2 ... The loop runs more than once only where the halo
 // is wider than the image.

@@ -19,8 +19,6 @@
 
 // ------------------------------------------------------------------------------------------------------- prepare
 
-constexpr u32 PREPARE_WARPS = 8;                     // warps of a block: rows that it processes at a time
-constexpr u32 PREPARE_WORDS = WARP;                  // words of a warp: each lane stores one
 constexpr u32 PREPARE_NARROW = 2 * MASK_WORD_BITS;   // from this width on a halo is mirrored at most once
 
 // Returns the largest value of the pixel's type at or below the threshold: a pixel exceeds either both or none of the

@@ -16,15 +16,9 @@
 
 // ------------------------------------------------------------------------------------------------ stream
 
-constexpr int STREAM_STEPS = 8;                               // iterations of one launch: the levels
-constexpr int STREAM_COLUMNS = 4;                             // adjacent columns of a lane: one float4
-constexpr int STREAM_SPAN = STREAM_COLUMNS * WARP;            // 128 columns of a warp
-constexpr int STREAM_HALO = 8;                                // STREAM_STEPS, rounded up to whole lanes
-constexpr int STREAM_VALID = STREAM_SPAN - 2 * STREAM_HALO;   // 112 columns that a warp writes
-constexpr int STREAM_RING = 8;                                // input rows in shared memory: requested or in use
-constexpr int STREAM_AHEAD = 4;                               // rows requested before they are needed
-constexpr int STREAM_BLOCKS = 12;                             // per multiprocessor, which leaves 168 registers
-constexpr int STREAM_NIBBLES = 16;                            // entries of the tables indexed by four mask bits
+constexpr int STREAM_RING = 8;       // input rows in shared memory: requested or in use
+constexpr int STREAM_AHEAD = 4;      // rows requested before they are needed
+constexpr int STREAM_NIBBLES = 16;   // entries of the tables indexed by four mask bits
 // Copies of each table entry, side by side: one for each of eight lanes, but Turing's shared memory is too small for
 // that.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -40,9 +34,6 @@ static_assert(STREAM_HALO >= STREAM_STEPS && STREAM_HALO % STREAM_COLUMNS == 0, 
 static_assert(STREAM_STEPS % 2 == 0 && STREAM_RING == STREAM_STEPS, "rows are unrolled STREAM_STEPS at a time");
 static_assert(STREAM_AHEAD < STREAM_RING, "a row asked for does not overwrite one in use");
 static_assert(STREAM_STEPS <= MAX_STEPS && STREAM_HALO <= MASK_WORD_BITS, "weights and mirrored mask bits reach that far");
-
-// Both sides of an image for the stream kernel are at least this, so that rows and lanes are mirrored at most once.
-constexpr int STREAM_MIN_SIDE = 128;
 static_assert(STREAM_MIN_SIDE >= STREAM_SPAN, "the lanes beyond the image's end mirror into it");
 static_assert(STREAM_MIN_SIDE >= 4 * STREAM_STEPS + STREAM_AHEAD, "so do the rows asked for beyond it");
 
@@ -268,10 +259,6 @@ isoline_es_fused_2d_stream_shape(const float *__restrict__ in, float *__restrict
 
 // -------------------------------------------------------------------------------------------------- tile
 
-constexpr int FTILE_ROWS = 8;                            // rows of a warp
-constexpr int FTILE_WARPS = 16;                          // warps of a block, one below the other
-constexpr int FTILE_WIDTH = TILE_COLUMNS * WARP;         // 128
-constexpr int FTILE_HEIGHT = FTILE_ROWS * FTILE_WARPS;   // 128
 static_assert(FTILE_WIDTH > 2 * MAX_STEPS && FTILE_HEIGHT > 2 * MAX_STEPS, "the halo must leave something");
 
 // A block has a tile of 128x128 pixels, of which it writes the inner 128 - 2*halo, halo = levels rounded up to 4; a

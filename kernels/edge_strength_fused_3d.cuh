@@ -6,11 +6,6 @@
 
 #include "edge_strength_update.cuh"
 
-constexpr int F3_COLUMNS = 2;                   // adjacent columns of a lane: one float2
-constexpr int F3_ROWS = 8;                      // rows of a warp
-constexpr int F3_WARPS = 8;                     // warps of a block, one below the other
-constexpr int F3_WIDTH = F3_COLUMNS * WARP;     // 64
-constexpr int F3_HEIGHT = F3_ROWS * F3_WARPS;   // 64
 static_assert(F3_COLUMNS * F3_ROWS <= MASK_WORD_BITS, "a lane's mask bits of a slice are one word");
 
 template <int T>

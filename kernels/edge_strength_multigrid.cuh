@@ -17,15 +17,6 @@
 
 #include "edge_strength_tile.cuh"
 
-constexpr int MG_FINE_STEPS = 6;      // on the finest grid, where steps are dearest, and for the first guess
-constexpr int MG_COARSE_STEPS = 8;
-constexpr int MG_MAX_STEPS = 8;
-
-// The step widths of one smoothing, first to last.
-struct isoline_mg_weights {
-    float w[MG_MAX_STEPS];
-};
-
 // Interpolation: 3/4 of the nearest coarse value and 1/4 of the next.
 constexpr float MG_NEAR = 0.75f, MG_FAR = 0.25f;
 
@@ -45,9 +36,6 @@ __device__ __forceinline__ int mg_far(int i, int coarse)
 __device__ __forceinline__ float mg_clamp_0_to_1(float v) { return v <= 0.0f ? 0.0f : v >= 1.0f ? 1.0f : v; }
 
 // ------------------------------------------------------------------------------------------------ coarsen
-
-constexpr u32 MG_COARSEN_THREADS = 128;
-constexpr u32 MG_ANY_FREE = 1u, MG_ANY_FIXED = 2u;
 
 // Returns one past the last child of coarse cell i.
 __device__ __forceinline__ int mg_children_end(int i, int coarse, int fine)
@@ -110,7 +98,6 @@ isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int 
 // ------------------------------------------------------------------------------------------------ smooth, 2D
 
 constexpr int MG_WIDTH = TILE_COLUMNS * static_cast<int>(WARP);          // of a block's tile
-constexpr int MG_WARPS = 16;
 constexpr int MG_THREADS = MG_WARPS * static_cast<int>(WARP);
 
 enum MgStart { MG_ZERO, MG_VALUES, MG_GUESS, MG_CORRECTED };
@@ -134,6 +121,9 @@ struct MgPolicy {
     static_assert(HALO_X > STEPS && HALO_Y > STEPS, "the steps and the residual eat the halo");
     static_assert(STEPS <= MG_MAX_STEPS && ROWS % 2 == 0 && ROWS * TILE_COLUMNS <= 32, "mask bits fit a word");
     static_assert(VALID_Y > 0 && VALID_X % 2 == 0, "the halo must leave something");
+    static constexpr bool FINE = STEPS == MG_FINE_STEPS;
+    static_assert(VALID_X == (FINE ? MG_FINE_X : MG_COARSE_X), "the launches count with these");
+    static_assert(VALID_Y == (ROWS == 2 ? FINE ? MG_FINE_SMALL_Y : MG_COARSE_SMALL_Y : FINE ? MG_FINE_Y : MG_COARSE_Y), "");
 };
 
 // A block has a tile of 128 x 16*ROWS pixels, whose inner VALID_X x VALID_Y it writes; a warp has ROWS rows, a lane 4
@@ -328,7 +318,6 @@ ISOLINE_MG_SMOOTH(isoline_mg_coarsest_on,     MG_COARSE_STEPS, 2, MG_VALUES,    
 
 // One pixel per thread: block (32, 4, 2), grid (ceil(width/32), min(ceil(height/4), 65535), min(ceil(depth/2), 65535));
 // blocks loop over what exceeds the grid. Sizes are those of the grid that is written.
-constexpr int MG_BLOCK_X = 32, MG_BLOCK_Y = 4, MG_BLOCK_Z = 2;
 
 template <typename BODY>
 __device__ __forceinline__ void mg_each_voxel(int width, int height, int depth, const BODY &body)

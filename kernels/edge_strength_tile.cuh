@@ -4,8 +4,7 @@
 #pragma once
 
 #include "common.cuh"
-
-constexpr int TILE_COLUMNS = 4;   // columns of a lane: one float4
+#include "edge_strength.h"
 
 // The first and the last row of each warp, which its neighbours need. While one set is read the next is written, so
 // that a sweep needs one barrier only.

@@ -8,14 +8,9 @@
 #pragma once
 
 #include "common.cuh"
+#include "edge_strength.h"
 
-// The centre weights of the iterations that one fused launch makes, first to last.
-constexpr int MAX_STEPS = 16;
-struct isoline_es_weights {
-    float k[MAX_STEPS];
-};
-
-constexpr float FLUSH_THRESHOLD = 0x1p-80f;
+static_assert(FLUSH_THRESHOLD == 0x1p-80f, "exactly 2^-80");
 
 // Returns the value after a flush: `flush_threshold` is FLUSH_THRESHOLD; 0 leaves all values as they are.
 __device__ __forceinline__ float flush(float v, float flush_threshold) { return v < flush_threshold ? 0.0f : v; }

@@ -2,9 +2,7 @@
 // (one pair of integer atomics serves both types).
 #include "common.cuh"
 
-constexpr u32 RANGE_THREADS = 256;
 constexpr u32 NO_MINIMUM = 0xFFFFFFFFu, NO_MAXIMUM = 0u;
-constexpr u32 FLOAT_SIGN = 0x80000000u;
 
 // Returns whether the pixel is finite, and its key.
 __device__ __forceinline__ bool sort_key(unsigned short pixel, u32 *key)

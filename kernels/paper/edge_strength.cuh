@@ -13,7 +13,7 @@
 
 // ------------------------------------------------------------------------------------------------ shared
 
-constexpr int TILE_X = 32, TILE_Y = 8, HALO = 1;
+constexpr int HALO = 1;
 static_assert(TILE_X == WARP, "a warp is one row of the tile, so that its mask bits are one word");
 
 // One iteration. Thread (tx, ty) has pixel (bx*32 + tx, by*8 + ty). Block (32, 8), grid (ceil(width/32),
@@ -54,7 +54,6 @@ isoline_es_shared_2d(const float *__restrict__ in, float *__restrict__ out, cons
     }
 }
 
-constexpr int TILE3_X = 32, TILE3_Y = 4, TILE3_Z = 4;
 static_assert(TILE3_X == WARP, "a warp is one row of the tile, so that its mask bits are one word");
 
 // One iteration in 3D, a voxel per thread (tx, ty, tz). Block (32, 4, 4); grid (ceil(width/32), min(ceil(height/4),

@@ -11,6 +11,7 @@
 
 pub(super) mod find;
 mod host;
+pub(crate) mod kernels;
 mod launch;
 mod memory;
 mod range;
@@ -19,7 +20,7 @@ pub(crate) mod source;
 mod staging;
 
 pub(crate) use host::{Host, ROWS_PER_WORKER, needs_staging, pack, unpack};
-pub(crate) use launch::{Kernel, MAX_GRID_YZ, WARP, check_sides, geometry};
+pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
 pub(crate) use staging::{DeviceResult, STAGING_BYTES, Staging};

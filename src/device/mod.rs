@@ -6,6 +6,7 @@ pub(crate) mod cuda;
 mod per_thread;
 
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
+pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
 pub(crate) use per_thread::PerThread;
 

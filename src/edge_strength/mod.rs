@@ -25,6 +25,7 @@ pub(crate) mod parameters;
 mod prepare;
 mod scalar;
 
+use crate::device::kernels::edge_strength::FLUSH_THRESHOLD;
 use crate::device::{Context, DeviceNeeds};
 use crate::error::{Error, Result};
 pub use crate::image::{Dimensions, Foreground};
@@ -133,15 +134,14 @@ pub const DEFAULT_MAX_CYCLES: u64 = parameters::MAX_CYCLES.default as u64;
 /// The largest number of iterations of a call. No image needs more, and a call keeps the weight of each iteration.
 pub const MAX_ITERATIONS: u64 = parameters::ITERATIONS.maximum as u64;
 
-/// The number of iterations between two flushes, which set values below [`FLUSH_THRESHOLD`] to 0.
+/// The number of iterations between two flushes, which set values below [`FLUSH_THRESHOLD`], 2⁻⁸⁰, to 0. That is far
+/// below every promised accuracy.
 ///
 /// In each iteration the smallest values reach one pixel further and fall by the factor Δt. From one flush to the next
 /// they fall to no less than 2⁻⁸⁰ · 0.15¹⁶ = 5e-38 (Δt = 0.15 is the automatic one of 3D). Subnormal numbers begin
 /// below 1.2e-38, so none arises with the automatic Δt and ρ ≥ 0.62 (3D: 1.29). With a smaller ρ the automatic Δt
 /// is below 0.136, and a few may arise.
 const FLUSH_EVERY: usize = 16;
-/// The flush threshold, 2⁻⁸⁰, is far below every promised accuracy.
-const FLUSH_THRESHOLD: f32 = 1.0 / (1_u128 << 80) as f32;
 
 /// Returns whether the results of an iteration are flushed; the first iteration is 1.
 fn is_flushed(iteration: usize) -> bool {

@@ -7,9 +7,6 @@ use cudarc::driver::{CudaFunction, DeviceRepr, DriverError, LaunchConfig, result
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// The number of threads of a warp.
-pub(crate) const WARP: u32 = 32;
-
 /// The largest number of blocks of a grid along y, and along z.
 pub(crate) const MAX_GRID_YZ: usize = 65535;
 
@@ -32,9 +29,9 @@ impl Kernel {
     }
 
     /// Returns the number of blocks that the device holds at one time.
-    pub(crate) fn resident_blocks(&self, cuda: &Cuda, threads: u32, shared_bytes: usize) -> Result<u32> {
+    pub(crate) fn resident_blocks(&self, cuda: &Cuda, threads: usize, shared_bytes: usize) -> Result<u32> {
         self.function
-            .occupancy_max_active_blocks_per_multiprocessor(threads, shared_bytes, None)
+            .occupancy_max_active_blocks_per_multiprocessor(threads as u32, shared_bytes, None)
             .map(|blocks| blocks * cuda.multiprocessors())
             .map_err(|e| failed(&format!("query the resident blocks of the kernel {}", self.name), e))
     }
@@ -46,11 +43,11 @@ impl Kernel {
 
 /// Returns the geometry of a launch without dynamic shared memory. The grid is limited along y and z to what CUDA
 /// allows; kernels with larger grids loop over the rest.
-pub(crate) fn geometry(grid: [usize; 3], block: [u32; 3]) -> LaunchConfig {
+pub(crate) fn geometry(grid: [usize; 3], block: [usize; 3]) -> LaunchConfig {
     let [x, y, z] = grid;
     LaunchConfig {
         grid_dim: (x as u32, y.min(MAX_GRID_YZ) as u32, z.min(MAX_GRID_YZ) as u32),
-        block_dim: block.into(),
+        block_dim: block.map(|side| side as u32).into(),
         shared_mem_bytes: 0,
     }
 }

@@ -1,11 +1,11 @@
 //! The range of the pixels of an image in device memory, by the kernels of `kernels/image.cu`.
 
 use super::{Cuda, check_device_pixels, geometry};
+use crate::device::kernels::common::{FLOAT_SIGN, RANGE_THREADS};
 use crate::error::Result;
 use crate::image::{DevicePixels, PixelType};
 
-/// The number of threads of a block, and the largest numbers of blocks along x and y: enough to fill a device.
-const THREADS: u32 = 256;
+/// The largest numbers of blocks along x and y: enough to fill a device.
 const MAX_BLOCKS: [usize; 2] = [64, 1024];
 
 impl Cuda {
@@ -22,7 +22,7 @@ impl Cuda {
         stream.fill(&range, BYTES / 2, BYTES / 2, 0)?;
         let kernel = self.kernel("image", &format!("isoline_range_{}", pixels.pixel_type.name()))?;
         let [width, height, depth] = pixels.shape;
-        let blocks = [width.div_ceil(THREADS as usize).min(MAX_BLOCKS[0]), (height * depth).min(MAX_BLOCKS[1]), 1];
+        let blocks = [width.div_ceil(RANGE_THREADS).min(MAX_BLOCKS[0]), (height * depth).min(MAX_BLOCKS[1]), 1];
         let [row_stride, slice_stride] = pixels.strides.map(|bytes| bytes as u64);
         let [width, height, depth] = pixels.shape.map(|side| side as u32);
         // SAFETY: the arguments are the kernel's, in its order; the pixels lie in one allocation (checked above), and
@@ -30,7 +30,7 @@ impl Cuda {
         unsafe {
             stream.launch(
                 &kernel,
-                geometry(blocks, [THREADS, 1, 1]),
+                geometry(blocks, [RANGE_THREADS, 1, 1]),
                 &[&pixels.address, &row_stride, &slice_stride, &width, &height, &depth, &range.address()],
             )
         }?;
@@ -44,7 +44,7 @@ impl Cuda {
 /// Returns the pixel of a sorting key. The key of a 16-bit pixel is the pixel; that of a float has the bits in an order
 /// that sorts as an integer.
 fn decode(key: u32, pixel_type: PixelType) -> f64 {
-    const SIGN: u32 = 0x8000_0000;
+    const SIGN: u32 = FLOAT_SIGN as u32;
     if pixel_type != PixelType::F32 {
         return f64::from(key);
     }

@@ -4,7 +4,8 @@
 
 use super::super::cpu::Metric;
 use super::super::{Params, Region};
-use crate::device::cuda::{Cuda, Kernel, Stream, WARP, check_sides, geometry};
+use crate::device::cuda::{Cuda, Kernel, Stream, check_sides, geometry};
+use crate::device::kernels::common::WARP;
 use crate::error::Result;
 use crate::image::{Dimensions, Foreground, PixelType};
 use crate::threshold::Pixel;
@@ -14,7 +15,7 @@ use cudarc::driver::LaunchConfig;
 const MODULE: &str = "distance";
 
 /// The number of rows of a block of the kernel `rows`; each row has a warp.
-const ROW_WARPS: u32 = 8;
+const ROW_WARPS: usize = 8;
 
 /// The number of pixels of an octet. A thread computes the octets of a column one at a time.
 const OCTET: usize = 8;
@@ -400,7 +401,7 @@ impl Launcher {
                 cut: self.threshold,
                 weight: self.weight,
             };
-            let config = geometry([rows.div_ceil(ROW_WARPS as usize).min(MAX_GRID_X), 1, 1], [WARP, ROW_WARPS, 1]);
+            let config = geometry([rows.div_ceil(ROW_WARPS).min(MAX_GRID_X), 1, 1], [WARP, ROW_WARPS, 1]);
             // SAFETY: the kernel's one argument; pixels and field cover these slices, as `queue` requires.
             unsafe { stream.launch(&self.rows, config, &[&arguments]) }?;
             poll((z + slices) as f64 / depth as f64)?;
@@ -449,7 +450,7 @@ impl Launcher {
             };
             let config = LaunchConfig {
                 shared_mem_bytes: pass.geometry.shared_bytes(pass.length) as u32,
-                ..geometry([width.div_ceil(columns), lines, 1], [threads as u32, 1, 1])
+                ..geometry([width.div_ceil(columns), lines, 1], [threads, 1, 1])
             };
             // SAFETY: the kernel's one argument; both fields cover these sheets, as `queue` requires, and are the same
             // or, for columns in global memory, different (checked above).
@@ -494,7 +495,7 @@ mod tests {
         assert_eq!(constant(search, "DT_OCTET"), OCTET as f64);
         assert_eq!(constant(search, "DT_MIN_THREADS"), MIN_THREADS as f64);
         assert_eq!(constant(search, "DT_COUNT") * size_of::<u32>() as f64, COUNT_BYTES as f64);
-        assert_eq!(constant(rows, "DT_ROWS"), f64::from(ROW_WARPS));
+        assert_eq!(constant(rows, "DT_ROWS"), ROW_WARPS as f64);
         let near = include_str!("../../../kernels/distance_near.cuh");
         assert_eq!(constant(near, "DT_NEAR_REACH"), NEAR_REACH as f64);
     }

@@ -4,7 +4,8 @@
 
 use super::super::prepare::Plan;
 use super::super::{Operator, Profile};
-use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, WARP, check_sides, geometry};
+use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, check_sides, geometry};
+use crate::device::kernels::common::WARP;
 use crate::error::{Error, Result};
 use crate::image::PixelType;
 
@@ -18,7 +19,7 @@ const WORD_BITS: usize = u32::BITS as usize;
 const MAX_SIDE: usize = 1 << 30;
 
 /// The number of warps of a tile, `ED_WARPS`.
-const TILE_WARPS: u32 = 4;
+const TILE_WARPS: usize = 4;
 /// The width of a tile without its halo, `Tile::OWN_X`, by the size of a word.
 const TILE_OWN_X_NARROW: usize = 240;
 const TILE_OWN_X_WIDE: usize = 112;
@@ -33,14 +34,14 @@ const TILE_ROWS_WIDE: [usize; 2] = [64, 32];
 const TILE_BLOCKS: usize = 5;
 
 /// The number of warps of a block of `rest`, `REST_WARPS`, and of the words of bits that it processes.
-const REST_WARPS: u32 = 8;
+const REST_WARPS: usize = 8;
 const REST_BLOCK_WORDS: usize = 256;
 
 /// The size of a block of `maps`, `MAPS_X` and `MAPS_Y`.
 const MAPS_BLOCK: [usize; 2] = [32, 8];
 
 /// The rows of a block of `smooth`: `SMOOTH_ROWS` of every warp.
-const SMOOTH_BLOCK_ROWS: usize = 32 * TILE_WARPS as usize;
+const SMOOTH_BLOCK_ROWS: usize = 32 * TILE_WARPS;
 
 /// The number of words per block of `count` and `gather`, `GATHER_WORDS`.
 const GATHER_WORDS: usize = 1024;
@@ -305,7 +306,7 @@ pub(super) fn count(cuda: &Cuda, stream: &Stream, layout: &SliceLayout, job: &Jo
     assert!(counts.bytes() >= layout.count_bytes(), "the counts need a number a block");
     let counts = counts.address();
     let blocks = layout.gather_blocks();
-    let config = |blocks| geometry([blocks, 1, 1], [GATHER_WORDS as u32, 1, 1]);
+    let config = |blocks| geometry([blocks, 1, 1], [GATHER_WORDS, 1, 1]);
     let [count, offsets] = ["isoline_ed_count", "isoline_ed_offsets"].map(|name| cuda.kernel(MODULE, name));
     // SAFETY: the kernels' arguments, in their order; the bits have the layout's size, the counts were checked.
     unsafe {
@@ -325,7 +326,7 @@ pub(super) fn gather(
     total: usize,
 ) -> Result<()> {
     assert!(gradients.bytes() >= total * layout.word_bytes(), "each edge pixel needs memory for its gradient");
-    let config = geometry([layout.gather_blocks(), 1, 1], [GATHER_WORDS as u32, 1, 1]);
+    let config = geometry([layout.gather_blocks(), 1, 1], [GATHER_WORDS, 1, 1]);
     let kernel = cuda.kernel(MODULE, &format!("isoline_ed_gather_{}", 8 * layout.word_bytes()))?;
     let (counts, gradients) = (counts.address(), gradients.address());
     // SAFETY: the kernel's arguments, in its order; map and bits have the layout's sizes, and `gradients` has memory for the
@@ -356,7 +357,7 @@ pub(super) fn write_maps(
             let name = format!("isoline_ed_smooth_{}", layout.pixel_type.name());
             (name, [layout.tile_own_x(), SMOOTH_BLOCK_ROWS], TILE_WARPS)
         }
-        MapKernel::Maps => (format!("isoline_ed_maps_{}", 8 * layout.word_bytes()), MAPS_BLOCK, MAPS_BLOCK[1] as u32),
+        MapKernel::Maps => (format!("isoline_ed_maps_{}", 8 * layout.word_bytes()), MAPS_BLOCK, MAPS_BLOCK[1]),
     };
     let kernel = cuda.kernel(MODULE, &name)?;
     let config = geometry([layout.width.div_ceil(columns), layout.height.div_ceil(rows), 1], [WARP, warps, 1]);

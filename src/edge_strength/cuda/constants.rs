@@ -5,6 +5,3 @@ pub(super) const MODULE: &str = "edge_strength";
 
 /// Rows start at multiples of this many floats.
 pub(super) const PITCH_ALIGNMENT: usize = 32;
-
-/// The number of padding words of a row of the mask: one before and one after the row hold it mirrored.
-pub(super) const MASK_PADS: usize = 2;

@@ -1,7 +1,8 @@
 //! The size and layout of a field and its mask on the device, as the kernels' contract in `kernels/README.md` defines
 //! them.
 
-use super::constants::{MASK_PADS, PITCH_ALIGNMENT};
+use super::constants::PITCH_ALIGNMENT;
+use crate::device::kernels::common::{MASK_LEAD, MASK_WORD_BITS};
 
 /// The size and layout of one field on the device.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,7 @@ impl FieldLayout {
         Self {
             shape,
             pitch: shape[0].next_multiple_of(PITCH_ALIGNMENT),
-            mask_pitch: shape[0].div_ceil(u32::BITS as usize) + MASK_PADS,
+            mask_pitch: shape[0].div_ceil(MASK_WORD_BITS) + 2 * MASK_LEAD,
         }
     }
 

@@ -1,32 +1,15 @@
-//! Chooses the fused kernel of the next iterations and its geometry. The constants repeat those of
-//! `kernels/edge_strength_fused.cuh` and `edge_strength_fused_3d.cuh`.
-#![allow(unsafe_code)]
+//! Chooses the fused kernel of the next iterations and its geometry.
 
 use super::super::{FLUSH_EVERY, Plan, is_flushed};
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
-use crate::device::cuda::{Cuda, Kernel, MAX_GRID_YZ, WARP, geometry};
+use crate::device::cuda::{Cuda, Kernel, MAX_GRID_YZ, geometry};
+use crate::device::kernels::edge_strength::{
+    F3_COLUMNS, F3_HEIGHT, F3_WARPS, F3_WIDTH, FTILE_HEIGHT, FTILE_WARPS, FTILE_WIDTH, MAX_STEPS, STREAM_BLOCKS,
+    STREAM_MIN_SIDE, STREAM_STEPS, STREAM_VALID, TILE_COLUMNS, WARP,
+};
 use crate::error::{Error, Result};
 use cudarc::driver::LaunchConfig;
-
-/// The centre weights of one fused launch: `isoline_es_weights` in the kernels.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Weights {
-    k: [f32; TILE_MAX_STEPS],
-}
-
-impl Weights {
-    /// Makes the weights of the iterations of one launch, at most 16.
-    pub(super) fn new(weights: &[f32]) -> Self {
-        let mut k = [0.0; TILE_MAX_STEPS];
-        k[..weights.len()].copy_from_slice(weights);
-        Self { k }
-    }
-}
-
-// SAFETY: plain floats in the layout of the kernels' struct.
-unsafe impl cudarc::driver::DeviceRepr for Weights {}
 
 /// One launch of a fused kernel.
 pub(super) struct Choice<'a> {
@@ -52,13 +35,6 @@ pub(super) enum Fused {
     Volume { by_steps: Vec<(usize, Kernel)>, flush: Kernel, field: FieldLayout, multiprocessors: usize },
 }
 
-/// The number of iterations of one launch of the stream kernel.
-const STREAM_STEPS: usize = 8;
-/// The number of columns that a block of the stream kernel writes.
-const STREAM_VALID: usize = 112;
-/// The number of blocks of the stream kernel that a multiprocessor holds.
-const STREAM_BLOCKS: usize = 12;
-
 // The launches of strips come before those of tiles, so a flush is due after a launch of strips, but not after the
 // first.
 const _: () = assert!(FLUSH_EVERY.is_multiple_of(STREAM_STEPS) && FLUSH_EVERY > STREAM_STEPS);
@@ -66,25 +42,11 @@ const _: () = assert!(FLUSH_EVERY.is_multiple_of(STREAM_STEPS) && FLUSH_EVERY > 
 /// The smallest number of rows of a chunk of the stream kernel, which also computes a halo of 16 rows.
 const STREAM_MIN_ROWS: usize = 16;
 
-/// The smallest side of an image for the stream kernel; smaller images are tiled.
-const STREAM_MIN_SIDE: usize = 128;
 /// The smallest number of pixels of an image for the stream kernel; smaller images are tiled.
 const STREAM_MIN_PIXELS: usize = 1 << 22;
 
-/// The side of a tile.
-const TILE_SIDE: usize = 128;
-/// The number of warps of a tile's block.
-const TILE_WARPS: u32 = 16;
-/// The largest number of iterations of one launch of tiles.
-const TILE_MAX_STEPS: usize = 16;
-
-// A launch has at most one level that is flushed.
-const _: () = assert!(TILE_MAX_STEPS <= FLUSH_EVERY);
-
-/// The side of a column of a volume.
-const COLUMN_SIDE: usize = 64;
-/// The number of warps of a column's block.
-const COLUMN_WARPS: u32 = 8;
+// A launch of tiles has at most one level that is flushed.
+const _: () = assert!(MAX_STEPS <= FLUSH_EVERY);
 
 /// The numbers of iterations of the 3D kernels, largest first. A flush is due after a launch of the first kernel: the
 /// launches of the others come after all of those, for fewer iterations than the first kernel makes.
@@ -163,10 +125,10 @@ fn stream_choice(kernel: &Kernel, field: FieldLayout, multiprocessors: usize) ->
 fn tile_choice(kernel: &Kernel, field: FieldLayout, done: usize, left: usize) -> Result<Choice<'_>> {
     let [width, height, _] = field.shape;
     // Launches of equal numbers of iterations have the smallest halo.
-    let launches = left.div_ceil(TILE_MAX_STEPS);
+    let launches = left.div_ceil(MAX_STEPS);
     let steps = left.div_ceil(launches);
-    let inner = TILE_SIDE - 2 * steps.next_multiple_of(4);
-    let rows = height.div_ceil(inner);
+    let halo = steps.next_multiple_of(TILE_COLUMNS);
+    let rows = height.div_ceil(FTILE_HEIGHT - 2 * halo);
     if rows > MAX_GRID_YZ {
         return Err(Error::unsupported(format!(
             "cannot compute with the fused variant on CUDA: the image is too tall (got {width} x {height} pixels); \
@@ -178,14 +140,14 @@ fn tile_choice(kernel: &Kernel, field: FieldLayout, done: usize, left: usize) ->
         steps,
         argument: steps as u32,
         flushed_level: Some((FLUSH_EVERY - 1 - done % FLUSH_EVERY) as u32),
-        config: geometry([width.div_ceil(inner), rows, 1], [WARP, TILE_WARPS, 1]),
+        config: geometry([width.div_ceil(FTILE_WIDTH - 2 * halo), rows, 1], [WARP, FTILE_WARPS, 1]),
     })
 }
 
 fn volume_choice(kernel: &Kernel, steps: usize, field: FieldLayout, multiprocessors: usize) -> Result<Choice<'_>> {
     let [width, height, depth] = field.shape;
-    let inner = COLUMN_SIDE - 2 * steps.next_multiple_of(2);
-    let (columns_x, columns_y) = (width.div_ceil(inner), height.div_ceil(inner));
+    let halo = steps.next_multiple_of(F3_COLUMNS);
+    let (columns_x, columns_y) = (width.div_ceil(F3_WIDTH - 2 * halo), height.div_ceil(F3_HEIGHT - 2 * halo));
     // While columns are few, there are as many chunks as fill the device once, but not so thin that their halo of
     // `steps` slices at both ends outweighs them. Otherwise the size of chunks keeps the halo small and the end of the
     // launch short.
@@ -206,30 +168,6 @@ fn volume_choice(kernel: &Kernel, steps: usize, field: FieldLayout, multiprocess
         steps,
         argument: chunk as u32,
         flushed_level: None,
-        config: geometry([columns_x, columns_y, chunks], [WARP, COLUMN_WARPS, 1]),
+        config: geometry([columns_x, columns_y, chunks], [WARP, F3_WARPS, 1]),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::super::FLUSH_THRESHOLD;
-    use super::*;
-    use crate::device::cuda::source::constant;
-
-    const UPDATE: &str = include_str!("../../../kernels/edge_strength_update.cuh");
-    const FUSED: &str = include_str!("../../../kernels/edge_strength_fused.cuh");
-    const FUSED_3D: &str = include_str!("../../../kernels/edge_strength_fused_3d.cuh");
-
-    /// Compares the constants that the kernels define as plain numbers.
-    #[test]
-    fn constants_match_the_kernels() {
-        assert_eq!(constant(UPDATE, "FLUSH_THRESHOLD"), f64::from(FLUSH_THRESHOLD));
-        let same = |source, name, here: usize| assert_eq!(constant(source, name), here as f64, "{name}");
-        same(UPDATE, "MAX_STEPS", TILE_MAX_STEPS);
-        same(FUSED, "STREAM_STEPS", STREAM_STEPS);
-        same(FUSED, "STREAM_BLOCKS", STREAM_BLOCKS);
-        same(FUSED, "STREAM_MIN_SIDE", STREAM_MIN_SIDE);
-        same(FUSED, "FTILE_WARPS", TILE_WARPS as usize);
-        same(FUSED_3D, "F3_WARPS", COLUMN_WARPS as usize);
-    }
 }

@@ -1,13 +1,16 @@
 //! Launches the kernels of `kernels/edge_strength.cu`: kernel, geometry and arguments. The kernels' contract (layouts,
-//! block sizes, limits) is at the top of that file; the constants here repeat it.
+//! limits) is at the top of that file; `kernels/edge_strength.h` has the block sizes.
 #![allow(unsafe_code)]
 
 use super::super::prepare::InitialValues;
 use super::super::{FLUSH_THRESHOLD, Foreground, Plan, Start, Variant, is_flushed};
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
-use super::fused::{Fused, Weights};
-use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, Texture, TextureShape, WARP, check_sides, geometry};
+use super::fused::Fused;
+use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, Texture, TextureShape, check_sides, geometry};
+use crate::device::kernels::edge_strength::{
+    PREPARE_PIXELS, PREPARE_WARPS, TILE_X, TILE_Y, TILE3_X, TILE3_Y, TILE3_Z, WARP, isoline_es_weights,
+};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType};
 use cudarc::driver::sys::CUdevice_attribute;
@@ -116,10 +119,6 @@ impl<'a> Launcher<'a> {
         values: &Buffer,
         mask: &Buffer,
     ) -> Result<()> {
-        /// The number of rows of a block; each has a warp.
-        const ROWS: u32 = 8;
-        /// The number of pixels of a warp.
-        const COLUMNS: usize = 1024;
         let [width, height, _] = self.field.shape;
         let pixel = input.pixel_type().bytes();
         let (pixels, row_stride, slice_stride) = match (input, raw) {
@@ -134,13 +133,13 @@ impl<'a> Launcher<'a> {
         let values = if self.starts_from_mask { 0 } else { values.address() };
         let mask = mask.address();
         // The first column of blocks computes the words before and after each row.
-        let grid = [1 + width.div_ceil(COLUMNS), self.field.rows().div_ceil(ROWS as usize), 1];
+        let grid = [1 + width.div_ceil(PREPARE_PIXELS), self.field.rows().div_ceil(PREPARE_WARPS), 1];
         let Sizes { width, height, depth, pitch, mask_pitch } = &self.sizes;
         let (threshold, minimum, scale) = (&self.plan.threshold, &start.minimum, &start.scale);
         let source: [&dyn DeviceRepr; 6] = [&pixels, &row_stride, &slice_stride, width, height, depth];
         let arguments: [&dyn DeviceRepr; 9] =
             [threshold, &below, &from_input, minimum, scale, &values, pitch, &mask, mask_pitch];
-        let config = geometry(grid, [WARP, ROWS, 1]);
+        let config = geometry(grid, [WARP, PREPARE_WARPS, 1]);
         // SAFETY: the arguments are the kernel's, in its order; `pixels` covers the slice with these strides (checked
         // for device inputs, uploaded whole for host inputs); `values` (or null) and `mask` have the field's bytes.
         unsafe { stream.launch(&self.prepare, config, &[source.as_slice(), &arguments].concat()) }
@@ -252,7 +251,8 @@ impl Binding<'_> {
         let left = &launcher.plan.centre_weights[done..];
         let from_mask = launcher.starts_from_mask && done == 0;
         let choice = fused.choose(done, left.len(), from_mask)?;
-        let weights = Weights::new(&left[..choice.steps]);
+        let mut weights = isoline_es_weights::default();
+        weights.k[..choice.steps].copy_from_slice(&left[..choice.steps]);
         let from = if from_mask { 0 } else { self.values[self.current].address() };
         let to = self.values[1 - self.current].address();
         let mask = self.mask.address();
@@ -282,7 +282,7 @@ impl Binding<'_> {
 /// Returns the geometry of `shared` and `texture`: one thread per pixel; blocks loop over tiles beyond the largest
 /// grid.
 fn single_geometry(field: FieldLayout, volume: bool) -> LaunchConfig {
-    let block: [usize; 3] = if volume { [32, 4, 4] } else { [32, 8, 1] };
+    let block: [usize; 3] = if volume { [TILE3_X, TILE3_Y, TILE3_Z] } else { [TILE_X, TILE_Y, 1] };
     let tiles = [0, 1, 2].map(|axis| field.shape[axis].div_ceil(block[axis]));
-    geometry(tiles, block.map(|side| side as u32))
+    geometry(tiles, block)
 }

@@ -1,6 +1,8 @@
 //! The grids of a solve and the steps of the smoother on each: functions of the image's shape and λ alone, the same on
 //! all devices.
 
+use crate::device::kernels::edge_strength::{MG_COARSE_STEPS, MG_FINE_STEPS};
+
 /// A smoother: the steps, before and after each coarse correction, that damp the errors whose eigenvalue of −∇² is
 /// between `from` and `to`. `from` is well below the 2 (2D) that coarse grids require, because the coarse grids cannot
 /// correct errors near the shape.
@@ -19,8 +21,8 @@ const COARSER_2D: Smoother = Smoother { order: &[2, 6, 3, 5, 0, 7, 1, 4], from: 
 /// The smoother of all grids of a volume.
 const VOLUME: Smoother = Smoother { order: &[1, 3, 0, 2], from: 0.6, to: 12.0 };
 
-/// The largest number of steps of a smoother.
-pub(in crate::edge_strength) const MAX_STEPS: usize = 8;
+// The kernels unroll the steps.
+const _: () = assert!(FINEST_2D.order.len() == MG_FINE_STEPS && COARSER_2D.order.len() == MG_COARSE_STEPS);
 
 /// Coarsening stops when λ in units of the grid reaches this (cells are 2ρ wide): smoothing alone then converges.
 const COARSEST_LAMBDA: f64 = 4.0;

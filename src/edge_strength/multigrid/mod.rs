@@ -33,7 +33,7 @@ use super::prepare::zeroed;
 use crate::error::Result;
 use crate::progress::Ticker;
 pub(super) use convergence::ConvergenceMonitor;
-pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, MAX_STEPS, first_guess, grids};
+pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, first_guess, grids};
 use rayon::prelude::*;
 use relax::{Tiles, relax};
 use std::ops::Range;

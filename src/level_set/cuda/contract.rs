@@ -30,19 +30,19 @@ fn constants_are_the_kernels() {
     assert_eq!(["ROOT_SHIFT", "ROOT_REST"].map(|name| constant(UPDATE, name) as f32), ROOT_SHAPE);
     assert_eq!(constant(UPDATE, "TINY") as f32, TINY);
     assert_eq!(constant(REST, "SWING"), SWING);
-    same(PAPER, "PAPER_X", PAPER_BLOCK[0].into());
-    same(PAPER, "PAPER_Y", PAPER_BLOCK[1].into());
+    same(PAPER, "PAPER_X", PAPER_BLOCK[0] as u64);
+    same(PAPER, "PAPER_Y", PAPER_BLOCK[1] as u64);
     same(TILE, "TILE", VOLUME_TILE[0] as u64);
     same(TILE, "TILE_SLICE", SLICE_TILE[0] as u64);
     same(TILE, "RING", RING as u64);
     same(TILE, "MAX_PARTS", MAX_PARTS);
-    same(TILE, "LOOP_WARPS", LOOP_WARPS.into());
+    same(TILE, "LOOP_WARPS", LOOP_WARPS as u64);
     same(TILE, "MARK_BLOCKS", MARK_BLOCKS.into());
-    same(TILE, "ITERATION_WARPS", ITERATION_WARPS.into());
-    same(TILE, "REINIT_WARPS", REINIT_WARPS.into());
+    same(TILE, "ITERATION_WARPS", ITERATION_WARPS as u64);
+    same(TILE, "REINIT_WARPS", REINIT_WARPS as u64);
     same(DENSE, "DENSE_COLUMNS", Marching::COLUMNS);
     same(DENSE, "DENSE_ROWS", Marching::ROWS);
-    same(DENSE, "DENSE_WARPS", Marching::WARPS.into());
+    same(DENSE, "DENSE_WARPS", Marching::WARPS as u64);
     assert_eq!(["FLATNESS_MIN", "FLATNESS_MAX"].map(|name| constant(REINIT, name) as f32), FLATNESS);
 }
 

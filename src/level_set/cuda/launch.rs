@@ -8,7 +8,8 @@ use super::super::plan::{INTENSITY_GAINS, Plan, REINITIALISATION_STEPS};
 use super::super::types::{Constants, ROOT_UNIT};
 use super::marching::{DenseChunks, Marching};
 use super::tables::{BARRIERS, Layout, ROWS, Tables};
-use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, WARP, geometry};
+use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
+use crate::device::kernels::common::WARP;
 use crate::error::{Error, Result};
 use crate::image::PixelType;
 use cudarc::driver::{DeviceRepr, LaunchConfig};
@@ -17,7 +18,7 @@ use cudarc::driver::{DeviceRepr, LaunchConfig};
 const MODULE: &str = "level_set";
 
 /// The columns and rows of a block of the paper's kernel.
-pub(super) const PAPER_BLOCK: [u32; 2] = [32, 4];
+pub(super) const PAPER_BLOCK: [usize; 2] = [32, 4];
 
 /// The factor of the speed in the kernels, whose gradients are four times as large.
 const SPEED_SHARE: f32 = 0.25;
@@ -91,11 +92,11 @@ pub(super) struct Launcher {
 }
 
 /// The warps of a block of the kernels around the iterations, and their blocks per multiprocessor.
-pub(super) const LOOP_WARPS: u32 = 4;
+pub(super) const LOOP_WARPS: usize = 4;
 pub(super) const MARK_BLOCKS: u32 = 8;
 /// The warps of a block of iterations of tiles, and of a block of steps of a reinitialisation.
-pub(super) const ITERATION_WARPS: u32 = 10;
-pub(super) const REINIT_WARPS: u32 = 6;
+pub(super) const ITERATION_WARPS: usize = 10;
+pub(super) const REINIT_WARPS: usize = 6;
 /// The largest number of parts of a tile, a warp each; it has as many if tiles are few.
 pub(super) const MAX_PARTS: u64 = 8;
 
@@ -158,7 +159,7 @@ impl Launcher {
         let kernel = |name: &str| cuda.kernel(MODULE, name);
         // The number of blocks of a kernel that are resident on the device together. A grid with a barrier must not be
         // larger.
-        let resident = |kernel: &Kernel, warps: u32| {
+        let resident = |kernel: &Kernel, warps: usize| {
             kernel.resident_blocks(cuda, warps * WARP, 0).map(|blocks| blocks.max(cuda.multiprocessors()))
         };
         let marches = plan.variant == Variant::Dense && constants.volume && Marching::fits(plan.shape);
@@ -222,14 +223,13 @@ impl Launcher {
 
     /// Returns a grid of at most the resident blocks, for kernels that loop over rows, a warp each.
     fn loop_grid(&self, warps: u64) -> LaunchConfig {
-        let blocks =
-            warps.div_ceil(u64::from(LOOP_WARPS)).clamp(1, u64::from(self.multiprocessors * MARK_BLOCKS)) as usize;
+        let blocks = warps.div_ceil(LOOP_WARPS as u64).clamp(1, u64::from(self.multiprocessors * MARK_BLOCKS)) as usize;
         geometry([blocks, 1, 1], [LOOP_WARPS * WARP, 1, 1])
     }
 
     /// Returns a grid whose blocks are resident together, for kernels that update tiles.
-    fn resident_grid(&self, resident: u32, warps: u32) -> LaunchConfig {
-        let blocks = (u64::from(self.lists.count) * MAX_PARTS).div_ceil(warps.into()).min(resident.into()) as usize;
+    fn resident_grid(&self, resident: u32, warps: usize) -> LaunchConfig {
+        let blocks = (u64::from(self.lists.count) * MAX_PARTS).div_ceil(warps as u64).min(resident.into()) as usize;
         geometry([blocks, 1, 1], [warps * WARP, 1, 1])
     }
 
@@ -364,7 +364,7 @@ impl Launcher {
             LevelSetSetup { pitch, intensity_gain, intensity_offset, curvature_weight, max_divergence, ..self.setup };
         let arguments: &[&dyn DeviceRepr] = &[&at.from, &at.to, &at.image, &setup];
         let [columns, rows] = PAPER_BLOCK;
-        let grid = [setup.width.div_ceil(columns) as usize, setup.height.div_ceil(rows) as usize, 1];
+        let grid = [(setup.width as usize).div_ceil(columns), (setup.height as usize).div_ceil(rows), 1];
         // SAFETY: these are the kernel's arguments; both φ and -D(I) have as many pixels as the setup says, in rows of
         // this pitch.
         unsafe {

@@ -26,7 +26,7 @@ impl Marching {
     /// The columns of a warp, the rows of a warp and the warps of a block, as in the kernel.
     pub(super) const COLUMNS: u64 = 62;
     pub(super) const ROWS: u64 = 2;
-    pub(super) const WARPS: u32 = 2;
+    pub(super) const WARPS: usize = 2;
     /// The usual number of planes of a block: with fewer the device is filled more evenly, but blocks begin more often.
     /// A block has at least `MIN_PLANES`.
     const PLANES: u64 = 20;
@@ -45,7 +45,7 @@ impl Marching {
     }
 
     fn groups(height: usize) -> u64 {
-        (height as u64).div_ceil(Self::ROWS * u64::from(Self::WARPS))
+        (height as u64).div_ceil(Self::ROWS * Self::WARPS as u64)
     }
 
     /// Divides a volume that fits, for a device on which `resident` blocks are resident together.

@@ -5,7 +5,8 @@
 use super::super::search::Target;
 use super::super::sums::Sum;
 use super::super::{Node, Noise, Status};
-use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, WARP, geometry};
+use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
+use crate::device::kernels::common::WARP;
 use crate::error::Result;
 use cudarc::driver::LaunchConfig;
 
@@ -13,13 +14,13 @@ use cudarc::driver::LaunchConfig;
 const MODULE: &str = "snake";
 
 /// `ALONE_THREADS` and `CUMULATE_THREADS`.
-const THREADS: u32 = 256;
+const THREADS: usize = 256;
 
 /// `GROUP_THREADS`.
-const GROUP_THREADS: u32 = 512;
+const GROUP_THREADS: usize = 512;
 
 /// The size of a block of `levels`.
-const LEVELS_BLOCK: [u32; 2] = [32, 8];
+const LEVELS_BLOCK: [usize; 2] = [32, 8];
 
 /// `sizeof(Control)`.
 const CONTROL_BYTES: usize = 64;
@@ -254,7 +255,7 @@ impl Kernels {
 
     /// Cumulates the rows of the levels.
     pub(super) fn cumulate(&self, stream: &Stream, image: &DeviceLevels) -> Result<()> {
-        let rows_per_block = (THREADS / WARP) as usize;
+        let rows_per_block = THREADS / WARP;
         let config = geometry([(image.height as usize).div_ceil(rows_per_block), 1, 1], [THREADS, 1, 1]);
         // SAFETY: the kernel's arguments, in its order; levels and table lie in buffers of the sizes that `image` says.
         unsafe { stream.launch(&self.cumulate, config, &[image, &image.before]) }
@@ -312,7 +313,7 @@ pub(super) fn levels(
     let name = format!("isoline_snake_levels_{}_u{}", from.name, 8 * level_bytes);
     let kernel = cuda.kernel(MODULE, &name)?;
     let [columns, rows] = LEVELS_BLOCK;
-    let config = geometry([width.div_ceil(columns as usize), height.div_ceil(rows as usize), 1], [columns, rows, 1]);
+    let config = geometry([width.div_ceil(columns), height.div_ceil(rows), 1], [columns, rows, 1]);
     let (stride, binary, levels, pitch) = (from.stride as u64, u32::from(from.binary), to.address(), pitch as u64);
     let [width, height] = [width as u32, height as u32];
     // SAFETY: the kernel's arguments, in its order; the pixels' range was checked by the caller, the target above.

@@ -2,32 +2,28 @@
 #![allow(unsafe_code)]
 
 use super::{CycleStart, Equation, ForCorrection, ForSolution, GridKernels, Level, Multigrid};
-use crate::device::cuda::{Kernel, WARP, geometry};
-use crate::edge_strength::multigrid::{COARSEST_SMOOTHINGS, MAX_STEPS};
+use crate::device::cuda::{Kernel, geometry};
+use crate::device::kernels::edge_strength::{
+    MG_COARSE_SMALL_Y, MG_COARSE_X, MG_COARSE_Y, MG_FINE_SMALL_Y, MG_FINE_X, MG_FINE_Y, MG_WARPS, WARP,
+    isoline_mg_weights,
+};
+use crate::edge_strength::multigrid::COARSEST_SMOOTHINGS;
 use crate::error::Result;
 
 /// The block of a 2D smoothing: lanes and warps.
-const BLOCK_2D: [u32; 3] = [WARP, 16, 1];
+const BLOCK_2D: [usize; 3] = [WARP, MG_WARPS, 1];
 
 /// The pixels that a block writes where a large grid is solved for v.
-const TILE_FINE: [usize; 2] = [112, 112];
+const TILE_FINE: [usize; 2] = [MG_FINE_X, MG_FINE_Y];
 /// The pixels that a block writes where a large grid is solved for a correction.
-const TILE_COARSE: [usize; 2] = [104, 108];
+const TILE_COARSE: [usize; 2] = [MG_COARSE_X, MG_COARSE_Y];
 /// The pixels that a block writes where a small grid is solved for a correction.
-const TILE_SMALL: [usize; 2] = [104, 12];
+const TILE_SMALL: [usize; 2] = [MG_COARSE_X, MG_COARSE_SMALL_Y];
 /// The pixels that a block writes where a small grid is solved for v.
-const TILE_SMALL_SOLUTION: [usize; 2] = [112, 16];
+const TILE_SMALL_SOLUTION: [usize; 2] = [MG_FINE_X, MG_FINE_SMALL_Y];
 
 /// The number of large tiles from which a coarse grid is large: about one for each multiprocessor.
 const LARGE_TILES: usize = 100;
-
-/// `isoline_mg_weights` in the kernels.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Weights([f32; MAX_STEPS]);
-
-// SAFETY: plain floats in the layout of the kernels' struct.
-unsafe impl cudarc::driver::DeviceRepr for Weights {}
 
 impl Multigrid<'_> {
     /// Queues one V-cycle on `levels`; see [`cycle`](Self::cycle).
@@ -103,8 +99,8 @@ impl Multigrid<'_> {
     ) -> Result<()> {
         let (level, right, steps) = equation.parts();
         let config = geometry([tiles(level, tile), 1, 1], BLOCK_2D);
-        let mut weights = Weights([0.0; MAX_STEPS]);
-        weights.0[..steps.len()].copy_from_slice(steps);
+        let mut weights = isoline_mg_weights::default();
+        weights.w[..steps.len()].copy_from_slice(steps);
         let (coarse_values, coarse_right, coarse_shape, coarse_pitch) = match coarse {
             None => (0, 0, [0; 3], 0),
             Some(CoarserGrid::All(c)) => (c.values, c.right, c.shape, c.pitch),

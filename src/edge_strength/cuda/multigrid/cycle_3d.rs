@@ -3,12 +3,13 @@
 
 use super::{CycleStart, Equation, ForCorrection, ForSolution, GridKernels, Level, Multigrid};
 use crate::device::cuda::geometry;
+use crate::device::kernels::edge_strength::{MG_BLOCK_X, MG_BLOCK_Y, MG_BLOCK_Z};
 use crate::edge_strength::multigrid::COARSEST_SMOOTHINGS;
 use crate::error::Result;
 use cudarc::driver::{DeviceRepr, LaunchConfig};
 
 /// The block of the 3D kernels.
-const BLOCK_3D: [u32; 3] = [32, 4, 2];
+const BLOCK_3D: [usize; 3] = [MG_BLOCK_X, MG_BLOCK_Y, MG_BLOCK_Z];
 
 impl Multigrid<'_> {
     /// Queues one V-cycle on `levels`; see [`cycle`](Self::cycle).
@@ -116,5 +117,5 @@ impl Multigrid<'_> {
 
 /// Returns the geometry of one thread per voxel; blocks loop over voxels beyond the largest grid.
 fn geometry_3d(level: &Level) -> LaunchConfig {
-    geometry([0, 1, 2].map(|axis| level.grid.shape[axis].div_ceil(BLOCK_3D[axis] as usize)), BLOCK_3D)
+    geometry([0, 1, 2].map(|axis| level.grid.shape[axis].div_ceil(BLOCK_3D[axis])), BLOCK_3D)
 }

@@ -14,14 +14,10 @@ use super::super::multigrid::{ConvergenceMonitor, Grid, Solution, SolveOptions, 
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
 use crate::device::cuda::{Buffer, Cuda, Event, Kernel, Pinned, Stream, geometry};
+use crate::device::kernels::edge_strength::{MASK_WORD_BITS, MG_ANY_FIXED, MG_ANY_FREE, MG_COARSEN_THREADS};
 use crate::error::Result;
 use cudarc::driver::DeviceRepr;
 use layout::{GridsLayout, MAX_QUEUED, OFFSET_ALIGNMENT};
-
-/// The flag that coarsening sets if any cell is free.
-const ANY_FREE: u32 = 1;
-/// The flag that coarsening sets if any cell is fixed.
-const ANY_FIXED: u32 = 2;
 
 /// The smallest factor by which a cycle multiplies the error, about. It bounds the number of cycles that may be queued
 /// before the host waits.
@@ -57,13 +53,13 @@ pub(super) fn solve(
     // 1. Make the masks of the coarse grids.
     let mut solver = Multigrid::new(cuda, stream, field, options)?;
     let flags = solver.coarsen()?;
-    if flags.iter().all(|flags| flags & ANY_FIXED == 0) {
+    if flags.iter().all(|flags| flags & MG_ANY_FIXED as u32 == 0) {
         stream.fill(field.values, 0, field.layout.value_bytes(), 0)?;
         return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
     }
     // 2. Drop the grids from the first one without free cells on, which have nothing to correct. The first flags are
     // those of the second grid.
-    let useful = 1 + flags.iter().take_while(|flags| *flags & ANY_FREE != 0).count();
+    let useful = 1 + flags.iter().take_while(|flags| *flags & MG_ANY_FREE as u32 != 0).count();
     solver.levels.truncate(useful.min(solver.grids));
 
     // 3. Nested iteration: compute a first guess from coarse to fine.
@@ -238,14 +234,14 @@ impl<'a> Multigrid<'a> {
 
     /// Computes the masks of the coarse grids; returns the flags of each, from the second grid on.
     fn coarsen(&mut self) -> Result<Vec<u32>> {
-        const THREADS: u32 = 128;
         let words = self.levels.len();
         self.stream.fill(&self.buffer, self.flags, words * size_of::<u32>(), 0)?;
         for (index, pair) in self.levels.windows(2).enumerate() {
             let [fine, coarse] = pair else { unreachable!("windows of two") };
             let flags = self.buffer.address() + (self.flags + (index + 1) * size_of::<u32>()) as u64;
-            let columns = coarse.grid.shape[0].div_ceil((THREADS * u32::BITS) as usize);
-            let config = geometry([columns, coarse.grid.shape[1] * coarse.grid.shape[2], 1], [THREADS, 1, 1]);
+            let columns = coarse.grid.shape[0].div_ceil(MG_COARSEN_THREADS * MASK_WORD_BITS);
+            let config =
+                geometry([columns, coarse.grid.shape[1] * coarse.grid.shape[2], 1], [MG_COARSEN_THREADS, 1, 1]);
             let [width, height, depth] = &fine.shape;
             let [coarse_width, coarse_height, coarse_depth] = &coarse.shape;
             let from: [&dyn DeviceRepr; 5] = [&fine.mask, &fine.mask_pitch, width, height, depth];
