@@ -281,7 +281,7 @@ fn out_of_memory<T>(count: usize) -> Error {
 }
 
 /// Copies packed slices into the caller's image, on all threads of the current pool.
-pub(crate) fn copy_packed(values: &[f32], mut output: ArrayViewMut3<'_, f32>) {
+pub(crate) fn copy_packed<T: Copy + Send + Sync>(values: &[T], mut output: ArrayViewMut3<'_, T>) {
     /// The number of rows of one task.
     const ROWS: usize = 64;
     let (_, height, width) = output.dim();

@@ -1,6 +1,8 @@
 //! The report of a call: device, iterations, times.
 
-use crate::device::DeviceInfo;
+use crate::device::{Context, DeviceInfo};
+use std::fmt;
+use std::time::Instant;
 
 /// The device, the iterations, the convergence and the times of a call. Times are in seconds.
 #[derive(Clone, Debug)]
@@ -44,5 +46,17 @@ impl Report {
             seconds_download: 0.0,
             peak_device_bytes: 0,
         }
+    }
+
+    /// Makes the report of a call on the CPU that began at `started`, with all of its time as computation.
+    pub(crate) fn on_cpu(context: &Context, started: Instant, slices: usize) -> Self {
+        let seconds_compute = started.elapsed().as_secs_f64();
+        Self { slices_done: slices as u64, seconds_compute, ..Self::new(&context.cpu_for_report()) }
+    }
+
+    /// Completes the report of a call that began at `started`, and logs it as `call`.
+    pub(crate) fn complete(&mut self, started: Instant, call: fmt::Arguments<'_>) {
+        self.seconds_total = started.elapsed().as_secs_f64();
+        log::debug!("{call}: {} iterations, {:.4} s on {}", self.iterations, self.seconds_total, self.device.name);
     }
 }

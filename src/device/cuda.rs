@@ -19,7 +19,7 @@ mod range;
 pub(crate) mod source;
 mod staging;
 
-pub(crate) use host::{Host, ROWS_PER_WORKER, needs_staging, pack, unpack};
+pub(crate) use host::{Host, ROWS_PER_WORKER, needs_staging, pack};
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};

@@ -267,11 +267,6 @@ impl Context {
         }
     }
 
-    /// Returns whether this context was made as `auto`.
-    pub(crate) fn is_automatic(&self) -> bool {
-        self.shared.automatic
-    }
-
     /// Returns the worker threads.
     pub(crate) fn pool(&self) -> &ThreadPool {
         &self.shared.pool
@@ -343,9 +338,9 @@ impl Context {
         on_cuda: impl FnOnce(&Arc<cuda::Cuda>, &mut S) -> Result<T>,
         on_cpu: impl FnOnce(&mut S) -> Result<T>,
     ) -> Result<T> {
-        if !(needs.cpu_only && self.shared.automatic)
-            && let Some(cuda) = self.cuda_for(needs.device_bytes)?
-        {
+        if needs.cpu_only && self.shared.automatic {
+            log::debug!("computing on the CPU: only the CPU has the chosen variant");
+        } else if let Some(cuda) = self.cuda_for(needs.device_bytes)? {
             match on_cuda(cuda, state) {
                 Err(error) if needs.host_memory && self.may_fall_back(&error) => {
                     log::warn!("computing on the CPU: {error}");

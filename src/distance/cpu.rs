@@ -50,10 +50,7 @@ pub(super) fn run(
         Image::F32(view) => Call { context, params, view: *view }.run(progress, output)?,
         Image::Device(_) => return Err(Error::in_cuda_memory("image")),
     }
-    let mut report = Report::new(&context.cpu_for_report());
-    report.slices_done = mask.shape()[2] as u64;
-    report.seconds_compute = started.elapsed().as_secs_f64();
-    Ok(report)
+    Ok(Report::on_cpu(context, started, mask.shape()[2]))
 }
 
 /// Computes the signed distance of a mask whose inside pixels are not 0, into packed floats, for other operations.

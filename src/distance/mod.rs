@@ -130,7 +130,6 @@ pub fn run(
         |cuda, (progress, output)| cuda::run(context, cuda, params, &mask, progress, output),
         |(progress, output)| cpu::run(context, params, &mask, progress, output),
     )?;
-    report.seconds_total = started.elapsed().as_secs_f64();
-    log::debug!("distance of {:?} pixels in {:.4} s on {}", mask.shape(), report.seconds_total, report.device.name);
+    report.complete(started, format_args!("distance of {:?} pixels", mask.shape()));
     Ok(report)
 }

@@ -40,7 +40,7 @@ pub(super) fn run(
     want_segments: bool,
 ) -> Result<(Report, Option<Segments>)> {
     if matches!(edges, Some(ImageMut::Device(_))) {
-        return Err(in_cuda_memory());
+        return Err(Error::in_cuda_memory("image"));
     }
     let plan = resolve(context, params, input)?;
     let call = Call { context, plan: &plan, shape: input.shape(), want_segments };
@@ -48,18 +48,14 @@ pub(super) fn run(
         Image::U8(view) => call.slices(|z| view.index_axis(Axis(0), z), progress, edges),
         Image::U16(view) => call.slices(|z| view.index_axis(Axis(0), z), progress, edges),
         Image::F32(view) => call.slices(|z| plan.quantised(view.index_axis(Axis(0), z)), progress, edges),
-        Image::Device(_) => Err(in_cuda_memory()),
+        Image::Device(_) => Err(Error::in_cuda_memory("image")),
     }
-}
-
-fn in_cuda_memory() -> Error {
-    Error::unsupported("cannot compute on the CPU: the image is in CUDA memory; use a CUDA context or host memory")
 }
 
 /// Returns the plan for host pixels. Where a range is automatic, all of them are read.
 fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan> {
     if matches!(input, Image::Device(_)) {
-        return Err(in_cuda_memory());
+        return Err(Error::in_cuda_memory("image"));
     }
     let extremes = params.needs_extremes(input.pixel_type()).then(|| context.pool().install(|| input.extremes()));
     Ok(params.plan(input.pixel_type(), extremes.flatten()))
@@ -175,10 +171,7 @@ impl Call<'_> {
             }
         }
         let segments = self.want_segments.then_some(segments);
-        let mut report = Report::new(&self.context.cpu_for_report());
-        report.slices_done = depth as u64;
-        report.seconds_compute = started.elapsed().as_secs_f64();
-        Ok((report, segments))
+        Ok((Report::on_cpu(self.context, started, depth), segments))
     }
 
     /// Processes one slice.

@@ -34,7 +34,7 @@ mod segments;
 
 pub use segments::{Point, Segment, Segments};
 
-use crate::device::Context;
+use crate::device::{Context, DeviceNeeds};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
@@ -205,26 +205,16 @@ pub fn run(
     let _lock = context.lock()?;
     let want_segments = segments.is_some();
     let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
-    let done = run_with_fallback(
-        context,
-        params,
-        on_host,
-        cuda::min_device_bytes(params, &input),
+    let (mut report, found) = context.run_on_device(
+        needs(params, &input, on_host),
         &mut (&mut progress, &mut edges),
         |cuda, (progress, edges)| cuda::run(context, cuda, params, &input, progress, edges, want_segments),
         |(progress, edges)| cpu::run(context, params, &input, progress, edges, want_segments),
     )?;
-    let (mut report, found) = done;
     if let (Some(segments), Some(found)) = (segments, found) {
         *segments = found;
     }
-    report.seconds_total = started.elapsed().as_secs_f64();
-    log::debug!(
-        "edge drawing of {:?} pixels in {:.4} s on {}",
-        input.shape(),
-        report.seconds_total,
-        report.device.name
-    );
+    report.complete(started, format_args!("edge drawing of {:?} pixels", input.shape()));
     Ok(report)
 }
 
@@ -271,17 +261,22 @@ pub fn maps(
     }
     let _lock = context.lock()?;
     let on_host = !matches!(input, Image::Device(_)) && maps.on_host();
-    let mut report = run_with_fallback(
-        context,
-        params,
-        on_host,
-        cuda::min_device_bytes(params, &input),
+    let mut report = context.run_on_device(
+        needs(params, &input, on_host),
         &mut (&mut progress, &mut maps),
         |cuda, (progress, maps)| cuda::maps(context, cuda, params, &input, progress, maps),
         |(progress, maps)| cpu::maps(context, params, &input, progress, maps),
     )?;
-    report.seconds_total = started.elapsed().as_secs_f64();
+    report.complete(started, format_args!("edge drawing's maps of {:?} pixels", input.shape()));
     Ok(report)
+}
+
+fn needs(params: &Params, input: &Image<'_>, on_host: bool) -> DeviceNeeds {
+    DeviceNeeds {
+        device_bytes: cuda::min_device_bytes(params, input),
+        cpu_only: params.variant == Variant::Scalar,
+        host_memory: on_host,
+    }
 }
 
 /// Refuses sides that the 32 bits of a [`Point`] and of a segment's slice cannot count.
@@ -295,27 +290,4 @@ fn check_sides(shape: [usize; 3]) -> Result<()> {
          it into parts",
         u32::MAX
     )))
-}
-
-/// Runs a call on the context's device; under `auto` a call that does not fit the GPU falls back to the CPU.
-fn run_with_fallback<S, T>(
-    context: &Context,
-    params: &Params,
-    on_host: bool,
-    needed: u64,
-    state: &mut S,
-    on_cuda: impl FnOnce(&std::sync::Arc<crate::device::cuda::Cuda>, &mut S) -> Result<T>,
-    cpu: impl FnOnce(&mut S) -> Result<T>,
-) -> Result<T> {
-    if (params.variant != Variant::Scalar || !context.is_automatic())
-        && let Some(cuda) = context.cuda_for(needed)?
-    {
-        match on_cuda(cuda, state) {
-            Err(error) if context.may_fall_back(&error) && on_host => {
-                log::warn!("computing on the CPU: {error}");
-            }
-            done => return done,
-        }
-    }
-    cpu(state)
 }

@@ -31,11 +31,10 @@ pub(super) fn run(
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
-    let info = context.cpu_for_report();
     if matches!(plan.variant, Variant::Shared | Variant::Texture) {
         return Err(Error::unsupported(format!(
             "cannot compute on the CPU ({}): the variants shared and texture need a CUDA device; use the default variant",
-            info.reason
+            context.cpu_for_report().reason
         )));
     }
     let (ImageMut::F32(target), false) = (output, matches!(input, Image::Device(_))) else {
@@ -89,12 +88,10 @@ pub(super) fn run(
             outcome = outcome.worst(solved.outcome);
         }
     }
-    let mut report = Report::new(&info);
+    let mut report = Report::on_cpu(context, started, depth);
     report.iterations = outcome.iterations;
     report.residual = outcome.residual;
     report.converged = outcome.converged;
-    report.slices_done = depth as u64;
-    report.seconds_compute = started.elapsed().as_secs_f64();
     Ok(report)
 }
 

@@ -309,14 +309,7 @@ pub fn run(
         |cuda, (progress, output)| cuda::run(context, cuda, &plan, params.start, &input, progress, output),
         |(progress, output)| cpu::run(context, &plan, params.start, &input, progress, output),
     )?;
-    report.seconds_total = started.elapsed().as_secs_f64();
-    log::debug!(
-        "edge strength of {:?} pixels: {} iterations in {:.4} s on {}",
-        input.shape(),
-        report.iterations,
-        report.seconds_total,
-        report.device.name
-    );
+    report.complete(started, format_args!("edge strength of {:?} pixels", input.shape()));
     Ok(report)
 }
 

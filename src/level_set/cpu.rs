@@ -159,10 +159,6 @@ impl Solver {
     }
 }
 
-pub(super) fn in_cuda_memory() -> Error {
-    Error::unsupported("the image is in CUDA memory, but this runs on the CPU; use a CUDA context or host memory")
-}
-
 /// Returns the image in the order of `layout`, and writes the distance to the mask's boundary in the order of an image.
 fn prepare(
     context: &Context,
@@ -176,7 +172,7 @@ fn prepare(
         Image::U8(view) => layout.pack(*view, |pixel| pixel).map(Pixels::U8),
         Image::U16(view) => layout.pack(*view, |pixel| pixel).map(Pixels::U16),
         Image::F32(view) => layout.pack(*view, |pixel| pixel).map(Pixels::F32),
-        Image::Device(_) => Err(in_cuda_memory()),
+        Image::Device(_) => Err(Error::in_cuda_memory("image")),
     })?;
     let [width, height, depth] = plan.shape;
     let whole = Layout::plain(plan.shape);
@@ -184,7 +180,7 @@ fn prepare(
         Image::U8(view) => whole.pack(*view, |pixel| u8::from(pixel > 0)),
         Image::U16(view) => whole.pack(*view, |pixel| u8::from(pixel > 0)),
         Image::F32(view) => whole.pack(*view, |pixel| u8::from(pixel > 0.0)),
-        Image::Device(_) => Err(in_cuda_memory()),
+        Image::Device(_) => Err(Error::in_cuda_memory("image")),
     })?;
     let marks = ArrayView3::from_shape((depth, height, width), &marks).unwrap_or_else(|_| unreachable!("its size"));
     distance::cpu::signed_into(context, marks, plan.spacing, plan.dimensions, distances)?;

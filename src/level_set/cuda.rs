@@ -35,27 +35,21 @@ const BATCH_SECONDS: f64 = 0.010;
 /// The number of batches in flight: one running, one queued behind it.
 const BATCHES: usize = 2;
 
-/// Returns the CUDA device, if the context has one with enough memory.
-pub(super) fn device<'a>(context: &'a Context, params: &Params, input: &Image<'_>) -> Result<Option<&'a Arc<Cuda>>> {
-    let bytes = bytes(params, input);
-    let Some(cuda) = context.cuda_for(bytes)? else { return Ok(None) };
-    // The distance that phi starts as needs a workspace for columns above a length that depends on the device.
-    match signed_workspace_bytes(cuda, input.shape(), params.dimensions)? {
-        0 => Ok(Some(cuda)),
-        workspace => context.cuda_for(bytes + workspace as u64),
-    }
-}
-
-/// Returns the device memory that a level set needs, without the workspace of the distance.
-fn bytes(params: &Params, input: &Image<'_>) -> u64 {
+/// Returns the device memory that a level set needs, in bytes.
+pub(super) fn min_device_bytes(context: &Context, params: &Params, input: &Image<'_>) -> Result<u64> {
     let shape = input.shape();
+    // The distance that phi starts as needs a workspace for columns above a length that depends on the device.
+    let workspace = match context.cuda_for(0)? {
+        Some(cuda) => signed_workspace_bytes(cuda, shape, params.dimensions)?,
+        None => 0,
+    };
     let layout = Layout::new(shape);
     let side: [usize; 3] = if params.dimensions == Dimensions::Volume { plan::VOLUME_TILE } else { plan::SLICE_TILE };
     let tiles: u64 = (0..3).map(|axis| shape[axis].div_ceil(side[axis]) as u64).product();
     let elements = layout.elements() as u64;
-    elements * (2 * size_of::<f32>() + input.pixel_type().bytes()) as u64
+    Ok(elements * (2 * size_of::<f32>() + input.pixel_type().bytes()) as u64
         + table_bytes(tiles)
-        + values::mask_part_bytes(shape) as u64
+        + (values::mask_part_bytes(shape) + workspace) as u64)
 }
 
 /// Computes the statistics of images of which at least one is in device memory.

@@ -18,7 +18,7 @@ mod plan;
 mod scalar;
 mod types;
 
-use crate::device::Context;
+use crate::device::{Context, DeviceNeeds};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::parameter;
@@ -202,32 +202,31 @@ impl LevelSet {
         }
         let _lock = context.lock()?;
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
-        let build = |plan: Plan, solver: Solver| {
-            log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
-            Self { context: context.clone(), monitor: ConvergenceMonitor::new(&plan), plan, solver }
+        let needs = DeviceNeeds {
+            device_bytes: cuda::min_device_bytes(context, params, &input)?,
+            cpu_only: false,
+            host_memory: on_host,
         };
-        if let Some(cuda) = cuda::device(context, params, &input)? {
-            let statistics = if on_host {
-                context.pool().install(|| plan::image_statistics(&input, &mask))
-            } else {
-                cuda::image_statistics(context, cuda, &input, &mask)?
-            };
-            let plan = params.resolve(input.shape(), &statistics)?;
-            match cuda::Solver::new(cuda, &plan, &input, &mask) {
-                Ok(solver) => return Ok(build(plan, Solver::Cuda(solver))),
-                Err(error) if context.may_fall_back(&error) && on_host => {
-                    log::warn!("computing on the CPU: {error}");
+        let host_statistics = || context.pool().install(|| plan::image_statistics(&input, &mask));
+        let (plan, solver) = context.run_on_device(
+            needs,
+            &mut (),
+            |cuda, ()| {
+                let statistics =
+                    if on_host { host_statistics() } else { cuda::image_statistics(context, cuda, &input, &mask)? };
+                let plan = params.resolve(input.shape(), &statistics)?;
+                Ok((plan, Solver::Cuda(cuda::Solver::new(cuda, &plan, &input, &mask)?)))
+            },
+            |()| {
+                if !on_host {
+                    return Err(Error::in_cuda_memory("image"));
                 }
-                Err(error) => return Err(error),
-            }
-        }
-        if !on_host {
-            return Err(cpu::in_cuda_memory());
-        }
-        let statistics = context.pool().install(|| plan::image_statistics(&input, &mask));
-        let plan = params.resolve(input.shape(), &statistics)?;
-        let solver = cpu::Solver::new(context, &plan, &input, &mask)?;
-        Ok(build(plan, Solver::Cpu(solver)))
+                let plan = params.resolve(input.shape(), &host_statistics())?;
+                Ok((plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?)))
+            },
+        )?;
+        log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
+        Ok(Self { context: context.clone(), monitor: ConvergenceMonitor::new(&plan), plan, solver })
     }
 
     /// Evolves by up to `iterations`; fewer if the stopping criterion is met ([`Report::converged`]). A check
@@ -246,9 +245,8 @@ impl LevelSet {
         monitor.converged = false;
         let mut report = match solver {
             Solver::Cpu(solver) => {
-                let report = Report::new(&context.cpu_for_report());
                 solver.run(context, monitor, iterations, &mut progress)?;
-                Report { seconds_compute: started.elapsed().as_secs_f64(), ..report }
+                Report::on_cpu(context, started, 0)
             }
             Solver::Cuda(solver) => {
                 let mut report = Report::new(context.device());
@@ -259,8 +257,7 @@ impl LevelSet {
         report.iterations = monitor.iterations - before;
         report.converged = monitor.converged;
         report.slices_done = plan.shape[2] as u64;
-        report.seconds_total = started.elapsed().as_secs_f64();
-        log::debug!("level set: {} iterations in {:.4} s", report.iterations, report.seconds_total);
+        report.complete(started, format_args!("level set"));
         Ok(report)
     }
 
@@ -289,7 +286,7 @@ impl LevelSet {
                 self.context.pool().install(|| solver.read_mask(mask));
                 Ok(())
             }
-            (Solver::Cpu(_), _) => Err(cpu::in_cuda_memory()),
+            (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
         }
     }
 
@@ -307,7 +304,7 @@ impl LevelSet {
                 self.context.pool().install(|| solver.read_phi(phi));
                 Ok(())
             }
-            (Solver::Cpu(_), _) => Err(cpu::in_cuda_memory()),
+            (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
         }
     }
 
@@ -329,7 +326,7 @@ impl LevelSet {
         match (&mut self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.write_phi(&phi)?,
             (Solver::Cpu(solver), Image::F32(phi)) => self.context.pool().install(|| solver.write_phi(phi))?,
-            (Solver::Cpu(_), _) => return Err(cpu::in_cuda_memory()),
+            (Solver::Cpu(_), _) => return Err(Error::in_cuda_memory("image")),
         }
         self.monitor.converged = false;
         self.monitor.begin_interval();
@@ -394,7 +391,7 @@ pub fn run(
     let mut surface = LevelSet::new(context, input, mask, params)?;
     if matches!((&surface.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
         // The call is refused now rather than after the work.
-        return Err(cpu::in_cuda_memory());
+        return Err(Error::in_cuda_memory("image"));
     }
     let report = surface.step(iterations, progress)?;
     surface.read_mask(output)?;

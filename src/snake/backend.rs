@@ -4,7 +4,7 @@ use super::image::{LevelScale, Levels};
 use super::polygon::Bounds;
 use super::search::Target;
 use super::{Node, Params, Schedule, Sum, cpu, cuda};
-use crate::device::{Context, DeviceKind};
+use crate::device::{Context, DeviceNeeds};
 use crate::error::Result;
 use crate::image::Image;
 use crate::progress::Progress;
@@ -24,30 +24,28 @@ impl Backend {
         input: &Image<'_>,
         params: &Params,
         level_scale: &LevelScale,
-        starts: Vec<Target>,
+        mut starts: Vec<Target>,
     ) -> Result<(Self, Vec<Target>)> {
         let on_host = !matches!(input, Image::Device(_));
-        let cpus = params.schedule == Schedule::Sequential && context.is_automatic() && on_host;
-        if cpus && context.device().kind == DeviceKind::Cuda {
-            log::info!("computing on the CPU: the sequential schedule runs there only");
-        }
-        if !cpus && let Some(cuda) = context.cuda_for(cuda::min_device_bytes(params, input))? {
-            cuda::check_schedule(params)?;
-            let begun = cuda::Solver::new(context, cuda, input, params, level_scale.quantise).and_then(|solver| {
-                let mut backend = Self::Cuda(Box::new(solver));
-                let targets = backend.start(context, params, starts.clone())?;
-                Ok((backend, targets))
-            });
-            match begun {
-                Err(error) if context.may_fall_back(&error) && on_host => {
-                    log::warn!("computing on the CPU: {error}");
-                }
-                begun => return begun,
-            }
-        }
-        let mut backend = Self::Cpu(Levels::new(context, input, params, level_scale)?);
-        let targets = backend.start(context, params, starts)?;
-        Ok((backend, targets))
+        let needs = DeviceNeeds {
+            device_bytes: cuda::min_device_bytes(params, input),
+            cpu_only: params.schedule == Schedule::Sequential && on_host,
+            host_memory: on_host,
+        };
+        let begin = |mut backend: Self, starts: Vec<Target>| {
+            let targets = backend.start(context, params, starts)?;
+            Ok((backend, targets))
+        };
+        context.run_on_device(
+            needs,
+            &mut starts,
+            |cuda, starts| {
+                cuda::check_schedule(params)?;
+                let solver = cuda::Solver::new(context, cuda, input, params, level_scale.quantise)?;
+                begin(Self::Cuda(Box::new(solver)), starts.clone())
+            },
+            |starts| begin(Self::Cpu(Levels::new(context, input, params, level_scale)?), std::mem::take(starts)),
+        )
     }
 
     /// Returns the targets measured. After an error the earlier targets can still be searched.

@@ -86,7 +86,6 @@ pub(super) fn step(
     iterations: u64,
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<Report> {
-    let mut report = Report::new(&context.cpu_for_report());
     let started = std::time::Instant::now();
     let ticker = Ticker::new("moving the polygons");
     ticker.expect(targets.len() as u64);
@@ -104,8 +103,7 @@ pub(super) fn step(
             Ok(())
         })
     })?;
-    report.seconds_compute = started.elapsed().as_secs_f64();
-    Ok(report)
+    Ok(Report::on_cpu(context, started, 0))
 }
 
 /// Draws every target with its value over a background of 0. Where targets overlap, the first one is drawn.

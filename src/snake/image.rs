@@ -33,7 +33,7 @@ impl LevelScale {
         let [low, high] = match (params.range, input) {
             (Some(range), _) => range,
             (None, Image::Device(pixels)) => {
-                context.cuda_for(0)?.ok_or_else(in_cuda_memory)?.extremes("the input", pixels)?
+                context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?.extremes("the input", pixels)?
             }
             (None, _) => context.pool().install(|| input.extremes()).unwrap_or_default(),
         };
@@ -73,10 +73,6 @@ impl LevelScale {
     }
 }
 
-fn in_cuda_memory() -> Error {
-    Error::unsupported("cannot compute on the CPU: the image is in CUDA memory; copy it to the host")
-}
-
 /// An image of integer levels with its cumulated rows, by the type of a level, in host memory.
 #[derive(Debug)]
 pub(super) enum Levels {
@@ -102,7 +98,7 @@ impl Levels {
                     None => pack(view, |p: f32| u8::from(p > 0.0)).map(Self::U8),
                 }
             }
-            Image::Device(_) => Err(in_cuda_memory()),
+            Image::Device(_) => Err(Error::in_cuda_memory("image")),
         })
     }
 

@@ -309,14 +309,7 @@ impl Snake {
         let mut report = self.backend.step(&context, &self.params, targets, iterations, &mut progress)?;
         report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
-        report.seconds_total = started.elapsed().as_secs_f64();
-        log::debug!(
-            "region snakes: {} targets at up to {} steps in {:.4} s on {}",
-            self.targets.len(),
-            report.iterations,
-            report.seconds_total,
-            report.device.name
-        );
+        report.complete(started, format_args!("region snakes, {} targets", self.targets.len()));
         Ok(report)
     }
 

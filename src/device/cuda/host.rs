@@ -3,7 +3,7 @@
 
 use super::is_pinned;
 use crate::image::{Image, ImageMut};
-use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, Axis};
+use ndarray::{ArrayView2, ArrayView3, Axis};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -69,23 +69,6 @@ pub(crate) fn pack<T: bytemuck::Pod + Send + Sync>(
                     let to: &mut [T] = bytemuck::cast_slice_mut(&mut to[..row]);
                     match from.as_slice() {
                         Some(from) => to.copy_from_slice(from),
-                        None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
-                    }
-                }
-            },
-        );
-    });
-}
-
-/// Copies packed values into rows, on all threads of `pool`.
-pub(crate) fn unpack<T: Copy + Send + Sync>(pool: &ThreadPool, packed: &[T], mut rows: ArrayViewMut2<'_, T>) {
-    let width = rows.dim().1;
-    pool.install(|| {
-        packed.par_chunks(width * ROWS_PER_WORKER).zip(rows.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER)).for_each(
-            |(from, mut to)| {
-                for (from, mut to) in from.chunks_exact(width).zip(to.rows_mut()) {
-                    match to.as_slice_mut() {
-                        Some(to) => to.copy_from_slice(from),
                         None => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
                     }
                 }

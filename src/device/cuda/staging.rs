@@ -1,9 +1,9 @@
 //! Copies of slices between the caller's memory and device memory: directly where the caller's memory is page-locked or
 //! the device's own, else through page-locked staging buffers that all cores fill and empty.
 
-use super::{Buffer, Cuda, Event, Host, Pinned, Side, Stream, needs_staging, pack, unpack};
+use super::{Buffer, Cuda, Event, Host, Pinned, Side, Stream, needs_staging, pack};
 use crate::error::Result;
-use crate::image::{Image, ImageMut};
+use crate::image::{Image, ImageMut, copy_packed};
 use bytemuck::Pod;
 use ndarray::{ArrayView3, ArrayViewMut3, s};
 use rayon::ThreadPool;
@@ -176,16 +176,14 @@ impl Staging {
         mut view: ArrayViewMut3<'_, T>,
         begun: bool,
     ) -> Result<()> {
-        let (depth, height, width) = view.dim();
+        let (depth, height, _) = view.dim();
         if self.buffers.len() == 1 {
             if !begun {
                 self.fill(stream, from, depth * height)?;
             }
             stream.synchronize()?;
-            let packed: &[T] = bytemuck::cast_slice(&self.buffers[0].as_slice()[..depth * height * self.pitch]);
-            for (plane, values) in view.outer_iter_mut().zip(packed.chunks_exact(width * height)) {
-                unpack(pool, values, plane);
-            }
+            let packed = bytemuck::cast_slice(&self.buffers[0].as_slice()[..depth * height * self.pitch]);
+            pool.install(|| copy_packed(packed, view));
             return Ok(());
         }
         // While the CPU empties one buffer, the device fills the other.
@@ -208,7 +206,7 @@ impl Staging {
             let (z, first) = parts[part];
             let rows = rows_per_buffer.min(height - first);
             let packed = bytemuck::cast_slice(&self.buffers[part % 2].as_slice()[..rows * self.pitch]);
-            unpack(pool, packed, view.slice_mut(s![z, first..first + rows, ..]));
+            pool.install(|| copy_packed(packed, view.slice_mut(s![z..z + 1, first..first + rows, ..])));
         }
         Ok(())
     }

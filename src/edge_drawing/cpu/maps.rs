@@ -4,9 +4,9 @@ use super::super::gradient::{self, Border, Pixel, Rows, Sink, Source};
 use super::super::prepare::Plan;
 use super::super::scalar::{self, Direction};
 use super::super::{Maps, Params, Profile, Variant};
-use super::{in_cuda_memory, resolve, working_image, write};
+use super::{resolve, working_image, write};
 use crate::device::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
@@ -29,7 +29,7 @@ pub(in super::super) fn maps(
     maps: &mut Maps<'_>,
 ) -> Result<Report> {
     if maps.named().iter().any(|(_, map)| matches!(map, Some(ImageMut::Device(_)))) {
-        return Err(in_cuda_memory());
+        return Err(Error::in_cuda_memory("image"));
     }
     let started = Instant::now();
     let plan = resolve(context, params, input)?;
@@ -40,12 +40,9 @@ pub(in super::super) fn maps(
         Image::F32(view) => {
             slices(context, &plan, shape, |z| plan.quantised(view.index_axis(Axis(0), z)), progress, maps)?;
         }
-        Image::Device(_) => return Err(in_cuda_memory()),
+        Image::Device(_) => return Err(Error::in_cuda_memory("image")),
     }
-    let mut report = Report::new(&context.cpu_for_report());
-    report.slices_done = shape[2] as u64;
-    report.seconds_compute = started.elapsed().as_secs_f64();
-    Ok(report)
+    Ok(Report::on_cpu(context, started, shape[2]))
 }
 
 /// The maps of one slice, rows packed; those that are not wanted are empty.

@@ -3,9 +3,9 @@
 use super::super::Segments;
 use super::super::reference::{self, Scratch, Word};
 use super::{Call, Slot};
-use crate::device::cuda::{DeviceResult, Side, Staging, unpack};
+use crate::device::cuda::{DeviceResult, Side, Staging};
 use crate::error::Result;
-use crate::image::{ImageMut, PixelType, zeroed};
+use crate::image::{ImageMut, PixelType, copy_packed, zeroed};
 use crate::progress;
 use ndarray::{ArrayView3, ArrayViewMut3, s};
 use rayon::prelude::*;
@@ -103,7 +103,10 @@ impl Call<'_, '_, '_, '_> {
     fn deliver(&self, slot: &Slot, packed: &[u8], edges: &mut ImageMut<'_>, slice: usize) -> Result<()> {
         let [width, height] = [self.layout.width, self.layout.height];
         match edges {
-            ImageMut::U8(view) => unpack(self.context.pool(), packed, view.slice_mut(s![slice, .., ..])),
+            ImageMut::U8(view) => {
+                let plane = view.slice_mut(s![slice..slice + 1, .., ..]);
+                self.context.pool().install(|| copy_packed(packed, plane));
+            }
             ImageMut::Device(pixels) => {
                 let (to, pitch) = Side::of_slice(pixels, slice);
                 let packed = ArrayView3::from_shape((1, height, width), packed);
