@@ -14,6 +14,7 @@ mod host;
 pub(crate) mod kernels;
 mod launch;
 mod memory;
+mod pipeline;
 mod range;
 #[cfg(test)]
 pub(crate) mod source;
@@ -23,6 +24,7 @@ pub(crate) use host::{Host, ROWS_PER_WORKER, needs_staging, pack};
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
+pub(crate) use pipeline::{Pipeline, Times, run_slices};
 pub(crate) use staging::{DeviceResult, STAGING_BYTES, Staging};
 
 use super::DeviceInfo;

@@ -14,15 +14,16 @@ mod launch;
 
 use super::Params;
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, DeviceResult, Event, Staging, Stream, check_device_pixels};
+use crate::device::cuda::{
+    Buffer, Cuda, DeviceResult, Event, Pipeline, Staging, Stream, Times, check_device_pixels, run_slices,
+};
 use crate::error::Result;
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
-use crate::progress::{Progress, Ticker};
+use crate::progress::Progress;
 use crate::report::Report;
 use launch::{DeviceField, DeviceMask, Launcher};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The largest number of groups of slices in flight.
 const SLOTS: usize = 4;
@@ -60,31 +61,26 @@ pub(super) fn run(
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
-    cuda.bind()?;
-    let ticker = Ticker::new("distance");
-    ticker.report(progress)?;
+    // 1. Divide the slices into groups.
+    let [width, height, depth] = mask.shape();
+    let direct = writes_directly(output, progress.is_some());
+    let on_device = matches!(mask, Image::Device(_));
+    let together = match params.dimensions {
+        Dimensions::Volume => depth,
+        Dimensions::Slices if direct && on_device => depth,
+        Dimensions::Slices => {
+            let most = (GROUP_BYTES / (width * height * size_of::<f32>())).clamp(1, depth);
+            cuda.slots_that_fit(slot_bytes(mask, direct, 1), most)?
+        }
+    };
+    let groups = depth.div_ceil(together);
+    let pipeline = Pipeline::new(context, cuda, "distance", groups, progress)?;
     if let Image::Device(pixels) = mask {
         check_device_pixels(cuda, "the mask", pixels)?;
     }
     if let ImageMut::Device(pixels) = output {
         check_device_pixels(cuda, "the output", pixels)?;
     }
-    cuda.memory().reset_peak();
-    // 1. Divide the slices into groups.
-    let [width, height, depth] = mask.shape();
-    let direct = writes_directly(output, progress.is_some());
-    let on_device = matches!(mask, Image::Device(_));
-    let budget = cuda.budget()?;
-    let together = match params.dimensions {
-        Dimensions::Volume => depth,
-        Dimensions::Slices if direct && on_device => depth,
-        Dimensions::Slices => {
-            let slice = slot_bytes(mask, direct, 1).max(1);
-            let fitting = usize::try_from(budget / slice).unwrap_or(usize::MAX);
-            (GROUP_BYTES / (width * height * size_of::<f32>())).min(fitting).clamp(1, depth)
-        }
-    };
-    let groups = depth.div_ceil(together);
     let workspace = launch::workspace_bytes(cuda, [width, height, together], params.dimensions)?;
     let mut call = Call {
         context,
@@ -93,39 +89,23 @@ pub(super) fn run(
         mask,
         direct,
         together,
-        groups,
-        progress,
-        ticker,
-        report: Report::new(context.device()),
+        pipeline,
     };
     // 2. Allocate as many slots as are useful and fit the memory budget.
     let slot = slot_bytes(mask, direct, together) + workspace as u64;
-    let fitting = usize::try_from(budget / slot.max(1)).unwrap_or(usize::MAX);
-    let in_flight = SLOTS.min(groups).min(fitting).max(1);
+    let in_flight = cuda.slots_that_fit(slot, SLOTS.min(groups))?;
     let mut slots = (0..in_flight).map(|_| call.slot(output, workspace)).collect::<Result<Vec<_>>>()?;
-    // 3. Run the pipeline: finish a slot's group before the slot begins the next.
-    for group in 0..groups {
-        let slot = &mut slots[group % in_flight];
-        if group >= in_flight {
-            call.finish(slot, group - in_flight, output)?;
-        }
-        call.begin(slot, group, output)?;
-    }
-    for group in groups - in_flight..groups {
-        call.finish(&mut slots[group % in_flight], group, output)?;
-    }
+    // 3. Run the pipeline.
+    run_slices(&mut call, &mut slots, groups, output, Call::begin, Call::finish)?;
     drop(slots);
-    let mut report = call.report;
-    report.peak_device_bytes = cuda.memory().peak();
-    Ok(report)
+    Ok(call.pipeline.end(cuda))
 }
 
 /// The stream and the memory of one group in flight. The stream comes first, because dropping it waits for its work,
 /// which uses the memory.
 struct Slot {
     stream: Stream,
-    /// The events before the upload, after it, after the computation, and after the download.
-    times: [Event; 4],
+    times: Times,
     /// Events behind every second launch, which keep the queue short if the call can be cancelled.
     reached: [Event; 2],
     raw: Option<Buffer>,
@@ -147,10 +127,7 @@ struct Call<'a, 'i, 'p, 'q> {
     direct: bool,
     /// The number of slices of a group; the last group may have fewer.
     together: usize,
-    groups: usize,
-    progress: &'a mut Option<&'p mut Progress<'q>>,
-    ticker: Ticker,
-    report: Report,
+    pipeline: Pipeline<'a, 'p, 'q>,
 }
 
 impl Call<'_, '_, '_, '_> {
@@ -161,11 +138,10 @@ impl Call<'_, '_, '_, '_> {
         let when = |wanted: bool, bytes: usize| {
             if wanted { cuda.memory().device(bytes).map(Some) } else { Ok(None) }
         };
-        let event = || cuda.event();
         Ok(Slot {
             stream: cuda.stream()?,
-            times: [event()?, event()?, event()?, event()?],
-            reached: [event()?, event()?],
+            times: cuda.times()?,
+            reached: [cuda.event()?, cuda.event()?],
             raw: when(!matches!(self.mask, Image::Device(_)), pixels * self.mask.pixel_type().bytes())?,
             values: when(!self.direct, pixels * size_of::<f32>())?,
             workspace: when(workspace > 0, workspace)?,
@@ -182,7 +158,7 @@ impl Call<'_, '_, '_, '_> {
 
     /// Queues the upload, the computation and, where the host need not wait for it, the download of one group.
     fn begin(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
-        self.poll(group, 0.0)?;
+        self.pipeline.poll(group, 0.0)?;
         let slices = self.slices(group);
         let [width, height, _] = self.mask.shape();
         // 1. Upload the mask.
@@ -209,11 +185,11 @@ impl Call<'_, '_, '_, '_> {
             (None, _) => unreachable!("only device memory is written directly"),
         };
         let workspace = slot.workspace.as_ref().map(Buffer::address);
-        let Self { launcher, progress, ticker, groups, .. } = self;
+        let Self { launcher, pipeline, .. } = self;
         let (stream, reached) = (&slot.stream, &slot.reached);
         let mut launches = 0;
         launcher.queue(stream, slices.len(), pixels, field, workspace, &mut |share| {
-            if progress.is_none() {
+            if pipeline.progress.is_none() {
                 return Ok(());
             }
             if launches >= reached.len() {
@@ -221,15 +197,13 @@ impl Call<'_, '_, '_, '_> {
             }
             stream.record(&reached[launches % reached.len()])?;
             launches += 1;
-            ticker.section(group, *groups);
-            ticker.set(share * 0.9);
-            ticker.report(progress)
+            pipeline.poll(group, share * 0.9)
         })?;
         slot.stream.record(&slot.times[2])?;
         // 3. Download. A single image or a volume is written only after the last call of the callback.
         slot.queued = match &slot.values {
             Some(values) => {
-                let may_write = self.groups > 1;
+                let may_write = self.pipeline.count > 1;
                 let result = DeviceResult { buffer: values, pitch: width * size_of::<f32>() };
                 slot.download.begin_download(&slot.stream, result, output, slices, may_write)?
             }
@@ -238,23 +212,10 @@ impl Call<'_, '_, '_, '_> {
         slot.stream.record(&slot.times[3])
     }
 
-    /// Reports progress to the caller, at intervals, and checks for cancellation.
-    fn poll(&mut self, group: usize, share: f64) -> Result<()> {
-        self.ticker.section(group, self.groups);
-        self.ticker.set(share);
-        self.ticker.report(self.progress)
-    }
-
     /// Waits for a group and writes it to the caller's memory.
     fn finish(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
-        // 1. Wait for the computation; report progress meanwhile.
-        while self.progress.is_some() && !slot.times[2].is_done()? {
-            std::thread::sleep(Duration::from_micros(50));
-            self.poll(group, 0.95)?;
-        }
-        slot.times[2].synchronize()?;
-        self.ticker.check()?;
-        // 2. Read the times.
+        self.pipeline.wait(&slot.times, group, 0.95)?;
+        // 1. Read the times.
         let slices = self.slices(group);
         let mut download = 0.0;
         if slot.queued {
@@ -263,7 +224,7 @@ impl Call<'_, '_, '_, '_> {
         }
         let computed = slot.times[1].seconds_to(&slot.times[2])?;
         let uploaded = slot.times[0].seconds_to(&slot.times[1])?;
-        // 3. Write the result.
+        // 2. Write the result.
         if let Some(values) = &slot.values {
             let result = DeviceResult { buffer: values, pitch: self.mask.shape()[0] * size_of::<f32>() };
             let pool = self.context.pool();
@@ -273,13 +234,13 @@ impl Call<'_, '_, '_, '_> {
             slot.stream.record(&slot.times[3])?;
             slot.times[3].synchronize()?;
             download += slot.times[2].seconds_to(&slot.times[3])?;
-            self.report.slices_done = done as u64;
+            self.pipeline.report.slices_done = done as u64;
         } else {
-            self.report.slices_done = slices.end as u64;
+            self.pipeline.report.slices_done = slices.end as u64;
         }
-        self.report.seconds_upload += uploaded;
-        self.report.seconds_compute += computed;
-        self.report.seconds_download += download;
+        self.pipeline.report.seconds_upload += uploaded;
+        self.pipeline.report.seconds_compute += computed;
+        self.pipeline.report.seconds_download += download;
         Ok(())
     }
 }

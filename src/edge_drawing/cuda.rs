@@ -19,16 +19,16 @@ use super::segments::{self, Part};
 use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceResult, Event, Host, Pinned, Staging, Stream, check_device_pixels, needs_staging,
+    Buffer, Cuda, DeviceResult, Host, Pinned, Pipeline, Staging, Stream, Times, check_device_pixels, needs_staging,
+    run_slices,
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
-use crate::progress::{self, Progress, Ticker};
+use crate::progress::{self, Progress};
 use crate::report::Report;
 use launch::{Job, Launcher, RAW_ALIGNMENT, SliceLayout};
 use ndarray::s;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The most slices in flight.
 const SLOTS: usize = 8;
@@ -55,7 +55,6 @@ fn resolve(
     input: &Image<'_>,
     outputs: &[(&str, Option<&ImageMut<'_>>)],
 ) -> Result<Plan> {
-    cuda.bind()?;
     if params.variant == Variant::Scalar {
         return Err(Error::unsupported(
             "the variant scalar runs on the CPU only; use the device cpu or another variant",
@@ -69,7 +68,6 @@ fn resolve(
             check_device_pixels(cuda, &format!("the {name}"), pixels)?;
         }
     }
-    cuda.memory().reset_peak();
     let extremes = match input {
         _ if !params.needs_extremes(input.pixel_type()) => None,
         Image::Device(pixels) => Some(cuda.extremes("the input", pixels)?),
@@ -88,14 +86,13 @@ pub(super) fn run(
     edges: &mut Option<ImageMut<'_>>,
     want_segments: bool,
 ) -> Result<(Report, Option<Segments>)> {
-    let ticker = Ticker::new("edge drawing");
-    ticker.report(progress)?;
-    let plan = resolve(context, cuda, params, input, &[("edge map", edges.as_ref())])?;
     let [width, height, count] = input.shape();
+    let pipeline = Pipeline::new(context, cuda, "edge drawing", count, progress)?;
+    let plan = resolve(context, cuda, params, input, &[("edge map", edges.as_ref())])?;
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;
     // A single image is written after the last operation that may fail or be cancelled.
-    let at_the_end = count == 1 && (want_segments || progress.is_some());
+    let at_the_end = count == 1 && (want_segments || pipeline.progress.is_some());
     let delivery = Delivery::choose(edges.as_ref(), at_the_end);
     let mut call = Call {
         context,
@@ -107,28 +104,23 @@ pub(super) fn run(
         count,
         delivery,
         want_segments,
-        progress,
-        ticker,
+        pipeline,
         parts: Vec::new(),
         linked: Segments::default(),
         slot_bytes: min_device_bytes(params, input),
-        report: Report::new(context.device()),
     };
     if plan.profile == Profile::Reference {
         call.run_linked(edges)?;
     } else {
         call.run_slices(edges)?;
     }
-    let mut report = call.report;
-    report.slices_done = count as u64;
-    report.peak_device_bytes = cuda.memory().peak();
     let (parts, linked) = (call.parts, call.linked);
     let segments = match plan.profile {
         _ if !want_segments => None,
         Profile::Reference => Some(linked),
-        Profile::Paper => Some(context.pool().install(|| segments::join(parts, &call.ticker))?),
+        Profile::Paper => Some(context.pool().install(|| segments::join(parts, &call.pipeline.ticker))?),
     };
-    Ok((report, segments))
+    Ok((Report { slices_done: count as u64, ..call.pipeline.end(cuda) }, segments))
 }
 
 /// The path of an edge map to the caller.
@@ -160,8 +152,7 @@ impl Delivery {
 /// freed.
 struct Slot {
     stream: Stream,
-    /// The times before the upload, after it, after the kernels, and after the download.
-    times: [Event; 4],
+    times: Times,
     upload: Staging,
     raw: Option<Buffer>,
     map: Buffer,
@@ -192,21 +183,19 @@ struct Call<'a, 'i, 'p, 'q> {
     count: usize,
     delivery: Delivery,
     want_segments: bool,
-    progress: &'a mut Option<&'p mut Progress<'q>>,
-    ticker: Ticker,
+    pipeline: Pipeline<'a, 'p, 'q>,
     /// The segments of the paper profile.
     parts: Vec<Part>,
     /// The segments of the reference profile.
     linked: Segments,
     slot_bytes: u64,
-    report: Report,
 }
 
 impl Call<'_, '_, '_, '_> {
     /// Returns as many slots as the call can use and the device has memory for.
     fn slots(&self, most: usize) -> Result<Vec<Slot>> {
-        let fitting = (self.cuda.budget()? / self.slot_bytes.max(1)) as usize;
-        (0..most.min(self.count).min(fitting).max(1)).map(|_| self.slot()).collect()
+        let wanted = self.cuda.slots_that_fit(self.slot_bytes, most.min(self.count))?;
+        (0..wanted).map(|_| self.slot()).collect()
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -214,13 +203,12 @@ impl Call<'_, '_, '_, '_> {
         let memory = cuda.memory();
         let when = |wanted: bool, bytes: usize| if wanted { memory.device(bytes).map(Some) } else { Ok(None) };
         let pinned = |wanted: bool, bytes: usize| if wanted { memory.pinned(bytes).map(Some) } else { Ok(None) };
-        let event = || cuda.event();
         let linked = self.plan.profile == Profile::Paper;
         let want_bits = linked && (self.want_segments || self.delivery == Delivery::Bits);
         let uploaded = !matches!(self.input, Image::Device(_));
         let slot = Slot {
             stream: cuda.stream()?,
-            times: [event()?, event()?, event()?, event()?],
+            times: cuda.times()?,
             upload: Staging::for_input(cuda, self.input, 1, RAW_ALIGNMENT)?,
             raw: when(uploaded, layout.raw_bytes())?,
             map: memory.device(layout.map_bytes())?,
@@ -237,33 +225,15 @@ impl Call<'_, '_, '_, '_> {
         Ok(slot.with_addresses(layout))
     }
 
-    /// Reports the progress, not too often, and returns an error if the call is cancelled.
-    fn poll(&mut self, slice: usize, fraction: f64) -> Result<()> {
-        self.ticker.section(slice, self.count);
-        self.ticker.set(fraction);
-        self.ticker.report(self.progress)
-    }
-
     fn run_slices(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
         let most = if self.layout.map_bytes() <= LARGE_BYTES { SLOTS } else { SLOTS_OF_LARGE };
         let mut slots = self.slots(most)?;
-        let in_flight = slots.len();
-        for slice in 0..self.count {
-            let slot = &mut slots[slice % in_flight];
-            if slice >= in_flight {
-                self.finish(slot, slice - in_flight, edges)?;
-            }
-            self.begin(slot, slice, edges)?;
-        }
-        for slice in self.count - in_flight..self.count {
-            self.finish(&mut slots[slice % in_flight], slice, edges)?;
-        }
-        Ok(())
+        run_slices(self, &mut slots, self.count, edges, Self::begin, Self::finish)
     }
 
     /// Queues the upload of a slice and writes its address to the kernels' arguments.
     fn queue_upload(&mut self, slot: &mut Slot, slice: usize) -> Result<()> {
-        self.poll(slice, 0.0)?;
+        self.pipeline.poll(slice, 0.0)?;
         slot.stream.record(&slot.times[0])?;
         match (self.input, &slot.raw) {
             (Image::Device(own), _) => {
@@ -314,24 +284,10 @@ impl Call<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Waits for the kernels of a slice, and polls for cancellation while waiting.
-    fn wait(&mut self, slot: &Slot, slice: usize) -> Result<()> {
-        let computed = &slot.times[2];
-        while self.progress.is_some() && !computed.is_done()? {
-            std::thread::sleep(Duration::from_micros(50));
-            self.poll(slice, 0.9)?;
-        }
-        computed.synchronize()?;
-        self.ticker.check()
-    }
-
     /// Waits for a slice, extracts its segments and writes its edge map to the caller's memory.
     fn finish(&mut self, slot: &mut Slot, slice: usize, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
-        self.wait(slot, slice)?;
-        slot.times[3].synchronize()?;
-        self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
-        self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
-        self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+        self.pipeline.wait(&slot.times, slice, 0.9)?;
+        self.pipeline.add(&slot.times)?;
         if self.want_segments {
             self.extract(slot, slice)?;
         }
@@ -340,14 +296,14 @@ impl Call<'_, '_, '_, '_> {
             self.copy_edges(slot, slice, edges)?;
             slot.stream.record(&slot.times[3])?;
             slot.times[3].synchronize()?;
-            self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+            self.pipeline.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
         }
         if let (Delivery::Bits, Some(back), Some(ImageMut::U8(view))) = (self.delivery, &slot.bits_back, edges.as_mut())
         {
             let words = bytemuck::cast_slice(&back.as_slice()[..self.layout.bit_bytes()]);
             expand::expand(self.context.pool(), words, self.layout.bit_pitch, view.slice_mut(s![slice, .., ..]));
         }
-        self.report.slices_done = slice as u64 + 1;
+        self.pipeline.report.slices_done = slice as u64 + 1;
         Ok(())
     }
 
@@ -374,15 +330,15 @@ impl Call<'_, '_, '_, '_> {
         let map = pool.install(|| EdgeMap::from_words(width, height, words, bit_pitch))?;
         let ranks = Ranks::new(&map)?;
         slot.times[3].synchronize()?;
-        self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
-        self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
+        self.pipeline.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
+        self.pipeline.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
 
         let back = &back.as_slice()[..bytes];
-        let (min_length, unit, ticker) = (self.plan.min_length, self.plan.unit, &self.ticker);
+        let (min_length, unit, ticker) = (self.plan.min_length, self.plan.unit, &self.pipeline.ticker);
         let at = |point: segments::Point| ranks.at(map.bit_index(point.x as usize, point.y as usize));
         let slice = slice as u32;
         let narrow = self.layout.word_bytes() == 2;
-        let found = progress::run(pool, self.progress, ticker, || {
+        let found = progress::run(pool, self.pipeline.progress, ticker, || {
             if narrow {
                 let list: &[u16] = bytemuck::cast_slice(back);
                 segments::extract(&map, slice, min_length, unit, &|point| u32::from(list[at(point)]), ticker)

@@ -12,17 +12,17 @@ use super::prepare::InitialValues;
 use super::{Mode, Outcome, Plan, Start, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceResult, Event, STAGING_BYTES, Staging, Stream, Texture, check_device_pixels,
+    Buffer, Cuda, DeviceResult, Pipeline, STAGING_BYTES, Staging, Stream, Texture, Times, check_device_pixels,
+    run_slices,
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
-use crate::progress::{Progress, Ticker};
+use crate::progress::Progress;
 use crate::report::Report;
 use field_layout::FieldLayout;
 use launch::Launcher;
 use rayon::ThreadPool;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The largest number of slices in flight. Downloads take the longest, and kernels of different slots slow each other
 /// down; with eight the link never waits (64 slices of 2048²: 26.0 ms with four, 21.9 with eight, 19.8 for the link
@@ -75,8 +75,7 @@ impl SlotLayout {
 /// which uses the memory.
 struct Slot {
     stream: Stream,
-    /// The events before the upload, after it, after the computation, and after the download.
-    times: [Event; 4],
+    times: Times,
     raw: Option<Buffer>,
     values: [Buffer; 2],
     mask: Buffer,
@@ -107,49 +106,34 @@ pub(super) fn run(
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
-    cuda.bind()?;
-    let ticker = Ticker::new("edge strength");
-    ticker.report(progress)?;
-    check_request(cuda, plan, input, output)?;
-    // 1. Prepare the call: sizes, kernels and the scaling of the initial values.
     let layout = SlotLayout::new(plan, input);
-    cuda.memory().reset_peak();
+    let pipeline = Pipeline::new(context, cuda, "edge strength", layout.count, progress)?;
+    check_request(cuda, plan, input, output)?;
+    // 1. Prepare the call: kernels and the scaling of the initial values.
     let launcher = Launcher::new(cuda, plan, start, layout.field, input.pixel_type())?;
     let mut call = Call {
         pool: context.pool(),
         launcher: &launcher,
         initial: resolve(cuda, plan, start, input, context.pool())?,
         outcome: Outcome::none(plan),
-        report: Report::new(context.device()),
         cuda,
         plan,
         layout,
         input,
-        progress,
-        ticker,
+        pipeline,
     };
     // 2. Allocate as many slots as are useful and fit the memory budget.
     let most = if layout.packed_result_bytes() <= STAGING_BYTES { SLOTS } else { SLOTS_OF_LARGE };
-    let wanted = most.min(layout.count).min((cuda.budget()? / layout.slot_bytes(plan).max(1)) as usize).max(1);
+    let wanted = cuda.slots_that_fit(layout.slot_bytes(plan), most.min(layout.count))?;
     let mut slots = (0..wanted).map(|_| call.slot(output)).collect::<Result<Vec<_>>>()?;
-    // 3. Run the pipeline: finish a slot's slice before the slot begins the next.
-    for slice in 0..layout.count {
-        let slot = slice % wanted;
-        if slice >= wanted {
-            call.finish(&mut slots[slot], slice - wanted, output)?;
-        }
-        call.begin(&mut slots[slot], slice, output)?;
-    }
-    for slice in layout.count - wanted..layout.count {
-        call.finish(&mut slots[slice % wanted], slice, output)?;
-    }
+    // 3. Run the pipeline.
+    run_slices(&mut call, &mut slots, layout.count, output, Call::begin, Call::finish)?;
     drop(slots);
-    let mut report = call.report;
+    let mut report = call.pipeline.end(cuda);
     report.iterations = call.outcome.iterations;
     report.residual = call.outcome.residual;
     report.converged = call.outcome.converged;
     report.slices_done = input.shape()[2] as u64;
-    report.peak_device_bytes = cuda.memory().peak();
     Ok(report)
 }
 
@@ -188,22 +172,19 @@ struct Call<'a, 'i, 'p, 'q> {
     launcher: &'a Launcher<'a>,
     initial: InitialValues,
     input: &'a Image<'i>,
-    progress: &'a mut Option<&'p mut Progress<'q>>,
-    ticker: Ticker,
+    pipeline: Pipeline<'a, 'p, 'q>,
     outcome: Outcome,
-    report: Report,
 }
 
 impl Call<'_, '_, '_, '_> {
     fn slot(&self, output: &ImageMut<'_>) -> Result<Slot> {
         let memory = self.cuda.memory();
         let field = &self.layout.field;
-        let event = || self.cuda.event();
         let values = [memory.device(field.value_bytes())?, memory.device(field.value_bytes())?];
         Ok(Slot {
             textures: self.launcher.textures(&values)?,
             stream: self.cuda.stream()?,
-            times: [event()?, event()?, event()?, event()?],
+            times: self.cuda.times()?,
             raw: if self.layout.raw_bytes > 0 { Some(memory.device(self.layout.raw_bytes)?) } else { None },
             values,
             mask: memory.device(field.mask_bytes())?,
@@ -214,13 +195,6 @@ impl Call<'_, '_, '_, '_> {
         })
     }
 
-    /// Reports progress to the caller, at intervals, and checks for cancellation.
-    fn poll(&mut self, slice: usize, fraction: f64) -> Result<()> {
-        self.ticker.section(slice, self.layout.count);
-        self.ticker.set(fraction);
-        self.ticker.report(self.progress)
-    }
-
     /// Returns the z range of the slice, or of the volume.
     fn slices_of(&self, slice: usize) -> std::ops::Range<usize> {
         slice..slice + self.layout.field.shape[2]
@@ -228,7 +202,7 @@ impl Call<'_, '_, '_, '_> {
 
     /// Queues the upload, the computation and, where the host need not wait for it, the download of one slice.
     fn begin(&mut self, slot: &mut Slot, slice: usize, output: &mut ImageMut<'_>) -> Result<()> {
-        self.poll(slice, 0.0)?;
+        self.pipeline.poll(slice, 0.0)?;
         let slices = self.slices_of(slice);
         // 1. Upload the pixels, and prepare the initial values and the mask.
         slot.stream.record(&slot.times[0])?;
@@ -254,8 +228,9 @@ impl Call<'_, '_, '_, '_> {
                     layout: self.layout.field,
                 };
                 let cuda = self.cuda;
-                let solution =
-                    multigrid::solve(cuda, &slot.stream, &field, &options, &mut |fraction| self.poll(slice, fraction))?;
+                let solution = multigrid::solve(cuda, &slot.stream, &field, &options, &mut |fraction| {
+                    self.pipeline.poll(slice, fraction)
+                })?;
                 self.outcome = self.outcome.worst(Outcome {
                     iterations: solution.cycles,
                     residual: solution.residual,
@@ -298,7 +273,7 @@ impl Call<'_, '_, '_, '_> {
                 }
                 slot.stream.record(&reached[polls % POLLS])?;
                 polls += 1;
-                self.poll(slice, done as f64 / total as f64)?;
+                self.pipeline.poll(slice, done as f64 / total as f64)?;
             }
         }
         Ok(binding.result())
@@ -306,15 +281,7 @@ impl Call<'_, '_, '_, '_> {
 
     /// Waits for a slice and writes it to the caller's memory.
     fn finish(&mut self, slot: &mut Slot, slice: usize, output: &mut ImageMut<'_>) -> Result<()> {
-        // 1. Wait for the computation; report progress meanwhile.
-        let computed = &slot.times[2];
-        while self.progress.is_some() && !computed.is_done()? {
-            std::thread::sleep(Duration::from_micros(50));
-            self.poll(slice, 0.99)?;
-        }
-        computed.synchronize()?;
-        self.ticker.check()?;
-        // 2. Write the result.
+        self.pipeline.wait(&slot.times, slice, 0.99)?;
         let slices = self.slices_of(slice);
         let done = slices.end;
         let result = slot.device_result(&self.layout);
@@ -322,12 +289,7 @@ impl Call<'_, '_, '_, '_> {
         if !slot.queued {
             slot.stream.record(&slot.times[3])?;
         }
-        // 3. Add up the times.
-        slot.times[3].synchronize()?;
-        self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
-        self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
-        self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
-        self.report.slices_done = done as u64;
-        Ok(())
+        self.pipeline.report.slices_done = done as u64;
+        self.pipeline.add(&slot.times)
     }
 }

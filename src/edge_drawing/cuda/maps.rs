@@ -4,10 +4,10 @@ use super::super::prepare::Plan;
 use super::super::{Maps, Params};
 use super::launch::{self, Job, Launcher, MapKernel, MapTargets, RAW_ALIGNMENT, SliceLayout};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, DeviceResult, Staging, Stream};
+use crate::device::cuda::{Buffer, Cuda, DeviceResult, Pipeline, Staging, Stream};
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
-use crate::progress::{Progress, Ticker};
+use crate::progress::Progress;
 use crate::report::Report;
 use std::sync::Arc;
 
@@ -63,14 +63,13 @@ pub(in super::super) fn maps(
     progress: &mut Option<&mut Progress<'_>>,
     maps: &mut Maps<'_>,
 ) -> Result<Report> {
-    let ticker = Ticker::new("edge drawing: maps");
-    ticker.report(progress)?;
-    let plan = super::resolve(context, cuda, params, input, &maps.named())?;
     let [width, height, count] = input.shape();
+    let mut pipeline = Pipeline::new(context, cuda, "edge drawing: maps", count, progress)?;
+    let plan = super::resolve(context, cuda, params, input, &maps.named())?;
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;
     let memory = cuda.memory();
-    let times = [cuda.event()?, cuda.event()?, cuda.event()?, cuda.event()?];
+    let times = cuda.times()?;
     let uploaded = !matches!(input, Image::Device(_));
     let mut upload = Staging::for_input(cuda, input, 1, RAW_ALIGNMENT)?;
     let raw = if uploaded { Some(memory.device(layout.raw_bytes())?) } else { None };
@@ -85,10 +84,8 @@ pub(in super::super) fn maps(
     // The stream is declared after the memory, so that it is dropped, and waited for, first.
     let stream = cuda.stream()?;
 
-    let mut report = Report::new(context.device());
     for slice in 0..count {
-        ticker.section(slice, count);
-        ticker.report(progress)?;
+        pipeline.poll(slice, 0.0)?;
         let mut job = launcher.job(&plan).anchors_only();
         job.map = map.address();
         stream.record(&times[0])?;
@@ -117,20 +114,16 @@ pub(in super::super) fn maps(
         stream.synchronize()?;
         if count == 1 && !direct {
             // This is the last call of the progress callback before anything is written to the caller's host memory.
-            ticker.report(progress)?;
+            pipeline.ticker.report(pipeline.progress)?;
         }
         for target in [&mut smoothed, &mut gradient, &mut direction, &mut anchors] {
             MapOutput::deliver(target, context, &stream, slice)?;
         }
         stream.record(&times[3])?;
-        stream.synchronize()?;
-        report.seconds_upload += times[0].seconds_to(&times[1])?;
-        report.seconds_compute += times[1].seconds_to(&times[2])?;
-        report.seconds_download += times[2].seconds_to(&times[3])?;
-        report.slices_done = slice as u64 + 1;
+        pipeline.add(&times)?;
+        pipeline.report.slices_done = slice as u64 + 1;
     }
-    report.peak_device_bytes = memory.peak();
-    Ok(report)
+    Ok(pipeline.end(cuda))
 }
 
 /// Queues the kernels of one slice.

@@ -50,7 +50,7 @@ impl Call<'_, '_, '_, '_> {
                     self.deliver(&slots[index], &workspace.edges, edges, first + index)?;
                 }
                 all.append(std::mem::take(&mut workspace.segments))?;
-                self.report.slices_done = (first + index) as u64 + 1;
+                self.pipeline.report.slices_done = (first + index) as u64 + 1;
             }
         }
         self.linked = all;
@@ -71,7 +71,7 @@ impl Call<'_, '_, '_, '_> {
         workspace: &mut Workspace<'_, W>,
         slice: usize,
     ) -> Result<()> {
-        self.wait(slot, slice)?;
+        self.pipeline.wait(&slot.times, slice, 0.9)?;
         let [width, height] = [self.layout.width, self.layout.height];
         let words = workspace.scratch.words(width * height)?;
         let words = ArrayViewMut3::from_shape((1, height, width), words);
@@ -80,17 +80,13 @@ impl Call<'_, '_, '_, '_> {
         let map = DeviceResult { buffer: &slot.map, pitch: self.layout.map_pitch() * size_of::<W>() };
         staging.download(self.context.pool(), &slot.stream, map, words, false)?;
         slot.stream.record(&slot.times[3])?;
-        slot.times[3].synchronize()?;
-        self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
-        self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
-        self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
-        Ok(())
+        self.pipeline.add(&slot.times)
     }
 
     /// Links slices side by side. The number of the first one is `first`.
     fn link<W: Word>(&mut self, workspaces: &mut [Workspace<'_, W>], first: usize) -> Result<()> {
-        let (plan, ticker, width) = (self.plan, &self.ticker, self.layout.width);
-        progress::run(self.context.pool(), self.progress, ticker, || {
+        let (plan, ticker, width) = (self.plan, &self.pipeline.ticker, self.layout.width);
+        progress::run(self.context.pool(), self.pipeline.progress, ticker, || {
             workspaces.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(index, workspace)| {
                 let Workspace { scratch, segments, edges } = workspace;
                 let edges = if edges.is_empty() { None } else { Some(&mut edges[..]) };
