@@ -77,8 +77,8 @@ fn rust_of_line(line: &str) -> String {
     } else if let Some(name) = code.strip_prefix("struct ") {
         let name = name.trim_end_matches(" {");
         format!(
-            "// SAFETY: plain numbers in the layout of C.\nunsafe impl cudarc::driver::DeviceRepr for {name} {{}}\n\
-             #[repr(C)]\n#[derive(Clone, Copy, Debug, Default, PartialEq)]\npub(crate) struct {name} {{"
+            "plain_numbers!({name});\n#[repr(C)]\n#[derive(Clone, Copy, Debug, Default, PartialEq)]\n\
+             pub(crate) struct {name} {{"
         )
     } else if code == "};" {
         "}".into()

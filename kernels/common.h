@@ -5,6 +5,7 @@
 #pragma once
 
 typedef unsigned int u32;
+typedef long long i64;
 typedef unsigned long long u64;
 
 constexpr u32 WARP = 32;

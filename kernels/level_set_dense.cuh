@@ -8,10 +8,6 @@
 #include "level_set_update.cuh"
 #include <type_traits>
 
-// src/level_set/cuda/marching.rs repeats the constants that a grid is made from.
-constexpr int DENSE_WARPS = 2, DENSE_BLOCKS = 10;   // warps of a block; blocks of a multiprocessor
-constexpr int DENSE_ROWS = 2;       // rows of a warp
-constexpr int DENSE_COLUMNS = 62;   // columns of a warp: the outer two of its 64 belong to its neighbours
 constexpr int DENSE_AHEAD = 2;      // planes requested ahead of the one that a step needs
 constexpr int DENSE_UNROLL = DENSE_AHEAD + 1;   // steps of the unrolled loop; with six it stalls for instructions
 
@@ -225,18 +221,13 @@ struct DenseMarch {
     }
 };
 
-// The chunks into which columns of planes are cut: the first `large_count` chunks have `large_planes` planes, those after
-// them `small_planes`, and the first `longer_count` of these one more.
-struct DenseChunks {
-    u32 large_count, large_planes, small_planes, longer_count;
-
-    __device__ __forceinline__ u32 begin(u32 chunk) const
-    {
-        const u32 after_large = chunk - min(chunk, large_count);
-        return min(chunk, large_count) * large_planes + after_large * small_planes + min(after_large, longer_count);
-    }
-};
-static_assert(sizeof(DenseChunks) == 16, "src/level_set/cuda/marching.rs repeats it");
+// Returns the first plane of a chunk.
+__device__ __forceinline__ u32 first_plane(const DenseChunks &chunks, u32 chunk)
+{
+    const u32 after_large = chunk - min(chunk, chunks.large_count);
+    return min(chunk, chunks.large_count) * chunks.large_planes + after_large * chunks.small_planes +
+           min(after_large, chunks.longer_count);
+}
 
 // Block (32, DENSE_WARPS), grid (strips of DENSE_COLUMNS, groups of DENSE_WARPS * ROWS rows, chunks). height >= ROWS.
 // Returns whether iterations go on.
@@ -259,8 +250,8 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     const int strip = static_cast<int>(blockIdx.x);
     const int x = strip * DENSE_COLUMNS - 1 + 2 * lane;   // odd, so that pairs are aligned with LEAD
     const int start = (static_cast<int>(blockIdx.y) * DENSE_WARPS + static_cast<int>(threadIdx.y)) * ROWS;
-    int z = static_cast<int>(chunks.begin(blockIdx.z));
-    const int end = static_cast<int>(chunks.begin(blockIdx.z + 1));
+    int z = static_cast<int>(first_plane(chunks, blockIdx.z));
+    const int end = static_cast<int>(first_plane(chunks, blockIdx.z + 1));
     // The last group overlaps the one above it and writes the same values a second time. Warps below the image repeat
     // that work and count nothing. So all branches are uniform, and the compiler sees it.
     const int y = min(start, height - ROWS);

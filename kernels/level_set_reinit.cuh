@@ -5,10 +5,6 @@
 // Rows in shared memory begin five pixels before the tile, which LEAD aligns to 16 bytes.
 constexpr int REINIT_LEAD = 5, REINIT_HALO = 2;
 
-// A reinitialisation does not scale phi beside the front where 1 / |grad phi| is within these bounds, 0.98 and its
-// reciprocal.
-constexpr float FLATNESS_MIN = 0.98f, FLATNESS_MAX = 1.0204082f;
-
 // The part of a warp: of a volume up to 8 x 8 x 4 voxels, two rows per lane; of a slice 16 x 8 pixels, four rows per
 // lane.
 template <bool VOLUME>

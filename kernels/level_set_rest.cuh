@@ -59,10 +59,7 @@ __device__ __forceinline__ void activate_near_tiles(const float *phi, float *cop
 }
 
 // The stopping criterion, in the arithmetic of the host (src/level_set/convergence.rs): iterations first ..
-// context.iteration are added to the check interval of `interval` iterations, which ends here if `test`. One warp. A
-// front at rest may oscillate: SWING times the tolerance is allowed for the difference of the most and the fewest
-// voxels inside (docs/level_set.md).
-constexpr double SWING = 50.0;
+// context.iteration are added to the check interval of `interval` iterations, which ends here if `test`. One warp.
 __device__ __forceinline__ void check_convergence(const IterationContext &context, u64 first, bool test, u32 interval,
                                                   double unit, double change_tolerance, double rms_tolerance, u32 lane)
 {

@@ -8,28 +8,22 @@
 #pragma once
 #include "level_set_update.cuh"
 
-constexpr int TILE = 8, TILE_SLICE = 16;
-constexpr u32 RING = 4;          // lists: of the last step, this one, the next one, and one that is being emptied
 constexpr u32 HALVES = 2;        // halves of a tile: the parts of a slice's tile, and the unit of copying
 constexpr int HALF = TILE / 2;   // planes of a part, at most
-constexpr u32 MAX_PARTS = 8;     // parts of a tile, at most
-// Warps of a block: of the kernels around the iterations (LOOP_WARPS), of iterations, and of the steps of a
-// reinitialisation. The latter two prefer few blocks, because they meet at grid barriers.
-constexpr u32 LOOP_WARPS = 4, ITERATION_WARPS = 10, REINIT_WARPS = 6;
-constexpr u32 ITERATION_BLOCKS = 2, MARK_BLOCKS = 8;   // per multiprocessor; bounds the registers
 
-// The position of a tile among the tiles, 21 bits per axis.
+// The position of a tile among the tiles.
 struct TileIndex {
     u32 x, y, z;
 };
 __device__ __forceinline__ u64 pack_tile(TileIndex t)
 {
-    return static_cast<u64>(t.z) << 42 | static_cast<u64>(t.y) << 21 | t.x;
+    return static_cast<u64>(t.z) << 2 * TILE_BITS | static_cast<u64>(t.y) << TILE_BITS | t.x;
 }
 __device__ __forceinline__ TileIndex unpack_tile(u64 packed)
 {
-    constexpr u32 MASK = (1u << 21) - 1;
-    return {static_cast<u32>(packed) & MASK, static_cast<u32>(packed >> 21) & MASK, static_cast<u32>(packed >> 42)};
+    constexpr u32 MASK = (1u << TILE_BITS) - 1;
+    return {static_cast<u32>(packed) & MASK, static_cast<u32>(packed >> TILE_BITS) & MASK,
+            static_cast<u32>(packed >> 2 * TILE_BITS)};
 }
 
 // The part of a tile that a warp updates: `planes` planes of a volume from plane `first` on, or the half of a slice's
@@ -100,13 +94,7 @@ __device__ __forceinline__ void grid_barrier(u32 *arrivals, u32 all)
     __syncthreads();
 }
 
-struct TileLists {
-    u64 *entries;   // RING lists of `tiles` entries
-    u32 *counts;    // RING numbers of entries
-    u32 *stamps;    // twice `tiles`, of even and odd steps: step + 1 of the last set that holds the tile
-    u32 tiles_x, tiles_y, tiles_z, tiles;
-
-    // Without lists every tile is active.
+struct TileLists : TileListArguments {
     __device__ __forceinline__ bool all() const { return entries == nullptr; }
     __device__ __forceinline__ u64 *list(u32 step) const { return entries + static_cast<u64>(step % RING) * tiles; }
     __device__ __forceinline__ u32 index(TileIndex t) const { return (t.z * tiles_y + t.y) * tiles_x + t.x; }
@@ -141,12 +129,10 @@ struct TileLists {
         if (x < tiles_x && y < tiles_y && z < tiles_z) push(step, {x, y, z});
     }
 };
-static_assert(sizeof(TileLists) == 40, "src/level_set/cuda/launch.rs repeats it");
 
 // The tiles that a change of a voxel may affect, of its own tile and the 26 around it, as bits; `reached_from` in
 // src/level_set/cpu/tiles.rs defines them. neighbours_along_axis() gives the bits 0, 1 and 2 of one axis: a voxel
 // affects the neighbour if it is within ACTIVATION_DISTANCE voxels of it.
-constexpr u32 ACTIVATION_DISTANCE = 2;
 constexpr u32 OWN_SLICE = 2;   // the bits of the z axis in slices, which do not affect each other
 template <int SIDE>
 __device__ __forceinline__ u32 neighbours_along_axis(u32 place)

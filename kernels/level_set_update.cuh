@@ -1,39 +1,9 @@
 // The level set's arithmetic, the same for every kernel. src/level_set/scalar.rs defines it.
 #pragma once
 #include "common.cuh"
-
-// The sizes and constants that all kernels of one solver share. Sides have 1..2^30 voxels, slices at most 2^30
-// elements. phi: row r = z*height + y begins at r*pitch, and its pixel x is at LEAD + x. The elements of pixels -1 and
-// width repeat the pixels beside them; whoever writes those pixels also writes these elements. The image has the same
-// layout in its own type.
-struct LevelSetSetup {
-    u32 width, height, depth;
-    u32 pitch;                      // in elements, a multiple of 8
-    // The image term and the curvature term are a quarter of the speed's, because gradients are four times as large.
-    float intensity_centre;                   // T
-    float max_deviation;                      // |I - T| counts up to this
-    float intensity_gain, intensity_offset;   // dt * -alpha * D(I) / 4 = fma(|I - T|, gain, offset)
-    float max_inward_term;                    // upper bound of the image term where phi approaches 0
-    float curvature_weight;                   // dt * (1 - alpha) / 8 * ROOT_UNIT
-    float inv_dx, inv_dy, inv_dz;             // 1 / spacing
-    float max_spacing;                        // a voxel with |phi| up to this is near the front
-    float rms_scale;                          // 1 / the smallest spacing
-    float band_width;                         // a voxel with |phi| up to this is within the narrow band
-    float activity_threshold;                 // a larger change of phi within the band keeps a tile active
-    float reinit_step;                        // the step of a reinitialisation
-    float max_divergence;                     // the bound of the normals' divergence, over ROOT_UNIT
-};
-static_assert(sizeof(LevelSetSetup) == 76, "src/level_set/cuda/launch.rs repeats it");
-
-constexpr int LEAD = 1;
+#include "level_set.h"
 
 // Computes 1/sqrt(x) over ROOT_UNIT with the same bits on every device; src/level_set/scalar.rs describes the method.
-// The constants minimise the largest relative error (1.7e-5): ROOT_START - bits(x), halved, are the bits of a first
-// guess s, which is refined by s * ((x s^2 + ROOT_SHIFT)^2 + ROOT_REST). ROOT_UNIT is the factor that normalises this
-// polynomial's leading coefficient to 1, which saves a multiplication.
-constexpr double ROOT_UNIT = 0.68062353;
-constexpr u32 ROOT_START = 0xBE3E0000u;
-constexpr float ROOT_SHIFT = -1.3139546f, ROOT_REST = 1.3784941f;
 __device__ __forceinline__ float scaled_rsqrt(float x)
 {
     const float start = __uint_as_float((ROOT_START - __float_as_uint(x)) >> 1);
@@ -50,9 +20,7 @@ __device__ __forceinline__ float scaled(float v, float step)
 
 // Returns the component of the normal across a face, 1/ROOT_UNIT long: d4 is four times the first difference across the
 // face, a and b are the sums of both sides' wide differences (twice the central ones) along the other axes. Everything
-// is four times as large as in the definition. TINY is added to the squared length, so that a flat phi has a normal of
-// 0 and not of 0/0.
-constexpr float TINY = 1.6e-19f;
+// is four times as large as in the definition.
 __device__ __forceinline__ float face_normal(float d4, float a, float b)
 {
     return __fmul_rn(d4, scaled_rsqrt(__fmaf_rn(d4, d4, __fmaf_rn(a, a, __fmaf_rn(b, b, TINY)))));
@@ -121,11 +89,7 @@ struct VoxelUpdate {
     }
 };
 
-// The statistics that an iteration sums. Squared changes are summed as fixed-point integers with the unit 1/SQUARE_ONE,
-// clamped to SQUARE_MAX. SQUARES_SHIFT is the right shift applied to their sums before those are added over a check
-// interval, so that the interval's sum cannot overflow.
-constexpr float SQUARE_ONE = 16777216.0f, SQUARE_MAX = 64.0f;
-constexpr int SQUARES_SHIFT = 10;
+// The statistics that an iteration sums.
 struct StepStatistics {
     u32 changed = 0, near = 0;
     int inside = 0;
@@ -167,35 +131,7 @@ struct StepStatistics {
     }
 };
 
-// One iteration's statistics, as the host reads them.
-struct IterationStatistics {
-    u64 changed, near, squares;
-    long long inside;   // the change of the number of voxels inside
-    u32 tiles;          // the number of tiles updated
-    u32 done;
-};
-static_assert(sizeof(IterationStatistics) == 40, "src/level_set/cuda/tables.rs repeats it");
-
-// The state of the stopping criterion.
-struct ConvergenceState {
-    u64 stopped;           // the first iteration that is not done; 0: none yet
-    long long inside[2];   // the voxels inside before the iterations with even and odd numbers
-    // Sums over the iterations of the current check interval: of the voxels inside after each, of the voxels near the
-    // front, and of the squared changes >> SQUARES_SHIFT. inside_before is the first of these sums of the interval
-    // before, or 0 where there is none.
-    u64 inside_sum, near_sum, squares_sum, inside_before;
-    u64 most, fewest;       // of the current interval: the most voxels inside, and the complement of the fewest
-};
-static_assert(sizeof(ConvergenceState) == 72, "src/level_set/cuda/tables.rs repeats it");
-
-// The number of an iteration and where its statistics go. The rows of statistics are a ring.
-struct IterationContext {
-    ConvergenceState *convergence;
-    IterationStatistics *rows;
-    u64 iteration;          // counted from 1
-    u64 voxels;
-    u32 ring;               // the number of rows less one; a power of two less one
-
+struct IterationContext : IterationArguments {
     __device__ __forceinline__ IterationStatistics *row(u64 of) const { return rows + (of & ring); }
 
     // Returns whether this iteration is to be done. All threads call it, after the launch ahead is over.
@@ -235,4 +171,3 @@ struct IterationContext {
         if (inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(static_cast<long long>(inside)));
     }
 };
-static_assert(sizeof(IterationContext) == 40, "src/level_set/cuda/launch.rs repeats it");

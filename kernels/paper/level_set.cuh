@@ -9,7 +9,6 @@
 #pragma once
 #include "../level_set_update.cuh"
 
-constexpr int PAPER_X = 32, PAPER_Y = 4;
 constexpr int PAPER_ROW = PAPER_X + 2, PAPER_PLANE = PAPER_ROW * (PAPER_Y + 2);
 
 // Block (PAPER_X, PAPER_Y), grid (ceil(width / PAPER_X), ceil(height / PAPER_Y)). Rows of phi and of `image` (-D(I))

@@ -4,19 +4,13 @@
 use super::Statistics;
 use super::plan::Plan;
 use super::types::Counts;
+use crate::device::kernels::level_set::{SQUARE_ONE, SQUARES_SHIFT, SWING};
 
 /// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;
 
 /// The unit in which squares of changes are added, as integers, so that the sum does not depend on its order.
-pub(super) const SQUARES_UNIT: f64 = 1.0 / 16_777_216.0;
-
-/// The right shift of squared changes before the stopping criterion sums them, so that the sum cannot overflow.
-pub(super) const SQUARES_SHIFT: u32 = 10;
-
-/// The factor between the variation of the voxels inside that is allowed within a check interval, and the difference
-/// that is allowed between its mean and that of the interval before.
-pub(super) const SWING: f64 = 50.0;
+pub(super) const SQUARES_UNIT: f64 = 1.0 / SQUARE_ONE as f64;
 
 /// The statistics of one level set and the state of its stopping criterion.
 #[derive(Clone, Debug)]

@@ -1,8 +1,6 @@
 //! The level set on CUDA: φ, a second φ and the image stay on the device; iterations are queued in batches, and the device
 //! itself counts, keeps the list of active tiles and stops. [`launch`] launches the kernels.
 
-#[cfg(test)]
-mod contract;
 mod launch;
 mod marching;
 mod paper;
@@ -17,6 +15,7 @@ use super::types::Counts;
 use super::{Params, Variant};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream, check_device_pixels};
+use crate::device::kernels::level_set::{ConvergenceState, IterationStatistics};
 use crate::distance::cuda::signed_workspace_bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image};
@@ -26,7 +25,7 @@ use launch::{Fields, Launcher, Span};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
-use tables::{BARRIERS, IterationStatistics, Layout, PADDING_BEFORE, ROW_BYTES, ROWS, Tables, table_bytes};
+use tables::{BARRIERS, Layout, PADDING_BEFORE, ROW_BYTES, ROWS, Tables, table_bytes};
 
 /// The iterations of the first batch and of the largest; batches grow until one takes this long.
 const FIRST_BATCH: u64 = 16;
@@ -282,7 +281,7 @@ impl Solver {
     /// Prepares the state of the iterations on the device.
     fn begin(&mut self, iterations: u64) -> Result<()> {
         // The state is "not stopped", and the number of voxels inside, at the parity of the iteration.
-        const STATE_BYTES: usize = 24;
+        const STATE_BYTES: usize = std::mem::offset_of!(ConvergenceState, inside_sum);
         let mut convergence = [0u64; 3];
         convergence[1 + (iterations & 1) as usize] = self.inside;
         let staged = &mut self.rows[0];
@@ -379,10 +378,10 @@ impl Solver {
     /// Records the iterations of a finished batch, up to the one at which it stopped. Returns their number.
     fn collect_batch(&mut self, batch: &Batch, monitor: &mut ConvergenceMonitor) -> u64 {
         let bytes = &self.rows[batch.slot].as_slice()[..batch.count as usize * ROW_BYTES];
-        let words: &[u64] = bytemuck::cast_slice(bytes);
+        let rows: &[IterationStatistics] = bytemuck::cast_slice(bytes);
         let mut done = 0;
-        for row in words.chunks_exact(ROW_BYTES / size_of::<u64>()).map(IterationStatistics::of) {
-            if !row.done {
+        for row in rows {
+            if row.done == 0 {
                 // The device found before this iteration that no voxel is inside any more, or none outside.
                 monitor.converged = true;
                 break;

@@ -1,17 +1,18 @@
 //! The plan of a level set: its parameters after every check, with each automatic one computed. Every device uses it.
 
 use super::parameters::{self, LARGEST_PIXEL};
-use super::types::{Constants, ROOT_UNIT};
+use super::types::Constants;
 use super::{Params, TargetRange, Variant};
+use crate::device::kernels::level_set::{ROOT_UNIT, TILE, TILE_SLICE};
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Image};
 use ndarray::ArrayView3;
 use rayon::prelude::*;
 
 /// The sides of a tile of a volume along x, y, z.
-pub(super) const VOLUME_TILE: [usize; 3] = [8, 8, 8];
+pub(super) const VOLUME_TILE: [usize; 3] = [TILE; 3];
 /// The sides of a tile of a slice along x, y, z.
-pub(super) const SLICE_TILE: [usize; 3] = [16, 16, 1];
+pub(super) const SLICE_TILE: [usize; 3] = [TILE_SLICE, TILE_SLICE, 1];
 
 /// The half width of the narrow band, in units of the largest spacing. A tile is active while φ changes within the
 /// band, in it or beside it.

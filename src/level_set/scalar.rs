@@ -6,7 +6,8 @@
 //! a number is subnormal; its results may differ by more, see `docs/level_set.md`.
 //!
 //! * **1/√x** is [`rsqrt`] times [`ROOT_UNIT`], within 1.7e-5 of the value: a start from the bits, and a polynomial of
-//!   degree 2 in its error. Unlike division and root it takes no special instruction, and is cheap on every device.
+//!   degree 2 in its error, whose constants are in `kernels/level_set.h`. Unlike division and root it takes no special
+//!   instruction, and is cheap on every device.
 //!   Its error changes slowly with x, so differences of normals, of which the curvature is made, are more exact than
 //!   that. The constant factor saves an operation: it is in the constants that normals are multiplied or compared
 //!   with.
@@ -28,34 +29,22 @@
 //! * **Δt** is a factor of both terms of the speed, so that `Constants` holds it.
 
 use super::plan::Plan;
-use super::types::{Constants, Counts, ROOT_UNIT};
+use super::types::{Constants, Counts};
+use crate::device::kernels::level_set::{
+    ACTIVATION_DISTANCE, FLATNESS_MAX, FLATNESS_MIN, ROOT_REST, ROOT_SHIFT, ROOT_START, ROOT_UNIT, TINY,
+};
 use crate::error::Result;
 use crate::progress::Ticker;
-
-/// The number that is added to squared gradients, so that a flat φ has a normal of 0 and not of 0/0.
-pub(super) const TINY: f32 = 1.6e-19;
 
 /// The factor between 1/|∇φ| and [`rsqrt`] of the squared length of the wide differences. That length is 2·|∇φ|.
 pub(super) const TWO_ROOT_UNITS: f32 = (2.0 * ROOT_UNIT) as f32;
 
-/// The bounds of 1/|∇φ| within which a reinitialisation leaves φ beside the front unchanged.
-pub(super) const FLATNESS: [f32; 2] = [0.98, 1.020_408_2];
-
-/// The number of voxels along each axis over which a voxel within the band, or its change, affects others: a tile that has
-/// such a voxel no farther away is updated.
-pub(super) const BAND_REACH: usize = 2;
-
-/// The constants of [`rsqrt`]: the bits of its start are half the difference of the first and the bits of x; the start
-/// is then multiplied by the polynomial (x·start² + b)² + c, whose b and c are the others.
-pub(super) const ROOT_START: u32 = 0xBE3E_0000;
-pub(super) const ROOT_SHAPE: [f32; 2] = [-1.313_954_6, 1.378_494_1];
-
 /// Returns 1/√x over [`ROOT_UNIT`], for 1e-36 < x < 1e36.
 #[inline(always)]
 pub(super) fn rsqrt(x: f32) -> f32 {
-    let start = f32::from_bits(ROOT_START.wrapping_sub(x.to_bits()) >> 1);
-    let off = (x * start).mul_add(start, ROOT_SHAPE[0]);
-    start * off.mul_add(off, ROOT_SHAPE[1])
+    let start = f32::from_bits((ROOT_START as u32).wrapping_sub(x.to_bits()) >> 1);
+    let off = (x * start).mul_add(start, ROOT_SHIFT);
+    start * off.mul_add(off, ROOT_REST)
 }
 
 /// Returns the component of the normal, 1/[`ROOT_UNIT`] long, across a face. `d` is the difference of φ across the
@@ -217,10 +206,10 @@ fn rescale_beside_front(constants: &Constants, axes: usize, old: f32, along: imp
     }
     // `flatness` is 1/|∇φ|.
     let flatness = TWO_ROOT_UNITS * rsqrt(gradient);
-    let scale = if flatness < FLATNESS[0] {
-        flatness * FLATNESS[1]
-    } else if flatness > FLATNESS[1] {
-        flatness * FLATNESS[0]
+    let scale = if flatness < FLATNESS_MIN {
+        flatness * FLATNESS_MAX
+    } else if flatness > FLATNESS_MAX {
+        flatness * FLATNESS_MIN
     } else {
         1.0
     };
@@ -293,7 +282,7 @@ pub(super) fn iterate(
 }
 
 /// Tells for each tile whether a reinitialisation that begins with `phi` updates it: it does if one of its voxels is at
-/// most [`BAND_REACH`] voxels along each axis from one within the band.
+/// most [`ACTIVATION_DISTANCE`] voxels along each axis from one within the band.
 pub(super) fn reached(plan: &Plan, phi: &[f32]) -> Vec<bool> {
     let (tile, [along_x, along_y, along_z]) = (plan.tile(), plan.tiles());
     let [width, height, _] = plan.shape;
@@ -302,7 +291,7 @@ pub(super) fn reached(plan: &Plan, phi: &[f32]) -> Vec<bool> {
         let voxel = [i % width, i / width % height, i / width / height];
         let [xs, ys, zs] = std::array::from_fn(|axis| {
             // Slices do not see each other.
-            let reach = if axis == 2 && !plan.constants.volume { 0 } else { BAND_REACH };
+            let reach = if axis == 2 && !plan.constants.volume { 0 } else { ACTIVATION_DISTANCE };
             let last = (voxel[axis] + reach).min(plan.shape[axis] - 1) / tile[axis];
             voxel[axis].saturating_sub(reach) / tile[axis]..=last
         });

@@ -1,8 +1,5 @@
 //! The types that the plan, the definition and the stopping criterion share.
 
-/// The factor between 1/√x and `scalar::rsqrt`.
-pub(super) const ROOT_UNIT: f64 = 0.680_623_53;
-
 /// The constants of the definition in `scalar.rs`, in f32. The kernels call them the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Constants {
@@ -13,9 +10,9 @@ pub(super) struct Constants {
     /// The factors Δt·α and −Δt·α·ε of the image term: −Δt·α·D(I) = |I − T|·intensity_gain + intensity_offset.
     pub intensity_gain: f32,
     pub intensity_offset: f32,
-    /// The weight Δt·(1 − α)/2 of the divergence, times [`ROOT_UNIT`], because normals are longer.
+    /// The weight Δt·(1 − α)/2 of the divergence, times `ROOT_UNIT`, because normals are longer.
     pub curvature_weight: f32,
-    /// The bound of the normals' divergence, over [`ROOT_UNIT`].
+    /// The bound of the normals' divergence, over `ROOT_UNIT`.
     pub max_divergence: f32,
     /// The largest |I − T| of finite pixels; others count as this far from T.
     pub max_deviation: f32,

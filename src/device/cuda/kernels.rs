@@ -1,6 +1,19 @@
 //! The constants and arguments that kernels and crate share: `kernels/*.h`, a module each, which `build.rs` translates.
-#![allow(unsafe_code, reason = "each struct is declared to be an argument of kernels")]
+#![allow(unsafe_code)]
 #![allow(dead_code, unused_imports, reason = "some names are for the kernels alone")]
 #![allow(non_camel_case_types, reason = "structs have their names in C++")]
+
+/// Declares that the fields of a struct in the layout of C are numbers and such structs: it can be an argument of kernels,
+/// and any bytes are one.
+macro_rules! plain_numbers {
+    ($name:ident) => {
+        // SAFETY: the fields are numbers, with the kernels' layout.
+        unsafe impl cudarc::driver::DeviceRepr for $name {}
+        // SAFETY: as above.
+        unsafe impl bytemuck::Zeroable for $name {}
+        // SAFETY: as above.
+        unsafe impl bytemuck::AnyBitPattern for $name {}
+    };
+}
 
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));

@@ -6,8 +6,9 @@
 
 use super::tiles::{Block, Layout, reached_along, reached_from};
 use super::vector::Floats;
+use crate::device::kernels::level_set::{FLATNESS_MAX, FLATNESS_MIN, TINY};
 use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
-use crate::level_set::scalar::{self, FLATNESS, TINY, TWO_ROOT_UNITS};
+use crate::level_set::scalar::{self, TWO_ROOT_UNITS};
 use crate::level_set::types::Constants;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -442,7 +443,7 @@ fn reinitialise<
     let scales = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
     let [zero, tiny, one, half, reinit_step, band] =
         [0.0, TINY, 1.0, 0.5, constants.reinit_step, constants.band_width].map(|value| Floats::splat(simd, value));
-    let [steep, flat] = FLATNESS.map(|value| Floats::splat(simd, value));
+    let [steep, flat] = [FLATNESS_MIN, FLATNESS_MAX].map(|value| Floats::splat(simd, value));
     let mut in_band = false;
     for (plane, out) in out.as_chunks_mut::<A>().0.iter_mut().enumerate().take(planes) {
         let k = if V { plane + 2 } else { 0 };

@@ -2,9 +2,9 @@
 //!
 //! Tiles at the end of an axis may extend beyond the image; the values there are never used.
 
+use crate::device::kernels::level_set::ACTIVATION_DISTANCE;
 use crate::error::Result;
 use crate::image::zeroed;
-use crate::level_set::scalar::BAND_REACH;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 
@@ -18,7 +18,7 @@ pub(super) struct Block<const A: usize, const K: usize, const SHIFTS: usize>(pub
 /// voxels. Bits 0, 1 and 2 are the tile below, the tile itself and the one above.
 #[inline(always)]
 pub(super) fn reached_along(size: usize, place: usize) -> u32 {
-    u32::from(place < BAND_REACH) | 2 | u32::from(place + BAND_REACH >= size) << 2
+    u32::from(place < ACTIVATION_DISTANCE) | 2 | u32::from(place + ACTIVATION_DISTANCE >= size) << 2
 }
 
 /// Returns the tiles, of a tile and the 26 around it, that are reached along x, y and z: the tile that is

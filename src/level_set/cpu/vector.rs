@@ -1,6 +1,6 @@
 //! A vector of floats with operators, in which formulas can be written as such.
 
-use crate::level_set::scalar::{ROOT_SHAPE, ROOT_START, TINY};
+use crate::device::kernels::level_set::{ROOT_REST, ROOT_SHIFT, ROOT_START, TINY};
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
 
@@ -80,9 +80,9 @@ impl<S: Simd> Floats<S> {
     pub(super) fn rsqrt(self) -> Self {
         let simd = self.simd;
         let bits = simd.transmute_u32s_f32s(self.values);
-        let doubled = simd.sub_u32s(simd.splat_u32s(ROOT_START), bits);
+        let doubled = simd.sub_u32s(simd.splat_u32s(ROOT_START as u32), bits);
         let start = self.with(simd.transmute_f32s_u32s(simd.wrapping_dyn_shr_u32s(doubled, simd.splat_u32s(1))));
-        let [b, c] = ROOT_SHAPE.map(|value| Self::splat(simd, value));
+        let [b, c] = [ROOT_SHIFT, ROOT_REST].map(|value| Self::splat(simd, value));
         let off = (self * start).mul_add(start, b);
         start * off.mul_add(off, c)
     }

@@ -1,15 +1,18 @@
 //! The launches of `kernels/level_set.cu`: kernel, geometry and arguments. The kernels' contract is in that file and in
-//! those it includes; the structures and constants here repeat it, and the tests in `contract` compare them.
+//! those it includes.
 #![allow(unsafe_code)]
 
 use super::super::Variant;
 use super::super::convergence::SQUARES_UNIT;
 use super::super::plan::{INTENSITY_GAINS, Plan, REINITIALISATION_STEPS};
-use super::super::types::{Constants, ROOT_UNIT};
-use super::marching::{DenseChunks, Marching};
+use super::super::types::Constants;
+use super::marching::Marching;
 use super::tables::{BARRIERS, Layout, ROWS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
-use crate::device::kernels::common::WARP;
+use crate::device::kernels::level_set::{
+    DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS, PAPER_X,
+    PAPER_Y, REINIT_WARPS, ROOT_UNIT, TILE_BITS, TileListArguments, WARP,
+};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
 use cudarc::driver::{DeviceRepr, LaunchConfig};
@@ -17,65 +20,17 @@ use cudarc::driver::{DeviceRepr, LaunchConfig};
 /// The module (kernel file) of this operation.
 const MODULE: &str = "level_set";
 
-/// The columns and rows of a block of the paper's kernel.
-pub(super) const PAPER_BLOCK: [usize; 2] = [32, 4];
-
 /// The factor of the speed in the kernels, whose gradients are four times as large.
 const SPEED_SHARE: f32 = 0.25;
 const _: () = assert!(INTENSITY_GAINS[0] * SPEED_SHARE as f64 >= f32::MIN_POSITIVE as f64, "the gain keeps its digits");
 
-/// The sizes and constants that every kernel takes: `LevelSetSetup` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LevelSetSetup {
-    width: u32,
-    height: u32,
-    depth: u32,
-    pitch: u32,
-    intensity_centre: f32,
-    max_deviation: f32,
-    intensity_gain: f32,
-    intensity_offset: f32,
-    max_inward_term: f32,
-    curvature_weight: f32,
-    inverse_spacing: [f32; 3],
-    max_spacing: f32,
-    rms_scale: f32,
-    band_width: f32,
-    activity_threshold: f32,
-    reinit_step: f32,
-    max_divergence: f32,
-}
-
-/// The number of an iteration and the addresses of its statistics: `IterationContext` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct IterationContext {
-    convergence: u64,
-    rows: u64,
-    iteration: u64,
-    voxels: u64,
-    ring: u32,
-}
-
-/// The lists of active tiles: `TileLists` of the kernels. If `entries` is 0, all tiles are active.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TileLists {
-    entries: u64,
-    counts: u64,
-    stamps: u64,
-    tiles: [u32; 3],
-    count: u32,
-}
-
 /// The kernels of one level set, with the arguments that do not change.
 pub(super) struct Launcher {
     setup: LevelSetSetup,
-    lists: TileLists,
+    lists: TileListArguments,
     /// True if iterations use lists of tiles too, not only reinitialisations.
     band: bool,
-    context: IterationContext,
+    context: IterationArguments,
     iterate: Kernel,
     /// The chunks of planes of the blocks, if iterations march along z.
     marching: Option<Marching>,
@@ -90,15 +45,6 @@ pub(super) struct Launcher {
     /// The stopping criterion: the iterations of an interval, and the two tolerances.
     criterion: (u32, f64, f64),
 }
-
-/// The warps of a block of the kernels around the iterations, and their blocks per multiprocessor.
-pub(super) const LOOP_WARPS: usize = 4;
-pub(super) const MARK_BLOCKS: u32 = 8;
-/// The warps of a block of iterations of tiles, and of a block of steps of a reinitialisation.
-pub(super) const ITERATION_WARPS: usize = 10;
-pub(super) const REINIT_WARPS: usize = 6;
-/// The largest number of parts of a tile, a warp each; it has as many if tiles are few.
-pub(super) const MAX_PARTS: u64 = 8;
 
 /// The addresses of the buffers of an iteration, or of a step of a reinitialisation, which computes the second φ from
 /// the first.
@@ -117,15 +63,6 @@ pub(super) struct Span {
     pub step: u32,
 }
 
-// SAFETY: plain numbers in the layout of the kernels' struct.
-unsafe impl DeviceRepr for LevelSetSetup {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for IterationContext {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for TileLists {}
-// SAFETY: as above.
-unsafe impl DeviceRepr for DenseChunks {}
-
 impl Launcher {
     pub(super) fn new(
         cuda: &Cuda,
@@ -142,7 +79,7 @@ impl Launcher {
         let tiles = plan.tiles();
         let count: u64 = tiles.into_iter().map(|n| n as u64).product();
         if layout.pitch as u64 * height as u64 > MAX_PLANE
-            || tiles.into_iter().any(|n| n >= 1 << 21)
+            || tiles.into_iter().any(|n| n >= 1 << TILE_BITS)
             || count >= 1 << 31
             || layout.rows() as u64 > MAX_ROWS
         {
@@ -152,6 +89,8 @@ impl Launcher {
             )));
         }
         let constants = &plan.constants;
+        let [inv_dx, inv_dy, inv_dz] = constants.inverse_spacing;
+        let [tiles_x, tiles_y, tiles_z] = tiles.map(|n| n as u32);
         let axes = if constants.volume { "3d" } else { "2d" };
         let counted = if constants.volume { 3 } else { 2 };
         let unit = if constants.inverse_spacing[..counted].iter().all(|step| *step == 1.0) { "_unit" } else { "" };
@@ -169,7 +108,7 @@ impl Launcher {
             kernel(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
         };
         let (marching, iterating) = if marches {
-            (Some(Marching::new(resident(&iterate, Marching::WARPS)?.into(), plan.shape)), 0)
+            (Some(Marching::new(resident(&iterate, DENSE_WARPS)?.into(), plan.shape)), 0)
         } else {
             (None, resident(&iterate, ITERATION_WARPS)?)
         };
@@ -188,7 +127,9 @@ impl Launcher {
                 intensity_offset: SPEED_SHARE * constants.intensity_offset,
                 max_inward_term: SPEED_SHARE * constants.max_inward_term,
                 curvature_weight: SPEED_SHARE * constants.curvature_weight,
-                inverse_spacing: constants.inverse_spacing,
+                inv_dx,
+                inv_dy,
+                inv_dz,
                 max_spacing: constants.max_spacing,
                 rms_scale: constants.rms_scale,
                 band_width: constants.band_width,
@@ -196,9 +137,9 @@ impl Launcher {
                 reinit_step: constants.reinit_step,
                 max_divergence: constants.max_divergence,
             },
-            lists: TileLists { entries, counts, stamps, tiles: tiles.map(|n| n as u32), count: count as u32 },
+            lists: TileListArguments { entries, counts, stamps, tiles_x, tiles_y, tiles_z, tiles: count as u32 },
             band: plan.variant == Variant::Band,
-            context: IterationContext {
+            context: IterationArguments {
                 convergence: tables.convergence.address(),
                 rows: tables.rows.address(),
                 iteration: 0,
@@ -217,19 +158,21 @@ impl Launcher {
         })
     }
 
-    fn context(&self, iteration: u64) -> IterationContext {
-        IterationContext { iteration, ..self.context }
+    fn context(&self, iteration: u64) -> IterationArguments {
+        IterationArguments { iteration, ..self.context }
     }
 
     /// Returns a grid of at most the resident blocks, for kernels that loop over rows, a warp each.
     fn loop_grid(&self, warps: u64) -> LaunchConfig {
-        let blocks = warps.div_ceil(LOOP_WARPS as u64).clamp(1, u64::from(self.multiprocessors * MARK_BLOCKS)) as usize;
+        let blocks =
+            warps.div_ceil(LOOP_WARPS as u64).clamp(1, u64::from(self.multiprocessors) * MARK_BLOCKS as u64) as usize;
         geometry([blocks, 1, 1], [LOOP_WARPS * WARP, 1, 1])
     }
 
     /// Returns a grid whose blocks are resident together, for kernels that update tiles.
     fn resident_grid(&self, resident: u32, warps: usize) -> LaunchConfig {
-        let blocks = (u64::from(self.lists.count) * MAX_PARTS).div_ceil(warps as u64).min(resident.into()) as usize;
+        let blocks =
+            (u64::from(self.lists.tiles) * MAX_PARTS as u64).div_ceil(warps as u64).min(resident.into()) as usize;
         geometry([blocks, 1, 1], [warps * WARP, 1, 1])
     }
 
@@ -259,13 +202,13 @@ impl Launcher {
         let activate = u32::from(activate);
         if let Some(Marching { grid, chunks }) = self.marching {
             assert_eq!(span.count, 1, "one iteration per launch");
-            let config = geometry(grid, [WARP, Marching::WARPS, 1]);
+            let config = geometry(grid, [WARP, DENSE_WARPS, 1]);
             let arguments: &[&dyn DeviceRepr] = &[&at.from, &at.to, &at.image, &self.setup, &context, &chunks];
             // SAFETY: these are the kernel's arguments; both φ and the image have the layout's elements, the φ are
             // different.
             return unsafe { stream.launch_early(&self.iterate, config, arguments) };
         }
-        let lists = if self.band { self.lists } else { TileLists { entries: 0, ..self.lists } };
+        let lists = if self.band { self.lists } else { TileListArguments { entries: 0, ..self.lists } };
         let arrivals = self.barrier(barrier);
         let arguments: &[&dyn DeviceRepr] = &[
             &at.from,
@@ -325,7 +268,7 @@ impl Launcher {
         let context = self.context(iteration);
         let arguments: &[&dyn DeviceRepr] = &[&phi, &copy, &self.setup, &context, &self.lists, &step];
         // SAFETY: these are the kernel's arguments; both φ have the layout's elements and are different.
-        unsafe { stream.launch_early(&self.activate_near_front, self.loop_grid(self.lists.count.into()), arguments) }
+        unsafe { stream.launch_early(&self.activate_near_front, self.loop_grid(self.lists.tiles.into()), arguments) }
     }
 
     /// Tells whether iterations use lists of tiles.
@@ -363,12 +306,11 @@ impl Launcher {
         let setup =
             LevelSetSetup { pitch, intensity_gain, intensity_offset, curvature_weight, max_divergence, ..self.setup };
         let arguments: &[&dyn DeviceRepr] = &[&at.from, &at.to, &at.image, &setup];
-        let [columns, rows] = PAPER_BLOCK;
-        let grid = [(setup.width as usize).div_ceil(columns), (setup.height as usize).div_ceil(rows), 1];
+        let grid = [(setup.width as usize).div_ceil(PAPER_X), (setup.height as usize).div_ceil(PAPER_Y), 1];
         // SAFETY: these are the kernel's arguments; both φ and -D(I) have as many pixels as the setup says, in rows of
         // this pitch.
         unsafe {
-            stream.launch(&cuda.kernel(MODULE, "isoline_ls_paper")?, geometry(grid, [columns, rows, 1]), arguments)
+            stream.launch(&cuda.kernel(MODULE, "isoline_ls_paper")?, geometry(grid, [PAPER_X, PAPER_Y, 1]), arguments)
         }
     }
 

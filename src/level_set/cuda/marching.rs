@@ -1,21 +1,10 @@
 //! The division of a volume among the blocks of the dense kernel.
 
 use crate::device::cuda::MAX_GRID_YZ;
-
-/// The division of every column of planes into chunks, one per block: `DenseChunks` of `kernels/level_set_dense.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DenseChunks {
-    /// The number of large chunks, which are the first, and their planes.
-    pub large_count: u32,
-    pub large_planes: u32,
-    /// The planes of each of the others; the first `longer_count` of them have one more.
-    pub small_planes: u32,
-    pub longer_count: u32,
-}
+use crate::device::kernels::level_set::{DENSE_COLUMNS, DENSE_ROWS, DENSE_WARPS, DenseChunks};
 
 /// The grid of the marching kernel and the chunks of its blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Marching {
     /// The numbers of strips of columns, groups of rows, and chunks of planes.
     pub grid: [usize; 3],
@@ -23,10 +12,6 @@ pub(super) struct Marching {
 }
 
 impl Marching {
-    /// The columns of a warp, the rows of a warp and the warps of a block, as in the kernel.
-    pub(super) const COLUMNS: u64 = 62;
-    pub(super) const ROWS: u64 = 2;
-    pub(super) const WARPS: usize = 2;
     /// The usual number of planes of a block: with fewer the device is filled more evenly, but blocks begin more often.
     /// A block has at least `MIN_PLANES`.
     const PLANES: u64 = 20;
@@ -41,16 +26,16 @@ impl Marching {
     /// Tells whether a volume can be divided: it has as many rows as a warp, and the grid is not too large.
     pub(super) fn fits([_, height, depth]: [usize; 3]) -> bool {
         let chunks = (depth as u64).div_ceil(Self::PLANES);
-        height as u64 >= Self::ROWS && Self::groups(height) <= MAX_GRID_YZ as u64 && chunks <= MAX_GRID_YZ as u64
+        height >= DENSE_ROWS && Self::groups(height) <= MAX_GRID_YZ as u64 && chunks <= MAX_GRID_YZ as u64
     }
 
     fn groups(height: usize) -> u64 {
-        (height as u64).div_ceil(Self::ROWS * Self::WARPS as u64)
+        height.div_ceil(DENSE_ROWS * DENSE_WARPS) as u64
     }
 
     /// Divides a volume that fits, for a device on which `resident` blocks are resident together.
     pub(super) fn new(resident: u64, [width, height, depth]: [usize; 3]) -> Self {
-        let (strips, groups, depth) = ((width as u64).div_ceil(Self::COLUMNS), Self::groups(height), depth as u64);
+        let (strips, groups, depth) = (width.div_ceil(DENSE_COLUMNS) as u64, Self::groups(height), depth as u64);
         let columns = strips * groups;
         let (in_a_wave, planes) = (resident / columns, columns * depth / resident);
         let [large_count, large_planes, chunks] = if in_a_wave == 0 || planes > Self::MANY {

@@ -3,42 +3,18 @@
 
 use super::super::plan::Plan;
 use crate::device::cuda::{Buffer, Cuda, Stream};
+use crate::device::kernels::level_set::{ConvergenceState, IterationStatistics, RING};
 use crate::error::Result;
 
 /// The number of elements before the first row, so that a tile's halo may begin before it; a multiple of 16 bytes.
 pub(super) const PADDING_BEFORE: usize = 8;
 /// The number of elements after the last row, so that a tile's halo may end after it.
 const PADDING_AFTER: usize = 64;
-/// The number of elements of a row before its first pixel.
-pub(super) const LEAD: usize = 1;
 /// The number of rows of statistics on the device.
 pub(super) const ROWS: u64 = 8192;
-/// The number of lists of active tiles.
-pub(super) const RING: usize = 4;
-
 /// The bytes of a row of statistics, and of the state of the stopping criterion.
-pub(super) const ROW_BYTES: usize = 40;
-pub(super) const CONVERGENCE_BYTES: usize = 72;
-
-/// A row of statistics: `IterationStatistics` of the kernels.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct IterationStatistics {
-    pub changed: u64,
-    pub near: u64,
-    pub squares: u64,
-    /// The change of the number of voxels inside.
-    pub inside: i64,
-    pub tiles: u32,
-    pub done: bool,
-}
-
-impl IterationStatistics {
-    /// Converts the five words that the kernels write.
-    pub(super) fn of(words: &[u64]) -> Self {
-        let [changed, near, squares, inside, rest] = *words else { unreachable!("five words a row") };
-        Self { changed, near, squares, inside: inside as i64, tiles: rest as u32, done: rest >> 32 != 0 }
-    }
-}
+pub(super) const ROW_BYTES: usize = size_of::<IterationStatistics>();
+pub(super) const CONVERGENCE_BYTES: usize = size_of::<ConvergenceState>();
 
 /// The layout of φ, and of the image in its own type.
 #[derive(Clone, Copy, Debug)]

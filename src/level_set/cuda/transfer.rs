@@ -1,7 +1,8 @@
 //! The transfer of images and φ between the host, or a caller's device memory, and the rows of the kernels.
 
-use super::tables::{LEAD, Layout, PADDING_BEFORE};
+use super::tables::{Layout, PADDING_BEFORE};
 use crate::device::cuda::{Buffer, Cuda, Side, Stream, check_device_pixels};
+use crate::device::kernels::level_set::LEAD;
 use crate::error::Result;
 use crate::image::{DevicePixels, Image, ImageMut, PixelType, zeroed};
 use ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis};

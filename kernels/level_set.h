@@ -1,0 +1,123 @@
+// The constants and arguments of the level set's kernels that the crate shares.
+#pragma once
+
+#include "common.h"
+
+// ------------------------------------------------------------------------------------------------ update
+
+// The elements of a row before its first pixel.
+constexpr int LEAD = 1;
+
+// The constants of 1/sqrt(x) over ROOT_UNIT, which minimise the largest relative error (1.7e-5): ROOT_START - bits(x),
+// halved, are the bits of a first guess s, which is refined by s * ((x s^2 + ROOT_SHIFT)^2 + ROOT_REST). ROOT_UNIT is the
+// factor that normalises this polynomial's leading coefficient to 1, which saves a multiplication.
+constexpr double ROOT_UNIT = 0.68062353;
+constexpr u32 ROOT_START = 0xBE3E0000;
+constexpr float ROOT_SHIFT = -1.3139546, ROOT_REST = 1.3784941;
+
+// TINY is added to squared gradients, so that a flat phi has a normal of 0 and not of 0/0.
+constexpr float TINY = 1.6e-19;
+
+// A reinitialisation does not scale phi beside the front where 1 / |grad phi| is within these bounds, 0.98 and its
+// reciprocal.
+constexpr float FLATNESS_MIN = 0.98, FLATNESS_MAX = 1.0204082;
+
+// The sizes and constants that all kernels of one solver share. Sides have 1..2^30 voxels, slices at most 2^30
+// elements. phi: row r = z*height + y begins at r*pitch, and its pixel x is at LEAD + x. The elements of pixels -1 and
+// width repeat the pixels beside them; whoever writes those pixels also writes these elements. The image has the same
+// layout in its own type.
+struct LevelSetSetup {
+    u32 width, height, depth;
+    u32 pitch;                      // in elements, a multiple of 8
+    // The image term and the curvature term are a quarter of the speed's, because gradients are four times as large.
+    float intensity_centre;                   // T
+    float max_deviation;                      // |I - T| counts up to this
+    float intensity_gain, intensity_offset;   // dt * -alpha * D(I) / 4 = fma(|I - T|, gain, offset)
+    float max_inward_term;                    // upper bound of the image term where phi approaches 0
+    float curvature_weight;                   // dt * (1 - alpha) / 8 * ROOT_UNIT
+    float inv_dx, inv_dy, inv_dz;             // 1 / spacing
+    float max_spacing;                        // a voxel with |phi| up to this is near the front
+    float rms_scale;                          // 1 / the smallest spacing
+    float band_width;                         // a voxel with |phi| up to this is within the narrow band
+    float activity_threshold;                 // a larger change of phi within the band keeps a tile active
+    float reinit_step;                        // the step of a reinitialisation
+    float max_divergence;                     // the bound of the normals' divergence, over ROOT_UNIT
+};
+
+// ------------------------------------------------------------------------------------------------ statistics, stop
+
+// Squared changes are summed as fixed-point integers with the unit 1/SQUARE_ONE, clamped to SQUARE_MAX. SQUARES_SHIFT is
+// the right shift applied to their sums before those are added over a check interval, so that the interval's sum cannot
+// overflow.
+constexpr float SQUARE_ONE = 16777216.0, SQUARE_MAX = 64.0;
+constexpr int SQUARES_SHIFT = 10;
+
+// A front at rest may oscillate: SWING times the tolerance of the difference between two check intervals is allowed for
+// the difference of the most and the fewest voxels inside (docs/level_set.md).
+constexpr double SWING = 50.0;
+
+// One iteration's statistics.
+struct IterationStatistics {
+    u64 changed, near, squares;
+    i64 inside;   // the change of the number of voxels inside
+    u32 tiles;    // the number of tiles updated
+    u32 done;
+};
+
+// The state of the stopping criterion.
+struct ConvergenceState {
+    u64 stopped;     // the first iteration that is not done; 0: none yet
+    i64 inside[2];   // the voxels inside before the iterations with even and odd numbers
+    // Sums over the iterations of the current check interval: of the voxels inside after each, of the voxels near the
+    // front, and of the squared changes >> SQUARES_SHIFT. inside_before is the first of these sums of the interval
+    // before, or 0 where there is none.
+    u64 inside_sum, near_sum, squares_sum, inside_before;
+    u64 most, fewest;   // of the current interval: the most voxels inside, and the complement of the fewest
+};
+
+// The number of an iteration and where its statistics go. The rows of statistics are a ring.
+struct IterationArguments {
+    ConvergenceState *convergence;
+    IterationStatistics *rows;
+    u64 iteration;   // counted from 1
+    u64 voxels;
+    u32 ring;        // the number of rows less one; a power of two less one
+};
+
+// ------------------------------------------------------------------------------------------------ tiles
+
+constexpr int TILE = 8, TILE_SLICE = 16;   // sides of a tile of a volume and of a slice
+constexpr u32 RING = 4;        // lists: of the last step, this one, the next one, and one that is being emptied
+constexpr u32 MAX_PARTS = 8;   // parts of a tile, at most
+// The bits of a tile's position along an axis.
+constexpr u32 TILE_BITS = 21;
+// A change of a voxel affects the tiles that are within this many voxels of it along each axis.
+constexpr u32 ACTIVATION_DISTANCE = 2;
+// Warps of a block: of the kernels around the iterations (LOOP_WARPS), of iterations, and of the steps of a
+// reinitialisation. The latter two prefer few blocks, because they meet at grid barriers.
+constexpr u32 LOOP_WARPS = 4, ITERATION_WARPS = 10, REINIT_WARPS = 6;
+constexpr u32 ITERATION_BLOCKS = 2, MARK_BLOCKS = 8;   // per multiprocessor; bounds the registers
+
+// The lists of active tiles. Without entries all tiles are active.
+struct TileListArguments {
+    u64 *entries;   // RING lists of `tiles` entries
+    u32 *counts;    // RING numbers of entries
+    u32 *stamps;    // twice `tiles`, of even and odd steps: step + 1 of the last set that holds the tile
+    u32 tiles_x, tiles_y, tiles_z, tiles;
+};
+
+// ------------------------------------------------------------------------------------------------ dense
+
+constexpr int DENSE_WARPS = 2, DENSE_BLOCKS = 10;   // warps of a block; blocks of a multiprocessor
+constexpr int DENSE_ROWS = 2;       // rows of a warp
+constexpr int DENSE_COLUMNS = 62;   // columns of a warp: the outer two of its 64 belong to its neighbours
+
+// The chunks into which columns of planes are cut: the first `large_count` chunks have `large_planes` planes, those after
+// them `small_planes`, the first `longer_count` of these one more.
+struct DenseChunks {
+    u32 large_count, large_planes, small_planes, longer_count;
+};
+
+// ------------------------------------------------------------------------------------------------ the paper's kernel
+
+constexpr int PAPER_X = 32, PAPER_Y = 4;   // the block
