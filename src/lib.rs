@@ -41,7 +41,7 @@ mod threshold;
 pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, devices};
 pub use error::{Error, ErrorKind, Result};
 pub use image::{DevicePixels, Dimensions, Foreground, Image, ImageMut, PixelType};
-pub use progress::{Continue, Progress};
+pub use progress::Progress;
 pub use report::Report;
 
 /// Returns the version as `major << 16 | minor << 8 | patch`.

@@ -2,24 +2,16 @@
 
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// The result of a progress callback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Continue {
-    /// Continue the call.
-    Yes,
-    /// Cancel: the call returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
-    No,
-}
-
 /// A progress callback: the fraction done in 0..=1 and the name of the stage. Always called on the thread that made
-/// the call into Isoline, about every 30 ms.
-pub type Progress<'a> = dyn FnMut(f64, &str) -> Continue + 'a;
+/// the call into Isoline, about every 30 ms. `ControlFlow::Break(())` cancels the call, which then returns
+/// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+pub type Progress<'a> = dyn FnMut(f64, &str) -> ControlFlow<()> + 'a;
 
 /// The time between two calls of the callback while workers compute. A cancellation must act within 100 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
@@ -125,7 +117,7 @@ impl Ticker {
             }
             let fraction = self.fraction().max(f64::from_bits(self.last_reported.load(Ordering::Relaxed)));
             self.last_reported.store(fraction.to_bits(), Ordering::Relaxed);
-            if callback(fraction, self.stage) == Continue::No {
+            if callback(fraction, self.stage).is_break() {
                 self.cancel();
             }
         }
@@ -192,7 +184,7 @@ mod tests {
         let mut calls = 0;
         let mut callback = |_: f64, _: &str| {
             calls += 1;
-            if calls > 1 { Continue::No } else { Continue::Yes }
+            if calls > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let slow = || {
             // The worker checks long after the next calls of the callback are due.
@@ -214,7 +206,7 @@ mod tests {
             ticker.set(within);
             let mut callback = |fraction: f64, _: &str| {
                 reported.push(fraction);
-                Continue::Yes
+                ControlFlow::Continue(())
             };
             ticker.report(&mut Some(&mut callback)).unwrap();
         }
@@ -228,7 +220,7 @@ mod tests {
         let mut calls = 0;
         let mut callback = |_: f64, _: &str| {
             calls += 1;
-            if calls > 1 { Continue::No } else { Continue::Yes }
+            if calls > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let started = Instant::now();
         let outcome: Result<()> = run(&pool(), &mut Some(&mut callback), &ticker, || {
@@ -247,7 +239,7 @@ mod tests {
         let ticker = Ticker::new("test");
         let mut callback = |_: f64, _: &str| {
             assert_eq!(std::thread::current().id(), caller);
-            Continue::Yes
+            ControlFlow::Continue(())
         };
         run(&pool(), &mut Some(&mut callback), &ticker, || {
             std::thread::sleep(Duration::from_millis(80));
@@ -260,7 +252,7 @@ mod tests {
     #[should_panic(expected = "boom")]
     fn panic_in_the_work_reaches_the_caller() {
         let ticker = Ticker::new("test");
-        let mut callback = |_: f64, _: &str| Continue::Yes;
+        let mut callback = |_: f64, _: &str| ControlFlow::Continue(());
         let _: Result<()> = run(&pool(), &mut Some(&mut callback), &ticker, || panic!("boom"));
     }
 }

@@ -4,8 +4,9 @@
 mod common;
 
 use isoline::edge_strength::{self, Mode, Params, Variant};
-use isoline::{Context, Continue, DeviceKind, ErrorKind, PixelType, devices};
+use isoline::{Context, DeviceKind, ErrorKind, PixelType, devices};
 use ndarray::{Array2, Array3};
+use std::ops::ControlFlow;
 
 /// Returns a CUDA context, or prints why there is none and returns `None`.
 fn cuda() -> Option<Context> {
@@ -112,7 +113,7 @@ fn reentrant_call_is_refused() {
     let mut seen = None;
     let mut callback = |_: f64, _: &str| {
         seen.get_or_insert_with(|| strength(&context, &input, &Params::default()).unwrap_err().kind());
-        Continue::Yes
+        ControlFlow::Continue(())
     };
     edge_strength::run(
         &context,
@@ -236,7 +237,7 @@ fn cuda_cancellation_leaves_the_output_untouched_and_the_context_usable() {
     let mut calls = 0;
     let mut callback = |_: f64, _: &str| {
         calls += 1;
-        if calls > 3 { Continue::No } else { Continue::Yes }
+        if calls > 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let params = Params { mode: Mode::Iterate { iterations: 1_000_000 }, ..Params::default() };
     let started = std::time::Instant::now();

@@ -3,9 +3,9 @@
 use super::null;
 use crate::error::{Error, Result};
 
-/// Refuses a field that is reserved for later versions and is not 0.
-pub(super) fn reserved(value: u32) -> Result<()> {
-    if value == 0 { Ok(()) } else { Err(Error::argument(format!("params->reserved must be 0, but it is {value}"))) }
+/// Refuses the field of an argument that is reserved for later versions and is not 0.
+pub(super) fn reserved(value: u32, argument: &str) -> Result<()> {
+    if value == 0 { Ok(()) } else { Err(Error::argument(format!("{argument}->reserved must be 0, but it is {value}"))) }
 }
 
 /// Refuses an array that is NULL although it has elements, or whose elements cannot be addressed.

@@ -3,7 +3,7 @@
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::progress::{closure, isoline_progress};
+use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
 use super::sized;
 use super::{guard, isoline_status};
@@ -11,7 +11,6 @@ use crate::distance::{self, Params, parameters};
 use crate::error::Result;
 use crate::image::PixelType;
 use crate::parameter::{DIMENSIONS, FOREGROUNDS};
-use crate::progress::Progress;
 
 /// The side of the boundary on which distances are computed.
 #[repr(u32)]
@@ -106,7 +105,7 @@ pub unsafe extern "C" fn isoline_distance(
             let context = self::context(context)?;
             let mask = Checked::new(mask, "mask")?;
             let params = sized::read_or_defaults(params, "params")?.translate(mask.spacing())?;
-            let mut callback = closure(progress)?;
+            let mut progress = callback(progress)?;
             let output = Checked::new(output, "output")?;
             output.check_output(&mask)?;
             if !report.is_null() {
@@ -114,8 +113,7 @@ pub unsafe extern "C" fn isoline_distance(
                 sized::read(report.cast_const(), "report")?;
             }
             let target = output.output(PixelType::F32)?;
-            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
-            let done = distance::run(context, mask.input(), &params, progress, target)?;
+            let done = distance::run(context, mask.input(), &params, progress.as_deref_mut(), target)?;
             if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
         }
     })

@@ -3,7 +3,7 @@
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::progress::{closure, isoline_progress};
+use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
 use super::segments::isoline_segments;
 use super::sized;
@@ -12,7 +12,6 @@ use crate::edge_drawing::{self, Maps, Params, Segments, parameters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::PixelType;
 use crate::parameter::ends;
-use crate::progress::Progress;
 
 /// The algorithm of edge drawing.
 #[repr(u32)]
@@ -118,7 +117,7 @@ impl isoline_edge_drawing_params {
 
     fn translate(&self) -> Result<Params> {
         check_ranges(self)?;
-        check::reserved(self.reserved)?;
+        check::reserved(self.reserved, "params")?;
         Ok(Params {
             profile: parameters::PROFILE.chosen(self.profile, &parameters::PROFILES)?,
             operator: parameters::GRADIENT_OPERATOR.chosen(self.gradient_operator, &parameters::OPERATORS)?,
@@ -196,7 +195,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
             let params = isoline_edge_drawing_params::read(params)?;
-            let mut callback = closure(progress)?;
+            let mut progress = callback(progress)?;
             if edges.is_null() && segments.is_null() {
                 return Err(none_asked_for("edges and segments must not both be NULL"));
             }
@@ -207,9 +206,9 @@ pub unsafe extern "C" fn isoline_edge_drawing(
                 sized::read(report.cast_const(), "report")?;
             }
             let edges = edges.map(|edges| edges.output(PixelType::U8)).transpose()?;
-            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
             let mut found = (!segments.is_null()).then(Segments::default);
-            let done = edge_drawing::run(context, input.input(), &params, progress, edges, found.as_mut())?;
+            let done =
+                edge_drawing::run(context, input.input(), &params, progress.as_deref_mut(), edges, found.as_mut())?;
             if !report.is_null() {
                 sized::write(report, &(&done).into(), "report")?;
             }
@@ -255,7 +254,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
             let params = isoline_edge_drawing_params::read(params)?;
-            let mut callback = closure(progress)?;
+            let mut progress = callback(progress)?;
             if [smoothed, gradient, direction, anchors].iter().all(|output| output.is_null()) {
                 return Err(none_asked_for("smoothed, gradient, direction and anchors must not all be NULL"));
             }
@@ -275,8 +274,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
                 direction: target(direction, PixelType::U8)?,
                 anchors: target(anchors, PixelType::U8)?,
             };
-            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
-            let done = edge_drawing::maps(context, input.input(), &params, progress, maps)?;
+            let done = edge_drawing::maps(context, input.input(), &params, progress.as_deref_mut(), maps)?;
             if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
         }
     })

@@ -3,7 +3,7 @@
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::progress::{closure, isoline_progress};
+use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
 use super::sized;
 use super::{guard, isoline_status};
@@ -11,7 +11,6 @@ use crate::edge_strength::{self, Mode, Params, Start, parameters};
 use crate::error::Result;
 use crate::image::PixelType;
 use crate::parameter::{DIMENSIONS, FOREGROUNDS, ends};
-use crate::progress::Progress;
 
 /// The rule by which the computation of the edge strength ends.
 #[repr(u32)]
@@ -182,7 +181,7 @@ pub unsafe extern "C" fn isoline_edge_strength(
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
             let params = sized::read_or_defaults(params, "params")?;
-            let mut callback = closure(progress)?;
+            let mut progress = callback(progress)?;
             let output = Checked::new(output, "output")?;
             output.check_output(&input)?;
             if !report.is_null() {
@@ -190,8 +189,8 @@ pub unsafe extern "C" fn isoline_edge_strength(
                 sized::read(report.cast_const(), "report")?;
             }
             let target = output.output(PixelType::F32)?;
-            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
-            let done = edge_strength::run(context, input.input(), &params.translate()?, progress, target)?;
+            let done =
+                edge_strength::run(context, input.input(), &params.translate()?, progress.as_deref_mut(), target)?;
             if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
         }
     })

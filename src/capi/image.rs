@@ -1,7 +1,7 @@
 //! Images.
 
 use super::sized::{self, Sized32};
-use super::{guard, isoline_status, null};
+use super::{check, guard, isoline_status, null};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
@@ -144,9 +144,7 @@ impl Checked {
                 image.memory
             )));
         }
-        if image.reserved != 0 {
-            return Err(Error::argument(format!("{name}->reserved must be 0, but it is {}", image.reserved)));
-        }
+        check::reserved(image.reserved, name)?;
         for (axis, spacing) in ["x", "y", "z"].iter().zip(image.spacing) {
             if !(spacing.is_finite() && spacing > 0.0) {
                 return Err(Error::argument(format!(

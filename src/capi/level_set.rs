@@ -4,7 +4,7 @@ use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
 use super::log::log_error;
-use super::progress::{closure, isoline_progress};
+use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
 use super::sized::{self, Sized32};
 use super::{check, guard, guard_or, isoline_status, null};
@@ -13,7 +13,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::image::PixelType;
 use crate::level_set::{self, LevelSet, Params, State, Statistics, TargetRange, parameters};
 use crate::parameter::{DIMENSIONS, Parameter};
-use crate::progress::Progress;
 use std::sync::{Mutex, MutexGuard};
 
 /// The implementation of the iterations. The variants differ in speed.
@@ -110,7 +109,7 @@ params_of!(
 impl isoline_level_set_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
         check_ranges(self)?;
-        check::reserved(self.reserved)?;
+        check::reserved(self.reserved, "params")?;
         let given = |parameter: &Parameter, value| parameter.unless_automatic(value);
         Ok(Params {
             dimensions: parameters::DIMENSIONS.chosen(self.dimensions, &DIMENSIONS)?,
@@ -374,13 +373,12 @@ pub unsafe extern "C" fn isoline_level_set_step(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let mut surface = turn(level_set)?;
-            let mut callback = closure(progress)?;
+            let mut progress = callback(progress)?;
             if !report.is_null() {
                 // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
-            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
-            let done = surface.step(iterations, progress)?;
+            let done = surface.step(iterations, progress.as_deref_mut())?;
             if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
         }
     })
@@ -555,7 +553,7 @@ pub unsafe extern "C" fn isoline_level_set_run(
             let params = sized::read_or_defaults(params, "params")?;
             let iterations = params.iterations;
             let params = params.translate(input.spacing())?;
-            let mut callback = closure(progress)?;
+            let mut progress = callback(progress)?;
             let mask = Checked::new(mask, "mask")?;
             mask.check_output(&input)?;
             mask.check_apart(&initial_mask)?;
@@ -564,9 +562,9 @@ pub unsafe extern "C" fn isoline_level_set_run(
                 sized::read(report.cast_const(), "report")?;
             }
             let target = mask.output(PixelType::U8)?;
-            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
             let (input, initial_mask) = (input.input(), initial_mask.input());
-            let done = level_set::run(context, input, initial_mask, &params, iterations, progress, target)?;
+            let done =
+                level_set::run(context, input, initial_mask, &params, iterations, progress.as_deref_mut(), target)?;
             if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
         }
     })

@@ -2,7 +2,7 @@
 
 use super::sized::{self, Sized32};
 use super::{check, guard, isoline_status};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::snake::{Node, Polygons};
 use std::mem::{align_of, offset_of};
 
@@ -78,9 +78,7 @@ impl isoline_polygons {
     pub(super) unsafe fn read(polygons: *const Self, name: &str) -> Result<Polygons> {
         // SAFETY: as the caller ensures.
         let given = unsafe { sized::read(polygons, name) }?;
-        if given.reserved != 0 {
-            return Err(Error::argument(format!("{name}->reserved must be 0, but it is {}", given.reserved)));
-        }
+        check::reserved(given.reserved, name)?;
         if given.count == 0 && given.offsets.is_null() && given.node_count == 0 {
             return Ok(Polygons::new());
         }

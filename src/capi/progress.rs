@@ -1,9 +1,11 @@
 //! The progress callback.
 
+use super::check;
 use super::sized::{self, Sized32};
-use crate::error::{Error, Result};
-use crate::progress::Continue;
+use crate::error::Result;
+use crate::progress::Progress;
 use std::ffi::{CString, c_char, c_void};
+use std::ops::ControlFlow;
 
 /// Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
 /// call. `stage` is a short English name of the current step, valid only during the callback. A nonzero result
@@ -51,24 +53,22 @@ pub unsafe extern "C" fn isoline_progress_init(
     super::guard(|| unsafe { sized::init(progress, struct_size, "progress") })
 }
 
-/// Returns the caller's callback as a closure; `None` for NULL.
+/// Returns the caller's callback; `None` for NULL.
 ///
 /// # Safety
-/// The requirements of [`sized::read`] hold; the callback may be called with its `user` until the closure is dropped.
-pub(super) unsafe fn closure(progress: *const isoline_progress) -> Result<Option<impl FnMut(f64, &str) -> Continue>> {
+/// The requirements of [`sized::read`] hold; the callback may be called with its `user` until the result is dropped.
+pub(super) unsafe fn callback(progress: *const isoline_progress) -> Result<Option<Box<Progress<'static>>>> {
     if progress.is_null() {
         return Ok(None);
     }
     // SAFETY: as the caller ensures.
     let progress = unsafe { sized::read(progress, "progress") }?;
-    if progress.reserved != 0 {
-        return Err(Error::argument(format!("progress->reserved must be 0, but it is {}", progress.reserved)));
-    }
+    check::reserved(progress.reserved, "progress")?;
     let Some(callback) = progress.callback else { return Ok(None) };
-    Ok(Some(move |fraction: f64, stage: &str| {
+    Ok(Some(Box::new(move |fraction: f64, stage: &str| {
         let stage = CString::new(stage).unwrap_or_default();
         // SAFETY: the caller's function, on the caller's thread, with its own `user`.
         let answer = unsafe { callback(progress.user, fraction, stage.as_ptr()) };
-        if answer == 0 { Continue::Yes } else { Continue::No }
-    }))
+        if answer == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })))
 }

@@ -5,7 +5,7 @@ use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
 use super::log::log_error;
 use super::polygons::isoline_polygons;
-use super::progress::{closure, isoline_progress};
+use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
 use super::sized;
 use super::snake_results::labels_of;
@@ -13,7 +13,6 @@ use super::{guard, guard_or, isoline_status, null};
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parameter::ends;
-use crate::progress::Progress;
 use crate::snake::{Background, Params, Polygons, Snake, parameters};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -329,13 +328,12 @@ pub unsafe extern "C" fn isoline_snake_step(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let mut held = turn(snake)?;
-            let mut callback = closure(progress)?;
+            let mut progress = callback(progress)?;
             if !report.is_null() {
                 // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
-            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
-            let done = held.changing().step(iterations, progress)?;
+            let done = held.changing().step(iterations, progress.as_deref_mut())?;
             if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
         }
     })
@@ -401,7 +399,7 @@ pub unsafe extern "C" fn isoline_snake_run(
             let input = Checked::new(input, "input")?;
             let initial = isoline_polygons::read_optional(initial, "initial")?;
             let params = isoline_snake_params::read(params)?;
-            let mut callback = closure(progress)?;
+            let mut progress = callback(progress)?;
             if labels.is_null() && out.is_null() {
                 let what = "labels and out must not both be NULL; give at least one of them";
                 return Err(Error::new(ErrorKind::NullPointer, what));
@@ -418,12 +416,11 @@ pub unsafe extern "C" fn isoline_snake_run(
                 // Checked before the work, not after it.
                 sized::read(report.cast_const(), "report")?;
             }
-            let progress = callback.as_mut().map(|callback| callback as &mut Progress<'_>);
             let mut snake = Snake::new(context, input.input(), initial.as_ref(), &params)?;
             if let Some(labels) = &labels {
                 snake.check_labels(labels)?;
             }
-            let done = snake.step(u64::MAX, progress)?;
+            let done = snake.step(u64::MAX, progress.as_deref_mut())?;
             if let Some(labels) = labels {
                 snake.read_labels(labels)?;
             }

@@ -2,7 +2,8 @@
 
 use super::common::{cuda_and_cpu, exact_distance};
 use super::*;
-use isoline::{Continue, DeviceKind, ErrorKind, PixelType};
+use isoline::{DeviceKind, ErrorKind, PixelType};
+use std::ops::ControlFlow;
 
 /// Fails unless the results have the same bits where a float holds 4 d² exactly, and agree within a few parts in 10⁷
 /// elsewhere.
@@ -87,7 +88,7 @@ fn cancelled_call_leaves_device_memory_untouched() {
     let mut target = cuda.device_image(PixelType::F32, [2048, 2048, 1]).unwrap();
     let before = Array3::from_elem(mask.dim(), 7.0f32);
     target.upload(before.view().into()).unwrap();
-    let mut stop = |_: f64, _: &str| Continue::No;
+    let mut stop = |_: f64, _: &str| ControlFlow::Break(());
     let done = distance::run(&cuda, source.view(), &Params::default(), Some(&mut stop), target.view_mut());
     assert_eq!(done.unwrap_err().kind(), ErrorKind::Cancelled);
     assert!(target.download::<f32>().unwrap().iter().all(|value| *value == 7.0));

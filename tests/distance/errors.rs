@@ -2,8 +2,9 @@
 //! untouched.
 
 use super::*;
-use isoline::{Continue, ErrorKind, ImageMut};
+use isoline::{ErrorKind, ImageMut};
 use ndarray::s;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -75,7 +76,7 @@ fn cancelled_call_leaves_complete_slices() {
                     assert!((0.0..=1.0).contains(&fraction) && fraction >= last && !stage.is_empty());
                     last = fraction;
                     calls += 1;
-                    if calls > allowed { Continue::No } else { Continue::Yes }
+                    if calls > allowed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 };
                 let target = output.view_mut().into();
                 let done = distance::run(context, mask.view().into(), &params, Some(&mut callback), target);
@@ -117,7 +118,7 @@ fn cancellation_acts_in_time() {
                 if fraction > 0.1 && asked.is_none() {
                     asked = Some(Instant::now());
                 }
-                if asked.is_some() { Continue::No } else { Continue::Yes }
+                if asked.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             let target = output.view_mut().into();
             let error = distance::run(&context, mask.view().into(), &params, Some(&mut callback), target).unwrap_err();
@@ -138,7 +139,7 @@ fn progress_is_monotonic_and_the_report_is_complete() {
             let mut fractions = vec![];
             let mut callback = |fraction: f64, _: &str| {
                 fractions.push(fraction);
-                Continue::Yes
+                ControlFlow::Continue(())
             };
             let mut output = Array3::<f32>::zeros(mask.dim());
             let params = Params { dimensions, ..Params::default() };

@@ -2,8 +2,9 @@
 
 use super::common::photograph;
 use super::*;
-use isoline::{Continue, ImageMut};
+use isoline::ImageMut;
 use ndarray::{Axis, ShapeBuilder, s};
+use std::ops::ControlFlow;
 
 fn masks() -> [Array3<u8>; 4] {
     [blobs((17, 40, 51), 1), blobs((1, 133, 97), 2), blobs((70, 5, 19), 3), blobs((2, 3, 300), 4)]
@@ -115,7 +116,7 @@ fn result_is_independent_of_threads_and_callbacks() {
             assert_eq!(measure(&many, mask.view(), &params), expected);
             assert_eq!(measure(&many, mask.view(), &params), expected, "repeated");
             let mut watched = Array3::from_elem(mask.dim(), f32::NAN);
-            let mut callback = |_: f64, _: &str| Continue::Yes;
+            let mut callback = |_: f64, _: &str| ControlFlow::Continue(());
             let output = watched.view_mut().into();
             distance::run(&many, mask.view().into(), &params, Some(&mut callback), output).expect("a good call");
             assert_eq!(watched, expected, "with a callback");

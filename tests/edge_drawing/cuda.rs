@@ -3,8 +3,9 @@
 use super::common::cuda_and_cpu;
 use super::{Drawn, draw, photograph};
 use isoline::edge_drawing::{self, Params, Profile, Segments};
-use isoline::{Context, Continue, DeviceKind, ErrorKind, PixelType};
+use isoline::{Context, DeviceKind, ErrorKind, PixelType};
 use ndarray::{Array2, Array3, ArrayView3, s};
+use std::ops::ControlFlow;
 
 fn assert_equal(got: &Drawn, expected: &Drawn, what: &str) {
     let wrong = got.edges.indexed_iter().zip(&expected.edges).find(|((_, got), expected)| *got != *expected);
@@ -114,7 +115,7 @@ fn a_cancel_leaves_whole_slices() {
             let mut count = 0;
             let mut stop = |_: f64, _: &str| {
                 count += 1;
-                if count >= calls { Continue::No } else { Continue::Yes }
+                if count >= calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             let input: ArrayView3<'_, u8> = stack.view();
             let outcome = edge_drawing::run(
@@ -150,7 +151,7 @@ fn a_cancel_leaves_device_memory() {
         let mut count = 0;
         let mut stop = |_: f64, _: &str| {
             count += 1;
-            if count >= calls { Continue::No } else { Continue::Yes }
+            if count >= calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let params = Params::default();
         let mut segments = Segments::new();

@@ -2,8 +2,9 @@
 
 use crate::{PROFILES, all_of, contexts, draw, everywhere, picture};
 use isoline::edge_drawing::{self, Maps, Params, Profile, Segments, Variant};
-use isoline::{Context, Continue, Error, ErrorKind, Image, ImageMut};
+use isoline::{Context, Error, ErrorKind, Image, ImageMut};
 use ndarray::{Array3, s};
+use std::ops::ControlFlow;
 
 /// Segments of an earlier call, to test that a failed one leaves them untouched.
 fn earlier_segments(context: &Context) -> Segments {
@@ -164,7 +165,7 @@ fn a_cancelled_call_leaves_map_and_segments_untouched() {
                     assert!((0.0..=1.0).contains(&fraction) && fraction >= last && !stage.is_empty());
                     last = fraction;
                     calls += 1;
-                    if calls > allowed { Continue::No } else { Continue::Yes }
+                    if calls > allowed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 };
                 let done = edge_drawing::run(
                     context,
@@ -196,7 +197,7 @@ fn progress_of_a_stack_is_monotonic() {
             let mut fractions = vec![];
             let mut callback = |fraction: f64, _: &str| {
                 fractions.push(fraction);
-                Continue::Yes
+                ControlFlow::Continue(())
             };
             let mut segments = Segments::new();
             let params = all_of(profile);

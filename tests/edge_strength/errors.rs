@@ -3,8 +3,9 @@
 
 use crate::{drawing, everywhere, iterate, machines};
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Start, Variant};
-use isoline::{Context, Continue, Error, ErrorKind};
+use isoline::{Context, Error, ErrorKind};
 use ndarray::{Array3, s};
+use std::ops::ControlFlow;
 
 /// Returns the error of a call with these parameters; the output must be untouched.
 fn refused(params: &Params) -> Error {
@@ -124,7 +125,7 @@ fn cancelled_call_leaves_the_output_untouched() {
                     assert!((0.0..=1.0).contains(&fraction) && fraction >= last && !stage.is_empty());
                     last = fraction;
                     calls += 1;
-                    if calls > allowed { Continue::No } else { Continue::Yes }
+                    if calls > allowed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 };
                 let params = Params { variant, ..iterate(*dimensions, 64.0, FOREVER) };
                 let error = edge_strength::run(
@@ -149,7 +150,7 @@ fn progress_is_monotonic_and_reaches_its_end() {
         let mut fractions = vec![];
         let mut callback = |fraction: f64, _: &str| {
             fractions.push(fraction);
-            Continue::Yes
+            ControlFlow::Continue(())
         };
         let mut output = Array3::<f32>::zeros(input.dim());
         let params = Params { variant, ..iterate(Dimensions::Slices, 64.0, 300) };

@@ -5,6 +5,7 @@ use isoline::edge_strength::{Dimensions, Foreground, Mode, Params, Start, Varian
 use isoline::{Context, Image};
 use ndarray::{Array2, Array3, ArrayView3, Axis, s};
 use proptest::prelude::*;
+use std::ops::ControlFlow;
 
 const BOTH: [Dimensions; 2] = [Dimensions::Slices, Dimensions::Volume];
 
@@ -226,7 +227,7 @@ fn result_is_independent_of_callbacks_and_earlier_calls() {
                 let name = format!("{name} {dimensions:?}, {iterations} iterations");
                 assert_bits(&strength(used, input.view(), &params), &expected, &name);
                 let mut output = Array3::from_elem(input.dim(), f32::NAN);
-                let mut callback = |_: f64, _: &str| isoline::Continue::Yes;
+                let mut callback = |_: f64, _: &str| ControlFlow::Continue(());
                 let target = output.view_mut().into();
                 isoline::edge_strength::run(used, input.view().into(), &params, Some(&mut callback), target).unwrap();
                 assert_bits(&output, &expected, &format!("{name}, with a callback"));

@@ -2,7 +2,8 @@
 
 use super::*;
 use isoline::level_set::{self, TargetRange};
-use isoline::{Continue, Dimensions, ErrorKind};
+use isoline::{Dimensions, ErrorKind};
+use std::ops::ControlFlow;
 
 fn refused(params: &Params) -> isoline::Error {
     let context = Context::new("cpu").unwrap();
@@ -234,7 +235,9 @@ fn a_cancelled_step_keeps_its_last_whole_iteration() {
             let range = Some(TargetRange { target: 128.0, epsilon: 64.0 });
             let params = Params { variant, range, alpha: Some(1.0), ..unstopped() };
             let mut surface = start(context, image.view(), &mask, &params);
-            let mut callback = |fraction: f64, _: &str| if fraction > 0.0 { Continue::No } else { Continue::Yes };
+            let mut callback = |fraction: f64, _: &str| {
+                if fraction > 0.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
             let error = surface.step(1_000_000, Some(&mut callback)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Cancelled, "{name} {variant:?}");
             let done = surface.state().iterations;

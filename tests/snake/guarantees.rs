@@ -3,8 +3,9 @@
 
 use super::{Random, converged, cpu, mask_of, polygon};
 use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Schedule, Snake, Status};
-use isoline::{Context, Continue, ErrorKind, Image};
+use isoline::{Context, ErrorKind, Image};
 use ndarray::{Array2, s};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 const NOISES: [Noise; 5] =
@@ -321,7 +322,7 @@ fn a_cancel_keeps_whole_steps() {
     let image = blob(2000, 2000, 1);
     let params = Params { largest_step: 1, node_spacing: 2.0, ..Params::default() };
     let mut snake = Snake::new(&cpu(), image.view().into(), None, &params).unwrap();
-    let mut stop = |_: f64, _: &str| isoline::Continue::No;
+    let mut stop = |_: f64, _: &str| ControlFlow::Break(());
     let error = snake.step(u64::MAX, Some(&mut stop)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert_eq!(snake.statistics()[0].status, Status::Running);
@@ -358,7 +359,7 @@ fn a_cancel_within_a_long_step_is_answered_soon_and_leaves_no_trace() {
             let mut stop = |_: f64, _: &str| {
                 calls += 1;
                 asked = Instant::now();
-                if calls == last_call { Continue::No } else { Continue::Yes }
+                if calls == last_call { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             let error = cancelled.step(if last_call == 2 { 1 } else { u64::MAX }, Some(&mut stop)).unwrap_err();
             let late = asked.elapsed();
