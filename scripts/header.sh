@@ -16,21 +16,20 @@ if ! "$cbindgen" --version 2> /dev/null | grep -qx "cbindgen $version"; then
     rm -rf .tools/cbindgen-build
 fi
 
-# The parts of the header, each with the files of src/capi that it consists of. A type stands before what uses it.
-parts=(
-    "Version: version"
-    "Status and errors: status"
-    "Log: log"
-    "Devices and contexts: device context"
-    "Progress and reports: progress report"
-    "Images and masks: image mask"
-    "Descriptions of operations and parameters: operation"
-    "Edge strength: edge_strength"
-    "Edge drawing: segments edge_drawing"
-    "Distance: distance"
-    "Level set: level_set"
-    "Region snake: polygons snake snake_results"
-)
+# The parts of the header, each with the modules of src/capi that it consists of: 'TITLE: MODULE...'.
+parts() {
+    awk '/^\/\/ Header: / { parts[++last] = substr($0, 12) ":" }
+        /^mod / && last { sub(/;/, ""); parts[last] = parts[last] " " $2 }
+        END { for (part = 1; part <= last; part++) print parts[part] }' src/capi/mod.rs
+}
+
+# cbindgen.toml, and the enums, which structs hold as integers, so that cbindgen does not see their use.
+settings() {
+    cat cbindgen.toml
+    printf '\n[export]\ninclude = ['
+    sed -nE 's/^pub enum (\w+) .*/"\1", /p' src/capi/*.rs
+    echo ']'
+}
 
 version_macros() {
     sed -nE '/^version = "/{s/[^0-9]*([0-9]+)\.([0-9]+)\.([0-9]+).*/\1 \2 \3/p;q}' Cargo.toml | {
@@ -52,7 +51,7 @@ END
 generate() {
     local part file
     cat src/capi/preamble.h
-    for part in "${parts[@]}"; do
+    parts | while IFS= read -r part; do
         printf '\n/**\n * @defgroup %s %s\n * @{\n */\n' "${part##* }" "${part%%:*}"
         for file in ${part#*: }; do
             if [ "$file" = version ]; then
@@ -61,7 +60,7 @@ generate() {
             echo
             # One file at a time, because cbindgen writes all types before all functions. A comment of one line needs
             # no more than one.
-            "$cbindgen" --quiet --config cbindgen.toml "src/capi/$file.rs" |
+            "$cbindgen" --quiet --config "$work/cbindgen.toml" "src/capi/$file.rs" |
                 sed -Ez 's,/\*\*\n +\* ([^\n]*)\n +\*/,/** \1 */,g'
         done
         printf '\n/** @} */\n'
@@ -69,8 +68,10 @@ generate() {
     printf '\n#endif /* ISOLINE_H */\n'
 }
 
-fresh=$(mktemp)
-trap 'rm -f "$fresh"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fresh=$work/isoline.h
+settings > "$work/cbindgen.toml"
 generate > "$fresh"
 if [ "${1:-}" != --check ]; then
     cat "$fresh" > include/isoline.h

@@ -20,9 +20,7 @@
 //! # Axes, units, memory
 //! x is fastest, then y, then z; row 0 is at the top; arrays are indexed `[z, y, x]`. Nothing is kept after a call.
 
-// The C API is public only so that the compiler treats its constants as used. Rust programs use the safe API below.
-#[doc(hidden)]
-pub mod capi;
+mod capi;
 mod device;
 pub mod distance;
 pub mod edge_drawing;
@@ -43,6 +41,15 @@ pub use error::{Error, ErrorKind, Result};
 pub use image::{DevicePixels, Dimensions, Foreground, Image, ImageMut, PixelType};
 pub use progress::Progress;
 pub use report::Report;
+
+/// Every operation, in the order of the C API's numbers.
+pub static OPERATIONS: [&parameter::Operation; 5] = [
+    &edge_strength::parameters::OPERATION,
+    &edge_drawing::parameters::OPERATION,
+    &level_set::parameters::OPERATION,
+    &snake::parameters::OPERATION,
+    &distance::parameters::OPERATION,
+];
 
 /// Returns the version as `major << 16 | minor << 8 | patch`.
 pub fn version() -> u32 {

@@ -11,15 +11,6 @@ use crate::image::{Dimensions, Foreground};
 use std::ffi::CStr;
 use std::fmt::Write;
 
-/// Every operation, in the order of the C API's numbers.
-pub static OPERATIONS: [&Operation; 5] = [
-    &crate::edge_strength::parameters::OPERATION,
-    &crate::edge_drawing::parameters::OPERATION,
-    &crate::level_set::parameters::OPERATION,
-    &crate::snake::parameters::OPERATION,
-    &crate::distance::parameters::OPERATION,
-];
-
 /// The value that stands for "automatic" in a float parameter. None takes it for anything else.
 pub(crate) const AUTOMATIC: f64 = f64::MIN;
 
@@ -382,7 +373,7 @@ mod tests {
 
     #[test]
     fn every_table_is_whole() {
-        for operation in OPERATIONS {
+        for operation in crate::OPERATIONS {
             let mut names = Vec::new();
             for parameter in operation.parameters {
                 let name = parameter.name.to_str().unwrap();

@@ -8,12 +8,45 @@ pub(super) fn reserved(value: u32, argument: &str) -> Result<()> {
     if value == 0 { Ok(()) } else { Err(Error::argument(format!("{argument}->reserved must be 0, but it is {value}"))) }
 }
 
+/// Refuses a pointer that is NULL.
+pub(super) fn not_null<T>(pointer: *const T, argument: &str) -> Result<()> {
+    if pointer.is_null() { Err(null(argument)) } else { Ok(()) }
+}
+
 /// Refuses an array that is NULL although it has elements, or whose elements cannot be addressed.
 pub(super) fn array<T>(first: *const T, count: usize, name: &str) -> Result<()> {
     if count > isize::MAX as usize / size_of::<T>() {
         return Err(Error::size(format!("cannot address {name}: too large (got {count} elements); check the count")));
     }
     if first.is_null() && count > 0 { Err(null(name)) } else { Ok(()) }
+}
+
+/// Writes the first elements of `elements`, at most `count`, to a caller's array, and to `written` their number.
+///
+/// # Safety
+/// `out` is NULL or has memory for `count` elements, `written` is NULL or writable.
+pub(super) unsafe fn give<T>(
+    elements: impl Iterator<Item = T>,
+    count: usize,
+    out: *mut T,
+    written: *mut usize,
+) -> Result<()> {
+    array(out, count, "out")?;
+    not_null(written, "written")?;
+    let mut given = 0;
+    for element in elements.take(count) {
+        // SAFETY: not NULL, with memory for `count`, as the caller ensures.
+        unsafe { out.add(given).write(element) };
+        given += 1;
+    }
+    // SAFETY: not NULL; writable, as the caller ensures.
+    unsafe { written.write(given) };
+    Ok(())
+}
+
+/// Returns the address of the first element; NULL if there is none, so that C gets no dangling pointer.
+pub(super) fn address<T>(elements: &[T]) -> *const T {
+    if elements.is_empty() { std::ptr::null() } else { elements.as_ptr() }
 }
 
 /// Returns a caller's array, which may be NULL if it has no elements.

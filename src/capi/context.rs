@@ -1,8 +1,7 @@
 //! Contexts.
 
 use super::device::isoline_device;
-use super::log::log_error;
-use super::{guard, guard_or, isoline_status, null, sized};
+use super::{check, guard, isoline_status, null, object, sized};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use std::ffi::{CStr, c_char};
@@ -31,9 +30,7 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *mut isoline_context) -> isoline_status {
     guard(|| {
-        if out.is_null() {
-            return Err(null("out"));
-        }
+        check::not_null(out, "out")?;
         let device = if device.is_null() {
             "auto"
         } else {
@@ -42,9 +39,9 @@ pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *m
                 Error::argument("cannot read the device: it is not UTF-8; use auto, cpu, cuda or cuda:N")
             })?
         };
-        let context = Box::new(isoline_context(Context::new(device)?));
+        let context = isoline_context(Context::new(device)?);
         // SAFETY: not NULL; writable, as the caller ensures.
-        unsafe { out.write(Box::into_raw(context)) };
+        unsafe { out.write(object::hand_out(context)) };
         Ok(())
     })
 }
@@ -94,15 +91,6 @@ pub unsafe extern "C" fn isoline_context_trim(context: *mut isoline_context) -> 
 /// @param context may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_free(context: *mut isoline_context) {
-    if context.is_null() {
-        return;
-    }
-    let freed = guard_or(false, || {
-        // SAFETY: made by Box::into_raw in isoline_context_new and freed once, as the caller ensures.
-        drop(unsafe { Box::from_raw(context) });
-        true
-    });
-    if !freed {
-        log_error("cannot free a context: internal error in Isoline");
-    }
+    // SAFETY: as the caller ensures.
+    unsafe { object::free(context, "a context") }
 }

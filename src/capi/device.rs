@@ -1,7 +1,7 @@
 //! Devices.
 
-use super::sized::{self, Sized32, text};
-use super::{guard, guard_or, isoline_status};
+use super::sized::{self, sized_struct, text};
+use super::{check, guard, guard_or, isoline_status};
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::error::Error;
 use std::ffi::c_char;
@@ -50,29 +50,7 @@ pub struct isoline_device {
     pub reason: [c_char; 512],
 }
 
-// SAFETY: repr(C), struct_size first; integers and characters.
-unsafe impl Sized32 for isoline_device {
-    const NAME: &'static str = "isoline_device";
-    const FIRST_SIZE: usize = 704;
-    fn defaults() -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            kind: 0,
-            index: 0,
-            usable: 0,
-            compute_major: 0,
-            compute_minor: 0,
-            multiprocessors: 0,
-            driver_version: 0,
-            total_memory: 0,
-            free_memory: 0,
-            id: [0; 16],
-            name: [0; 128],
-            reason: [0; 512],
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_device>() == <isoline_device as Sized32>::FIRST_SIZE);
+sized_struct!(isoline_device, 704);
 const _: () = assert!(DeviceKind::Cuda as u32 == isoline_device_kind::ISOLINE_DEVICE_CUDA as u32);
 
 impl From<&DeviceInfo> for isoline_device {
@@ -125,9 +103,7 @@ pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_device_info(index: usize, out: *mut isoline_device) -> isoline_status {
     guard(|| {
-        if out.is_null() {
-            return Err(super::null("out"));
-        }
+        check::not_null(out, "out")?;
         let info = device::info(index).ok_or_else(|| {
             Error::argument(format!("the device index must be less than {}, but it is {index}", device::count()))
         })?;

@@ -108,13 +108,10 @@ pub unsafe extern "C" fn isoline_distance(
             let mut progress = callback(progress)?;
             let output = Checked::new(output, "output")?;
             output.check_output(&mask)?;
-            if !report.is_null() {
-                // Checked before the work, not after it.
-                sized::read(report.cast_const(), "report")?;
-            }
+            isoline_report::check(report)?;
             let target = output.output(PixelType::F32)?;
             let done = distance::run(context, mask.input(), &params, progress.as_deref_mut(), target)?;
-            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+            isoline_report::give(report, &done)
         }
     })
 }

@@ -7,7 +7,7 @@ use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
 use super::segments::isoline_segments;
 use super::sized;
-use super::{check, guard, isoline_status};
+use super::{check, guard, isoline_status, object};
 use crate::edge_drawing::{self, Maps, Params, Segments, parameters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::PixelType;
@@ -201,19 +201,14 @@ pub unsafe extern "C" fn isoline_edge_drawing(
             }
             let edges = Checked::optional(edges, "edges")?;
             check_outputs(&input, &[edges])?;
-            if !report.is_null() {
-                // Checked before the work, not after it.
-                sized::read(report.cast_const(), "report")?;
-            }
+            isoline_report::check(report)?;
             let edges = edges.map(|edges| edges.output(PixelType::U8)).transpose()?;
             let mut found = (!segments.is_null()).then(Segments::default);
             let done =
                 edge_drawing::run(context, input.input(), &params, progress.as_deref_mut(), edges, found.as_mut())?;
-            if !report.is_null() {
-                sized::write(report, &(&done).into(), "report")?;
-            }
+            isoline_report::give(report, &done)?;
             if let Some(found) = found {
-                segments.write(isoline_segments::hand_out(found));
+                segments.write(object::hand_out(isoline_segments(found)));
             }
             Ok(())
         }
@@ -263,10 +258,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
             let direction = Checked::optional(direction, "direction")?;
             let anchors = Checked::optional(anchors, "anchors")?;
             check_outputs(&input, &[smoothed, gradient, direction, anchors])?;
-            if !report.is_null() {
-                // Checked before the work, not after it.
-                sized::read(report.cast_const(), "report")?;
-            }
+            isoline_report::check(report)?;
             let target = |output: Option<Checked>, wanted| output.map(|output| output.output(wanted)).transpose();
             let maps = Maps {
                 smoothed: target(smoothed, input.pixel_type())?,
@@ -275,7 +267,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
                 anchors: target(anchors, PixelType::U8)?,
             };
             let done = edge_drawing::maps(context, input.input(), &params, progress.as_deref_mut(), maps)?;
-            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+            isoline_report::give(report, &done)
         }
     })
 }

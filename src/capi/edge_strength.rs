@@ -184,14 +184,11 @@ pub unsafe extern "C" fn isoline_edge_strength(
             let mut progress = callback(progress)?;
             let output = Checked::new(output, "output")?;
             output.check_output(&input)?;
-            if !report.is_null() {
-                // Checked before the work, not after it.
-                sized::read(report.cast_const(), "report")?;
-            }
+            isoline_report::check(report)?;
             let target = output.output(PixelType::F32)?;
             let done =
                 edge_strength::run(context, input.input(), &params.translate()?, progress.as_deref_mut(), target)?;
-            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+            isoline_report::give(report, &done)
         }
     })
 }

@@ -1,6 +1,6 @@
 //! Images.
 
-use super::sized::{self, Sized32};
+use super::sized::{self, sized_struct};
 use super::{check, guard, isoline_status, null};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
@@ -73,27 +73,7 @@ pub struct isoline_image {
     pub data: *mut c_void,
 }
 
-// SAFETY: repr(C), struct_size first; integers, floats and a raw pointer.
-unsafe impl Sized32 for isoline_image {
-    const NAME: &'static str = "isoline_image";
-    const FIRST_SIZE: usize = 88;
-    fn defaults() -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            pixel_type: isoline_type::ISOLINE_U8 as u32,
-            memory: isoline_memory::ISOLINE_HOST as u32,
-            reserved: 0,
-            width: 0,
-            height: 0,
-            depth: 1,
-            row_stride: 0,
-            slice_stride: 0,
-            spacing: [1.0; 3],
-            data: std::ptr::null_mut(),
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_image>() == <isoline_image as Sized32>::FIRST_SIZE);
+sized_struct!(isoline_image, 88, depth: 1, spacing: [1.0; 3]);
 
 /// Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data must be set.
 ///
@@ -322,6 +302,16 @@ impl Checked {
                 PixelType::F32 => ImageMut::F32(self.view_mut()),
             }
         })
+    }
+
+    /// Returns the pixels for labels, u16 or f32, to write.
+    ///
+    /// # Safety
+    /// The requirements of [`output`](Self::output) hold.
+    pub(super) unsafe fn labels<'a>(&self) -> Result<ImageMut<'a>> {
+        let wanted = if self.pixel_type == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
+        // SAFETY: as the caller ensures.
+        unsafe { self.output(wanted) }
     }
 }
 

@@ -3,17 +3,16 @@
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::log::log_error;
+use super::object::Solver;
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
-use super::sized::{self, Sized32};
-use super::{check, guard, guard_or, isoline_status, null};
-use crate::device::Context;
-use crate::error::{Error, ErrorKind, Result};
+use super::sized::{self, sized_struct};
+use super::{check, guard, isoline_status, object};
+use crate::error::Result;
 use crate::image::PixelType;
 use crate::level_set::{self, LevelSet, Params, State, Statistics, TargetRange, parameters};
 use crate::parameter::{DIMENSIONS, Parameter};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::MutexGuard;
 
 /// The implementation of the iterations. The variants differ in speed.
 #[repr(u32)]
@@ -160,29 +159,7 @@ pub struct isoline_level_set_state {
     pub time_step_limit: f64,
 }
 
-// SAFETY: repr(C), struct_size first; integers and floats.
-unsafe impl Sized32 for isoline_level_set_state {
-    const NAME: &'static str = "isoline_level_set_state";
-    const FIRST_SIZE: usize = 88;
-    fn defaults() -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            converged: 0,
-            check_interval: 0,
-            reserved: 0,
-            iterations: 0,
-            inside: 0,
-            active_tiles: 0,
-            tiles: 0,
-            target: 0.0,
-            epsilon: 0.0,
-            alpha: 0.0,
-            time_step: 0.0,
-            time_step_limit: 0.0,
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_level_set_state>() == <isoline_level_set_state as Sized32>::FIRST_SIZE);
+sized_struct!(isoline_level_set_state, 88);
 
 impl From<State> for isoline_level_set_state {
     fn from(state: State) -> Self {
@@ -234,16 +211,7 @@ impl From<&Statistics> for isoline_iteration_statistics {
 }
 
 /// A level set that evolves on one image, created by isoline_level_set_new. Opaque.
-pub struct isoline_level_set {
-    context: Context,
-    surface: Mutex<LevelSet>,
-}
-
-// The object may be used on any thread, and C has no compiler that checks this.
-const _: () = {
-    const fn any_thread<T: Send + Sync>() {}
-    any_thread::<isoline_level_set>()
-};
+pub struct isoline_level_set(Solver<LevelSet>);
 
 /// Locks the level set that a caller's pointer points to.
 ///
@@ -251,22 +219,7 @@ const _: () = {
 /// `level_set` is NULL or came from isoline_level_set_new and has not been freed; it lives for `'a`.
 unsafe fn turn<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a, LevelSet>> {
     // SAFETY: as the caller ensures.
-    let level_set = unsafe { level_set.as_ref() }.ok_or_else(|| null("level_set"))?;
-    // A re-entrant call is refused before it waits for the lock: it would wait for a thread that waits for the
-    // context, or for itself.
-    level_set.context.refuse_reentry().map_err(|_| {
-        Error::new(
-            ErrorKind::Busy,
-            "cannot use this level set: re-entrant call; a callback used a level set of the context that is calling it; \
-             use it when that call has returned",
-        )
-    })?;
-    level_set.surface.lock().map_err(|_| {
-        Error::new(
-            ErrorKind::Panic,
-            "cannot use this level set: internal error in an earlier call; the level set is poisoned, free it",
-        )
-    })
+    Solver::lock(unsafe { level_set.as_ref() }.map(|level_set| &level_set.0), "level_set")
 }
 
 /// Fills `params` with the defaults.
@@ -338,12 +291,9 @@ pub unsafe extern "C" fn isoline_level_set_new(
             let input = Checked::new(input, "input")?;
             let mask = Checked::new(initial_mask, "initial_mask")?;
             let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
-            if out.is_null() {
-                return Err(null("out"));
-            }
+            check::not_null(out, "out")?;
             let surface = LevelSet::new(context, input.input(), mask.input(), &params)?;
-            let level_set = isoline_level_set { context: context.clone(), surface: Mutex::new(surface) };
-            out.write(Box::into_raw(Box::new(level_set)));
+            out.write(object::hand_out(isoline_level_set(Solver::new(context, surface))));
             Ok(())
         }
     })
@@ -374,12 +324,9 @@ pub unsafe extern "C" fn isoline_level_set_step(
         unsafe {
             let mut surface = turn(level_set)?;
             let mut progress = callback(progress)?;
-            if !report.is_null() {
-                // Checked before the work, not after it.
-                sized::read(report.cast_const(), "report")?;
-            }
+            isoline_report::check(report)?;
             let done = surface.step(iterations, progress.as_deref_mut())?;
-            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+            isoline_report::give(report, &done)
         }
     })
 }
@@ -489,20 +436,10 @@ pub unsafe extern "C" fn isoline_level_set_statistics(
     guard(|| {
         // SAFETY: as the caller ensures.
         let surface = unsafe { turn(level_set) }?;
-        check::array(out, count, "out")?;
-        if written.is_null() {
-            return Err(null("written"));
-        }
         let kept = surface.statistics();
         let of_interest = &kept[kept.partition_point(|statistics| statistics.iteration < first)..];
-        let given = &of_interest[..count.min(of_interest.len())];
-        for (index, statistics) in given.iter().enumerate() {
-            // SAFETY: not NULL, with room for `count`, as the caller ensures.
-            unsafe { out.add(index).write(statistics.into()) };
-        }
-        // SAFETY: not NULL; writable, as the caller ensures.
-        unsafe { written.write(given.len()) };
-        Ok(())
+        // SAFETY: as the caller ensures.
+        unsafe { check::give(of_interest.iter().map(Into::into), count, out, written) }
     })
 }
 
@@ -512,17 +449,8 @@ pub unsafe extern "C" fn isoline_level_set_statistics(
 /// @param level_set may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_set) {
-    if level_set.is_null() {
-        return;
-    }
-    let freed = guard_or(false, || {
-        // SAFETY: made by Box::into_raw in isoline_level_set_new and freed once, as the caller ensures.
-        drop(unsafe { Box::from_raw(level_set) });
-        true
-    });
-    if !freed {
-        log_error("cannot free a level set: internal error in Isoline");
-    }
+    // SAFETY: as the caller ensures.
+    unsafe { object::free(level_set, "a level set") }
 }
 
 /// Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
@@ -557,15 +485,12 @@ pub unsafe extern "C" fn isoline_level_set_run(
             let mask = Checked::new(mask, "mask")?;
             mask.check_output(&input)?;
             mask.check_apart(&initial_mask)?;
-            if !report.is_null() {
-                // Checked before the work, not after it.
-                sized::read(report.cast_const(), "report")?;
-            }
+            isoline_report::check(report)?;
             let target = mask.output(PixelType::U8)?;
             let (input, initial_mask) = (input.input(), initial_mask.input());
             let done =
                 level_set::run(context, input, initial_mask, &params, iterations, progress.as_deref_mut(), target)?;
-            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+            isoline_report::give(report, &done)
         }
     })
 }

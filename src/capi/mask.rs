@@ -1,10 +1,10 @@
 //! Functions that draw shapes into masks.
 
 use super::image::{Checked, isoline_image};
+use super::sized::same_layout;
 use super::{check, guard, isoline_status};
 use crate::image::PixelType;
 use crate::mask::{self, Cuboid, Sphere};
-use std::mem::{align_of, offset_of};
 
 /// A ball. The struct never changes.
 #[repr(C)]
@@ -27,17 +27,8 @@ pub struct isoline_box {
 }
 
 // The caller's shapes are read in the layout that they have in Rust's memory.
-const _: () =
-    assert!(size_of::<isoline_sphere>() == size_of::<Sphere>() && align_of::<isoline_sphere>() == align_of::<Sphere>());
-const _: () = assert!(
-    offset_of!(isoline_sphere, centre) == offset_of!(Sphere, centre)
-        && offset_of!(isoline_sphere, radius) == offset_of!(Sphere, radius)
-);
-const _: () =
-    assert!(size_of::<isoline_box>() == size_of::<Cuboid>() && align_of::<isoline_box>() == align_of::<Cuboid>());
-const _: () = assert!(
-    offset_of!(isoline_box, min) == offset_of!(Cuboid, min) && offset_of!(isoline_box, max) == offset_of!(Cuboid, max)
-);
+same_layout!(isoline_sphere, Sphere, centre, radius);
+same_layout!(isoline_box, Cuboid, min, max);
 
 /// Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
 /// the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the

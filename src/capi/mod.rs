@@ -1,5 +1,5 @@
 //! The C API, in one file per noun, which only translates. `scripts/header.sh` makes the header: `preamble.h`, which has
-//! the API conventions, and then the files one after the other, so that what belongs together stays together.
+//! the API conventions, and then the modules below in their order, so that what belongs together stays together.
 //!
 //! # Safety
 //! The caller of every extern function ensures only what C cannot check: a pointer that is not NULL points to what
@@ -8,50 +8,75 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_safety_doc, reason = "stated once, above; doc comments here become the header, for C readers")]
 #![allow(non_camel_case_types, reason = "C names")]
+#![allow(dead_code, reason = "C programs use the constants")]
 
+// Modules that those of the header use.
 mod check;
-mod context;
-mod device;
-mod distance;
-mod edge_drawing;
-mod edge_strength;
 mod fields;
-mod image;
-mod level_set;
-mod log;
-mod mask;
-mod operation;
-mod polygons;
-mod progress;
-mod report;
-mod segments;
+mod object;
 mod sized;
-mod snake;
-mod snake_results;
-mod status;
+
+// The modules of the header, in its order, each part after its title. A type stands before what uses it; blank lines
+// keep rustfmt from sorting.
+
+// Header: Version
 mod version;
 
-use crate::error::{Error, ErrorKind, Result};
-pub use context::*;
-pub use device::*;
-pub use distance::*;
-pub use edge_drawing::*;
-pub use edge_strength::*;
-pub use image::{isoline_foreground, isoline_image, isoline_image_init, isoline_memory, isoline_type};
-pub use level_set::*;
-pub use log::{isoline_log_fn, isoline_log_level, isoline_set_logger};
-pub use mask::*;
-pub use operation::*;
-pub use polygons::{isoline_node, isoline_polygons, isoline_polygons_init};
-pub use progress::{isoline_progress, isoline_progress_fn, isoline_progress_init};
-pub use report::*;
-pub use segments::*;
-pub use snake::*;
-pub use snake_results::*;
-pub use status::*;
-pub use version::*;
+// Header: Status and errors
+mod status;
 
+// Header: Log
+mod log;
+
+// Header: Devices and contexts
+mod device;
+
+mod context;
+
+// Header: Progress and reports
+mod progress;
+mod report;
+
+// Header: Images and masks
+mod image;
+mod mask;
+
+// Header: Descriptions of operations and parameters
+mod operation;
+
+// Header: Edge strength
+mod edge_strength;
+
+// Header: Edge drawing
+mod segments;
+
+mod edge_drawing;
+
+// Header: Distance
+mod distance;
+
+// Header: Level set
+mod level_set;
+
+// Header: Region snake
+mod polygons;
+mod snake;
+mod snake_results;
+
+use crate::OPERATIONS;
+use crate::error::{Error, ErrorKind, Result};
+use operation::Entry;
+use status::isoline_status;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The operations, in the order of [`OPERATIONS`].
+static ENTRIES: [Entry; OPERATIONS.len()] = [
+    Entry::of::<edge_strength::isoline_edge_strength_params>(),
+    Entry::of::<edge_drawing::isoline_edge_drawing_params>(),
+    Entry::of::<level_set::isoline_level_set_params>(),
+    Entry::of::<snake::isoline_snake_params>(),
+    Entry::of::<distance::isoline_distance_params>(),
+];
 
 /// Runs the body of an extern function: an error or a panic becomes a status and this thread's last error.
 fn guard(body: impl FnOnce() -> Result<()>) -> isoline_status {

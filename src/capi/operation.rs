@@ -1,13 +1,10 @@
 //! The operations and their parameters as data, from which dialogs, macros and other languages are built.
 
 use super::fields::{Described, Field};
-use super::sized::{self, Sized32};
-use super::{
-    guard, guard_or, isoline_distance_params, isoline_edge_drawing_params, isoline_edge_strength_params,
-    isoline_level_set_params, isoline_snake_params, isoline_status,
-};
+use super::sized::{self, Sized32, sized_struct};
+use super::{ENTRIES, guard, guard_or, isoline_status};
 use crate::error::{Error, Result};
-use crate::parameter::{self, Kind, Level, OPERATIONS, Operation, Parameter};
+use crate::parameter::{self, Kind, Level, Operation, Parameter};
 use std::ffi::{CStr, c_char};
 use std::ptr::null;
 
@@ -129,46 +126,22 @@ pub struct isoline_choice {
     pub help: *const c_char,
 }
 
-/// A description, which is all zeros before it is filled.
-macro_rules! description {
-    ($name:ident, $size:literal) => {
-        // SAFETY: repr(C), struct_size first; integers, floats and pointers.
-        unsafe impl Sized32 for $name {
-            const NAME: &'static str = stringify!($name);
-            const FIRST_SIZE: usize = $size;
-            fn defaults() -> Self {
-                // SAFETY: integers, floats and raw pointers may be zero.
-                Self { struct_size: $size, ..unsafe { std::mem::zeroed() } }
-            }
-        }
-        const _: () = assert!(size_of::<$name>() == $size);
-    };
-}
-description!(isoline_operation, 40);
-description!(isoline_parameter, 112);
-description!(isoline_choice, 32);
+sized_struct!(isoline_operation, 40);
+sized_struct!(isoline_parameter, 112);
+sized_struct!(isoline_choice, 32);
 
 /// An operation, with the layout of its params struct.
-struct Entry {
+pub(super) struct Entry {
     operation: &'static Operation,
     fields: &'static [Field],
     params_size: usize,
 }
 
 impl Entry {
-    const fn of<T: Described>() -> Self {
+    pub(super) const fn of<T: Described>() -> Self {
         Self { operation: T::OPERATION, fields: T::FIELDS, params_size: size_of::<T>() }
     }
 }
-
-/// The operations, in the order of [`OPERATIONS`].
-static ENTRIES: [Entry; OPERATIONS.len()] = [
-    Entry::of::<isoline_edge_strength_params>(),
-    Entry::of::<isoline_edge_drawing_params>(),
-    Entry::of::<isoline_level_set_params>(),
-    Entry::of::<isoline_snake_params>(),
-    Entry::of::<isoline_distance_params>(),
-];
 
 /// Returns the element of a table that a caller asks for.
 fn entry<'a, T>(table: &'a [T], index: usize, what: &str) -> Result<&'a T> {
@@ -190,7 +163,7 @@ fn pointer(text: &CStr) -> *const c_char {
 /// Returns the number of operations. May be called on any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_operation_count() -> usize {
-    guard_or(0, || OPERATIONS.len())
+    guard_or(0, || ENTRIES.len())
 }
 
 /// Fills `operation` with zeros. Call this before isoline_operation_info.
@@ -345,6 +318,7 @@ pub extern "C" fn isoline_parameter_check(operation: usize, parameter: usize, va
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OPERATIONS;
 
     /// Returns the comment of a field of a params struct in the header.
     fn header_comment(operation: &str, parameter: &str) -> String {

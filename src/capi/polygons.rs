@@ -1,10 +1,9 @@
 //! Polygons as flat arrays, both as inputs and as results.
 
-use super::sized::{self, Sized32};
+use super::sized::{self, Sized32, same_layout, sized_struct};
 use super::{check, guard, isoline_status};
 use crate::error::Result;
 use crate::snake::{Node, Polygons};
-use std::mem::{align_of, offset_of};
 
 /// A node of a polygon, on a corner of pixels: (0, 0) is the upper left corner of the image, (width, height) the
 /// lower right one, and (x, y) the corner that the pixels (x - 1, y - 1) and (x, y) share. The struct never changes.
@@ -18,10 +17,7 @@ pub struct isoline_node {
 }
 
 // Nodes are read and returned in the layout that they have in Rust's memory.
-const _: () =
-    assert!(size_of::<isoline_node>() == size_of::<Node>() && align_of::<isoline_node>() == align_of::<Node>());
-const _: () =
-    assert!(offset_of!(isoline_node, x) == offset_of!(Node, x) && offset_of!(isoline_node, y) == offset_of!(Node, y));
+same_layout!(isoline_node, Node, x, y);
 
 /// Closed polygons as flat arrays. Polygon i has the nodes from `offsets[i]` up to but not including
 /// `offsets[i + 1]`; its last node is joined to its first.
@@ -53,22 +49,7 @@ pub struct isoline_polygons {
     pub offsets: *const u64,
 }
 
-// SAFETY: repr(C), struct_size first; integers and raw pointers.
-unsafe impl Sized32 for isoline_polygons {
-    const NAME: &'static str = "isoline_polygons";
-    const FIRST_SIZE: usize = 40;
-    fn defaults() -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            reserved: 0,
-            count: 0,
-            node_count: 0,
-            nodes: std::ptr::null(),
-            offsets: std::ptr::null(),
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_polygons>() == <isoline_polygons as Sized32>::FIRST_SIZE);
+sized_struct!(isoline_polygons, 40);
 
 impl isoline_polygons {
     /// Returns a copy of the caller's polygons, whose argument is named `name`.
@@ -109,16 +90,11 @@ impl isoline_polygons {
         Self {
             count: polygons.len() as u64,
             node_count: nodes.len() as u64,
-            nodes: address(nodes),
+            nodes: check::address(nodes).cast(),
             offsets: polygons.offsets().as_ptr(),
             ..Self::defaults()
         }
     }
-}
-
-/// Returns the address of the first node; NULL if there is none, so that C gets no dangling pointer.
-pub(super) fn address(nodes: &[Node]) -> *const isoline_node {
-    if nodes.is_empty() { std::ptr::null() } else { nodes.as_ptr().cast() }
 }
 
 /// Sets `polygons` to no polygons.

@@ -1,7 +1,7 @@
 //! The progress callback.
 
 use super::check;
-use super::sized::{self, Sized32};
+use super::sized::{self, sized_struct};
 use crate::error::Result;
 use crate::progress::Progress;
 use std::ffi::{CString, c_char, c_void};
@@ -29,15 +29,7 @@ pub struct isoline_progress {
     pub user: *mut c_void,
 }
 
-// SAFETY: repr(C), struct_size first; integers, an optional function pointer and a raw pointer.
-unsafe impl Sized32 for isoline_progress {
-    const NAME: &'static str = "isoline_progress";
-    const FIRST_SIZE: usize = 24;
-    fn defaults() -> Self {
-        Self { struct_size: size_of::<Self>() as u32, reserved: 0, callback: None, user: std::ptr::null_mut() }
-    }
-}
-const _: () = assert!(size_of::<isoline_progress>() == <isoline_progress as Sized32>::FIRST_SIZE);
+sized_struct!(isoline_progress, 24);
 
 /// Fills `progress` with defaults (no callback).
 ///

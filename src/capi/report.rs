@@ -1,6 +1,7 @@
 //! The report of a call.
 
-use super::sized::{self, Sized32, text};
+use super::sized::{self, sized_struct, text};
+use crate::error::Result;
 use crate::report::Report;
 use std::ffi::c_char;
 
@@ -39,29 +40,7 @@ pub struct isoline_report {
     pub device_name: [c_char; 128],
 }
 
-// SAFETY: repr(C), struct_size first; integers, floats and characters.
-unsafe impl Sized32 for isoline_report {
-    const NAME: &'static str = "isoline_report";
-    const FIRST_SIZE: usize = 208;
-    fn defaults() -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            device_kind: 0,
-            device_index: 0,
-            converged: 0,
-            iterations: 0,
-            slices_done: 0,
-            seconds_total: 0.0,
-            seconds_upload: 0.0,
-            seconds_compute: 0.0,
-            seconds_download: 0.0,
-            residual: f64::NAN,
-            peak_device_bytes: 0,
-            device_name: [0; 128],
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_report>() == <isoline_report as Sized32>::FIRST_SIZE);
+sized_struct!(isoline_report, 208, residual: f64::NAN);
 
 impl From<&Report> for isoline_report {
     fn from(report: &Report) -> Self {
@@ -80,6 +59,26 @@ impl From<&Report> for isoline_report {
             peak_device_bytes: report.peak_device_bytes,
             device_name: text(&report.device.name),
         }
+    }
+}
+
+impl isoline_report {
+    /// Checks, before the work of a call, the report that [`give`](Self::give) writes after it; NULL is none.
+    ///
+    /// # Safety
+    /// The requirements of [`sized::read`] hold.
+    pub(super) unsafe fn check(report: *const Self) -> Result<()> {
+        // SAFETY: as the caller ensures.
+        if report.is_null() { Ok(()) } else { unsafe { sized::read(report, "report") }.map(drop) }
+    }
+
+    /// Writes a report; NULL is none.
+    ///
+    /// # Safety
+    /// The requirements of [`sized::write`] hold.
+    pub(super) unsafe fn give(report: *mut Self, done: &Report) -> Result<()> {
+        // SAFETY: as the caller ensures.
+        if report.is_null() { Ok(()) } else { unsafe { sized::write(report, &done.into(), "report") } }
     }
 }
 

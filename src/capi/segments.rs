@@ -1,11 +1,9 @@
 //! Edge segments, an object that an operation returns and the caller frees.
 
-use super::log::log_error;
-use super::sized::{self, Sized32};
-use super::{guard, guard_or, isoline_status, null};
+use super::sized::{self, Sized32, same_layout, sized_struct};
+use super::{check, guard, guard_or, isoline_status, null, object};
 use crate::edge_drawing::{Point, Segments};
 use crate::error::{Error, Result};
-use std::mem::{align_of, offset_of};
 
 /// The position of a pixel: column and row, counted from the top left pixel, which is (0, 0). The struct never
 /// changes.
@@ -19,11 +17,7 @@ pub struct isoline_point {
 }
 
 // Points are returned in the layout that they have in Rust's memory.
-const _: () =
-    assert!(size_of::<isoline_point>() == size_of::<Point>() && align_of::<isoline_point>() == align_of::<Point>());
-const _: () = assert!(
-    offset_of!(isoline_point, x) == offset_of!(Point, x) && offset_of!(isoline_point, y) == offset_of!(Point, y)
-);
+same_layout!(isoline_point, Point, x, y);
 
 /// The properties of a segment, one per bit. Unknown bits are to be ignored.
 #[repr(u32)]
@@ -35,14 +29,7 @@ pub enum isoline_segment_flags {
 const _: () = assert!(Segments::CLOSED == isoline_segment_flags::ISOLINE_SEGMENT_CLOSED as u32);
 
 /// Ordered chains of pixels, created by isoline_edge_drawing. The object never changes. Opaque.
-pub struct isoline_segments(Segments);
-
-impl isoline_segments {
-    /// Passes `segments` to the caller, who frees them with [`isoline_segments_free`].
-    pub(super) fn hand_out(segments: Segments) -> *mut Self {
-        Box::into_raw(Box::new(Self(segments)))
-    }
-}
+pub struct isoline_segments(pub(super) Segments);
 
 /// All segments as flat arrays, which are borrowed: they are valid until the segments are freed, and must only be
 /// read. Segment i has the points from `offsets[i]` up to but not including `offsets[i + 1]`.
@@ -70,25 +57,7 @@ pub struct isoline_segment_arrays {
     pub mean_gradients: *const f32,
 }
 
-// SAFETY: repr(C), struct_size first; integers and raw pointers.
-unsafe impl Sized32 for isoline_segment_arrays {
-    const NAME: &'static str = "isoline_segment_arrays";
-    const FIRST_SIZE: usize = 64;
-    fn defaults() -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            reserved: 0,
-            count: 0,
-            point_count: 0,
-            points: std::ptr::null(),
-            offsets: std::ptr::null(),
-            flags: std::ptr::null(),
-            slices: std::ptr::null(),
-            mean_gradients: std::ptr::null(),
-        }
-    }
-}
-const _: () = assert!(size_of::<isoline_segment_arrays>() == <isoline_segment_arrays as Sized32>::FIRST_SIZE);
+sized_struct!(isoline_segment_arrays, 64);
 
 /// Returns the segments that a caller's pointer points to.
 ///
@@ -122,19 +91,12 @@ unsafe fn write_property<T>(
     guard(|| {
         // SAFETY: as the caller ensures.
         let segments = unsafe { self::segments(segments) }?;
-        if out.is_null() {
-            return Err(null(name));
-        }
+        check::not_null(out, name)?;
         check_index(segments, index)?;
         // SAFETY: not NULL; writable, as the caller ensures.
         unsafe { out.write(of(segments)) };
         Ok(())
     })
-}
-
-/// Returns the address of the first element; NULL if there is none, so that C gets no dangling pointer.
-fn address<T>(elements: &[T]) -> *const T {
-    if elements.is_empty() { std::ptr::null() } else { elements.as_ptr() }
 }
 
 /// Returns the number of segments. Never fails. May be called on any thread.
@@ -166,18 +128,14 @@ pub unsafe extern "C" fn isoline_segments_points(
     guard(|| {
         // SAFETY: as the caller ensures.
         let segments = unsafe { self::segments(segments) }?;
-        if points.is_null() {
-            return Err(null("points"));
-        }
-        if count.is_null() {
-            return Err(null("count"));
-        }
+        check::not_null(points, "points")?;
+        check::not_null(count, "count")?;
         check_index(segments, index)?;
         let found = segments.get(index).map_or(&[][..], |segment| segment.points);
         // SAFETY: not NULL; writable, as the caller ensures. A Point has the layout of an isoline_point (asserted
         // above).
         unsafe {
-            points.write(address(found).cast());
+            points.write(check::address(found).cast());
             count.write(found.len());
         }
         Ok(())
@@ -272,11 +230,11 @@ pub unsafe extern "C" fn isoline_segments_all(
         let all = isoline_segment_arrays {
             count: segments.len() as u64,
             point_count: segments.points().len() as u64,
-            points: address(segments.points()).cast(),
+            points: check::address(segments.points()).cast(),
             offsets: segments.offsets().as_ptr(),
-            flags: address(segments.flags()),
-            slices: address(segments.slices()),
-            mean_gradients: address(segments.mean_gradients()),
+            flags: check::address(segments.flags()),
+            slices: check::address(segments.slices()),
+            mean_gradients: check::address(segments.mean_gradients()),
             ..isoline_segment_arrays::defaults()
         };
         // SAFETY: as the caller ensures.
@@ -290,15 +248,6 @@ pub unsafe extern "C" fn isoline_segments_all(
 /// @param segments may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segments_free(segments: *mut isoline_segments) {
-    if segments.is_null() {
-        return;
-    }
-    let freed = guard_or(false, || {
-        // SAFETY: made by Box::into_raw in `hand_out` and freed once, as the caller ensures.
-        drop(unsafe { Box::from_raw(segments) });
-        true
-    });
-    if !freed {
-        log_error("cannot free segments: internal error in Isoline");
-    }
+    // SAFETY: as the caller ensures.
+    unsafe { object::free(segments, "segments") }
 }

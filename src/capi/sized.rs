@@ -120,6 +120,39 @@ pub(super) unsafe fn init<T: Sized32>(pointer: *mut T, struct_size: usize, argum
     }
 }
 
+/// Makes a struct of integers, floats, pointers and arrays of those a [`Sized32`]: `sized_struct!(STRUCT, FIRST_SIZE,
+/// FIELD: DEFAULT, ...)`. FIRST_SIZE is the size of the struct in the first release; the default of a field that is not
+/// named is 0 or NULL.
+macro_rules! sized_struct {
+    ($name:ident, $first_size:literal $(, $field:ident: $default:expr)* $(,)?) => {
+        // SAFETY: repr(C), struct_size first; integers, floats, pointers and arrays of those.
+        unsafe impl $crate::capi::sized::Sized32 for $name {
+            const NAME: &'static str = stringify!($name);
+            const FIRST_SIZE: usize = $first_size;
+            fn defaults() -> Self {
+                // SAFETY: integers, floats, raw pointers and optional functions may be zero.
+                let zeros: Self = unsafe { std::mem::zeroed() };
+                Self { struct_size: size_of::<Self>() as u32, $($field: $default,)* ..zeros }
+            }
+        }
+        const _: () = assert!(size_of::<$name>() == $first_size);
+    };
+}
+pub(super) use sized_struct;
+
+/// Asserts that arrays of a C struct may be read and written as arrays of the library's type: `same_layout!(STRUCT, TYPE,
+/// FIELDS...)`.
+macro_rules! same_layout {
+    ($name:ident, $inner:ident, $($field:ident),+) => {
+        const _: () = assert!(
+            size_of::<$name>() == size_of::<$inner>()
+                && align_of::<$name>() == align_of::<$inner>()
+                $(&& std::mem::offset_of!($name, $field) == std::mem::offset_of!($inner, $field))+
+        );
+    };
+}
+pub(super) use same_layout;
+
 /// Copies `text` into a C buffer, cut after a whole character and ended with NUL.
 pub(super) fn text<const N: usize>(text: &str) -> [std::ffi::c_char; N] {
     let mut end = text.len().min(N - 1);

@@ -3,19 +3,18 @@
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::log::log_error;
+use super::object::Solver;
 use super::polygons::isoline_polygons;
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
 use super::sized;
-use super::snake_results::labels_of;
-use super::{guard, guard_or, isoline_status, null};
+use super::{check, guard, guard_or, isoline_status, object};
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parameter::ends;
 use crate::snake::{Background, Params, Polygons, Snake, parameters};
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
 
 /// The noise model: the distribution of the pixels of a region.
 #[repr(u32)]
@@ -146,10 +145,9 @@ impl isoline_snake_params {
 
 /// Targets that are searched for on one image, created by isoline_snake_new. Opaque.
 pub struct isoline_snake {
-    context: Context,
     /// The number of targets, which can be read without the lock.
     count: AtomicUsize,
-    held: Mutex<Held>,
+    solver: Solver<Held>,
 }
 
 /// The snake, and its polygons while the caller borrows them.
@@ -175,17 +173,10 @@ impl Held {
     }
 }
 
-// The object may be used on any thread, and C has no compiler that checks this.
-const _: () = {
-    const fn any_thread<T: Send + Sync>() {}
-    any_thread::<isoline_snake>()
-};
-
 impl isoline_snake {
     fn hand_out(context: &Context, snake: Snake) -> *mut Self {
         let count = AtomicUsize::new(snake.len());
-        let held = Mutex::new(Held { snake, borrowed: None });
-        Box::into_raw(Box::new(Self { context: context.clone(), count, held }))
+        object::hand_out(Self { count, solver: Solver::new(context, Held { snake, borrowed: None }) })
     }
 }
 
@@ -195,22 +186,7 @@ impl isoline_snake {
 /// `snake` is NULL or came from isoline_snake_new or _run and has not been freed; it lives for `'a`.
 pub(super) unsafe fn turn<'a>(snake: *const isoline_snake) -> Result<MutexGuard<'a, Held>> {
     // SAFETY: as the caller ensures.
-    let snake = unsafe { snake.as_ref() }.ok_or_else(|| null("snake"))?;
-    // A re-entrant call is refused before it waits for the lock: it would wait for a thread that waits for the
-    // context, or for itself.
-    snake.context.refuse_reentry().map_err(|_| {
-        Error::new(
-            ErrorKind::Busy,
-            "cannot use this snake: re-entrant call; a callback used a snake of the context that is calling it; \
-             use it when that call has returned",
-        )
-    })?;
-    snake.held.lock().map_err(|_| {
-        Error::new(
-            ErrorKind::Panic,
-            "cannot use this snake: internal error in an earlier call; the snake is poisoned, free it",
-        )
-    })
+    Solver::lock(unsafe { snake.as_ref() }.map(|snake| &snake.solver), "snake")
 }
 
 /// Fills `params` with the defaults.
@@ -266,9 +242,7 @@ pub unsafe extern "C" fn isoline_snake_new(
             let input = Checked::new(input, "input")?;
             let initial = isoline_polygons::read_optional(initial, "initial")?;
             let params = isoline_snake_params::read(params)?;
-            if out.is_null() {
-                return Err(null("out"));
-            }
+            check::not_null(out, "out")?;
             let snake = Snake::new(context, input.input(), initial.as_ref(), &params)?;
             out.write(isoline_snake::hand_out(context, snake));
             Ok(())
@@ -329,12 +303,9 @@ pub unsafe extern "C" fn isoline_snake_step(
         unsafe {
             let mut held = turn(snake)?;
             let mut progress = callback(progress)?;
-            if !report.is_null() {
-                // Checked before the work, not after it.
-                sized::read(report.cast_const(), "report")?;
-            }
+            isoline_report::check(report)?;
             let done = held.changing().step(iterations, progress.as_deref_mut())?;
-            if report.is_null() { Ok(()) } else { sized::write(report, &(&done).into(), "report") }
+            isoline_report::give(report, &done)
         }
     })
 }
@@ -356,17 +327,8 @@ pub unsafe extern "C" fn isoline_snake_count(snake: *const isoline_snake) -> usi
 /// @param snake may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_free(snake: *mut isoline_snake) {
-    if snake.is_null() {
-        return;
-    }
-    let freed = guard_or(false, || {
-        // SAFETY: made by Box::into_raw in `hand_out` and freed once, as the caller ensures.
-        drop(unsafe { Box::from_raw(snake) });
-        true
-    });
-    if !freed {
-        log_error("cannot free a snake: internal error in Isoline");
-    }
+    // SAFETY: as the caller ensures.
+    unsafe { object::free(snake, "a snake") }
 }
 
 /// Runs region snakes in one call: starts them, continues until every target has ended, and returns labels, the
@@ -409,13 +371,10 @@ pub unsafe extern "C" fn isoline_snake_run(
                 None => None,
                 Some(labels) => {
                     labels.check_output(&input)?;
-                    Some(labels_of(labels)?)
+                    Some(labels.labels()?)
                 }
             };
-            if !report.is_null() {
-                // Checked before the work, not after it.
-                sized::read(report.cast_const(), "report")?;
-            }
+            isoline_report::check(report)?;
             let mut snake = Snake::new(context, input.input(), initial.as_ref(), &params)?;
             if let Some(labels) = &labels {
                 snake.check_labels(labels)?;
@@ -424,9 +383,7 @@ pub unsafe extern "C" fn isoline_snake_run(
             if let Some(labels) = labels {
                 snake.read_labels(labels)?;
             }
-            if !report.is_null() {
-                sized::write(report, &(&done).into(), "report")?;
-            }
+            isoline_report::give(report, &done)?;
             if !out.is_null() {
                 out.write(isoline_snake::hand_out(context, snake));
             }

@@ -1,12 +1,12 @@
 //! The results of a snake: polygons, statistics, sums, mask and labels.
 
 use super::image::{Checked, isoline_image};
-use super::polygons::{address, isoline_node, isoline_polygons};
+use super::polygons::{isoline_node, isoline_polygons};
 use super::sized;
 use super::snake::{isoline_snake, turn};
-use super::{check, guard, isoline_status, null};
-use crate::error::{Error, Result};
-use crate::image::{ImageMut, PixelType};
+use super::{check, guard, isoline_status};
+use crate::error::Error;
+use crate::image::PixelType;
 use crate::snake::{Statistics, Status};
 
 /// The status of a target's search.
@@ -103,16 +103,6 @@ pub struct isoline_region_sum {
 }
 const _: () = assert!(size_of::<isoline_region_sum>() == 40);
 
-/// Returns the output that labels are drawn into.
-///
-/// # Safety
-/// The requirements of [`Checked::output`] hold.
-pub(super) unsafe fn labels_of<'a>(labels: &Checked) -> Result<ImageMut<'a>> {
-    let wanted = if labels.pixel_type() == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
-    // SAFETY: as the caller ensures.
-    unsafe { labels.output(wanted) }
-}
-
 /// Returns the current polygons, which are borrowed: one for each target, in the order of the initial ones, clockwise
 /// on the screen (those of ISOLINE_TARGET_LEFT_IMAGE as they were given).
 ///
@@ -148,12 +138,8 @@ pub unsafe extern "C" fn isoline_snake_polygon(
     guard(|| {
         // SAFETY: as the caller ensures.
         let mut held = unsafe { turn(snake) }?;
-        if nodes.is_null() {
-            return Err(null("nodes"));
-        }
-        if count.is_null() {
-            return Err(null("count"));
-        }
+        check::not_null(nodes, "nodes")?;
+        check::not_null(count, "count")?;
         let polygons = held.polygons()?;
         let Some(found) = polygons.get(index) else {
             return Err(Error::argument(match polygons.len() {
@@ -163,7 +149,7 @@ pub unsafe extern "C" fn isoline_snake_polygon(
         };
         // SAFETY: not NULL; writable, as the caller ensures.
         unsafe {
-            nodes.write(address(found));
+            nodes.write(check::address(found).cast());
             count.write(found.len());
         }
         Ok(())
@@ -191,19 +177,8 @@ pub unsafe extern "C" fn isoline_snake_statistics(
     guard(|| {
         // SAFETY: as the caller ensures.
         let held = unsafe { turn(snake) }?;
-        check::array(out, count, "out")?;
-        if written.is_null() {
-            return Err(null("written"));
-        }
-        let mut given = 0;
-        for statistics in held.snake.statistics_from(first).take(count) {
-            // SAFETY: not NULL, with room for `count`, as the caller ensures.
-            unsafe { out.add(given).write((&statistics).into()) };
-            given += 1;
-        }
-        // SAFETY: not NULL; writable, as the caller ensures.
-        unsafe { written.write(given) };
-        Ok(())
+        // SAFETY: as the caller ensures.
+        unsafe { check::give(held.snake.statistics_from(first).map(|one| (&one).into()), count, out, written) }
     })
 }
 
@@ -279,7 +254,7 @@ pub unsafe extern "C" fn isoline_snake_draw_labels(
             let held = turn(snake)?;
             let labels = Checked::new(labels, "labels")?;
             labels.check_rows()?;
-            held.snake.read_labels(labels_of(&labels)?)
+            held.snake.read_labels(labels.labels()?)
         }
     })
 }

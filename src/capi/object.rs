@@ -1,0 +1,63 @@
+//! The objects that a caller is given: how they are locked and freed.
+
+use super::log::log_error;
+use super::{guard_or, null};
+use crate::device::Context;
+use crate::error::{Error, ErrorKind, Result};
+use std::sync::{Mutex, MutexGuard};
+
+/// The state of a solver that C holds, and the context that its calls run on.
+pub(super) struct Solver<T> {
+    context: Context,
+    state: Mutex<T>,
+}
+
+impl<T> Solver<T> {
+    pub(super) fn new(context: &Context, state: T) -> Self {
+        Self { context: context.clone(), state: Mutex::new(state) }
+    }
+
+    /// Locks the state of a solver; `None` is the caller's NULL. `argument` is the name of the argument, with `_` for
+    /// the spaces of the noun.
+    pub(super) fn lock<'a>(solver: Option<&'a Self>, argument: &str) -> Result<MutexGuard<'a, T>> {
+        let solver = solver.ok_or_else(|| null(argument))?;
+        let noun = argument.replace('_', " ");
+        // A re-entrant call is refused before it waits for the lock: it would wait for a thread that waits for the
+        // context, or for itself.
+        solver.context.refuse_reentry().map_err(|_| {
+            let message = format!(
+                "cannot use this {noun}: re-entrant call; a callback used a {noun} of the context that is calling it; \
+                 use it when that call has returned"
+            );
+            Error::new(ErrorKind::Busy, message)
+        })?;
+        solver.state.lock().map_err(|_| {
+            let message =
+                format!("cannot use this {noun}: internal error in an earlier call; the {noun} is poisoned, free it");
+            Error::new(ErrorKind::Panic, message)
+        })
+    }
+}
+
+/// Gives an object to the caller, who may use it on any thread: C has no compiler that checks this.
+pub(super) fn hand_out<T: Send + Sync>(object: T) -> *mut T {
+    Box::into_raw(Box::new(object))
+}
+
+/// Frees an object; NULL is none.
+///
+/// # Safety
+/// `object` is NULL or came from [`hand_out`], and is not used again.
+pub(super) unsafe fn free<T>(object: *mut T, what: &str) {
+    if object.is_null() {
+        return;
+    }
+    let freed = guard_or(false, || {
+        // SAFETY: made by Box::into_raw in `hand_out` and freed once, as the caller ensures.
+        drop(unsafe { Box::from_raw(object) });
+        true
+    });
+    if !freed {
+        log_error(&format!("cannot free {what}: internal error in Isoline"));
+    }
+}
