@@ -150,7 +150,17 @@ __device__ __forceinline__ float dt_max(float a, float b, float c)
 
 struct Found {
     float best;
-    u32 low, high;    // quads
+    u32 low, high;    // the first and the last quad with this sum
+
+    // Considers a sum, which the quads low..high have.
+    __device__ __forceinline__ void consider(float sum, u32 sum_low, u32 sum_high)
+    {
+        if (!(sum <= best && sum < DT_FAR)) return;
+        const bool same = sum == best;
+        low = same ? min(low, sum_low) : sum_low;
+        high = same ? max(high, sum_high) : sum_high;
+        best = sum;
+    }
 };
 static_assert(sizeof(Found) == 12, "src/distance/cuda/launch.rs repeats it");
 
@@ -169,13 +179,7 @@ __device__ __forceinline__ void dt_examine(const COLUMN &column, const TERMS &te
         least[quad] = fminf(dt_min(sum(0), sum(1), sum(2)), sum(3));
     }
     const float better = fminf(least[0], least[1]);
-    if (better <= found.best && better < DT_FAR) {
-        const u32 low = octet * 2 + (least[0] > better), high = octet * 2 + (least[1] == better);
-        const bool same = better == found.best;
-        found.low = same ? min(found.low, low) : low;
-        found.high = same ? max(found.high, high) : high;
-        found.best = better;
-    }
+    found.consider(better, octet * 2 + (least[0] > better), octet * 2 + (least[1] == better));
 }
 
 // Returns the limit of a bound: an infinite value is never below it.
@@ -257,12 +261,7 @@ __device__ __forceinline__ void dt_search_all(const COLUMN &column, const TERMS 
         low = min(low, __shfl_xor_sync(ALL_LANES, low, d));
         high = max(high, __shfl_xor_sync(ALL_LANES, high, d));
     }
-    if (least <= found.best && least < DT_FAR) {
-        const bool same = least == found.best;
-        found.low = same ? min(found.low, low) : low;
-        found.high = same ? max(found.high, high) : high;
-        found.best = least;
-    }
+    found.consider(least, low, high);
 }
 
 // Compares the pixels of octet `home` with those of the quad `other`. MIXED: they are of either class (`signs`: bit j

@@ -232,7 +232,7 @@ impl Geometry {
         geometry
     }
 
-    /// Returns the bytes of shared memory of a block, which `columns_kernel` lays out.
+    /// Returns the bytes of shared memory of a block, which `ColumnBlock` lays out.
     fn shared_bytes(&self, length: usize) -> usize {
         let octets = length.div_ceil(OCTET);
         let points = octets.div_ceil(self.step) + 1;
