@@ -44,7 +44,7 @@ struct ColumnBlock {
     using TERMS = typename std::conditional<TABLE, TermTable, TermFunction>::type;
     using RESULTS = typename COLUMN::PointResults;
     using WORD = typename RESULTS::Word;
-    // Of every FAN points of a level one was on the level before: fewer levels where columns are long.
+    // One of FAN points of a level was on the level before. Long columns have fewer levels.
     static constexpr u32 FAN_BITS = C <= 8 && !FAR ? 3 : 2, FAN = 1 << FAN_BITS;
     // One thread finds the last points, between two that are OWN octets apart. Not in long columns, where points are
     // wide.

@@ -39,7 +39,6 @@ CHECKED = [
     "tests/edge_strength_converged.rs",
     "tests/level_set",
     "tests/sanitizer.rs",
-    "tests/sanitizer_distance.rs",
     "tests/sanitizer_level_set.rs",
 ]
 

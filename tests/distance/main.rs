@@ -1,25 +1,24 @@
-//! Tests of the distance through the public Rust API: the definition, analytic cases, invariants, and errors. All tests
-//! run on the CPU, and on a CUDA device where there is one.
+//! Tests of the distance through the public Rust API. This file compares pixels with the definition, computed from all
+//! pairs of pixels, and with shapes whose distance is known; `calls.rs` tests what does not change the result, errors and
+//! cancellation; `cuda.rs` compares devices. All tests run on the CPU, and on a CUDA device where there is one.
 
+mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod cuda;
-mod definition;
-mod errors;
-mod invariants;
-mod shapes;
 
 use common::everywhere;
 use isoline::distance::{self, Params, Region};
-use isoline::{Context, Dimensions, Image};
-use ndarray::{Array3, ArrayView3};
+use isoline::{Context, Dimensions, Foreground, Image};
+use ndarray::{Array3, ArrayView3, Axis, s};
 
 /// Runs a call that must succeed. The output starts as NaN, so that an unwritten pixel is detected.
 fn measure<'a>(context: &Context, mask: impl Into<Image<'a>>, params: &Params) -> Array3<f32> {
     let mask = mask.into();
     let [width, height, depth] = mask.shape();
     let mut output = Array3::from_elem((depth, height, width), f32::NAN);
-    distance::run(context, mask, params, None, output.view_mut().into()).expect("a good call");
+    let report = distance::run(context, mask, params, None, output.view_mut().into()).expect("a good call");
+    assert_eq!(report.device.kind, context.device().kind);
     output
 }
 
@@ -40,29 +39,12 @@ fn by_definition(inside: ArrayView3<'_, bool>, params: &Params) -> Array3<f64> {
             }
         }
         let distance = least.sqrt();
-        match params.region {
-            Region::Signed => {
-                if own {
-                    -distance
-                } else {
-                    distance
-                }
-            }
-            Region::Outside => {
-                if own {
-                    0.0
-                } else {
-                    distance
-                }
-            }
-            _ => {
-                if own {
-                    distance
-                } else {
-                    0.0
-                }
-            }
-        }
+        let [outside, inside] = match params.region {
+            Region::Signed => [distance, -distance],
+            Region::Outside => [distance, 0.0],
+            _ => [0.0, distance],
+        };
+        if own { inside } else { outside }
     })
 }
 
@@ -99,4 +81,221 @@ fn assert_near(got: &Array3<f32>, expected: &Array3<f64>, what: &str) {
         };
         assert!(near, "{what}: {got:e} instead of {expected:e} at {index:?}");
     }
+}
+
+#[rustfmt::skip]
+const SHAPES: [[usize; 3]; 22] = [
+    [1, 1, 1], [2, 1, 1], [1, 7, 1], [1, 1, 9], [2, 2, 2], [13, 1, 5], [1, 6, 11], [40, 1, 1], [1, 1, 70], [1, 33, 1],
+    [5, 3, 1], [16, 16, 1], [31, 33, 1], [65, 17, 1], [7, 5, 9], [19, 5, 7], [17, 18, 9], [17, 13, 11], [6, 2, 21],
+    [70, 3, 5], [3, 70, 5], [3, 5, 70],
+];
+const SPACINGS: [[f64; 3]; 7] =
+    [[1.0; 3], [0.25; 3], [1.0, 1.0, 2.5], [0.1, 0.37, 1.9], [3.0, 1.0, 0.2], [1e-3, 20.0, 1.0], [0.01, 100.0, 1.0]];
+
+/// Returns masks from few inside pixels to few outside pixels, and simple shapes.
+fn masks([width, height, depth]: [usize; 3], numbers: &mut Numbers) -> Vec<Array3<bool>> {
+    let pixels = (width * height * depth) as u64;
+    let mut masks: Vec<Array3<bool>> = [1, pixels / 20 + 1, pixels / 2 + 1, pixels - pixels / 20, pixels, 0]
+        .into_iter()
+        .map(|some| Array3::from_shape_simple_fn((depth, height, width), || numbers.next(pixels) < some))
+        .collect();
+    // Whole rows and columns are of one class: halves along each axis, and a sheet.
+    for axis in 0..3 {
+        let side = [depth, height, width][axis];
+        let at = |index: (usize, usize, usize)| [index.0, index.1, index.2][axis];
+        masks.push(Array3::from_shape_fn((depth, height, width), |index| at(index) >= side / 2));
+        masks.push(Array3::from_shape_fn((depth, height, width), |index| at(index) == side / 3));
+    }
+    // A blob whose middle is far from its border.
+    let reach = numbers.next(pixels) as f64 / pixels as f64;
+    masks.push(Array3::from_shape_fn((depth, height, width), |(z, y, x)| {
+        let of = |p: usize, n: usize| ((p as f64 + 0.5) / n as f64 - 0.4).powi(2);
+        of(x, width) + of(y, height) + of(z, depth) < 0.4 * reach
+    }));
+    masks
+}
+
+#[test]
+fn every_pixel_matches_the_definition() {
+    everywhere(|context, device| {
+        let mut numbers = Numbers(7);
+        for shape in SHAPES {
+            for spacing in SPACINGS {
+                for inside in masks(shape, &mut numbers) {
+                    for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                        let params = Params { dimensions, ..spaced(spacing) };
+                        let mask = inside.mapv(|inside| if inside { 200u8 } else { 0 });
+                        let got = measure(context, mask.view(), &params);
+                        let what = format!("{shape:?} {spacing:?} {dimensions:?} on {device}");
+                        assert_near(&got, &by_definition(inside.view(), &params), &what);
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// Returns the distance from a point, given in pixels from the middle of a pixel, to the box of that pixel.
+fn to_box(offsets: [f64; 3], spacing: [f64; 3]) -> f64 {
+    let beside = |axis: usize| (offsets[axis].abs() - 0.5).max(0.0) * spacing[axis];
+    (beside(0).powi(2) + beside(1).powi(2) + beside(2).powi(2)).sqrt()
+}
+
+#[test]
+fn distance_next_to_a_flat_boundary_is_half_a_pixel() {
+    let spacing = [0.7, 2.0, 3.5];
+    everywhere(|context, device| {
+        for (axis, h) in [(2, spacing[0]), (1, spacing[1]), (0, spacing[2])] {
+            let mut mask = Array3::<u8>::zeros((23, 41, 37));
+            mask.slice_axis_mut(Axis(axis), (11..).into()).fill(1);
+            let got = measure(context, mask.view(), &spaced(spacing));
+            let expected = Array3::from_shape_fn(mask.dim(), |(z, y, x)| (10.5 - [z, y, x][axis] as f64) * h);
+            assert_near(&got, &expected, &format!("axis {axis} on {device}"));
+        }
+    });
+}
+
+#[test]
+fn single_pixel_is_a_box_also_in_long_images() {
+    everywhere(|context, device| {
+        for ([width, height, depth], at) in [
+            ([1500, 1100, 1], [1400, 37, 0]),
+            ([3, 2100, 5], [0, 5, 4]),
+            ([2, 3, 1300], [1, 2, 1299]),
+            ([5000, 2, 2], [4999, 1, 0]),
+            ([1, 1, 3000], [0, 0, 1]),
+            ([1, 2500, 1], [0, 2000, 0]),
+            ([70, 40, 1050], [69, 0, 0]),
+            ([20_000, 1, 1], [7001, 0, 0]),
+            ([1, 20_000, 1], [0, 7001, 0]),
+            ([1, 1, 20_000], [0, 0, 7001]),
+        ] {
+            for spacing in [[1.0; 3], [0.31, 0.5, 1.7]] {
+                let mut mask = Array3::<u8>::zeros((depth, height, width));
+                mask[[at[2], at[1], at[0]]] = 1;
+                let got = measure(context, mask.view(), &spaced(spacing));
+                let sides = [(width, 0), (height, 1), (depth, 2)];
+                let smallest = sides.iter().filter(|(side, _)| *side > 1).map(|(_, axis)| spacing[*axis]);
+                let smallest = smallest.fold(f64::INFINITY, f64::min);
+                let expected = Array3::from_shape_fn(mask.dim(), |(z, y, x)| {
+                    let offsets = [x as f64 - at[0] as f64, y as f64 - at[1] as f64, z as f64 - at[2] as f64];
+                    if offsets == [0.0; 3] { f64::NAN } else { to_box(offsets, spacing) }
+                });
+                for ((index, got), expected) in got.indexed_iter().zip(&expected).filter(|(_, e)| !e.is_nan()) {
+                    let off = (f64::from(*got) - expected).abs();
+                    let most =
+                        if *expected < 1000.0 * smallest { 1e-4f64.min(1e-6 * expected) } else { 1e-6 * expected };
+                    assert!(off <= most, "{got} for {expected} at {index:?}, on {device}");
+                }
+                assert_eq!(got[[at[2], at[1], at[0]]], (-0.5 * smallest) as f32, "inside, on {device}");
+            }
+        }
+    });
+}
+
+/// The boundary of a digital ball is within a pixel's half diagonal of the sphere.
+#[test]
+fn distance_to_a_ball_is_near_that_to_its_sphere() {
+    let (radius, centre, spacing) = (20.3, [31.2, 30.7, 15.1], [1.0, 1.0, 2.0]);
+    let to_centre = |(z, y, x): (usize, usize, usize)| {
+        let along = |p: usize, axis: usize| ((p as f64 - centre[axis]) * spacing[axis]).powi(2);
+        (along(x, 0) + along(y, 1) + along(z, 2)).sqrt()
+    };
+    let mask = Array3::from_shape_fn((31, 60, 64), |index| if to_centre(index) < radius { 9u8 } else { 0 });
+    everywhere(|context, device| {
+        let got = measure(context, mask.view(), &spaced(spacing));
+        let half_diagonal = 0.5 * (1.0f64 + 1.0 + 4.0).sqrt();
+        for (index, value) in got.indexed_iter() {
+            let off = f64::from(*value) - (to_centre(index) - radius);
+            assert!(off.abs() <= half_diagonal, "{off} at {index:?}, on {device}");
+        }
+    });
+}
+
+#[test]
+fn images_of_one_class_are_infinitely_far() {
+    everywhere(|context, device| {
+        for shape in [(1, 1, 1), (1, 50, 70), (6, 31, 40), (5, 1, 1)] {
+            for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                for (pixel, signed, outside, inside) in
+                    [(0u8, f32::INFINITY, f32::INFINITY, 0.0), (255, f32::NEG_INFINITY, 0.0, f32::INFINITY)]
+                {
+                    let mask = Array3::from_elem(shape, pixel);
+                    for (region, expected) in
+                        [(Region::Signed, signed), (Region::Outside, outside), (Region::Inside, inside)]
+                    {
+                        let params = Params { dimensions, region, ..Params::default() };
+                        let got = measure(context, mask.view(), &params);
+                        let all = got.iter().all(|value| *value == expected);
+                        assert!(all, "{shape:?} {dimensions:?} {region:?} {pixel} on {device}: {got:?}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// The stack of slices has an empty and a full slice between others.
+#[test]
+fn slice_of_one_class_does_not_affect_the_others() {
+    everywhere(|context, device| {
+        let mut mask = blobs((4, 40, 50), 3);
+        mask.slice_mut(s![1, .., ..]).fill(0);
+        mask.slice_mut(s![2, .., ..]).fill(7);
+        let params = Params { dimensions: Dimensions::Slices, ..Params::default() };
+        let got = measure(context, mask.view(), &params);
+        assert!(got.slice(s![1, .., ..]).iter().all(|value| *value == f32::INFINITY), "{device}");
+        assert!(got.slice(s![2, .., ..]).iter().all(|value| *value == f32::NEG_INFINITY), "{device}");
+        assert!(got.slice(s![0, .., ..]).iter().all(|value| value.is_finite()), "{device}");
+        // In the volume every pixel has a boundary.
+        let volume = measure(context, mask.view(), &Params::default());
+        assert!(volume.iter().all(|value| value.is_finite()), "{device}");
+    });
+}
+
+#[test]
+fn regions_are_parts_of_the_signed_distance() {
+    let mask = blobs((7, 33, 45), 5);
+    everywhere(|context, device| {
+        let signed = measure(context, mask.view(), &spaced([1.0, 2.0, 3.0]));
+        for region in [Region::Outside, Region::Inside] {
+            let got = measure(context, mask.view(), &Params { region, ..spaced([1.0, 2.0, 3.0]) });
+            let expected = signed.mapv(|value| match region {
+                Region::Outside => value.max(0.0),
+                _ => (-value).max(0.0),
+            });
+            assert_eq!(got, expected, "{region:?} on {device}");
+            assert!(got.iter().all(|value| value.is_sign_positive()), "{region:?} on {device}");
+        }
+    });
+}
+
+/// Tests the same mask in 8 bits, 16 bits and floats, at several thresholds; NaN is outside for either foreground.
+#[test]
+fn inside_is_one_side_of_the_threshold_for_every_pixel_type() {
+    let grey = Array3::from_shape_fn((3, 37, 41), |(z, y, x)| ((x * 7 + y * 13 + z * 31) % 256) as u8);
+    let mut floats = grey.mapv(f32::from);
+    for index in [[0, 0, 0], [1, 20, 20], [2, 36, 40]] {
+        floats[index] = f32::NAN;
+    }
+    floats[[1, 5, 5]] = f32::INFINITY;
+    floats[[1, 6, 6]] = f32::NEG_INFINITY;
+    everywhere(|context, device| {
+        for threshold in [0.0, 99.5, 100.0, 254.9, -1.0, 255.0] {
+            for foreground in [Foreground::Above, Foreground::Below] {
+                let params = Params { foreground, threshold, ..Params::default() };
+                let is_inside = |value: f64| match foreground {
+                    Foreground::Above => value > threshold,
+                    _ => value <= threshold,
+                };
+                let plain = |inside: Array3<bool>| measure(context, inside.mapv(u8::from).view(), &Params::default());
+                let what = format!("{threshold} {foreground:?} on {device}");
+                let expected = plain(grey.mapv(|value| is_inside(value.into())));
+                assert_eq!(measure(context, grey.view(), &params), expected, "u8, {what}");
+                assert_eq!(measure(context, grey.mapv(u16::from).view(), &params), expected, "u16, {what}");
+                let expected = plain(floats.mapv(|value| is_inside(value.into())));
+                assert_eq!(measure(context, floats.view(), &params), expected, "f32, {what}");
+            }
+        }
+    });
 }
