@@ -250,13 +250,16 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
              in parts"
         )));
     }
-    if input != output {
-        return Err(Error::size(format!(
-            "cannot write the output: it must have the size of the input, {width} x {height} x {depth} (got {} x {} x {})",
-            output[0], output[1], output[2]
-        )));
+    check_size("output", output, "the input", input)
+}
+
+/// Refuses an image of another size than that of `whose`.
+pub(crate) fn check_size(name: &str, got: [usize; 3], whose: &str, wanted: [usize; 3]) -> Result<()> {
+    if got == wanted {
+        return Ok(());
     }
-    Ok(())
+    let [wanted, got] = [wanted, got].map(|[width, height, depth]| format!("{width} x {height} x {depth}"));
+    Err(Error::size(format!("cannot use the {name}: it must have the size of {whose}, {wanted} (got {got})")))
 }
 
 /// Returns a zeroed vector, or an error (no abort) when out of memory. Every buffer of the size of an image is made

@@ -7,7 +7,7 @@
 //! `params_of!` names; the compiler says where they do not agree.
 
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Foreground};
+use crate::image::{Dimensions, Foreground, PixelType};
 use std::ffi::CStr;
 use std::fmt::Write;
 
@@ -326,6 +326,24 @@ pub(crate) fn check_ends(low: &Parameter, high: &Parameter, ends: [f64; 2]) -> R
     }
     let [from, to] = ends.map(number);
     Err(Error::argument(format!("{} ({from}) must be less than {} ({to})", text(low.name), text(high.name))))
+}
+
+/// Refuses ends as [`check_ends`], and any for an image that is not f32 and therefore not scaled.
+pub(crate) fn check_scaling(
+    low: &Parameter,
+    high: &Parameter,
+    range: Option<[f64; 2]>,
+    pixel_type: PixelType,
+) -> Result<()> {
+    let Some(range) = range else { return Ok(()) };
+    check_ends(low, high, range)?;
+    if pixel_type == PixelType::F32 {
+        return Ok(());
+    }
+    Err(Error::argument(format!(
+        "range_min and range_max scale f32 images only, but the input is {}; leave them out",
+        pixel_type.name()
+    )))
 }
 
 /// The two ends of a range, or `None` where both are automatic.

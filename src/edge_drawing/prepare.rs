@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::image::PixelType;
 use crate::levels::LARGEST;
 pub(super) use crate::levels::Quantise;
-use crate::parameter::check_ends;
+use crate::parameter::check_scaling;
 
 /// The default gradient threshold of 8-bit images. For others it is this much per 255 of the range.
 pub(super) const DEFAULT_THRESHOLD: f64 = 20.0;
@@ -40,15 +40,7 @@ impl Params {
         }
         parameters::ANCHOR_THRESHOLD.check(self.anchor_threshold)?;
         parameters::SCAN_INTERVAL.check(f64::from(self.scan_interval))?;
-        if let Some(range) = self.range {
-            check_ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, range)?;
-            if pixel_type != PixelType::F32 {
-                return Err(Error::argument(format!(
-                    "range_min and range_max scale f32 images only, but the input is {}; leave them out",
-                    pixel_type.name()
-                )));
-            }
-        }
+        check_scaling(&parameters::RANGE_MIN, &parameters::RANGE_MAX, self.range, pixel_type)?;
         if self.variant == Variant::Scalar && self.profile == Profile::Reference {
             return Err(Error::unsupported(
                 "the variant scalar is the paper profile's definition; use the default variant for the reference profile",

@@ -60,9 +60,11 @@ pub(super) fn image_statistics(
 ) -> Result<ImageStatistics> {
     cuda.bind()?;
     let stream = cuda.stream()?;
-    let input = transfer::fetch(cuda, &stream, "the input", input)?;
-    let mask = transfer::fetch(cuda, &stream, "the initial mask", mask)?;
-    Ok(context.pool().install(|| plan::image_statistics(&input.view(), &mask.view())))
+    transfer::on_host(cuda, &stream, "the input", input, |input| {
+        transfer::on_host(cuda, &stream, "the initial mask", mask, |mask| {
+            context.pool().install(|| plan::image_statistics(input, mask))
+        })
+    })?
 }
 
 /// The state of a level set on the device. The stream is the first field: it is waited for before the memory is freed.

@@ -20,7 +20,7 @@ mod types;
 
 use crate::device::{Context, DeviceNeeds};
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_size, check_type};
 use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -193,13 +193,7 @@ impl LevelSet {
     pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
         params.check()?;
         check_shapes(input.shape(), input.shape())?;
-        if mask.shape() != input.shape() {
-            let ([width, height, depth], [mask_width, mask_height, mask_depth]) = (input.shape(), mask.shape());
-            return Err(Error::size(format!(
-                "the initial mask must have the size of the input, {width} x {height} x {depth}, but it is \
-                 {mask_width} x {mask_height} x {mask_depth}"
-            )));
-        }
+        check_size("initial mask", mask.shape(), "the input", input.shape())?;
         let _lock = context.lock()?;
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
         let needs = DeviceNeeds {
@@ -360,15 +354,8 @@ impl LevelSet {
         }
     }
 
-    fn check_size(&self, name: &str, [width, height, depth]: [usize; 3]) -> Result<()> {
-        let wanted = self.plan.shape;
-        if wanted == [width, height, depth] {
-            return Ok(());
-        }
-        Err(Error::size(format!(
-            "the {name} must have the size of the level set, {} x {} x {}, but it is {width} x {height} x {depth}",
-            wanted[0], wanted[1], wanted[2]
-        )))
+    fn check_size(&self, name: &str, shape: [usize; 3]) -> Result<()> {
+        check_size(name, shape, "the level set", self.plan.shape)
     }
 }
 

@@ -50,7 +50,7 @@ pub use sums::Sum;
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
-use crate::parameter::check_ends;
+use crate::parameter::check_scaling;
 use crate::progress::Progress;
 use crate::report::Report;
 use backend::Backend;
@@ -160,16 +160,7 @@ impl Params {
         parameters::MAX_NODES.check(f64::from(self.max_nodes))?;
         parameters::MAX_ITERATIONS.check(self.max_iterations as f64)?;
         parameters::NODE_COST.check(self.node_cost)?;
-        if let Some(range) = self.range {
-            check_ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, range)?;
-            if pixel_type != PixelType::F32 {
-                return Err(Error::argument(format!(
-                    "range_min and range_max scale f32 images only, but the input is {}; leave them out",
-                    pixel_type.name()
-                )));
-            }
-        }
-        Ok(())
+        check_scaling(&parameters::RANGE_MIN, &parameters::RANGE_MAX, self.range, pixel_type)
     }
 
     fn spacing_squared(&self) -> i64 {

@@ -23,18 +23,26 @@ const GRANULE: usize = 1 << 16;
 /// A pooled buffer is reused for a request of at least half its size.
 const MAX_WASTE: usize = 2;
 
+/// The addresses of buffers that are not in use, by size.
+type Unused<A> = BTreeMap<usize, Vec<A>>;
+
 #[derive(Default)]
 struct Pool {
-    /// Device buffers that are not in use, by size.
-    device: BTreeMap<usize, Vec<CUdeviceptr>>,
-    /// Page-locked buffers that are not in use, by size.
-    pinned: BTreeMap<usize, Vec<usize>>,
+    device: Unused<CUdeviceptr>,
+    /// Page-locked buffers.
+    pinned: Unused<usize>,
     /// Device bytes in buffers that are in use.
     used: u64,
     /// Device bytes in buffers that are not in use.
     pooled: u64,
     /// The largest `used` since it was last reset.
     peak: u64,
+}
+
+/// Takes the smallest buffer that has `bytes` and is not much larger, and its size.
+fn take<A>(unused: &mut Unused<A>, bytes: usize) -> Option<(usize, A)> {
+    let mut fitting = unused.range_mut(bytes..=bytes.saturating_mul(MAX_WASTE));
+    fitting.find_map(|(size, list)| list.pop().map(|address| (*size, address)))
 }
 
 /// The memory of one context.
@@ -95,11 +103,7 @@ impl Memory {
         let buffer = |address, bytes| Buffer { address, bytes, memory: self.clone() };
         {
             let mut pool = self.lock();
-            let found = pool
-                .device
-                .range_mut(rounded..=rounded.saturating_mul(MAX_WASTE))
-                .find_map(|(size, list)| list.pop().map(|address| (*size, address)));
-            if let Some((size, address)) = found {
+            if let Some((size, address)) = take(&mut pool.device, rounded) {
                 pool.pooled -= size as u64;
                 pool.used += size as u64;
                 pool.peak = pool.peak.max(pool.used);
@@ -130,15 +134,8 @@ impl Memory {
     pub(crate) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned> {
         let rounded = bytes.max(1).next_multiple_of(GRANULE);
         let pinned = |address: usize, bytes| Pinned { address: address as *mut u8, bytes, memory: self.clone() };
-        {
-            let mut pool = self.lock();
-            let found = pool
-                .pinned
-                .range_mut(rounded..=rounded.saturating_mul(MAX_WASTE))
-                .find_map(|(size, list)| list.pop().map(|address| (*size, address)));
-            if let Some((size, address)) = found {
-                return Ok(pinned(address, size));
-            }
+        if let Some((size, address)) = take(&mut self.lock().pinned, rounded) {
+            return Ok(pinned(address, size));
         }
         self.context.bind_to_thread().map_err(|e| failed("activate the CUDA context", e))?;
         // SAFETY: the context is current; the memory is freed by the pool.

@@ -135,7 +135,7 @@ impl SliceLayout {
 /// The kernels' arguments, `isoline_ed_job` in `kernels/edge_drawing_word.cuh`. The addresses of outputs that are not wanted
 /// are 0.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Job {
     pub(super) pixels: u64,
     pub(super) row_stride: u64,
@@ -250,15 +250,7 @@ impl Launcher {
         };
         let reference = plan.profile == Profile::Reference;
         Job {
-            pixels: 0,
-            row_stride: 0,
-            map: 0,
             map_pitch: layout.map_pitch() as u64,
-            edges: 0,
-            edge_pitch: 0,
-            bits: 0,
-            pending: 0,
-            next: 0,
             bit_pitch: layout.bit_pitch as u64,
             width: layout.width as u32,
             height: layout.height as u32,
@@ -274,6 +266,7 @@ impl Launcher {
             follow_turns: u32::from(plan.follow_turns && !reference),
             minimum: plan.quantise.map_or(0.0, |q| q.minimum),
             scale: plan.quantise.map_or(0.0, |q| q.scale),
+            ..Job::default()
         }
     }
 

@@ -36,13 +36,12 @@ impl Solver {
             check_device_pixels(cuda, "the initial mask", pixels)?;
             return transfer::pack(stream, pixels, phi);
         }
-        let fetched = transfer::fetch(cuda, stream, "the initial mask", mask)?;
-        match fetched.view() {
-            Image::U8(view) => self.put_marks(view, |pixel| pixel),
-            Image::U16(view) => self.put_marks(view, |pixel| u8::from(pixel > 0)),
-            Image::F32(view) => self.put_marks(view, |pixel| u8::from(pixel > 0.0)),
-            Image::Device(_) => unreachable!("it was fetched"),
-        }
+        transfer::on_host(cuda, stream, "the initial mask", mask, |mask| match mask {
+            Image::U8(view) => self.put_marks(*view, |pixel| pixel),
+            Image::U16(view) => self.put_marks(*view, |pixel| u8::from(pixel > 0)),
+            Image::F32(view) => self.put_marks(*view, |pixel| u8::from(pixel > 0.0)),
+            Image::Device(_) => unreachable!("it is in host memory"),
+        })?
     }
 
     fn put_marks<T: Copy>(&self, view: ArrayView3<'_, T>, mark: impl Fn(T) -> u8) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::device::cuda::{Buffer, Cuda, Side, Stream, check_device_pixels};
 use crate::device::kernels::level_set::LEAD;
 use crate::error::Result;
 use crate::image::{DevicePixels, Image, ImageMut, PixelType, zeroed};
-use ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis};
+use ndarray::{Array3, ArrayView3, ArrayViewMut3};
 
 /// Returns a side of a copy that begins at the first pixel of a slice of `buffer`, which has the layout `layout`.
 pub(super) fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usize) -> Side {
@@ -100,49 +100,31 @@ pub(super) fn download<T: bytemuck::Pod>(
     stream.synchronize()
 }
 
-/// An image as an array in host memory, whether it is there or on the device.
-pub(super) enum Fetched<'a> {
-    Here(Image<'a>),
-    U8(Array3<u8>),
-    U16(Array3<u16>),
-    F32(Array3<f32>),
-}
-
-impl Fetched<'_> {
-    pub(super) fn view(&self) -> Image<'_> {
-        match self {
-            Self::Here(Image::U8(view)) => view.view().into(),
-            Self::Here(Image::U16(view)) => view.view().into(),
-            Self::Here(Image::F32(view)) => view.view().into(),
-            Self::Here(Image::Device(_)) => unreachable!("device images are fetched"),
-            Self::U8(array) => array.view().into(),
-            Self::U16(array) => array.view().into(),
-            Self::F32(array) => array.view().into(),
-        }
-    }
-}
-
-/// Copies an image to the host, unless it is there.
-pub(super) fn fetch<'a>(cuda: &Cuda, stream: &Stream, what: &str, image: &Image<'a>) -> Result<Fetched<'a>> {
-    let Image::Device(pixels) = image else { return Ok(Fetched::Here(*image)) };
+/// Calls `work` with an image in host memory: this one, or a copy of one in device memory.
+pub(super) fn on_host<R>(
+    cuda: &Cuda,
+    stream: &Stream,
+    what: &str,
+    image: &Image<'_>,
+    work: impl FnOnce(&Image<'_>) -> R,
+) -> Result<R> {
+    let Image::Device(pixels) = image else { return Ok(work(image)) };
     check_device_pixels(cuda, what, pixels)?;
     Ok(match pixels.pixel_type {
-        PixelType::U8 => Fetched::U8(fetch_pixels(stream, pixels)?),
-        PixelType::U16 => Fetched::U16(fetch_pixels(stream, pixels)?),
-        PixelType::F32 => Fetched::F32(fetch_pixels(stream, pixels)?),
+        PixelType::U8 => work(&fetch::<u8>(stream, pixels)?.view().into()),
+        PixelType::U16 => work(&fetch::<u16>(stream, pixels)?.view().into()),
+        PixelType::F32 => work(&fetch::<f32>(stream, pixels)?.view().into()),
     })
 }
 
-fn fetch_pixels<T: bytemuck::Pod>(stream: &Stream, pixels: &DevicePixels<'_>) -> Result<Array3<T>> {
+fn fetch<T: bytemuck::Pod>(stream: &Stream, pixels: &DevicePixels<'_>) -> Result<Array3<T>> {
     let [width, height, depth] = pixels.shape;
     let values = zeroed(width * height * depth)?;
     let mut array = Array3::from_shape_vec((depth, height, width), values).unwrap_or_else(|_| unreachable!("its size"));
     let row = width * size_of::<T>();
-    let mut view = array.view_mut();
-    download(stream, &mut view, |to, z| {
+    download(stream, &mut array.view_mut(), |to, z| {
         let (from, pitch) = Side::of_slice(pixels, z);
         stream.copy(from, to, row, height, [pitch, row])
     })?;
-    debug_assert_eq!(array.len_of(Axis(0)), depth);
     Ok(array)
 }

@@ -28,36 +28,21 @@ const LARGE_TILES: usize = 100;
 impl Multigrid<'_> {
     /// Queues one V-cycle on `levels`; see [`cycle`](Self::cycle).
     pub(super) fn cycle_2d(&self, levels: &[Level], start: CycleStart, change: u64) -> Result<()> {
-        let GridKernels::Slice {
-            fine_down,
-            fine_guess,
-            fine_up,
-            fine_alone,
-            small_start,
-            small_guess,
-            small_finish,
-            coarse_down,
-            coarse_up,
-            small_down,
-            small_up,
-            coarsest_zero,
-            coarsest_on,
-        } = &self.kernels.kind
-        else {
-            unreachable!("2D kernels for a 2D field")
-        };
+        let GridKernels::Slice(kernels) = &self.kernels.kind else { unreachable!("2D kernels for a 2D field") };
         let last = levels.len() - 1;
         if last == 0 {
             let only = ForSolution(&levels[0]);
-            self.smooth((fine_alone, TILE_FINE), only, None, only.0.values, only.0.smoothed, 0)?;
-            return self.smooth((fine_alone, TILE_FINE), only, None, only.0.smoothed, only.0.values, change);
+            self.smooth((&kernels.fine_alone, TILE_FINE), only, None, only.0.values, only.0.smoothed, 0)?;
+            return self.smooth((&kernels.fine_alone, TILE_FINE), only, None, only.0.smoothed, only.0.values, change);
         }
         let large = |level: &Level| tiles(level, TILE_COARSE) >= LARGE_TILES;
         let (down, up) = match (start, large(&levels[0])) {
-            (CycleStart::Values, true) => ((fine_down, TILE_FINE), (fine_up, TILE_FINE)),
-            (CycleStart::Values, false) => ((small_start, TILE_SMALL_SOLUTION), (small_finish, TILE_SMALL_SOLUTION)),
-            (_, true) => ((fine_guess, TILE_FINE), (fine_up, TILE_FINE)),
-            (_, false) => ((small_guess, TILE_SMALL_SOLUTION), (small_finish, TILE_SMALL_SOLUTION)),
+            (CycleStart::Values, true) => ((&kernels.fine_down, TILE_FINE), (&kernels.fine_up, TILE_FINE)),
+            (CycleStart::Values, false) => {
+                ((&kernels.small_start, TILE_SMALL_SOLUTION), (&kernels.small_finish, TILE_SMALL_SOLUTION))
+            }
+            (_, true) => ((&kernels.fine_guess, TILE_FINE), (&kernels.fine_up, TILE_FINE)),
+            (_, false) => ((&kernels.small_guess, TILE_SMALL_SOLUTION), (&kernels.small_finish, TILE_SMALL_SOLUTION)),
         };
         for (index, pair) in levels.windows(2).enumerate() {
             let [level, coarse] = pair else { unreachable!("windows of two") };
@@ -66,21 +51,23 @@ impl Multigrid<'_> {
                     if start == CycleStart::Shape { CoarserGrid::Right(coarse) } else { CoarserGrid::All(coarse) };
                 self.smooth(down, ForSolution(level), Some(coarse), level.values, level.smoothed, 0)?;
             } else {
-                let kernel = if large(level) { (coarse_down, TILE_COARSE) } else { (small_down, TILE_SMALL) };
+                let kernel =
+                    if large(level) { (&kernels.coarse_down, TILE_COARSE) } else { (&kernels.small_down, TILE_SMALL) };
                 self.smooth(kernel, ForCorrection(level), Some(CoarserGrid::All(coarse)), 0, level.smoothed, 0)?;
             }
         }
         const { assert!(COARSEST_SMOOTHINGS == 2, "one into each field") };
         let coarsest = ForCorrection(&levels[last]);
-        self.smooth((coarsest_zero, TILE_SMALL), coarsest, None, 0, coarsest.0.smoothed, 0)?;
-        self.smooth((coarsest_on, TILE_SMALL), coarsest, None, coarsest.0.smoothed, coarsest.0.values, 0)?;
+        self.smooth((&kernels.coarsest_zero, TILE_SMALL), coarsest, None, 0, coarsest.0.smoothed, 0)?;
+        self.smooth((&kernels.coarsest_on, TILE_SMALL), coarsest, None, coarsest.0.smoothed, coarsest.0.values, 0)?;
         for (index, pair) in levels.windows(2).enumerate().rev() {
             let [level, coarse] = pair else { unreachable!("windows of two") };
             let coarse = Some(CoarserGrid::All(coarse));
             if index == 0 {
                 self.smooth(up, ForSolution(level), coarse, level.smoothed, level.values, change)?;
             } else {
-                let kernel = if large(level) { (coarse_up, TILE_COARSE) } else { (small_up, TILE_SMALL) };
+                let kernel =
+                    if large(level) { (&kernels.coarse_up, TILE_COARSE) } else { (&kernels.small_up, TILE_SMALL) };
                 self.smooth(kernel, ForCorrection(level), coarse, level.smoothed, level.values, 0)?;
             }
         }

@@ -112,29 +112,28 @@ struct Kernels {
     kind: GridKernels,
 }
 
+/// The kernels of a smoothing in 2D.
+struct SliceKernels {
+    fine_down: Kernel,
+    fine_up: Kernel,
+    fine_alone: Kernel,
+    coarse_down: Kernel,
+    coarse_up: Kernel,
+    fine_guess: Kernel,
+    small_start: Kernel,
+    small_guess: Kernel,
+    small_finish: Kernel,
+    small_down: Kernel,
+    small_up: Kernel,
+    coarsest_zero: Kernel,
+    coarsest_on: Kernel,
+}
+
 /// The kernels of a smoothing.
 #[allow(clippy::large_enum_variant, reason = "one for each solve")]
 enum GridKernels {
-    Slice {
-        fine_down: Kernel,
-        fine_up: Kernel,
-        fine_alone: Kernel,
-        coarse_down: Kernel,
-        coarse_up: Kernel,
-        fine_guess: Kernel,
-        small_start: Kernel,
-        small_guess: Kernel,
-        small_finish: Kernel,
-        small_down: Kernel,
-        small_up: Kernel,
-        coarsest_zero: Kernel,
-        coarsest_on: Kernel,
-    },
-    Volume {
-        step: Kernel,
-        restrict: Kernel,
-        correct: Kernel,
-    },
+    Slice(SliceKernels),
+    Volume { step: Kernel, restrict: Kernel, correct: Kernel },
 }
 
 /// The values from which a cycle starts on the first of its grids.
@@ -203,7 +202,7 @@ impl<'a> Multigrid<'a> {
                 correct: kernel("correct_3d")?,
             }
         } else {
-            GridKernels::Slice {
+            GridKernels::Slice(SliceKernels {
                 fine_down: kernel("fine_down")?,
                 fine_up: kernel("fine_up")?,
                 fine_alone: kernel("fine_alone")?,
@@ -217,7 +216,7 @@ impl<'a> Multigrid<'a> {
                 small_up: kernel("small_up")?,
                 coarsest_zero: kernel("coarsest_zero")?,
                 coarsest_on: kernel("coarsest_on")?,
-            }
+            })
         };
         Ok(Self {
             stream,
@@ -276,7 +275,7 @@ impl<'a> Multigrid<'a> {
     /// change is written to the address `change`; on other grids `change` is 0.
     fn cycle(&self, first: usize, start: CycleStart, change: u64) -> Result<()> {
         match &self.kernels.kind {
-            GridKernels::Slice { .. } => self.cycle_2d(&self.levels[first..], start, change),
+            GridKernels::Slice(_) => self.cycle_2d(&self.levels[first..], start, change),
             GridKernels::Volume { .. } => self.cycle_3d(&self.levels[first..], start, change),
         }
     }
