@@ -1,10 +1,15 @@
-// Shared by all kernels of the library: fixed-width names, image borders, bit masks, asynchronous copies, barriers.
+// Shared by all kernels of the library: fixed-width names, image borders, bit masks, vector accesses, early launches.
 //
 // Rounding is part of the contract: the CPU path must give the same bits. Arithmetic that reaches a result is therefore
 // written with the _rn intrinsics, and the files are compiled with -fmad=false.
 #pragma once
 
 #include "common.h"
+
+// Asynchronous copies from global to shared memory need no register and complete in the order of their groups. A thread
+// that reads only what it copied itself needs no barrier, only __pipeline_wait_prior(). Sixteen bytes bypass the
+// first-level cache, which saves its data path a write and a read. Turing has no such copy and copies at once.
+#include <cuda_pipeline_primitives.h>
 
 constexpr u32 ALL_LANES = 0xFFFFFFFFu;
 
@@ -58,63 +63,14 @@ __device__ __forceinline__ u32 permute_bytes(u32 a, u32 b = 0)
 }
 
 // Computes sqrt(x), correctly rounded, for 4e-31 <= x < infinity, without the library's checks for numbers that do not
-// occur here: one step of Newton's method from the hardware's approximation of 1/sqrt(x).
+// occur here: one step of Newton's method from the hardware's approximation of 1/sqrt(x). (rsqrtf() takes care of
+// subnormal numbers too.)
 __device__ __forceinline__ float sqrt_rn(float x)
 {
     float inverse;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
     const float near = __fmul_rn(x, inverse);
     return __fmaf_rn(__fmaf_rn(-near, near, x), __fmul_rn(0.5f, inverse), near);
-}
-
-// Operations on a counter in global memory, for barriers between blocks. What a thread wrote, or saw of other threads
-// through a barrier, before add_release() is seen by every thread that has read the new value and then passed
-// fence_acquire().
-__device__ __forceinline__ void add_release(u32 *counter, u32 value)
-{
-    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(counter), "r"(value) : "memory");
-}
-
-__device__ __forceinline__ u32 load_relaxed(const u32 *counter)
-{
-    u32 value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ void fence_acquire() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
-
-// Asynchronous copies from global to shared memory, which need no register and complete in the order of their groups. A
-// thread that reads only what it copied itself needs no barrier, only copy_async_wait(). Sixteen bytes bypass the
-// first-level cache, which saves its data path a write and a read. Turing has no such copy and copies at once.
-template <int BYTES>
-__device__ __forceinline__ void copy_async(float *shared, const float *global)
-{
-    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "the hardware copies 4, 8 or 16 bytes");
-#if __CUDA_ARCH__ >= 800
-    const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
-    if constexpr (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
-    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(BYTES) : "memory");
-#else
-    if constexpr (BYTES == 16) *reinterpret_cast<float4 *>(shared) = *reinterpret_cast<const float4 *>(global);
-    else if constexpr (BYTES == 8) *reinterpret_cast<float2 *>(shared) = *reinterpret_cast<const float2 *>(global);
-    else *shared = *global;
-#endif
-}
-
-__device__ __forceinline__ void copy_async_commit()
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-template <int PENDING>
-__device__ __forceinline__ void copy_async_wait()
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-#endif
 }
 
 // Aligned vector accesses of N floats.
@@ -139,25 +95,14 @@ __device__ __forceinline__ void store_vector(float *to, const float *from)
     else *reinterpret_cast<float2 *>(to) = make_float2(from[0], from[1]);
 }
 
-// Shared memory by its 32-bit address, for tables whose entry is found by bit operations.
-__device__ __forceinline__ u32 shared_address(const void *shared)
-{
-    return static_cast<u32>(__cvta_generic_to_shared(shared));
-}
-
-__device__ __forceinline__ void load_shared_vector(float *to, u32 address)
-{
-    asm("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(address));
-}
-
 // Programmatic dependent launch: the host may start a launch before the one ahead of it in the stream is over, so that
 // its blocks are resident when that ends. Before this function returns, nothing that the launch ahead writes may be
 // read, and nothing that it reads may be written. Without that kind of launch, and before Hopper, it does nothing.
 __device__ __forceinline__ void wait_for_previous_launch()
 {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
-    asm volatile("griddepcontrol.wait;" ::: "memory");
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
 #endif
 }
 
@@ -165,7 +110,7 @@ __device__ __forceinline__ void wait_for_previous_launch()
 __device__ __forceinline__ void next_launch_may_start()
 {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
+    cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
 

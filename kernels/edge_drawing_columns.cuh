@@ -27,9 +27,7 @@ __device__ __forceinline__ u32 both(u32 value) { return value | value << 16; }
 __device__ __forceinline__ u32 difference_of_halves(u32 a, u32 b)
 {
 #if __CUDA_ARCH__ >= 900
-    u32 most, least;
-    asm("max.u16x2 %0, %2, %3; min.u16x2 %1, %2, %3;" : "=&r"(most), "=&r"(least) : "r"(a), "r"(b));
-    return most - least;
+    return __vmaxu2(a, b) - __vminu2(a, b);   // an instruction each
 #else
     return __vabsdiffu2(a, b);
 #endif

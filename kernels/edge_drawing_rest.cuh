@@ -61,6 +61,7 @@ __device__ __forceinline__ void trace(const isoline_ed_job &job, TracingState st
             const bool has_a = across > 0, has_b = across < last_across;
             const u32 a_word = __ldca(has_a ? at - across_step : at), s = __ldca(at);
             const u32 b_word = __ldca(has_b ? at + across_step : at);
+            // No function of CUDA prefetches to the first-level cache.
             if (left > REST_AHEAD) asm volatile("prefetch.global.L1 [%0];" ::"l"(at + REST_AHEAD * step));
             const u32 ga = has_a ? a_word & W::GRADIENT : 0, gs = s & W::GRADIENT;
             const u32 gb = has_b ? b_word & W::GRADIENT : 0;

@@ -124,15 +124,14 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
         if (SOURCE == StreamSource::SHAPE) {
             // Only the mask is read.
         } else if (SOURCE == StreamSource::QUADS || inside) {
-            copy_async<16>(to, reinterpret_cast<const float *>(in_lane + row));
+            __pipeline_memcpy_async(to, in_lane + row, sizeof(float4));
         } else {
             const char *line = reinterpret_cast<const char *>(in) + row;
 #pragma unroll
-            for (int j = 0; j < C; ++j) copy_async<4>(to + j, reinterpret_cast<const float *>(line + column[j]));
+            for (int j = 0; j < C; ++j) __pipeline_memcpy_async(to + j, line + column[j], sizeof(float));
         }
-        copy_async<4>(reinterpret_cast<float *>(&shared.mask[slot][lane]),
-                      reinterpret_cast<const float *>(mask_lane + wide_product(y, mask_row_bytes)));
-        copy_async_commit();
+        __pipeline_memcpy_async(&shared.mask[slot][lane], mask_lane + wide_product(y, mask_row_bytes), sizeof(u32));
+        __pipeline_commit();
     };
 
     // kept[t][r & 1] is row r of level t, for the two newest rows that level t + 1 still needs. m[r % T] holds the time
@@ -157,7 +156,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
         for (int i = 0; i < T; ++i) {
             // 1. Request a row, and take the one that was requested STREAM_AHEAD rows ago.
             request(__shfl_sync(ALL_LANES, asked, i), (i + STREAM_AHEAD) % STREAM_RING);
-            copy_async_wait<STREAM_AHEAD>();
+            __pipeline_wait_prior(STREAM_AHEAD);
             const u32 word = shared.mask[i][lane];
             const u32 at = (__funnelshift_r(word, word, mask_shift) & NIBBLE_MASK) | copy;
             auto entry = [&](const float4(*table)[STREAM_COPIES]) {
@@ -192,7 +191,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     trip(0, Constant<int, (T - 1) / 2>{});
 #pragma unroll 1
     for (int start = T; start < total; start += T) trip(start, Constant<int, T>{});
-    copy_async_wait<0>();   // no copy may be pending to shared memory that the next block gets
+    __pipeline_wait_prior(0);   // no copy may be pending to shared memory that the next block gets
 }
 
 template <StreamSource SOURCE>

@@ -71,7 +71,8 @@ struct DenseMarch {
     {
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i)
-            copy_async<8>(slots + (slot * (ROWS + 2) + i) * 2 * WARP, offset_bytes(from, row[i]));
+            __pipeline_memcpy_async(slots + (slot * (ROWS + 2) + i) * 2 * WARP, offset_bytes(from, row[i]),
+                                    sizeof(float2));
     }
     __device__ __forceinline__ void load_plane(Plane<ROWS> &plane, int slot) const
     {
@@ -83,9 +84,8 @@ struct DenseMarch {
         // A pair of bytes lies within a word.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)
-            copy_async<PAIR>(words + (slot * ROWS + i) * 2 * WARP,
-                             reinterpret_cast<const float *>(
-                                 offset_bytes(pixels, row[i + 1] / (sizeof(float) / sizeof(PIXEL)) & ~3u)));
+            __pipeline_memcpy_async(words + (slot * ROWS + i) * 2 * WARP,
+                                    offset_bytes(pixels, row[i + 1] / (sizeof(float) / sizeof(PIXEL)) & ~3u), PAIR);
     }
     __device__ __forceinline__ float pixel(int slot, int i, int c) const
     {
@@ -276,13 +276,13 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
             job.request_pixels(slot, pixels);
             pixels += stride;
         }
-        copy_async_commit();
+        __pipeline_commit();
     };
 #pragma unroll
     for (int i = 0; i < DENSE_AHEAD; ++i) request(i);
     // The result of the launch ahead is waited for while the copies are on their way.
     if (!__all_sync(ALL_LANES, context.begin())) {
-        copy_async_wait<0>();
+        __pipeline_wait_prior(0);
         return false;
     }
     // Elements -1 .. width are written; those of pixels are counted.
@@ -300,7 +300,7 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
 
     Plane<ROWS> p[3];
     WideDifferences<ROWS> w[2];
-    copy_async_wait<DENSE_AHEAD - 1>();
+    __pipeline_wait_prior(DENSE_AHEAD - 1);
     job.load_plane(p[0], SLOTS - 1);
     job.load_plane(p[1], SLOTS);
     job.begin(p[0], p[1], w[0]);
@@ -308,7 +308,7 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     auto next = [&](auto constant) {
         constexpr int K = decltype(constant)::VALUE;
         request((K + DENSE_AHEAD) % SLOTS);
-        copy_async_wait<DENSE_AHEAD>();
+        __pipeline_wait_prior(DENSE_AHEAD);
         job.load_plane(p[(K + 2) % 3], K % SLOTS);
         job.step(p[K % 3], p[(K + 1) % 3], p[(K + 2) % 3], w[K % 2], w[(K + 1) % 2], K % SLOTS, out);
         out += stride;
@@ -326,6 +326,6 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
             p[1] = p[0], p[0] = p[2];
         }
     }
-    copy_async_wait<0>();
+    __pipeline_wait_prior(0);
     return true;
 }

@@ -44,12 +44,12 @@ __device__ __forceinline__ void load_reinit_part(float *shared, const float *fro
         for (u32 k = 0; k < S::PLANES; k += PLANES_AT_ONCE) {
             if (VOLUME && k >= part.planes + 2 * REINIT_HALO) break;
             const u32 z = clamp_index(z0 + static_cast<int>(k + row / S::ROWS), static_cast<int>(setup.depth));
-            copy_async<16>(shared + (k * S::ROWS + row) * S::ROW + lane % QUADS * 4,
-                           column + static_cast<u64>(z * setup.height + y) * setup.pitch);
+            __pipeline_memcpy_async(shared + (k * S::ROWS + row) * S::ROW + lane % QUADS * 4,
+                                    column + static_cast<u64>(z * setup.height + y) * setup.pitch, sizeof(float4));
         }
     }
-    copy_async_commit();
-    copy_async_wait<0>();
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
     __syncwarp();
     // The repeated elements fill one of the two columns beyond a border; this fills the other.
     const int last = static_cast<int>(setup.width - t.x * S::SIDE) + REINIT_LEAD;   // the repeated last pixel

@@ -17,9 +17,10 @@ __device__ __forceinline__ void load_slice_half(float *shared, const float *from
         const u32 row = i / QUADS, quad = i % QUADS;
         const u32 y = static_cast<u32>(clamp_index(y0 + static_cast<int>(row), static_cast<int>(setup.height)));
         // The last four elements may lie in the next row, or after the last row: that memory exists and is not used.
-        copy_async<16>(shared + row * SLICE_ROW + quad * 4, plane + y * setup.pitch + t.x * TILE_SLICE + quad * 4);
+        __pipeline_memcpy_async(shared + row * SLICE_ROW + quad * 4,
+                                plane + y * setup.pitch + t.x * TILE_SLICE + quad * 4, sizeof(float4));
     }
-    copy_async_commit();
+    __pipeline_commit();
 }
 
 template <typename PIXEL, bool UNIT>
@@ -36,7 +37,7 @@ __device__ __forceinline__ void update_slice_half(const float *shared, float *to
     PIXEL pixel[SLICE_ROWS];
 #pragma unroll
     for (int i = 0; i < SLICE_ROWS; ++i) pixel[i] = i < rows ? image[place + i * setup.pitch] : PIXEL(0);
-    copy_async_wait<0>();
+    __pipeline_wait_prior(0);
     __syncwarp();
 
     auto wide_x = [&](const float *p) { return scaled<UNIT>(__fsub_rn(p[1], p[-1]), setup.inv_dx); };

@@ -7,6 +7,7 @@
 // of a volume (see TileSplit), 16 x 8 pixels of a slice.
 #pragma once
 #include "level_set_update.cuh"
+#include <cuda/atomic>
 
 constexpr u32 HALVES = 2;        // halves of a tile: the parts of a slice's tile, and the unit of copying
 constexpr int HALF = TILE / 2;   // planes of a part, at most
@@ -86,10 +87,11 @@ __device__ __forceinline__ void grid_barrier(u32 *arrivals, u32 all)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
-        add_release(arrivals, 1);
-        while (load_relaxed(arrivals) < all) {
+        const cuda::atomic_ref<u32, cuda::thread_scope_device> counter(*arrivals);
+        counter.fetch_add(1, cuda::memory_order_release);
+        while (counter.load(cuda::memory_order_relaxed) < all) {
         }
-        fence_acquire();
+        cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
     }
     __syncthreads();
 }
@@ -269,11 +271,11 @@ __device__ __forceinline__ void load_part(float *shared, const float *from, cons
         for (u32 k = 0; k < HALF + 2; ++k) {
             if (k >= part.planes + 2) break;
             const u32 z = clamp_index(z0 + static_cast<int>(k), static_cast<int>(setup.depth));
-            copy_async<16>(shared + k * TILE_PLANE + lane * 4,
-                           line + static_cast<u64>(z * setup.height + y) * setup.pitch);
+            __pipeline_memcpy_async(shared + k * TILE_PLANE + lane * 4,
+                                    line + static_cast<u64>(z * setup.height + y) * setup.pitch, sizeof(float4));
         }
     }
-    copy_async_commit();
+    __pipeline_commit();
 }
 
 // Differences of values in shared memory around the voxel `at`. Wide differences are twice the central ones.
@@ -447,7 +449,7 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
     const PIXEL *pixels[2] = {image + place, image + place + setup.pitch};
     // Pixels are loaded a plane ahead, because the latency of memory is long.
     PIXEL pixel[2] = {own[0] ? *pixels[0] : PIXEL(0), own[1] ? *pixels[1] : PIXEL(0)};
-    copy_async_wait<0>();
+    __pipeline_wait_prior(0);
     __syncwarp();
 
     const BorderNormals<UNIT> border(setup, shared, lane);

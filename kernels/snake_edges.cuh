@@ -1,20 +1,6 @@
 // The sums over edges that a search needs, shared among the blocks of a group: part of `Searcher`, snake_search.cuh.
 #pragma once
 
-// An acquire load. On Hopper it is cheaper than relaxed loads and a fence after the last one.
-__device__ __forceinline__ u32 load_acquire(const u32 *counter)
-{
-    u32 value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-    return value;
-}
-
-// Adds to a number in global memory without waiting for its old value.
-__device__ __forceinline__ void add_relaxed(i64 *to, i64 number)
-{
-    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(to), "l"(number) : "memory");
-}
-
 // Barrier of the group's blocks: what they wrote before it, all see after it. `sums`: they have made the sums of a
 // buffer. Between `arrive_at_barrier` and `wait_at_barrier` a block may do what needs nothing of the others.
 template <typename T, bool GROUP>
@@ -22,7 +8,9 @@ __device__ __forceinline__ void Searcher<T, GROUP>::arrive_at_barrier()
 {
     if (!GROUP) return;
     __syncthreads();
-    if (threadIdx.x == 0) add_release(&control->arrived, 1u);
+    if (threadIdx.x != 0) return;
+    const cuda::atomic_ref<u32, cuda::thread_scope_device> arrived(control->arrived);
+    arrived.fetch_add(1, cuda::memory_order_release);
 }
 
 template <typename T, bool GROUP>
@@ -36,7 +24,9 @@ __device__ __forceinline__ void Searcher<T, GROUP>::wait_at_barrier(bool sums)
         if (sums) now = next < SUM_BUFFERS ? next : 0;
         met = meeting;
         const u32 wanted = meeting * blocks;
-        while (static_cast<int>(load_acquire(&control->arrived) - wanted) < 0) {
+        // On Hopper acquire loads are cheaper than relaxed loads and a fence after the last one.
+        const cuda::atomic_ref<u32, cuda::thread_scope_device> arrived(control->arrived);
+        while (static_cast<int>(arrived.load(cuda::memory_order_acquire) - wanted) < 0) {
         }
     }
     __syncthreads();
@@ -58,13 +48,15 @@ __device__ void Searcher<T, GROUP>::clear_sums(u32 which)
     for (u32 i = block * THREADS + threadIdx.x; i < count; i += blocks * THREADS) at[i] = 0;
 }
 
-// Adds to one number of the next buffer's sums.
+// Adds to one number of the next buffer's sums. A pointer that is known to be global lets the addition go without an
+// answer, and without code for shared memory.
 template <typename T, bool GROUP>
 __device__ __forceinline__ void Searcher<T, GROUP>::add_number(u32 index, i64 number)
 {
     i64 *to = &sums_of(buffer_after(1))->pixels + index;
+    __builtin_assume(__isGlobal(to));
     if (!GROUP) *to = number;
-    else if (number != 0) add_relaxed(to, number);
+    else if (number != 0) atomicAdd(reinterpret_cast<u64 *>(to), static_cast<u64>(number));
 }
 
 // Returns the rows of the longest edge; every warp computes it.

@@ -7,6 +7,7 @@
 // are the same, bit for bit.
 #pragma once
 #include "snake_crossing.cuh"
+#include <cuda/atomic>
 
 // Threads of a block that searches alone, and of one in a group.
 constexpr int ALONE_THREADS = 256;

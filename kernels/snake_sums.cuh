@@ -97,6 +97,7 @@ __device__ __forceinline__ Corner fetch_corner(const isoline_snake_image &image,
 }
 
 // Returns the word without the bits at or beyond `bits`, counted from the block's begin; the word begins at bit `from`.
+// This is one instruction; shifts and masks are two or more.
 __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
 {
     const u32 keep = static_cast<u32>(max(bits - from, 0));
