@@ -30,6 +30,10 @@ constexpr int STREAM_COPIES = 8;
 constexpr int STREAM_SHARED_MEMORY = 100 * 1024;
 constexpr int STREAM_SHARED_EXTRA = 1024;
 #endif
+// Mask bits are shifted and masked to become the byte offset of an entry.
+constexpr int NIBBLE_SHIFT = STREAM_COPIES == 1 ? 4 : 7;
+constexpr u32 NIBBLE_MASK = (STREAM_NIBBLES - 1) << NIBBLE_SHIFT;
+static_assert(sizeof(float4[STREAM_COPIES]) == 1u << NIBBLE_SHIFT, "so it is");
 static_assert(STREAM_HALO >= STREAM_STEPS && STREAM_HALO % STREAM_COLUMNS == 0, "a halo of whole lanes");
 static_assert(STREAM_STEPS % 2 == 0 && STREAM_RING == STREAM_STEPS, "rows are unrolled STREAM_STEPS at a time");
 static_assert(STREAM_AHEAD < STREAM_RING, "a row asked for does not overwrite one in use");
@@ -100,11 +104,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     const bool mirrored = SOURCE == StreamSource::QUADS && !inside;
     const bool writes = lane >= STREAM_HALO / C && lane < static_cast<int>(WARP) - STREAM_HALO / C && x0 < width;
 
-    // The bits of the lane's columns within a mask row; lanes beyond the halo read the last pad bits, which are not
-    // used. NIBBLE_SHIFT is log2 of sizeof(float4[STREAM_COPIES]), so that mask bits become a table offset.
-    constexpr int NIBBLE_SHIFT = STREAM_COPIES == 1 ? 4 : 7;
-    static_assert(sizeof(float4[STREAM_COPIES]) == 1u << NIBBLE_SHIFT, "so it is");
-    constexpr u32 NIBBLE_MASK = (STREAM_NIBBLES - 1) << NIBBLE_SHIFT;
+    // The lane's first bit of a mask row; lanes beyond the halo read the last pad bits, which are not used.
     const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
     const u32 mask_shift = mask_at % MASK_WORD_BITS - NIBBLE_SHIFT;   // modulo 32: a rotation
     const u32 copy = lane % STREAM_COPIES * sizeof(float4);
@@ -136,16 +136,10 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
 
     // kept[t][r & 1] is row r of level t, for the two newest rows that level t + 1 still needs. m[r % T] holds the time
     // steps of input row r while any level works on that row. (r counts from the first row read.)
-    float kept[T][2][C];
-    float m[T][C];
-#pragma unroll
-    for (int t = 0; t < T; ++t)
-#pragma unroll
-        for (int j = 0; j < C; ++j) kept[t][0][j] = kept[t][1][j] = m[t][j] = 0.0f;
+    float kept[T][2][C] = {}, m[T][C] = {};
 #pragma unroll 1
     for (int r = 0; r < STREAM_AHEAD; ++r) request(mirror_once(y0 - T + r, height), r);
 
-    const int total = rows + 2 * T;
     // Moves T rows down, through the first LEVELS levels.
     auto trip = [&](int start, auto levels) {
         constexpr int L = decltype(levels)::VALUE;
@@ -190,7 +184,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     // Before row 2t level t has no valid input, so the first trip needs only a few levels.
     trip(0, Constant<int, (T - 1) / 2>{});
 #pragma unroll 1
-    for (int start = T; start < total; start += T) trip(start, Constant<int, T>{});
+    for (int start = T; start < rows + 2 * T; start += T) trip(start, Constant<int, T>{});
     __pipeline_wait_prior(0);   // no copy may be pending to shared memory that the next block gets
 }
 

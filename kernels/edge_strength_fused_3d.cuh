@@ -11,6 +11,81 @@ static_assert(F3_COLUMNS * F3_ROWS <= MASK_WORD_BITS, "a lane's mask bits of a s
 template <int T>
 constexpr int F3_HALO = (T + F3_COLUMNS - 1) / F3_COLUMNS * F3_COLUMNS;   // T, rounded up to whole lanes
 
+// Reads a lane's part of the slices, mirrored into the volume.
+struct F3Reader {
+    const float *in;
+    const u32 *mask;   // of the lane's columns
+    const int *rows;   // the mirrored rows of the volume that the warp has
+    u64 pitch;
+    u32 mask_pitch, mask_shift;
+    int x0, mirrored_x0, mirrored_x1;   // the columns, and what they are within the volume
+    bool inside;                        // they are the same
+
+    // Loads the slice that begins at a row; returns its mask bits.
+    __device__ __forceinline__ u32 load(u64 first_row, float (&v)[F3_ROWS][F3_COLUMNS]) const
+    {
+        const float *slice_v = in + first_row * pitch;
+        const u32 *slice_mask = mask + first_row * mask_pitch;
+        u32 bits = 0;
+#pragma unroll
+        for (int r = 0; r < F3_ROWS; ++r) {
+            const u64 y = static_cast<u32>(rows[r]);
+            const float *row = slice_v + y * static_cast<u32>(pitch);
+            if (inside) {
+                load_vector<F3_COLUMNS>(v[r], row + x0);
+            } else {
+                v[r][0] = row[mirrored_x0], v[r][1] = row[mirrored_x1];
+            }
+            bits |= (slice_mask[y * mask_pitch] >> mask_shift & 3u) << (r * F3_COLUMNS);
+        }
+        return bits;
+    }
+};
+
+// The first and last row of each warp, of each level's newest slice; twice, because while one set is read the next is
+// written.
+template <int T>
+using F3Edges = float2[2][T][F3_WARPS][2][WARP];
+
+// Takes a slice through all levels, i steps after the begin of a trip: level t makes its slice step - t; the rows of
+// other warps are those stored at the last step.
+template <int T>
+__device__ __forceinline__ void slice_levels(float (&kept)[T][2][F3_ROWS][F3_COLUMNS], const u32 (&bits)[T],
+                                             float (&v)[F3_ROWS][F3_COLUMNS], F3Edges<T> &edges, int i, float dt,
+                                             const isoline_es_weights &weights)
+{
+    constexpr int C = F3_COLUMNS, R = F3_ROWS;
+    const int lane = threadIdx.x, warp = threadIdx.y;
+    // Clamped: those rows are halo and not used.
+    const int warp_above = max(warp - 1, 0), warp_below = min(warp + 1, F3_WARPS - 1);
+#pragma unroll
+    for (int t = 1; t <= T; ++t) {
+        float(&front)[R][C] = kept[t - 1][(i + t + 1) & 1];
+        const float(&centre)[R][C] = kept[t - 1][(i + t) & 1];
+        const u32 fixed = bits[(i + T - t) % T];
+        edges[i & 1][t - 1][warp][0][lane] = make_float2(v[0][0], v[0][1]);
+        edges[i & 1][t - 1][warp][1][lane] = make_float2(v[R - 1][0], v[R - 1][1]);
+        const float2 top = edges[(i + 1) & 1][t - 1][warp_above][1][lane];
+        const float2 bottom = edges[(i + 1) & 1][t - 1][warp_below][0][lane];
+        const float above[C] = {top.x, top.y}, below[C] = {bottom.x, bottom.y};
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+            const float left = __shfl_up_sync(ALL_LANES, centre[r][C - 1], 1);
+            const float right = __shfl_down_sync(ALL_LANES, centre[r][0], 1);
+#pragma unroll
+            for (int j = 0; j < C; ++j) {
+                const float m = (fixed >> (r * C + j)) & 1u ? 0.0f : dt;
+                const float next =
+                    update_3d(centre[r][j], j > 0 ? centre[r][j - 1] : left, j < C - 1 ? centre[r][j + 1] : right,
+                              r > 0 ? centre[r - 1][j] : above[j], r < R - 1 ? centre[r + 1][j] : below[j],
+                              front[r][j], v[r][j], m, weights.k[t - 1]);
+                front[r][j] = v[r][j];   // the newest slice takes the place of the oldest
+                v[r][j] = next;
+            }
+        }
+    }
+}
+
 // A block has (64 - 2*halo)^2 columns of voxels, chunk_slices deep; a lane has 2 columns x 8 rows. Block (32, 8), grid
 // (ceil(width/inner), ceil(height/inner), ceil(depth/chunk_slices)), inner = 64 - 2*halo, y and z at most 65535. Shared
 // memory T*8192 bytes. Per voxel and launch: reads 4 bytes and a mask bit, times (64/inner)^2 * (1 + 2*T/chunk_slices);
@@ -23,9 +98,7 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     constexpr int C = F3_COLUMNS, R = F3_ROWS, HALO = F3_HALO<T>;
     static_assert(T == 1 || T % 2 == 0, "the slices in turn are unrolled T or 2 at a time");
     constexpr int UNROLL = T < 2 ? 2 : T;
-    // The first and last row of each warp, of each level's newest slice; twice, because while one set is read the next
-    // is written.
-    __shared__ float2 s_edge[2][T][F3_WARPS][2][WARP];
+    __shared__ F3Edges<T> s_edge;
     __shared__ int s_row[F3_HEIGHT];
     static_assert(F3_HEIGHT % WARP == 0 && F3_HEIGHT <= WARP * F3_WARPS, "a thread a row");
 
@@ -34,14 +107,12 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     const int y0 = blockIdx.y * (F3_HEIGHT - 2 * HALO) - HALO + warp * R;
     const int z0 = blockIdx.z * chunk_slices;
     const int slices = min(chunk_slices, depth - z0);
-    const int warp_above = max(warp - 1, 0),
-              warp_below = min(warp + 1, F3_WARPS - 1);   // clamped: those rows are halo and not used
 
     const bool inside = x0 >= 0 && x0 + C <= width;
     const int xa = mirror(min(x0, width + HALO - 1), width), xb = mirror(min(x0 + 1, width + HALO - 1), width);
     const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
-    const u32 mask_shift = mask_at % MASK_WORD_BITS;
-    const u32 *mask_lane = mask + mask_at / MASK_WORD_BITS;
+    const F3Reader reader{in, mask + mask_at / MASK_WORD_BITS, s_row + warp * R, pitch, mask_pitch,
+                          mask_at % MASK_WORD_BITS, x0, xa, xb, inside};
     // The mirrored rows of the image; beyond image and halo any will do. A table keeps the mirroring out of the loop.
     if (warp < F3_HEIGHT / static_cast<int>(WARP)) {
         const int row = warp * WARP + lane;
@@ -49,38 +120,16 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
     }
     __syncthreads();
 
-    // Reads the lane's part of slice z0 - T + step, mirrored into the volume.
-    auto load = [&](int step, float(&v)[R][C]) -> u32 {
-        const u64 slice = static_cast<u64>(mirror(z0 - T + step, depth)) * height;
-        const float *slice_v = in + slice * pitch;
-        const u32 *slice_mask = mask_lane + slice * mask_pitch;
-        u32 bits = 0;
-#pragma unroll
-        for (int r = 0; r < R; ++r) {
-            const u64 y = static_cast<u32>(s_row[warp * R + r]);
-            const float *row = slice_v + y * static_cast<u32>(pitch);
-            if (inside) {
-                load_vector<C>(v[r], row + x0);
-            } else {
-                v[r][0] = row[xa], v[r][1] = row[xb];
-            }
-            bits |= (slice_mask[y * mask_pitch] >> mask_shift & 3u) << (r * C);
-        }
-        return bits;
+    auto load = [&](int step, float(&v)[R][C]) {
+        return reader.load(static_cast<u64>(mirror(z0 - T + step, depth)) * height, v);
     };
 
     // kept[t][z & 1] is slice z of level t, for the two newest slices; bits[s % T] is the mask of input slice s.
-    float kept[T][2][R][C];
-    u32 bits[T];
+    float kept[T][2][R][C] = {};
+    u32 bits[T] = {};
 #pragma unroll
-    for (int t = 0; t < T; ++t) {
-        bits[t] = 0;
-#pragma unroll
-        for (int r = 0; r < R; ++r)
-#pragma unroll
-            for (int j = 0; j < C; ++j) kept[t][0][r][j] = kept[t][1][r][j] = 0.0f;
-        s_edge[1][t][warp][0][lane] = s_edge[1][t][warp][1][lane] = make_float2(0.0f, 0.0f);   // read at step 0
-    }
+    for (int t = 0; t < T; ++t)   // read at step 0
+        s_edge[1][t][warp][0][lane] = s_edge[1][t][warp][1][lane] = make_float2(0.0f, 0.0f);
     __syncthreads();
 
     const bool lane_writes = lane >= HALO / C && lane < static_cast<int>(WARP) - HALO / C && x0 < width;
@@ -107,33 +156,8 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
             const u32 slice_bits = next_bits;
             next_bits = load(step + 1, next_v);
 
-            // 2. Level t makes its slice step - t; the rows of other warps are those stored at the last step.
-#pragma unroll
-            for (int t = 1; t <= T; ++t) {
-                float(&front)[R][C] = kept[t - 1][(i + t + 1) & 1];
-                const float(&centre)[R][C] = kept[t - 1][(i + t) & 1];
-                const u32 fixed = bits[(i + T - t) % T];
-                s_edge[i & 1][t - 1][warp][0][lane] = make_float2(v[0][0], v[0][1]);
-                s_edge[i & 1][t - 1][warp][1][lane] = make_float2(v[R - 1][0], v[R - 1][1]);
-                const float2 top = s_edge[(i + 1) & 1][t - 1][warp_above][1][lane];
-                const float2 bottom = s_edge[(i + 1) & 1][t - 1][warp_below][0][lane];
-                const float above[C] = {top.x, top.y}, below[C] = {bottom.x, bottom.y};
-#pragma unroll
-                for (int r = 0; r < R; ++r) {
-                    const float left = __shfl_up_sync(ALL_LANES, centre[r][C - 1], 1);
-                    const float right = __shfl_down_sync(ALL_LANES, centre[r][0], 1);
-#pragma unroll
-                    for (int j = 0; j < C; ++j) {
-                        const float m = (fixed >> (r * C + j)) & 1u ? 0.0f : dt;
-                        const float next = update_3d(
-                            centre[r][j], j > 0 ? centre[r][j - 1] : left, j < C - 1 ? centre[r][j + 1] : right,
-                            r > 0 ? centre[r - 1][j] : above[j], r < R - 1 ? centre[r + 1][j] : below[j],
-                            front[r][j], v[r][j], m, weights.k[t - 1]);
-                        front[r][j] = v[r][j];   // the newest slice takes the place of the oldest
-                        v[r][j] = next;
-                    }
-                }
-            }
+            // 2. Take it through the levels.
+            slice_levels<T>(kept, bits, v, s_edge, i, dt, weights);
             bits[i % T] = slice_bits;
 
             // 3. The last level's slice is z0 - T + (step - T); its inner part is valid and is stored.

@@ -126,165 +126,211 @@ struct MgPolicy {
     static_assert(VALID_Y == (ROWS == 2 ? FINE ? MG_FINE_SMALL_Y : MG_COARSE_SMALL_Y : FINE ? MG_FINE_Y : MG_COARSE_Y), "");
 };
 
+// The arrays and sizes of a smoothing.
+struct MgGrids {
+    const float *in;
+    float *out;
+    const float *right;
+    const u32 *mask;
+    int width, height;
+    u32 pitch, mask_pitch;
+    const float *coarse;
+    float *coarse_right;
+    int coarse_width, coarse_height;
+    u32 coarse_pitch;
+};
+
+// A lane's part of a tile: ROWS rows of 4 columns, from pixel (x0, y0) on.
+template <typename P>
+struct MgTile {
+    static constexpr int R = P::ROWS, C = TILE_COLUMNS;
+    const MgGrids &grids;
+    int x0, y0;
+    bool inside;   // all columns are within the image
+    float v[R][C] = {}, b[P::RIGHT ? R : 1][C] = {};   // the values and the right-hand side
+    u32 fixed = 0;                                     // bit r*C + j: a pixel of the shape
+
+    __device__ __forceinline__ explicit MgTile(const MgGrids &grids) : grids(grids)
+    {
+        const int lane_x = static_cast<int>(threadIdx.x) * C;
+        const int tiles_x = (grids.width + P::VALID_X - 1) / P::VALID_X;
+        x0 = static_cast<int>(blockIdx.x % tiles_x) * P::VALID_X - P::HALO_X + lane_x;
+        y0 = static_cast<int>(blockIdx.x / tiles_x) * P::VALID_Y - P::HALO_Y + static_cast<int>(threadIdx.y) * R;
+        inside = x0 >= 0 && x0 + C <= grids.width;
+    }
+
+    // Returns whether the lane's columns, which begin within the image, and row r are not halo.
+    __device__ __forceinline__ bool writes(int r) const
+    {
+        const int lane_x = static_cast<int>(threadIdx.x) * C, tile_y = static_cast<int>(threadIdx.y) * R + r;
+        return lane_x >= P::HALO_X && lane_x < MG_WIDTH - P::HALO_X && x0 < grids.width && tile_y >= P::HALO_Y &&
+               tile_y < P::HEIGHT - P::HALO_Y;
+    }
+
+    // Loads the start, the right-hand side and the mask, mirrored into the image. Values beyond image and halo are
+    // never used.
+    __device__ __forceinline__ void load()
+    {
+        const bool needed = x0 < grids.width + P::HALO_X;
+        int xs[C];
+#pragma unroll
+        for (int j = 0; j < C; ++j) xs[j] = inside ? x0 + j : needed ? mirror(x0 + j, grids.width) : 0;
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+            if (!needed || y0 + r >= grids.height + P::HALO_Y) continue;
+            const int y = mirror(y0 + r, grids.height);
+            const u64 row = static_cast<u64>(y) * grids.pitch;
+            const u32 *mask_row = grids.mask + static_cast<u64>(y) * grids.mask_pitch;
+            u32 bits = 0;
+            if (inside) {
+                if (P::START == MG_VALUES || P::START == MG_CORRECTED) load_vector<C>(v[r], grids.in + row + x0);
+                if (P::RIGHT) load_vector<C>(b[P::RIGHT ? r : 0], grids.right + row + x0);
+                bits = mask_row[MASK_LEAD + x0 / MASK_WORD_BITS] >> (x0 % MASK_WORD_BITS) & ((1u << C) - 1u);
+            } else {
+#pragma unroll
+                for (int j = 0; j < C; ++j) {
+                    if (P::START == MG_VALUES || P::START == MG_CORRECTED) v[r][j] = grids.in[row + xs[j]];
+                    if (P::RIGHT) b[P::RIGHT ? r : 0][j] = grids.right[row + xs[j]];
+                    bits |= static_cast<u32>(mask_bit(mask_row, xs[j])) << j;
+                }
+            }
+            fixed |= bits << (r * C);
+            if (P::START == MG_GUESS)
+#pragma unroll
+                for (int j = 0; j < C; ++j) v[r][j] = bits >> j & 1u ? 1.0f : 0.0f;
+            if (P::START == MG_CORRECTED || (P::START == MG_GUESS && grids.coarse)) add_correction(v[r], y, xs, bits);
+        }
+    }
+
+    // Adds the interpolated coarse values to a row, off the shape.
+    __device__ __forceinline__ void add_correction(float (&row)[C], int y, const int (&xs)[C], u32 bits) const
+    {
+        const int coarse_width = grids.coarse_width;
+        const float *near = grids.coarse + static_cast<u64>(mg_near(y, grids.coarse_height)) * grids.coarse_pitch;
+        const float *far = grids.coarse + static_cast<u64>(mg_far(y, grids.coarse_height)) * grids.coarse_pitch;
+        auto line = [&](int x) { return mg_blend(near[x], far[x]); };
+        float correction[C];
+        if (inside) {
+            // Four columns, from a multiple of four on, have the same four parents everywhere but at the border.
+            const int first = x0 / 2;
+            const float p = line(max(first - 1, 0)), q = line(first), s = line(min(first + 1, coarse_width - 1)),
+                        t = line(min(first + 2, coarse_width - 1));
+            correction[0] = mg_blend(q, p), correction[1] = mg_blend(q, s);
+            correction[2] = mg_blend(s, q), correction[3] = mg_blend(s, t);
+        } else {
+#pragma unroll
+            for (int j = 0; j < C; ++j)
+                correction[j] = mg_blend(line(mg_near(xs[j], coarse_width)), line(mg_far(xs[j], coarse_width)));
+        }
+#pragma unroll
+        for (int j = 0; j < C; ++j)
+            if (!(bits >> j & 1u)) row[j] = __fadd_rn(correction[j], row[j]);
+    }
+
+    // Clamps the values to 0..1; returns the largest change of the values that store() overwrites. All old values are
+    // requested before the first is needed.
+    __device__ __forceinline__ float clamp_and_compare()
+    {
+        float old[R][C], largest = 0.0f;
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+#pragma unroll
+            for (int j = 0; j < C; ++j) old[r][j] = v[r][j] = mg_clamp_0_to_1(v[r][j]);
+            if (!writes(r) || y0 + r >= grids.height) continue;
+            const float *from = grids.out + static_cast<u64>(y0 + r) * grids.pitch + x0;
+            if (inside) load_vector<C>(old[r], from);
+            else
+#pragma unroll
+                for (int j = 0; j < C; ++j)
+                    if (x0 + j < grids.width) old[r][j] = from[j];
+        }
+#pragma unroll
+        for (int r = 0; r < R; ++r)
+#pragma unroll
+            for (int j = 0; j < C; ++j) largest = fmaxf(largest, fabsf(__fsub_rn(v[r][j], old[r][j])));
+        return largest;
+    }
+
+    // Stores the inner part of the tile.
+    __device__ __forceinline__ void store() const
+    {
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+            if (!writes(r) || y0 + r >= grids.height) continue;
+            float *to = grids.out + static_cast<u64>(y0 + r) * grids.pitch + x0;
+            if (inside) {
+                store_vector<C>(to, v[r]);
+            } else {
+#pragma unroll
+                for (int j = 0; j < C; ++j)
+                    if (x0 + j < grids.width) to[j] = v[r][j];
+            }
+        }
+    }
+
+    // Stores the sums of four neighbouring values each to the coarse grid.
+    __device__ __forceinline__ void store_coarse() const
+    {
+        const int cx = x0 / 2;
+#pragma unroll
+        for (int r = 0; r < R; r += 2) {
+            const int cy = (y0 + r) / 2;
+            if (!writes(r) || cy >= grids.coarse_height) continue;
+            float *to = grids.coarse_right + static_cast<u64>(cy) * grids.coarse_pitch + cx;
+            float sums[C / 2];
+#pragma unroll
+            for (int j = 0; j < C; j += 2)
+                sums[j / 2] = __fadd_rn(__fadd_rn(v[r][j], v[r][j + 1]), __fadd_rn(v[r + 1][j], v[r + 1][j + 1]));
+            if (cx + C / 2 <= grids.coarse_width) store_vector<C / 2>(to, sums);
+            else if (cx < grids.coarse_width) to[0] = sums[0];
+        }
+    }
+};
+
 // A block has a tile of 128 x 16*ROWS pixels, whose inner VALID_X x VALID_Y it writes; a warp has ROWS rows, a lane 4
 // columns. Beyond the image the tile holds the mirrored image, which is the Neumann border. Grid: tiles, x fastest. The
 // rows at a warp's edge go through shared memory (32 KiB), with one barrier per step. Memory per pixel: reads 4 bytes
 // (with RIGHT 8) and a mask bit, times 1.5 for the halo, mostly from the cache, plus 1 for the correction; writes 4,
 // plus 1 when restricting; reads 4 more when measuring.
 template <typename P>
-__device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *out, const float *__restrict__ right,
-                                          const u32 *__restrict__ mask, int width, int height, u32 pitch,
-                                          u32 mask_pitch, float lambda, const isoline_mg_weights &weights,
-                                          const float *__restrict__ coarse, float *__restrict__ coarse_right,
-                                          int coarse_width, int coarse_height, u32 coarse_pitch, u32 *change)
+__device__ __forceinline__ void mg_smooth(const MgGrids &grids, float lambda, const isoline_mg_weights &weights,
+                                          u32 *change)
 {
-    constexpr int R = P::ROWS, C = TILE_COLUMNS;
+    constexpr int C = TILE_COLUMNS;
     __shared__ TileEdges<MG_WARPS> s_edges;
-
-    const int lane = threadIdx.x, warp = threadIdx.y;
-    const int tiles_x = (width + P::VALID_X - 1) / P::VALID_X;
-    const int x0 = static_cast<int>(blockIdx.x % tiles_x) * P::VALID_X - P::HALO_X + lane * C;
-    const int y0 = static_cast<int>(blockIdx.x / tiles_x) * P::VALID_Y - P::HALO_Y + warp * R;
-    const bool inside = x0 >= 0 && x0 + C <= width;
-    const bool needed = x0 < width + P::HALO_X;
-
-    // 1. Load, mirrored into the image. Values beyond image and halo are never used.
-    float v[R][C], b[P::RIGHT ? R : 1][C];
-    u32 fixed = 0;
-    int xs[C];
-#pragma unroll
-    for (int j = 0; j < C; ++j) xs[j] = inside ? x0 + j : needed ? mirror(x0 + j, width) : 0;
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-#pragma unroll
-        for (int j = 0; j < C; ++j) v[r][j] = 0.0f;
-        if (P::RIGHT)
-#pragma unroll
-            for (int j = 0; j < C; ++j) b[r][j] = 0.0f;
-        if (!needed || y0 + r >= height + P::HALO_Y) continue;
-        const int y = mirror(y0 + r, height);
-        const u64 row = static_cast<u64>(y) * pitch;
-        const u32 *mask_row = mask + static_cast<u64>(y) * mask_pitch;
-        u32 bits = 0;
-        if (inside) {
-            if (P::START == MG_VALUES || P::START == MG_CORRECTED) load_vector<C>(v[r], in + row + x0);
-            if (P::RIGHT) load_vector<C>(b[P::RIGHT ? r : 0], right + row + x0);
-            bits = mask_row[MASK_LEAD + x0 / MASK_WORD_BITS] >> (x0 % MASK_WORD_BITS) & ((1u << C) - 1u);
-        } else {
-#pragma unroll
-            for (int j = 0; j < C; ++j) {
-                if (P::START == MG_VALUES || P::START == MG_CORRECTED) v[r][j] = in[row + xs[j]];
-                if (P::RIGHT) b[P::RIGHT ? r : 0][j] = right[row + xs[j]];
-                bits |= static_cast<u32>(mask_bit(mask_row, xs[j])) << j;
-            }
-        }
-        fixed |= bits << (r * C);
-        if (P::START == MG_GUESS)
-#pragma unroll
-            for (int j = 0; j < C; ++j) v[r][j] = bits >> j & 1u ? 1.0f : 0.0f;
-        if (P::START == MG_CORRECTED || (P::START == MG_GUESS && coarse)) {
-            const float *near = coarse + static_cast<u64>(mg_near(y, coarse_height)) * coarse_pitch;
-            const float *far = coarse + static_cast<u64>(mg_far(y, coarse_height)) * coarse_pitch;
-            auto line = [&](int x) { return mg_blend(near[x], far[x]); };
-            float correction[C];
-            if (inside) {
-                // Four columns, from a multiple of four on, have the same four parents everywhere but at the border.
-                const int first = x0 / 2;
-                const float p = line(max(first - 1, 0)), q = line(first), s = line(min(first + 1, coarse_width - 1)),
-                            t = line(min(first + 2, coarse_width - 1));
-                correction[0] = mg_blend(q, p), correction[1] = mg_blend(q, s);
-                correction[2] = mg_blend(s, q), correction[3] = mg_blend(s, t);
-            } else {
-#pragma unroll
-                for (int j = 0; j < C; ++j)
-                    correction[j] = mg_blend(line(mg_near(xs[j], coarse_width)), line(mg_far(xs[j], coarse_width)));
-            }
-#pragma unroll
-            for (int j = 0; j < C; ++j)
-                if (!(bits >> j & 1u)) v[r][j] = __fadd_rn(correction[j], v[r][j]);
-        }
-    }
-
-    // 2. Smooth.
+    MgTile<P> tile(grids);
+    tile.load();
 #pragma unroll 1
     for (int step = 0; step < P::STEPS; ++step) {
         const float weight = weights.w[step];
-        tile_sweep<MG_WARPS>(v, s_edges[step & 1], [&](int r, int j, float c, float l, float rr, float u, float d) {
-            const float sum = __fadd_rn(__fadd_rn(l, rr), __fadd_rn(u, d));
+        auto update = [&](int r, int j, float c, float left, float right, float up, float down) {
+            const float sum = __fadd_rn(__fadd_rn(left, right), __fadd_rn(up, down));
             float t = __fmaf_rn(-lambda, c, __fmaf_rn(-4.0f, c, sum));
-            if (P::RIGHT) t = __fsub_rn(t, b[P::RIGHT ? r : 0][j]);
-            return __fmaf_rn(fixed >> (r * C + j) & 1u ? 0.0f : weight, t, c);
-        });
+            if (P::RIGHT) t = __fsub_rn(t, tile.b[P::RIGHT ? r : 0][j]);
+            return __fmaf_rn(tile.fixed >> (r * C + j) & 1u ? 0.0f : weight, t, c);
+        };
+        tile_sweep<MG_WARPS>(tile.v, s_edges[step & 1], update);
     }
-
-    // 3. Store the inner part.
-    const int lane_x = lane * C;
-    const bool owns = lane_x >= P::HALO_X && lane_x < MG_WIDTH - P::HALO_X && x0 < width;
     float largest = 0.0f;
-    if (P::MEASURE && change) {
-        // All old values are requested before the first is needed, and before anything is stored.
-        float old[R][C];
-#pragma unroll
-        for (int r = 0; r < R; ++r) {
-            const int tile_y = warp * R + r;
-#pragma unroll
-            for (int j = 0; j < C; ++j) old[r][j] = v[r][j] = mg_clamp_0_to_1(v[r][j]);
-            if (!owns || tile_y < P::HALO_Y || tile_y >= P::HEIGHT - P::HALO_Y || y0 + r >= height) continue;
-            const float *from = out + static_cast<u64>(y0 + r) * pitch + x0;
-            if (inside) load_vector<C>(old[r], from);
-            else
-#pragma unroll
-                for (int j = 0; j < C; ++j)
-                    if (x0 + j < width) old[r][j] = from[j];
-        }
-#pragma unroll
-        for (int r = 0; r < R; ++r)
-#pragma unroll
-            for (int j = 0; j < C; ++j) largest = fmaxf(largest, fabsf(__fsub_rn(v[r][j], old[r][j])));
-    }
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-        const int tile_y = warp * R + r;
-        if (!owns || tile_y < P::HALO_Y || tile_y >= P::HEIGHT - P::HALO_Y || y0 + r >= height) continue;
-        float *to = out + static_cast<u64>(y0 + r) * pitch + x0;
-        if (inside) {
-            store_vector<C>(to, v[r]);
-        } else {
-#pragma unroll
-            for (int j = 0; j < C; ++j)
-                if (x0 + j < width) to[j] = v[r][j];
-        }
-    }
+    if (P::MEASURE && change) largest = tile.clamp_and_compare();
+    tile.store();
     if (P::MEASURE && change) {
 #pragma unroll
         for (int lanes = WARP / 2; lanes > 0; lanes /= 2)
             largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, lanes));
-        if (lane == 0 && largest > 0.0f) atomicMax(change, __float_as_uint(largest));
+        if (threadIdx.x == 0 && largest > 0.0f) atomicMax(change, __float_as_uint(largest));
     }
-
-    // 4. Restrict the residual. It is computed from differences, so that lambda is not lost beside 4.
-    if (P::RESTRICT) {
-        tile_sweep<MG_WARPS>(v, s_edges[P::STEPS & 1], [&](int r, int j, float c, float l, float rr, float u, float d) {
-            const float sum = __fadd_rn(__fadd_rn(__fsub_rn(l, c), __fsub_rn(rr, c)),
-                                        __fadd_rn(__fsub_rn(u, c), __fsub_rn(d, c)));
-            const float t = __fmaf_rn(-lambda, c, sum);
-            const float residual = P::RIGHT ? __fsub_rn(b[P::RIGHT ? r : 0][j], t) : -t;
-            return fixed >> (r * C + j) & 1u ? 0.0f : residual;
-        });
-        const int cx = x0 / 2;
-#pragma unroll
-        for (int r = 0; r < R; r += 2) {
-            const int tile_y = warp * R + r, cy = (y0 + r) / 2;
-            if (!owns || tile_y < P::HALO_Y || tile_y >= P::HEIGHT - P::HALO_Y || cy >= coarse_height) continue;
-            float *to = coarse_right + static_cast<u64>(cy) * coarse_pitch + cx;
-            float sums[C / 2];
-#pragma unroll
-            for (int j = 0; j < C; j += 2)
-                sums[j / 2] = __fadd_rn(__fadd_rn(v[r][j], v[r][j + 1]), __fadd_rn(v[r + 1][j], v[r + 1][j + 1]));
-            if (cx + C / 2 <= coarse_width) store_vector<C / 2>(to, sums);
-            else if (cx < coarse_width) to[0] = sums[0];
-        }
-    }
+    if (!P::RESTRICT) return;
+    // The residual is computed from differences, so that lambda is not lost beside 4.
+    auto residual = [&](int r, int j, float c, float left, float right, float up, float down) {
+        const float sum = __fadd_rn(__fadd_rn(__fsub_rn(left, c), __fsub_rn(right, c)),
+                                    __fadd_rn(__fsub_rn(up, c), __fsub_rn(down, c)));
+        const float t = __fmaf_rn(-lambda, c, sum);
+        const float value = P::RIGHT ? __fsub_rn(tile.b[P::RIGHT ? r : 0][j], t) : -t;
+        return tile.fixed >> (r * C + j) & 1u ? 0.0f : value;
+    };
+    tile_sweep<MG_WARPS>(tile.v, s_edges[P::STEPS & 1], residual);
+    tile.store_coarse();
 }
 
 // Arguments that a kernel's policy does not use may be null. Block (32, 16). May be launched early (common.cuh).
@@ -295,8 +341,9 @@ __device__ __forceinline__ void mg_smooth(const float *__restrict__ in, float *o
          int coarse_width, int coarse_height, u32 coarse_pitch, u32 *change)                                         \
     {                                                                                                                \
         wait_for_previous_launch();                                                                                  \
-        mg_smooth<MgPolicy<__VA_ARGS__>>(in, out, right, mask, width, height, pitch, mask_pitch, lambda, weights,    \
-                                         coarse, coarse_right, coarse_width, coarse_height, coarse_pitch, change);   \
+        const MgGrids grids{in,         out,    right,        mask,         width,         height,      pitch,        \
+                            mask_pitch, coarse, coarse_right, coarse_width, coarse_height, coarse_pitch};            \
+        mg_smooth<MgPolicy<__VA_ARGS__>>(grids, lambda, weights, change);                                            \
     }
 //                                            steps       rows  start         right  restrict measure
 ISOLINE_MG_SMOOTH(isoline_mg_fine_down,       MG_FINE_STEPS,   8, MG_VALUES,    false, true,    false)
