@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.sun.jna.Function;
@@ -60,6 +61,17 @@ final class CApi {
             }
         }
         return memory;
+    }
+
+    /** Asserts that an image has these pixels, slice after slice, bit by bit. */
+    static void assertSameBits(Memory wanted, ImagePlus got) {
+        int pixels = got.getWidth() * got.getHeight();
+        for (int z = 0; z < got.getStackSize(); z++) {
+            assertArrayEquals(
+                    wanted.getFloatArray((long) z * pixels * Float.BYTES, pixels),
+                    (float[]) got.getStack().getPixels(z + 1),
+                    "slice " + z);
+        }
     }
 
     /** Returns a struct after its own init function. */

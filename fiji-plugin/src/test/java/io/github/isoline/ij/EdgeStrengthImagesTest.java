@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ij.CompositeImage;
 import ij.ImagePlus;
@@ -16,10 +15,8 @@ import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.process.ImageProcessor;
 import ij.process.LUT;
-import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
 import java.awt.Color;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -299,19 +296,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
 
     @Test
     void everyGpuGivesTheSameAsTheCpu() throws IsolineException {
-        List<String> gpus = new ArrayList<>();
-        StringBuilder why = new StringBuilder();
-        for (DeviceInfo device : DeviceInfo.list()) {
-            if (device.isCuda() && device.isUsable()) {
-                gpus.add(device.id());
-            } else if (device.isCuda()) {
-                why.append(device.reason()).append(' ');
-            }
-        }
-        if (gpus.isEmpty()) {
-            System.out.println("everyGpuGivesTheSameAsTheCpu is skipped: " + why);
-        }
-        assumeTrue(!gpus.isEmpty(), why.toString());
+        List<String> gpus = gpus("everyGpuGivesTheSameAsTheCpu");
         ImagePlus brain = open("brain.tif");
         for (String stack : new String[] {"slices", "volume"}) {
             String options = "rho=16 iterations=200 threshold=200 stack=" + stack;

@@ -110,7 +110,7 @@ final class GuiDriver {
                 } else if (args[0].startsWith("region snake")) {
                     new SnakeScenes(driver).play(args[0], image);
                 } else if (args[0].startsWith("distance")) {
-                    new DistanceScenes(driver).play(args[0], image);
+                    new DistanceWindowTest.Scenes(driver).play(args[0], image);
                 } else {
                     new EdgeDrawingScenes(driver).play(args[0], image);
                 }

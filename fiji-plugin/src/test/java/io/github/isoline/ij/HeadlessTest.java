@@ -4,16 +4,21 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ij.IJ;
 import ij.ImagePlus;
 import ij.WindowManager;
 import ij.macro.Interpreter;
+import io.github.isoline.DeviceInfo;
+import io.github.isoline.IsolineException;
 import java.awt.event.KeyEvent;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -102,6 +107,24 @@ abstract class HeadlessTest {
         assertTrue(log.contains(sentence), log);
         assertFalse(log.contains("\tat "), "a stack trace: " + log);
         assertEquals(1, log.trim().split("\n").length, log);
+    }
+
+    /** Returns the usable GPUs, or skips the test and prints why. */
+    static List<String> gpus(String test) throws IsolineException {
+        List<String> gpus = new ArrayList<>();
+        StringBuilder why = new StringBuilder();
+        for (DeviceInfo device : DeviceInfo.list()) {
+            if (device.isCuda() && device.isUsable()) {
+                gpus.add(device.id());
+            } else if (device.isCuda()) {
+                why.append(device.reason()).append(' ');
+            }
+        }
+        if (gpus.isEmpty()) {
+            System.out.println(test + " is skipped: " + why);
+        }
+        assumeTrue(!gpus.isEmpty(), why.toString());
+        return gpus;
     }
 
     /** Presses Escape like a user. */
