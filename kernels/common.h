@@ -15,6 +15,9 @@ constexpr u32 WARP = 32;
 constexpr int MASK_WORD_BITS = 32;
 constexpr int MASK_LEAD = 1;
 
+// The largest integer level to which float pixels are scaled.
+constexpr double MAX_LEVEL = 65535.0;
+
 // The threads of a block of the kernels that find the range of an image's pixels, and the sign bit of their pixels' keys.
 constexpr u32 RANGE_THREADS = 256;
 constexpr u32 FLOAT_SIGN = 0x80000000;

@@ -9,10 +9,8 @@
 #include "common.cuh"
 #include "snake_search.cuh"
 
-constexpr int CUMULATE_THREADS = 256;
-
 #define ISOLINE_SNAKE(TYPE, PIXEL)                                                                                   \
-    extern "C" __global__ void __launch_bounds__(CUMULATE_THREADS)                                                   \
+    extern "C" __global__ void __launch_bounds__(ALONE_THREADS)                                                      \
     isoline_snake_cumulate_##TYPE(const __grid_constant__ isoline_snake_image image, ulonglong2 *before)             \
     {                                                                                                                \
         cumulate<PIXEL>(image, before);                                                                              \
@@ -40,7 +38,7 @@ ISOLINE_SNAKE(u16, unsigned short)
 __device__ __forceinline__ u32 quantised(float pixel, double minimum, double scale)
 {
     const double scaled = __dmul_rn(__dadd_rn(static_cast<double>(pixel), -minimum), scale);
-    const double clamped = scaled > 0.0 ? fmin(scaled, 65535.0) : 0.0;
+    const double clamped = scaled > 0.0 ? fmin(scaled, MAX_LEVEL) : 0.0;
     return static_cast<u32>(__dadd_rn(clamped, 0.5));
 }
 

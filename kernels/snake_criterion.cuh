@@ -3,8 +3,6 @@
 #pragma once
 #include "snake_sums.cuh"
 
-enum { NOISE_GAUSSIAN, NOISE_POISSON, NOISE_GAMMA, NOISE_RAYLEIGH, NOISE_BERNOULLI };
-
 __device__ inline double natural_logarithm(double x)
 {
     const u64 bits = static_cast<u64>(__double_as_longlong(x));
@@ -55,21 +53,20 @@ __device__ __noinline__ double bernoulli_cost(double n, double mean)
 
 __device__ __forceinline__ double region_cost(u32 noise, double looks, isoline_snake_sum region)
 {
-    constexpr double LEAST_VARIANCE = 1.0 / 12.0, LEAST_MEAN = 1e-3;
     if (region.pixels <= 0) return 0.0;
     const double n = static_cast<double>(region.pixels), z = static_cast<double>(region.z);
     const double inverse = __drcp_rn(n);
     const double mean = quotient(z, n, inverse), square = quotient(static_cast<double>(region.zz), n, inverse);
     // Except for one noise the cost is a number times a logarithm.
-    double of = clamp_below(mean, LEAST_MEAN), times = n;
+    double of = clamp_below(mean, MIN_MEAN), times = n;
     switch (noise) {
     case NOISE_GAUSSIAN:
-        of = clamp_below(__dadd_rn(square, -__dmul_rn(mean, mean)), LEAST_VARIANCE);
+        of = clamp_below(__dadd_rn(square, -__dmul_rn(mean, mean)), MIN_VARIANCE);
         times = __dmul_rn(0.5, n);
         break;
     case NOISE_POISSON: times = -z; break;
     case NOISE_GAMMA: times = __dmul_rn(looks, n); break;
-    case NOISE_RAYLEIGH: of = clamp_below(square, LEAST_MEAN); break;
+    case NOISE_RAYLEIGH: of = clamp_below(square, MIN_MEAN); break;
     default: return bernoulli_cost(n, mean);
     }
     return __dmul_rn(times, natural_logarithm(of));

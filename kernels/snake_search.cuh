@@ -9,10 +9,6 @@
 #include "snake_crossing.cuh"
 #include <cuda/atomic>
 
-// Threads of a block that searches alone, and of one in a group.
-constexpr int ALONE_THREADS = 256;
-constexpr int GROUP_THREADS = 512;
-
 // Subsets of more nodes than this are shared among a group's blocks; found by measurement (README.md).
 constexpr u32 SHARED_SUBSET = 32;
 
@@ -419,7 +415,7 @@ __device__ __forceinline__ void search(const isoline_snake_job &job)
     extern __shared__ uint4 private_memory[];
     __shared__ Searcher<T, GROUP> searcher;
     if (threadIdx.x == 0)
-        searcher.assign_memory(job, blockIdx.x / job.blocks_a_group, blockIdx.x % job.blocks_a_group,
+        searcher.assign_memory(job, blockIdx.x / job.blocks_per_group, blockIdx.x % job.blocks_per_group,
                                reinterpret_cast<unsigned char *>(private_memory));
     __syncthreads();
     searcher.run();

@@ -4,50 +4,7 @@
 #include "snake_polygon.cuh"
 #include "snake_sums.cuh"
 
-constexpr int PLACE_COUNT = 8;
-
-enum { STATUS_RUNNING, STATUS_CONVERGED, STATUS_VANISHED, STATUS_LEFT_IMAGE, STATUS_ITERATION_LIMIT };
 enum { PHASE_EVOLVE, PHASE_PRUNE };
-
-// `DeviceTarget` in src/snake/cuda/launch.rs repeats this.
-struct isoline_snake_target {
-    isoline_snake_sum whole, inside;
-    double cost, node_cost;
-    u64 steps;
-    i64 area;   // twice the area
-    int x0, y0, x1, y1;
-    u32 count;
-    int distance;
-    u32 phase, status;
-};
-
-// The memory that the blocks of a group share.
-struct alignas(64) Control {
-    u32 arrived;
-    u32 target;
-};
-
-// `Job` in src/snake/cuda/launch.rs repeats this.
-struct isoline_snake_job {
-    isoline_snake_image image;
-    isoline_snake_target *targets;
-    int2 *nodes;                // of each target, `capacity` apart
-    isoline_snake_sum *edges;   // of each target, `capacity` apart
-    unsigned char *scratch;     // of each group, `scratch_bytes` apart
-    u64 scratch_bytes;
-    Control *controls;   // of each group, all 0
-    u32 *queue;          // the next target, 0
-    double looks;
-    u64 max_steps, steps;        // of a target in all; in this launch
-    i64 spacing_squared;
-    u32 target_count, capacity, max_nodes, noise;
-    u32 blocks_a_group, groups;
-    u32 private_shared;   // whether a block's private memory is its shared memory
-    u32 private_bytes;    // private memory of a block
-};
-
-// The sums that a group makes together have three buffers: one is written, one may still be read, one is set to 0.
-constexpr u32 SUM_BUFFERS = 3;
 
 // Returns the number of sums in a buffer: 16 for each node of a subset, which has at most half of all nodes and one.
 __device__ __forceinline__ u64 sums_per_buffer(u32 count)
@@ -71,19 +28,7 @@ struct Subset {
     __device__ u32 node(u32 item) const { return first + item * stride; }
 };
 
-// The bounding box of edges k to k + 31, and of the two nodes after them.
-struct Box {
-    int x0, y0, x1, y1;
-};
-constexpr u32 BOX_EDGES = 32;
-
 constexpr u32 NUMBERS_PER_SUM = sizeof(isoline_snake_sum) / sizeof(i64);
-
-// The numbers that a change adds to the sum, and to twice the area.
-struct Change {
-    isoline_snake_sum sum;
-    i64 area;
-};
 
 // The best changes of a subset's nodes.
 struct Choices {
@@ -126,7 +71,7 @@ struct State {
     {
         job = all;
         control = all.controls + group;
-        block = own, blocks = all.blocks_a_group;
+        block = own, blocks = all.blocks_per_group;
         generation = 0, sum_buffer = 0;
         unsigned char *at = all.scratch + group * all.scratch_bytes;
         sums = reinterpret_cast<isoline_snake_sum *>(at);

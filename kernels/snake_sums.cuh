@@ -5,15 +5,7 @@
 // order of additions gives the same sums.
 #pragma once
 #include "common.cuh"
-
-typedef long long i64;
-
-constexpr u32 BLOCK_BYTES = 32;
-
-// `Sum` in src/snake/sums.rs is the same.
-struct isoline_snake_sum {
-    i64 pixels, z, zz;
-};
+#include "snake.h"
 
 __device__ __forceinline__ isoline_snake_sum operator+(isoline_snake_sum a, isoline_snake_sum b)
 {
@@ -24,14 +16,6 @@ __device__ __forceinline__ isoline_snake_sum operator-(isoline_snake_sum a, isol
 {
     return {a.pixels - b.pixels, a.z - b.z, a.zz - b.zz};
 }
-
-struct isoline_snake_image {
-    const unsigned char *levels;
-    const ulonglong2 *before;   // Σz, Σz²
-    u64 pitch;                  // bytes
-    u32 width, height;
-    u32 blocks;                 // entries of `before` per row: width / pixels in a block + 1
-};
 
 // Sums over levels in words of 32 bits: at most 8 words.
 struct WordSums {

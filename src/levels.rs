@@ -2,8 +2,7 @@
 //! again, in single precision ([`Quantise`]); region snakes promise exact sums of levels, and use double precision
 //! ([`QuantiseF64`]).
 
-/// The largest level.
-pub(crate) const LARGEST: f64 = 65535.0;
+pub(crate) use crate::device::kernels::common::MAX_LEVEL;
 
 /// The scaling of float pixels to levels of edge drawing: q = floor(clamp((p − minimum)·scale, 0, 65535) + 0.5), all in
 /// f32; NaN gives 0. The CUDA kernels take the same numbers.
@@ -17,7 +16,7 @@ impl Quantise {
     /// Makes the scaling of the range from `low` to `high`; a range without extent has level 0 only.
     pub(crate) fn new(low: f64, high: f64) -> Self {
         let extent = high - low;
-        let scale = if extent > 0.0 { (LARGEST / extent) as f32 } else { 0.0 };
+        let scale = if extent > 0.0 { (MAX_LEVEL / extent) as f32 } else { 0.0 };
         Self { minimum: low as f32, scale }
     }
 
@@ -25,7 +24,7 @@ impl Quantise {
     pub(crate) fn value(&self, pixel: f32) -> u16 {
         let scaled = (pixel - self.minimum) * self.scale;
         // NaN and 0 · ∞ become 0, in the same way as in the kernels.
-        let scaled = if scaled > 0.0 { scaled.min(LARGEST as f32) } else { 0.0 };
+        let scaled = if scaled > 0.0 { scaled.min(MAX_LEVEL as f32) } else { 0.0 };
         (scaled + 0.5) as u16
     }
 }
@@ -42,14 +41,14 @@ impl QuantiseF64 {
     /// Makes the scaling of the range from `low` to `high`; a range without extent has level 0 only.
     pub(crate) fn new(low: f64, high: f64) -> Self {
         let extent = high - low;
-        Self { minimum: low, scale: if extent > 0.0 { LARGEST / extent } else { 0.0 } }
+        Self { minimum: low, scale: if extent > 0.0 { MAX_LEVEL / extent } else { 0.0 } }
     }
 
     /// Returns the level of a pixel.
     pub(crate) fn value(&self, pixel: f32) -> u16 {
         let scaled = (f64::from(pixel) - self.minimum) * self.scale;
         // NaN and 0 · ∞ become 0, in the same way as in the kernels.
-        let scaled = if scaled > 0.0 { scaled.min(LARGEST) } else { 0.0 };
+        let scaled = if scaled > 0.0 { scaled.min(MAX_LEVEL) } else { 0.0 };
         (scaled + 0.5) as u16
     }
 }

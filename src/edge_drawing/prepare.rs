@@ -3,7 +3,7 @@
 use super::{Operator, Params, Profile, Variant, parameters};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
-use crate::levels::LARGEST;
+use crate::levels::MAX_LEVEL;
 pub(super) use crate::levels::Quantise;
 use crate::parameter::check_scaling;
 
@@ -63,13 +63,13 @@ impl Params {
     pub(super) fn plan(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> Plan {
         let [low, high] = match pixel_type {
             PixelType::U8 => [0.0, 255.0],
-            PixelType::U16 => extremes.unwrap_or([0.0, LARGEST]),
+            PixelType::U16 => extremes.unwrap_or([0.0, MAX_LEVEL]),
             PixelType::F32 => self.range.or(extremes).unwrap_or([0.0, 1.0]),
         };
         let extent = (high - low).max(0.0);
         let threshold = self.gradient_threshold.unwrap_or(DEFAULT_THRESHOLD / 255.0 * extent);
         let (quantise, unit, origin) = match pixel_type {
-            PixelType::F32 => (Some(Quantise::new(low, high)), extent / LARGEST, low),
+            PixelType::F32 => (Some(Quantise::new(low, high)), extent / MAX_LEVEL, low),
             _ => (None, 1.0, 0.0),
         };
         // A gradient, a whole number g, is at least t exactly when it is at least ceil(t). `as` saturates: a threshold above

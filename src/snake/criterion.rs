@@ -4,6 +4,7 @@
 //! The logarithm and the order of all operations are written out, so that every device gets the same bits.
 
 use super::sums::Sum;
+use crate::device::kernels::snake::{MIN_MEAN, MIN_VARIANCE};
 
 /// The distribution of a region's pixels around its mean. It decides what counts as a difference between two regions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,12 +26,6 @@ pub enum Noise {
     /// Pixels that are 0 or not: −N (p log p + (1 − p) log(1 − p)) with p the share of those above 0. Binary images.
     Bernoulli,
 }
-
-/// The smallest variance that counts: that of the rounding of integer pixels. Otherwise a flat region would cost −∞.
-const MIN_VARIANCE: f64 = 1.0 / 12.0;
-
-/// The smallest mean that counts. Otherwise a black region would cost −∞.
-const MIN_MEAN: f64 = 1e-3;
 
 /// Returns ln x of a normal x > 0, to an ulp or two: x = m · 2ᵉ with m in [√½, √2), ln m = 2 artanh((m − 1)/(m + 1)).
 pub(super) fn ln(x: f64) -> f64 {

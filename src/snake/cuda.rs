@@ -4,10 +4,11 @@
 mod launch;
 
 use super::search::Target;
-use super::sums::Sum;
+use super::sums::{Before, Sum};
 use super::{Bounds, Node, Noise, Params, Schedule};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Side, Staging, Stream, check_device_pixels};
+use crate::device::kernels::snake::{BLOCK_BYTES, isoline_snake_sum};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, zeroed};
 use crate::levels::QuantiseF64;
@@ -16,12 +17,6 @@ use crate::report::Report;
 use launch::{CONTROL_OFFSET, DeviceLevels, DeviceTarget, Job, Kernels, Pixels};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// The number of bytes in a block of a row, for which sums are stored; rows begin at multiples of it.
-const BLOCK_BYTES: usize = 32;
-
-/// The number of bytes of Σz and Σz².
-const BEFORE_BYTES: usize = 16;
 
 /// The time that a launch should take, in seconds: the host polls for cancellation between two.
 const LAUNCH_SECONDS: f64 = 0.03;
@@ -40,7 +35,7 @@ fn level_bytes(input: &Image<'_>, params: &Params) -> usize {
 fn image_bytes([width, height]: [usize; 2], level_bytes: usize) -> [usize; 2] {
     let pitch = (width * level_bytes).next_multiple_of(BLOCK_BYTES);
     let blocks = width / (BLOCK_BYTES / level_bytes) + 1;
-    [pitch * height, blocks * height * BEFORE_BYTES]
+    [pitch * height, blocks * height * size_of::<Before>()]
 }
 
 /// Refuses the sequential schedule, in which one node's move comes before the next one's sums.
@@ -59,7 +54,7 @@ pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>) -> u64 {
     let level = level_bytes(input, params);
     let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
     let raw = if direct || matches!(input, Image::Device(_)) { 0 } else { width * height * input.pixel_type().bytes() };
-    let target = params.max_nodes as usize * (size_of::<Node>() + size_of::<Sum>());
+    let target = params.max_nodes as usize * (size_of::<Node>() + size_of::<isoline_snake_sum>());
     let scratch = launch::scratch_bytes_of_one(params.max_nodes as usize);
     (image_bytes([width, height], level).iter().sum::<usize>() + raw + target + scratch) as u64
 }
@@ -123,7 +118,6 @@ impl Solver {
             width: width as u32,
             height: height as u32,
             blocks: (width / (BLOCK_BYTES / level_bytes) + 1) as u32,
-            pad: 0,
         };
         if pitch > width * level_bytes {
             // The kernels read whole blocks and ignore the pixels beyond the row's end.
@@ -199,7 +193,7 @@ impl Solver {
         let scratch_bytes = geometry.scratch_bytes();
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
-        let edges = memory.device(count * capacity * size_of::<Sum>())?;
+        let edges = memory.device(count * capacity * size_of::<isoline_snake_sum>())?;
         let scratch = memory.device(geometry.groups * scratch_bytes)?;
         let control = memory.device(launch::control_bytes(geometry.groups))?;
         // The rows of nodes are copied back whole, with the memory beyond a target's nodes.

@@ -7,7 +7,7 @@ use super::{Params, Statistics};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, reserved};
-use crate::levels::{LARGEST, QuantiseF64};
+use crate::levels::{MAX_LEVEL, QuantiseF64};
 use crate::progress::Ticker;
 use ndarray::ArrayView2;
 
@@ -39,7 +39,7 @@ impl LevelScale {
         };
         let low = if params.range.is_none() && params.noise.is_from_zero() && high > 0.0 { 0.0 } else { low };
         let quantise = Some(QuantiseF64::new(low, high));
-        Ok(Self { pixel_type, unit: (high - low) / LARGEST, origin: low, quantise })
+        Ok(Self { pixel_type, unit: (high - low) / MAX_LEVEL, origin: low, quantise })
     }
 
     /// Returns a target's statistics, in the image's own units.

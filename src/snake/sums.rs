@@ -12,6 +12,7 @@
 //! All sums are 64-bit integers: exact for images of up to 2³¹ pixels of 16 bits.
 
 use super::polygon::Node;
+use crate::device::kernels::snake::BLOCK_BYTES;
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
@@ -54,8 +55,8 @@ impl std::iter::Sum for Sum {
 
 /// The type of a level.
 pub(super) trait Level: Copy + Default + Into<u32> + Send + Sync + bytemuck::Pod {
-    /// The number of pixels in a block of 32 bytes.
-    const BLOCK: usize = 32 / size_of::<Self>();
+    /// The number of pixels in a block.
+    const BLOCK: usize = BLOCK_BYTES / size_of::<Self>();
 }
 
 impl Level for u8 {}

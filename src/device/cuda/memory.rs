@@ -252,12 +252,12 @@ impl Side {
     }
 
     /// Returns plain values in host memory as one side of a copy.
-    pub(crate) fn of<T: bytemuck::Pod>(values: &[T]) -> Self {
+    pub(crate) fn of<T: bytemuck::NoUninit>(values: &[T]) -> Self {
         Self::Host { address: values.as_ptr() as usize, bytes: size_of_val(values) }
     }
 
     /// Returns plain values in host memory as the target of a copy.
-    pub(crate) fn of_mut<T: bytemuck::Pod>(values: &mut [T]) -> Self {
+    pub(crate) fn of_mut<T: bytemuck::AnyBitPattern>(values: &mut [T]) -> Self {
         Self::Host { address: values.as_mut_ptr() as usize, bytes: size_of_val(values) }
     }
 

@@ -1,32 +1,26 @@
-//! The launches of `kernels/snake.cu`, each with its geometry and arguments. The structs repeat those of
-//! `kernels/snake_state.cuh`.
+//! The launches of `kernels/snake.cu`, each with its geometry and arguments.
 #![allow(unsafe_code)]
 
 use super::super::search::Target;
 use super::super::sums::Sum;
-use super::super::{Node, Noise, Status};
+use super::super::{Bounds, Node, Noise, Status};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
-use crate::device::kernels::common::WARP;
+use crate::device::kernels::snake::{
+    ALONE_THREADS, BOX_EDGES, Box as EdgesBox, Change, Control, GROUP_THREADS, NOISE_BERNOULLI, NOISE_GAMMA,
+    NOISE_GAUSSIAN, NOISE_POISSON, NOISE_RAYLEIGH, PLACE_COUNT, STATUS_CONVERGED, STATUS_ITERATION_LIMIT,
+    STATUS_LEFT_IMAGE, STATUS_RUNNING, STATUS_VANISHED, SUM_BUFFERS, WARP, isoline_snake_sum,
+};
+pub(super) use crate::device::kernels::snake::{
+    isoline_snake_image as DeviceLevels, isoline_snake_job as Job, isoline_snake_target as DeviceTarget,
+};
 use crate::error::Result;
 use cudarc::driver::LaunchConfig;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "snake";
 
-/// `ALONE_THREADS` and `CUMULATE_THREADS`.
-const THREADS: usize = 256;
-
-/// `GROUP_THREADS`.
-const GROUP_THREADS: usize = 512;
-
 /// The size of a block of `levels`.
 const LEVELS_BLOCK: [usize; 2] = [32, 8];
-
-/// `sizeof(Control)`.
-const CONTROL_BYTES: usize = 64;
-
-/// `TURNS`.
-const TURNS: usize = 3;
 
 /// An upper bound on the static shared memory of the search kernel, which it needs beside a block's private state.
 const STATIC_SHARED_BYTES: usize = 8 << 10;
@@ -39,54 +33,34 @@ const MAX_BLOCKS: usize = 128;
 /// device memory.
 const MAX_BLOCKS_UNSHARED: usize = 32;
 
-/// The arguments `isoline_snake_image` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DeviceLevels {
-    pub(super) levels: u64,
-    pub(super) before: u64,
-    pub(super) pitch: u64,
-    pub(super) width: u32,
-    pub(super) height: u32,
-    pub(super) blocks: u32,
-    pub(super) pad: u32,
-}
-
-/// The state `isoline_snake_target` of a target.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct DeviceTarget {
-    whole: [i64; 3],
-    inside: [i64; 3],
-    cost: f64,
-    node_cost: f64,
-    steps: u64,
-    area: i64,
-    bounds: [i32; 4],
-    count: u32,
-    distance: i32,
-    phase: u32,
-    status: u32,
-}
-
-// SAFETY: repr(C) of plain numbers; 14 times 8 bytes, no padding.
-unsafe impl bytemuck::Zeroable for DeviceTarget {}
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for DeviceTarget {}
+// SAFETY: a struct of numbers, which have no padding between them or at the end: 14 times 8 bytes.
+unsafe impl bytemuck::NoUninit for DeviceTarget {}
 const _: () = assert!(size_of::<DeviceTarget>() == 112);
 
-const STATUSES: [Status; 5] =
-    [Status::Running, Status::Converged, Status::Vanished, Status::LeftImage, Status::IterationLimit];
+/// The kernels' `STATUS_...` numbers.
+const STATUSES: [(usize, Status); 5] = [
+    (STATUS_RUNNING, Status::Running),
+    (STATUS_CONVERGED, Status::Converged),
+    (STATUS_VANISHED, Status::Vanished),
+    (STATUS_LEFT_IMAGE, Status::LeftImage),
+    (STATUS_ITERATION_LIMIT, Status::IterationLimit),
+];
 
 impl DeviceTarget {
     pub(super) fn new(target: &Target, node_cost: f64) -> Self {
-        let bounds = &target.bounds;
+        let Bounds { x0, y0, x1, y1 } = target.bounds;
         Self {
-            bounds: [bounds.x0, bounds.y0, bounds.x1, bounds.y1],
+            x0,
+            y0,
+            x1,
+            y1,
             node_cost,
             count: target.nodes.len() as u32,
             distance: target.distance,
-            status: STATUSES.iter().position(|status| *status == target.status).unwrap_or(0) as u32,
+            status: STATUSES
+                .iter()
+                .find(|(_, status)| *status == target.status)
+                .map_or(STATUS_RUNNING, |(code, _)| *code) as u32,
             ..Self::default()
         }
     }
@@ -96,13 +70,14 @@ impl DeviceTarget {
     }
 
     pub(super) fn running(&self) -> bool {
-        self.status == 0
+        self.status as usize == STATUS_RUNNING
     }
 
     /// Writes the state to the host's target; its nodes are copied separately.
     pub(super) fn update(&self, target: &mut Target) {
-        let sum = |[pixels, z, zz]: [i64; 3]| Sum { pixels, z, zz };
-        target.status = STATUSES.get(self.status as usize).copied().unwrap_or(Status::Running);
+        let sum = |isoline_snake_sum { pixels, z, zz }| Sum { pixels, z, zz };
+        let status = STATUSES.iter().find(|(code, _)| *code == self.status as usize);
+        target.status = status.map_or(Status::Running, |(_, status)| *status);
         if target.status != Status::LeftImage {
             target.whole = sum(self.whole);
             target.inside = sum(self.inside);
@@ -112,46 +87,16 @@ impl DeviceTarget {
     }
 }
 
-/// The arguments `isoline_snake_job` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
-    pub(super) image: DeviceLevels,
-    pub(super) targets: u64,
-    pub(super) nodes: u64,
-    pub(super) edges: u64,
-    pub(super) scratch: u64,
-    pub(super) scratch_bytes: u64,
-    pub(super) controls: u64,
-    pub(super) queue: u64,
-    pub(super) looks: f64,
-    pub(super) max_steps: u64,
-    pub(super) steps: u64,
-    pub(super) spacing_squared: i64,
-    pub(super) target_count: u32,
-    pub(super) capacity: u32,
-    pub(super) max_nodes: u32,
-    pub(super) noise: u32,
-    pub(super) blocks_per_group: u32,
-    pub(super) groups: u32,
-    pub(super) private_shared: u32,
-    pub(super) private_bytes: u32,
-}
-
-// SAFETY: repr(C), passed by value to kernels that declare the same struct; addresses are checked by the code that makes them.
-unsafe impl cudarc::driver::DeviceRepr for Job {}
-// SAFETY: as above.
-unsafe impl cudarc::driver::DeviceRepr for DeviceLevels {}
-
 /// Returns the kernels' `NOISE_...` number of a model, and its looks.
 pub(super) fn noise_code(noise: Noise) -> (u32, f64) {
-    match noise {
-        Noise::Gaussian => (0, 1.0),
-        Noise::Poisson => (1, 1.0),
-        Noise::Gamma { looks } => (2, looks),
-        Noise::Rayleigh => (3, 1.0),
-        Noise::Bernoulli => (4, 1.0),
-    }
+    let (code, looks) = match noise {
+        Noise::Gaussian => (NOISE_GAUSSIAN, 1.0),
+        Noise::Poisson => (NOISE_POISSON, 1.0),
+        Noise::Gamma { looks } => (NOISE_GAMMA, looks),
+        Noise::Rayleigh => (NOISE_RAYLEIGH, 1.0),
+        Noise::Bernoulli => (NOISE_BERNOULLI, 1.0),
+    };
+    (code as u32, looks)
 }
 
 /// Returns the largest number of changes that are tried together: half the nodes, and one.
@@ -161,9 +106,10 @@ fn items(capacity: usize) -> usize {
 
 /// Returns the size of a block's private state of its target, which `lay_out` divides in the kernel.
 fn private_bytes(capacity: usize) -> usize {
-    let by_node = size_of::<Sum>() + 2 * size_of::<Node>();
-    let by_item = 2 * size_of::<Sum>() + (size_of::<Sum>() + 8) + 8 + 4 + 1;
-    ((capacity / 32 + 1) * 16 + capacity * by_node + items(capacity) * by_item).next_multiple_of(256)
+    let by_node = size_of::<isoline_snake_sum>() + 2 * size_of::<Node>();
+    let by_item = 2 * size_of::<isoline_snake_sum>() + size_of::<Change>() + 8 + 4 + 1;
+    ((capacity / BOX_EDGES + 1) * size_of::<EdgesBox>() + capacity * by_node + items(capacity) * by_item)
+        .next_multiple_of(256)
 }
 
 /// The geometry of a search.
@@ -181,8 +127,9 @@ pub(super) struct Geometry {
 impl Geometry {
     fn new(capacity: usize, groups: usize, blocks_per_group: usize, private_shared: bool) -> Self {
         let items = items(capacity);
-        let results = items * 2 * size_of::<Sum>() + items.next_multiple_of(2) * 8 + items.next_multiple_of(16);
-        let group_bytes = TURNS * items * 16 * size_of::<Sum>() + results;
+        let results =
+            items * 2 * size_of::<isoline_snake_sum>() + items.next_multiple_of(2) * 8 + items.next_multiple_of(16);
+        let group_bytes = SUM_BUFFERS * items * 2 * PLACE_COUNT * size_of::<isoline_snake_sum>() + results;
         Self { groups, blocks_per_group, private_shared, private_bytes: private_bytes(capacity), group_bytes }
     }
 
@@ -200,7 +147,7 @@ pub(super) fn scratch_bytes_of_one(capacity: usize) -> usize {
 
 /// Returns the size of all groups' control structs, with the number of the queue before them.
 pub(super) fn control_bytes(groups: usize) -> usize {
-    CONTROL_OFFSET + groups * CONTROL_BYTES
+    CONTROL_OFFSET + groups * size_of::<Control>()
 }
 
 /// The offset of the first control struct, after the number of the queue.
@@ -246,8 +193,8 @@ impl Kernels {
         if blocks_per_group > 1 {
             return Ok(Geometry::new(capacity, targets.max(1), blocks_per_group, fits));
         }
-        let with = self.search.resident_blocks(cuda, THREADS, shared)? as usize;
-        let without = self.search.resident_blocks(cuda, THREADS, 0)?.max(1) as usize;
+        let with = self.search.resident_blocks(cuda, ALONE_THREADS, shared)? as usize;
+        let without = self.search.resident_blocks(cuda, ALONE_THREADS, 0)?.max(1) as usize;
         // Shared memory is used unless it reduces the number of targets that are searched at once.
         let shared = fits && with >= without.min(targets);
         Ok(Geometry::new(capacity, targets.clamp(1, if shared { with } else { without }), 1, shared))
@@ -255,15 +202,15 @@ impl Kernels {
 
     /// Cumulates the rows of the levels.
     pub(super) fn cumulate(&self, stream: &Stream, image: &DeviceLevels) -> Result<()> {
-        let rows_per_block = THREADS / WARP;
-        let config = geometry([(image.height as usize).div_ceil(rows_per_block), 1, 1], [THREADS, 1, 1]);
+        let rows_per_block = ALONE_THREADS / WARP;
+        let config = geometry([(image.height as usize).div_ceil(rows_per_block), 1, 1], [ALONE_THREADS, 1, 1]);
         // SAFETY: the kernel's arguments, in its order; levels and table lie in buffers of the sizes that `image` says.
         unsafe { stream.launch(&self.cumulate, config, &[image, &image.before]) }
     }
 
     /// Sums over each target's bounds, on the device.
     pub(super) fn whole(&self, stream: &Stream, job: &Job) -> Result<()> {
-        let config = geometry([job.target_count.clamp(1, 1 << 16) as usize, 1, 1], [THREADS, 1, 1]);
+        let config = geometry([job.target_count.clamp(1, 1 << 16) as usize, 1, 1], [ALONE_THREADS, 1, 1]);
         // SAFETY: the kernel's argument; bounds lie within the image, which `Solver::start` has checked.
         unsafe { stream.launch(&self.whole, config, &[job]) }
     }
@@ -271,7 +218,7 @@ impl Kernels {
     /// Makes up to `job.steps` steps of every running target. The control structs and the queue must be 0.
     pub(super) fn search(&self, stream: &Stream, job: &Job) -> Result<()> {
         let alone = job.blocks_per_group == 1;
-        let threads = if alone { THREADS } else { GROUP_THREADS };
+        let threads = if alone { ALONE_THREADS } else { GROUP_THREADS };
         let config = LaunchConfig {
             shared_mem_bytes: if job.private_shared == 1 { job.private_bytes } else { 0 },
             ..geometry([(job.groups * job.blocks_per_group) as usize, 1, 1], [threads, 1, 1])
