@@ -6,17 +6,13 @@
 //! memory. "kernels": the part of a resident call between CUDA events, to which the targets apply.
 #![allow(missing_docs)]
 
+mod common;
+
+use common::{Bench, Outcome, Resident, json, repeat, text};
+use isoline::PixelType;
 use isoline::distance::{self, Params};
-use isoline::{Context, DeviceImage, PixelType};
 use ndarray::Array3;
-use std::error::Error;
 use std::f64::consts::TAU;
-use std::time::{Duration, Instant};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
-/// The smallest and the largest number of repetitions, and the time after which no more start.
-const REPEAT: (usize, usize, Duration) = (5, 101, Duration::from_millis(1200));
 
 /// Depth, height and width, and the target of the kernels in milliseconds, on an H200.
 type Size = ((usize, usize, usize), Option<f64>);
@@ -74,48 +70,6 @@ impl Shape {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Returns the median of the results of `measure`; its first call is a warm-up and is not counted.
-fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
-    measure()?;
-    let started = Instant::now();
-    let (least, most, enough) = REPEAT;
-    let mut values = vec![];
-    while values.len() < least || (values.len() < most && started.elapsed() < enough) {
-        values.push(measure()?);
-    }
-    Ok(median(values))
-}
-
-/// A mask and distances on the device.
-struct Resident {
-    mask: DeviceImage,
-    distances: DeviceImage,
-}
-
-impl Resident {
-    fn new(context: &Context, mask: &Array3<u8>) -> Outcome<Self> {
-        let (depth, height, width) = mask.dim();
-        let shape = [width, height, depth];
-        let mut resident = Self {
-            mask: context.device_image(PixelType::U8, shape)?,
-            distances: context.device_image(PixelType::F32, shape)?,
-        };
-        resident.mask.upload(mask.view().into())?;
-        Ok(resident)
-    }
-}
-
-struct Bench {
-    contexts: Vec<Context>,
-    /// The results as JSON objects.
-    records: Vec<String>,
-}
-
 impl Bench {
     /// Measures one size: all shapes and spacings, on every device.
     fn table(&mut self, (size, target): Size) -> Outcome<()> {
@@ -124,10 +78,11 @@ impl Bench {
         println!("  device  shape      spacing          host to host    resident     kernels    Mpixel/s      target");
         for shape in [Shape::Gyroid, Shape::Ball, Shape::Specks, Shape::HalfSpace] {
             let mask = shape.mask(size);
-            for context in &self.contexts {
+            for context in [Some(&self.cpu), self.cuda.as_ref()].into_iter().flatten() {
                 let id = context.device().id.clone();
                 let mut output = Array3::<f32>::zeros(size);
-                let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, &mask)?) };
+                let mut resident =
+                    if id == "cpu" { None } else { Some(Resident::new(context, &mask, PixelType::F32)?) };
                 for spacing in SPACINGS {
                     let params = Params { spacing, ..Params::default() };
                     let host = repeat(|| {
@@ -135,12 +90,11 @@ impl Bench {
                         Ok(distance::run(context, mask.view().into(), &params, None, target)?.seconds_total)
                     })?;
                     let [mut whole, mut kernels] = [None; 2];
-                    if let Some(Resident { mask, distances }) = &mut resident {
-                        let mut call = || distance::run(context, mask.view(), &params, None, distances.view_mut());
+                    if let Some(Resident { input, output }) = &mut resident {
+                        let mut call = || distance::run(context, input.view(), &params, None, output.view_mut());
                         whole = Some(repeat(|| Ok(call()?.seconds_total))?);
                         kernels = Some(repeat(|| Ok(call()?.seconds_compute))?);
                     }
-                    let text = |seconds: Option<f64>| seconds.map_or("-".into(), |s| format!("{:.3}", s * 1e3));
                     let target = target.filter(|_| kernels.is_some());
                     let spaced = spacing.map(|h| h.to_string()).join(" ");
                     println!(
@@ -152,7 +106,6 @@ impl Bench {
                         mask.len() as f64 / whole.unwrap_or(host) * 1e-6,
                         target.map_or("-".into(), |ms| format!("{ms:.1}")),
                     );
-                    let json = |value: Option<f64>| value.map_or("null".into(), |seconds| format!("{seconds:.9}"));
                     self.records.push(format!(
                         "{{\"what\": \"{}\", \"device\": \"{id}\", \"width\": {width}, \"height\": {height}, \
                          \"depth\": {depth}, \"spacing\": {spacing:?}, \"seconds_host_to_host\": {host:.9}, \
@@ -169,38 +122,9 @@ impl Bench {
 }
 
 fn main() -> Outcome<()> {
-    let mut quick = false;
-    let mut json = std::env::var_os("ISOLINE_BENCH_JSON");
-    let mut arguments = std::env::args_os().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.to_str() {
-            Some("--quick") => quick = true,
-            Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // `cargo bench` adds this argument.
-            Some("--bench") => {}
-            _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
-        }
-    }
-    let device = std::env::var("ISOLINE_BENCH_DEVICE").unwrap_or_else(|_| "auto".into());
-    let mut contexts = vec![Context::new("cpu")?];
-    match device.as_str() {
-        "cpu" => {}
-        "auto" => contexts.extend(Context::new("cuda").inspect_err(|error| println!("CUDA is skipped: {error}"))),
-        named => contexts.push(Context::new(named)?),
-    }
-    for context in &contexts {
-        let info = context.device();
-        let unit = if info.id == "cpu" { "threads" } else { "multiprocessors" };
-        println!("{}: {} ({} {unit})", info.id, info.name, info.multiprocessors);
-    }
-    let mut bench = Bench { contexts, records: vec![] };
-    for size in if quick { &QUICK_SIZES[..] } else { &SIZES } {
+    let mut bench = Bench::new()?;
+    for size in if bench.quick { &QUICK_SIZES[..] } else { &SIZES } {
         bench.table(*size)?;
     }
-    if let Some(path) = json {
-        let cpu = bench.contexts[0].device();
-        let head = format!("{{\"cpu\": \"{}\", \"threads\": {}", cpu.name, cpu.multiprocessors);
-        std::fs::write(path, format!("{head}, \"results\": [\n{}\n]}}\n", bench.records.join(",\n")))?;
-    }
-    Ok(())
+    bench.write()
 }

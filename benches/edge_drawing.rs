@@ -7,17 +7,13 @@
 //! segments always end in host memory. "kernels": the part of a resident call between CUDA events.
 #![allow(missing_docs)]
 
+mod common;
+
+use common::{Bench, Outcome, Resident, json, repeat, text};
 use isoline::edge_drawing::{self, Maps, Params, Profile, Segments};
-use isoline::{Context, DeviceImage, ImageMut, PixelType, Report};
+use isoline::{Context, ImageMut, PixelType, Report};
 use ndarray::{Array2, Array3};
-use std::error::Error;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
-/// The smallest and the largest number of repetitions, and the time after which no more start.
-const REPEAT: (usize, usize, Duration) = (5, 101, Duration::from_millis(1200));
 
 /// Published milliseconds (Özsen, Topal and Akınlar, Table III, Lena): side of the image, a 3 GHz Pentium 4, and CUDA
 /// on a 9600 GT, a GT 240, a GTS 450 and a GTX 480.
@@ -77,23 +73,6 @@ fn resized(photograph: &Array2<u8>, side: usize) -> Array3<u8> {
     })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Returns the median of the results of `measure`; its first call is a warm-up and is not counted.
-fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
-    measure()?;
-    let started = Instant::now();
-    let (least, most, enough) = REPEAT;
-    let mut values = vec![];
-    while values.len() < least || (values.len() < most && started.elapsed() < enough) {
-        values.push(measure()?);
-    }
-    Ok(median(values))
-}
-
 /// The result that a call computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Want {
@@ -124,40 +103,11 @@ fn call(context: &Context, input: &Array3<u8>, map: &mut Array3<u8>, params: &Pa
     Ok(edge_drawing::run(context, input.view().into(), params, None, Some(map.view_mut().into()), wanted)?)
 }
 
-/// An input and an edge map on the device.
-struct Resident {
-    input: DeviceImage,
-    map: DeviceImage,
-}
-
-impl Resident {
-    fn new(context: &Context, input: &Array3<u8>) -> Outcome<Self> {
-        let (depth, height, width) = input.dim();
-        let shape = [width, height, depth];
-        let mut resident = Self {
-            input: context.device_image(PixelType::U8, shape)?,
-            map: context.device_image(PixelType::U8, shape)?,
-        };
-        resident.input.upload(input.view().into())?;
-        Ok(resident)
-    }
-
-    fn call(&mut self, context: &Context, params: &Params, want: Want) -> Outcome<Report> {
-        let mut segments = Segments::new();
-        let wanted = (want == Want::MapAndSegments).then_some(&mut segments);
-        Ok(edge_drawing::run(context, self.input.view(), params, None, Some(self.map.view_mut()), wanted)?)
-    }
-}
-
-struct Bench {
-    cpu: Context,
-    cuda: Option<Context>,
-    /// The results as JSON objects.
-    records: Vec<String>,
-}
-
-fn text(value: Option<f64>) -> String {
-    value.map_or("-".into(), |seconds| format!("{:.3}", seconds * 1e3))
+/// Measures a call whose input and edge map are on the device.
+fn call_resident(context: &Context, images: &mut Resident, params: &Params, want: Want) -> Outcome<Report> {
+    let mut segments = Segments::new();
+    let wanted = (want == Want::MapAndSegments).then_some(&mut segments);
+    Ok(edge_drawing::run(context, images.input.view(), params, None, Some(images.output.view_mut()), wanted)?)
 }
 
 impl Bench {
@@ -170,15 +120,16 @@ impl Bench {
         let contexts = [Some(&self.cpu), self.cuda.as_ref()];
         for context in contexts.into_iter().flatten() {
             let id = context.device().id.clone();
-            let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, input)?) };
+            let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, input, PixelType::U8)?) };
             for profile in [Profile::Paper, Profile::Reference] {
                 let params = Params { profile, ..Params::default() };
                 for want in [Want::Map, Want::MapAndSegments] {
                     let host = repeat(|| Ok(call(context, input, &mut map, &params, want)?.seconds_total))?;
                     let [mut whole, mut kernels] = [None; 2];
                     if let Some(resident) = &mut resident {
-                        whole = Some(repeat(|| Ok(resident.call(context, &params, want)?.seconds_total))?);
-                        kernels = Some(repeat(|| Ok(resident.call(context, &params, want)?.seconds_compute))?);
+                        whole = Some(repeat(|| Ok(call_resident(context, resident, &params, want)?.seconds_total))?);
+                        kernels =
+                            Some(repeat(|| Ok(call_resident(context, resident, &params, want)?.seconds_compute))?);
                     }
                     println!(
                         "  {id:<7} {:<10} {:<16} {:>13.3} {:>11} {:>11} {:>11.0}",
@@ -189,7 +140,6 @@ impl Bench {
                         text(kernels),
                         (side * side) as f64 / whole.unwrap_or(host) * 1e-6
                     );
-                    let json = |value: Option<f64>| value.map_or("null".into(), |seconds| format!("{seconds:.9}"));
                     self.records.push(format!(
                         "{{\"what\": \"{}\", \"device\": \"{id}\", \"profile\": \"{}\", \"side\": {side}, \
                          \"seconds_host_to_host\": {host:.9}, \"seconds_resident\": {}, \"seconds_kernels\": {}}}",
@@ -220,17 +170,17 @@ impl Bench {
         for context in contexts.into_iter().flatten() {
             let id = context.device().id.clone();
             let mut target = Array3::<u8>::zeros(input.dim());
-            let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, input)?) };
+            let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, input, PixelType::U8)?) };
             let params = Params::default();
             let mut step = |which: usize| {
                 repeat(|| {
                     let report = match (&mut resident, which) {
-                        (Some(resident), 2) => resident.call(context, &params, Want::Map)?,
-                        (Some(resident), 3) => resident.call(context, &params, Want::MapAndSegments)?,
+                        (Some(resident), 2) => call_resident(context, resident, &params, Want::Map)?,
+                        (Some(resident), 3) => call_resident(context, resident, &params, Want::MapAndSegments)?,
                         (None, 2) => call(context, input, &mut target, &params, Want::Map)?,
                         (None, 3) => call(context, input, &mut target, &params, Want::MapAndSegments)?,
                         (Some(resident), _) => {
-                            let maps = only(which, resident.map.view_mut());
+                            let maps = only(which, resident.output.view_mut());
                             edge_drawing::maps(context, resident.input.view(), &params, None, maps)?
                         }
                         (None, _) => {
@@ -272,47 +222,14 @@ fn only(which: usize, target: ImageMut<'_>) -> Maps<'_> {
 }
 
 fn main() -> Outcome<()> {
-    let mut quick = false;
-    let mut json = std::env::var_os("ISOLINE_BENCH_JSON");
-    let mut arguments = std::env::args_os().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.to_str() {
-            Some("--quick") => quick = true,
-            Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // `cargo bench` adds this argument.
-            Some("--bench") => {}
-            _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
-        }
-    }
-    let device = std::env::var("ISOLINE_BENCH_DEVICE").unwrap_or_else(|_| "auto".into());
-    let cuda = match device.as_str() {
-        "cpu" => None,
-        "auto" => Context::new("cuda").inspect_err(|error| println!("CUDA is skipped: {error}")).ok(),
-        named => Some(Context::new(named)?),
-    };
-    let mut bench = Bench { cpu: Context::new("cpu")?, cuda, records: vec![] };
-    for context in [Some(&bench.cpu), bench.cuda.as_ref()].into_iter().flatten() {
-        let info = context.device();
-        println!(
-            "{}: {} ({} {})",
-            info.id,
-            info.name,
-            info.multiprocessors,
-            if info.id == "cpu" { "threads" } else { "multiprocessors" }
-        );
-    }
+    let mut bench = Bench::new()?;
     let photograph = photograph()?;
-    let sides: &[usize] = if quick { &[256] } else { &[256, 512, 1024, 2048, 4096] };
+    let sides: &[usize] = if bench.quick { &[256] } else { &[256, 512, 1024, 2048, 4096] };
     for &side in sides {
         bench.table(&resized(&photograph, side))?;
     }
-    for &side in if quick { &[256][..] } else { &[512, 4096] } {
+    for &side in if bench.quick { &[256][..] } else { &[512, 4096] } {
         bench.steps(&resized(&photograph, side))?;
     }
-    if let Some(path) = json {
-        let head =
-            format!("{{\"cpu\": \"{}\", \"threads\": {}", bench.cpu.device().name, bench.cpu.device().multiprocessors);
-        std::fs::write(path, format!("{head}, \"results\": [\n{}\n]}}\n", bench.records.join(",\n")))?;
-    }
-    Ok(())
+    bench.write()
 }

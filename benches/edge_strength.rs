@@ -8,21 +8,19 @@
 //! second: "alone" for the iterations, "call" for the whole call, which is the rate that a program sees.
 #![allow(missing_docs)]
 
+mod common;
 mod link;
 
+use common::{Bench, Outcome, Repeats, Resident, json, repeat_within};
 use isoline::edge_strength::{self, Mode, Params, Variant};
-use isoline::{Context, DeviceImage, PixelType};
+use isoline::{Context, PixelType};
 use ndarray::Array3;
-use std::error::Error;
-use std::time::{Duration, Instant};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
+use std::time::Duration;
 
 /// The approximate number of updates with which the scalar loop is timed; it is slow, and its speed does not depend on
 /// the number of iterations.
 const SCALAR_UPDATES: usize = 50_000_000;
-/// The smallest and the largest number of repetitions, and the time after which no more start.
-const REPEAT: (usize, usize, Duration) = (3, 25, Duration::from_millis(1500));
+const REPEATS: Repeats = (3, 25, Duration::from_millis(1500));
 
 /// Published milliseconds (Keleş 2016, tables 1–3): side, iterations, image, a 4 GHz Core i7, a GTX 970 with shared and
 /// with texture memory.
@@ -63,21 +61,8 @@ fn picture(name: &str, side: usize) -> Array3<u8> {
     })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Returns the median of the results of `measure`; its first call is a warm-up and is not counted.
-fn repeat(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
-    measure()?;
-    let started = Instant::now();
-    let (least, most, enough) = REPEAT;
-    let mut values = vec![];
-    while values.len() < least || (values.len() < most && started.elapsed() < enough) {
-        values.push(measure()?);
-    }
-    Ok(median(values))
+fn repeat(measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
+    repeat_within(REPEATS, measure)
 }
 
 /// Returns the seconds of a whole call, host to host.
@@ -85,28 +70,9 @@ fn call(context: &Context, input: &Array3<u8>, output: &mut Array3<f32>, params:
     Ok(edge_strength::run(context, input.view().into(), params, None, output.view_mut().into())?.seconds_total)
 }
 
-/// An input and an output on the device.
-struct Resident {
-    input: DeviceImage,
-    output: DeviceImage,
-}
-
-impl Resident {
-    fn new(context: &Context, input: &Array3<u8>) -> Outcome<Self> {
-        let (depth, height, width) = input.dim();
-        let shape = [width, height, depth];
-        let mut resident = Self {
-            input: context.device_image(PixelType::U8, shape)?,
-            output: context.device_image(PixelType::F32, shape)?,
-        };
-        resident.input.upload(input.view().into())?;
-        Ok(resident)
-    }
-
-    /// Returns the seconds in kernels.
-    fn compute(&mut self, context: &Context, params: &Params) -> Outcome<f64> {
-        Ok(edge_strength::run(context, self.input.view(), params, None, self.output.view_mut())?.seconds_compute)
-    }
+/// Returns the seconds in kernels of a call whose images are on the device.
+fn compute(context: &Context, images: &mut Resident, params: &Params) -> Outcome<f64> {
+    Ok(edge_strength::run(context, images.input.view(), params, None, images.output.view_mut())?.seconds_compute)
 }
 
 /// One measured line.
@@ -136,14 +102,6 @@ impl Line {
     }
 }
 
-struct Bench {
-    cpu: Context,
-    cuda: Option<Context>,
-    quick: bool,
-    /// The results as JSON objects.
-    records: Vec<String>,
-}
-
 fn with(variant: Variant, iterations: u64) -> Params {
     Params { variant, mode: Mode::Iterate { iterations }, ..Params::default() }
 }
@@ -153,7 +111,7 @@ impl Bench {
     fn table(&mut self, picture_name: &'static str, side: usize, counts: &[u64]) -> Outcome<()> {
         let input = picture(picture_name, side);
         let mut output = Array3::<f32>::zeros(input.dim());
-        let mut resident = self.cuda.as_ref().map(|cuda| Resident::new(cuda, &input)).transpose()?;
+        let mut resident = self.cuda.as_ref().map(|cuda| Resident::new(cuda, &input, PixelType::F32)).transpose()?;
         let mut lines = vec![self.scalar(picture_name, &input, &mut output)?];
         for &iterations in counts {
             let whole = repeat(|| call(&self.cpu, &input, &mut output, &with(Variant::Fused, iterations)))?;
@@ -177,7 +135,7 @@ impl Bench {
                 [(Variant::Fused, "fused"), (Variant::Shared, "shared"), (Variant::Texture, "texture")]
             {
                 let params = with(variant, iterations);
-                let seconds = repeat(|| resident.compute(cuda, &params))?;
+                let seconds = repeat(|| compute(cuda, resident, &params))?;
                 let seconds_call = if name == "fused" && picture_name == "lines" {
                     Some(repeat(|| call(cuda, &input, &mut output, &params))?)
                 } else {
@@ -250,7 +208,7 @@ impl Bench {
                 line.side,
                 line.iterations,
                 line.seconds,
-                line.seconds_call.map_or("null".into(), |seconds| format!("{seconds:.9}")),
+                json(line.seconds_call),
                 line.updates_per_second(),
                 line.updates_per_second_call().map_or("null".into(), |rate| format!("{rate:.4e}"))
             ));
@@ -276,9 +234,9 @@ impl Bench {
         let multigrid = repeat(|| call(&self.cpu, &input, &mut output, &steady))?;
         self.compare("cpu", "whole calls", side, multigrid, fused);
         if let Some(cuda) = &self.cuda {
-            let mut resident = Resident::new(cuda, &input)?;
-            let fused = repeat(|| resident.compute(cuda, &with(Variant::Fused, ITERATIONS)))?;
-            let multigrid = repeat(|| resident.compute(cuda, &steady))?;
+            let mut resident = Resident::new(cuda, &input, PixelType::F32)?;
+            let fused = repeat(|| compute(cuda, &mut resident, &with(Variant::Fused, ITERATIONS)))?;
+            let multigrid = repeat(|| compute(cuda, &mut resident, &steady))?;
             let id = cuda.device().id.clone();
             self.compare(&id, "kernels only", side, multigrid, fused);
         }
@@ -304,8 +262,8 @@ impl Bench {
         let params = with(Variant::Fused, 50);
         let slice = picture("lines", side);
         let one = {
-            let mut resident = Resident::new(cuda, &slice)?;
-            repeat(|| resident.compute(cuda, &params))?
+            let mut resident = Resident::new(cuda, &slice, PixelType::F32)?;
+            repeat(|| compute(cuda, &mut resident, &params))?
         };
         let compute = one * depth as f64;
         let pixels = side * side * depth;
@@ -348,36 +306,7 @@ impl Bench {
 }
 
 fn main() -> Outcome<()> {
-    let mut quick = false;
-    let mut json = std::env::var_os("ISOLINE_BENCH_JSON");
-    let mut arguments = std::env::args_os().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.to_str() {
-            Some("--quick") => quick = true,
-            Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // `cargo bench` adds this argument.
-            Some("--bench") => {}
-            _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
-        }
-    }
-    let device = std::env::var("ISOLINE_BENCH_DEVICE").unwrap_or_else(|_| "auto".into());
-    let cuda = match device.as_str() {
-        "cpu" => None,
-        "auto" => Context::new("cuda").inspect_err(|error| println!("CUDA is skipped: {error}")).ok(),
-        named => Some(Context::new(named)?),
-    };
-    let mut bench = Bench { cpu: Context::new("cpu")?, cuda, quick, records: vec![] };
-    for context in [Some(&bench.cpu), bench.cuda.as_ref()].into_iter().flatten() {
-        let info = context.device();
-        println!(
-            "{}: {} ({} {})",
-            info.id,
-            info.name,
-            info.multiprocessors,
-            if info.id == "cpu" { "threads" } else { "multiprocessors" }
-        );
-    }
-
+    let mut bench = Bench::new()?;
     let sides: &[usize] = if bench.quick { &[256] } else { &[1024, 2048, 4096, 8192] };
     let counts: &[u64] = if bench.quick { &[10] } else { &[50, 200] };
     for picture in ["lines", "shape", "white"] {
@@ -391,11 +320,5 @@ fn main() -> Outcome<()> {
     } else {
         bench.stack(2048, 64)?
     }
-
-    if let Some(path) = json {
-        let head =
-            format!("{{\"cpu\": \"{}\", \"threads\": {}", bench.cpu.device().name, bench.cpu.device().multiprocessors);
-        std::fs::write(path, format!("{head}, \"results\": [\n{}\n]}}\n", bench.records.join(",\n")))?;
-    }
-    Ok(())
+    bench.write()
 }

@@ -9,14 +9,14 @@
 //! default parameters.
 #![allow(missing_docs)]
 
+mod common;
+
+use common::{Bench, Outcome};
 use isoline::level_set::{LevelSet, Params, TargetRange, Variant};
 use isoline::{Context, Dimensions};
 use ndarray::Array3;
-use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Instant;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Depth, height and width.
 type Shape = (usize, usize, usize);
@@ -163,29 +163,11 @@ fn paper_milliseconds(context: &Context, case: &Case, iterations: u64) -> Outcom
 }
 
 fn main() -> Outcome<()> {
-    let mut quick = false;
-    let mut json = std::env::var("ISOLINE_BENCH_JSON").ok();
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--quick" => quick = true,
-            "--json" => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // `cargo bench` adds this argument.
-            "--bench" => {}
-            _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
-        }
-    }
-    let device = std::env::var("ISOLINE_BENCH_DEVICE").unwrap_or_else(|_| "auto".into());
-    let mut contexts = vec![Context::new("cpu")?];
-    match device.as_str() {
-        "cpu" => {}
-        "auto" => contexts.extend(Context::new("cuda").inspect_err(|error| println!("CUDA is skipped: {error}"))),
-        named => contexts.push(Context::new(named)?),
-    }
-    let mut records = Vec::new();
+    let mut bench = Bench::new()?;
+    let mut records = vec![];
     println!("\n{:12} {:6} {:>10} {:>12} {:>14} {:>8}", "image", "", "iterations", "ms", "us/iteration", "target");
-    for case in cases(quick)? {
-        for context in &contexts {
+    for case in cases(bench.quick)? {
+        for context in bench.contexts() {
             let id = &context.device().id;
             let on_cpu = id == "cpu";
             let iterations = case.iterations[usize::from(on_cpu)];
@@ -220,10 +202,6 @@ fn main() -> Outcome<()> {
             }
         }
     }
-    if let Some(path) = json {
-        let cpu = contexts[0].device();
-        let head = format!("{{\"cpu\": \"{}\", \"threads\": {}", cpu.name, cpu.multiprocessors);
-        std::fs::write(path, format!("{head}, \"results\": [\n{}\n]}}\n", records.join(",\n")))?;
-    }
-    Ok(())
+    bench.records = records;
+    bench.write()
 }

@@ -8,15 +8,14 @@
 //! GPU's memory, and "search". The largest image has 300 MB, and the library keeps 750 MB for it.
 #![allow(missing_docs)]
 
+mod common;
 mod link;
 
+use common::{Outcome, json};
 use isoline::snake::{self, Background, Node, Params, Polygons, Schedule, Snake};
 use isoline::{Context, DeviceKind, Image, PixelType};
 use ndarray::Array2;
-use std::error::Error;
 use std::time::Instant;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The sides of the paper's images of 15, 100 and 150 Mpixel.
 const SIDES: [usize; 3] = [3900, 10_000, 12_247];
@@ -145,7 +144,6 @@ impl Bench {
             ratio.map_or("-".into(), |[_, ratio]| format!("{ratio:.2}")),
             Self::judge(case, on_gpu, from_device.unwrap_or(from_host), search, threads),
         );
-        let json = |value: Option<f64>| value.map_or("null".into(), |seconds| format!("{seconds:.9}"));
         self.records.push(format!(
             "{{\"what\": \"{}\", \"device\": \"{device}\", \"width\": {width}, \"height\": {height}, \"targets\": {}, \
              \"steps\": {steps}, \"nodes\": {nodes}, \"seconds_made\": {from_host:.9}, \"seconds_made_resident\": {}, \
@@ -215,36 +213,15 @@ impl Bench {
 }
 
 fn main() -> Outcome<()> {
-    let mut quick = false;
-    let mut json = std::env::var_os("ISOLINE_BENCH_JSON");
-    let mut arguments = std::env::args_os().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.to_str() {
-            Some("--quick") => quick = true,
-            Some("--json") => json = Some(arguments.next().ok_or("--json needs a file name")?),
-            // `cargo bench` adds this argument.
-            Some("--bench") => {}
-            _ => return Err(format!("unknown argument {argument:?}; known are --quick and --json FILE").into()),
-        }
-    }
-    let device = std::env::var("ISOLINE_BENCH_DEVICE").unwrap_or_else(|_| "auto".into());
+    let mut setup = common::Bench::new()?;
+    let quick = setup.quick;
     let two = Context::with_threads("cpu", 2)?;
-    let cpu = Context::new("cpu")?;
-    let cores = cpu.device().multiprocessors;
-    let (cpu_name, cpu_threads) = (cpu.device().name.clone(), cores);
-    let mut contexts = vec![(two, Some(2))];
+    let cores = setup.cpu.device().multiprocessors;
+    let mut contexts = vec![(&two, Some(2))];
     if cores > 2 {
-        contexts.push((cpu, Some(cores as usize)));
+        contexts.push((&setup.cpu, Some(cores as usize)));
     }
-    let cuda = match device.as_str() {
-        "cpu" => None,
-        "auto" => Context::new("cuda").inspect_err(|error| println!("CUDA is skipped: {error}")).ok(),
-        named => Some(Context::new(named)?),
-    };
-    contexts.extend(cuda.map(|context| (context, None)));
-    for (context, _) in &contexts {
-        println!("{}: {}", context.device().id, context.device().name);
-    }
+    contexts.extend(setup.cuda.iter().map(|context| (context, None)));
     println!(
         "\n  {:26} {:8} {:>10} {:>10} {:>10} {:>13} {:>6}",
         "ms", "", "made", "resident", "search", "host to host", "ratio"
@@ -282,9 +259,6 @@ fn main() -> Outcome<()> {
     for (context, threads) in &contexts {
         bench.row(context, *threads, &case)?;
     }
-    if let Some(path) = json {
-        let head = format!("{{\"cpu\": \"{cpu_name}\", \"threads\": {cpu_threads}");
-        std::fs::write(path, format!("{head}, \"results\": [\n{}\n]}}\n", bench.records.join(",\n")))?;
-    }
-    Ok(())
+    setup.records = bench.records;
+    setup.write()
 }
