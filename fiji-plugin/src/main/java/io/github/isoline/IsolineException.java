@@ -6,14 +6,15 @@ public final class IsolineException extends Exception {
 
     private final int status;
 
-    IsolineException(int status, String message) {
-        super(message);
+    /** @param values for the places in the format; without any it is the message itself */
+    IsolineException(int status, String format, Object... values) {
+        super(values.length == 0 ? format : String.format(format, values));
         this.status = status;
     }
 
     /** Creates a failure that was found in Java, before or beside the native library. */
-    IsolineException(String message) {
-        this(Status.INVALID_ARGUMENT, message);
+    IsolineException(String format, Object... values) {
+        this(Status.INVALID_ARGUMENT, format, values);
     }
 
     /** Returns the exception for a cancel by the user between two calls to the library. */

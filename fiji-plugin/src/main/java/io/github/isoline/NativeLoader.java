@@ -101,12 +101,10 @@ public final class NativeLoader {
             major = 0;
         }
         if (major < OLDEST_JNA) {
-            throw unavailable("Isoline needs JNA "
-                    + OLDEST_JNA
-                    + " or newer; this ImageJ runs JNA "
-                    + version
-                    + ". Replace the old jna jar in the folder \"jars\" or \"plugins\", or"
-                    + " update Fiji.");
+            throw unavailable(
+                    "Isoline needs JNA %s or newer; this ImageJ runs JNA %s. Replace the old jna jar in the "
+                            + "folder \"jars\" or \"plugins\", or update Fiji.",
+                    OLDEST_JNA, version);
         }
     }
 
@@ -118,12 +116,10 @@ public final class NativeLoader {
                 file = new File(file, System.mapLibraryName("isoline"));
             }
             if (!file.isFile()) {
-                throw unavailable("There is no Isoline library at "
-                        + file
-                        + ", where the system property "
-                        + PATH_PROPERTY
-                        + " points. Correct the property, or remove it to use the library"
-                        + " inside the plugin.");
+                throw unavailable(
+                        "There is no Isoline library at %s, where the system property %s points. Correct the "
+                                + "property, or remove it to use the library inside the plugin.",
+                        file, PATH_PROPERTY);
             }
             origin = file.getPath();
             return file;
@@ -131,19 +127,19 @@ public final class NativeLoader {
         String resource = Platform.RESOURCE_PREFIX + "/" + System.mapLibraryName("isoline");
         ClassLoader loader = NativeLoader.class.getClassLoader();
         if (loader.getResource(resource) == null) {
-            throw unavailable("This copy of the Isoline plugin has no native library for this computer ("
-                    + Platform.RESOURCE_PREFIX
-                    + "). Install the plugin built for it; the platforms are listed in the"
-                    + " plugin's documentation.");
+            throw unavailable(
+                    "This copy of the Isoline plugin has no native library for this computer (%s). Install the "
+                            + "plugin built for it; the platforms are listed in the plugin's documentation.",
+                    Platform.RESOURCE_PREFIX);
         }
         try {
             origin = "the plugin's jar";
             return Native.extractFromResourcePath("/" + resource, loader);
         } catch (IOException e) {
-            throw unavailable("The Isoline library could not be unpacked from the plugin ("
-                    + e.getMessage()
-                    + "). Check that the disk is not full and that the folder for temporary"
-                    + " files can be written.");
+            throw unavailable(
+                    "The Isoline library could not be unpacked from the plugin (%s). Check that the disk is not "
+                            + "full and that the folder for temporary files can be written.",
+                    e.getMessage());
         }
     }
 
@@ -153,12 +149,9 @@ public final class NativeLoader {
             library = NativeLibrary.getInstance(
                     file.getPath(), Collections.singletonMap(Library.OPTION_STRING_ENCODING, "UTF-8"));
         } catch (UnsatisfiedLinkError e) {
-            throw unavailable("The Isoline library ("
-                    + file
-                    + ") cannot be loaded: "
-                    + systemsReason(e)
-                    + ". "
-                    + explainRefusal(systemsReason(e)));
+            throw unavailable(
+                    "The Isoline library (%s) cannot be loaded: %s. %s",
+                    file, systemsReason(e), explainRefusal(systemsReason(e)));
         }
         Function version;
         try {
@@ -176,11 +169,10 @@ public final class NativeLoader {
             Native.register(IsolineLibrary.class, library);
         } catch (UnsatisfiedLinkError e) {
             discard(library);
-            throw unavailable("The Isoline library ("
-                    + file
-                    + ") lacks a function that this plugin needs: "
-                    + firstLine(e)
-                    + ". Install plugin and library of the same version.");
+            throw unavailable(
+                    "The Isoline library (%s) lacks a function that this plugin needs: %s. Install plugin and "
+                            + "library of the same version.",
+                    file, firstLine(e));
         }
     }
 
@@ -203,16 +195,10 @@ public final class NativeLoader {
                 && wanted[1].equals(Integer.toString(minor))) {
             return null;
         }
-        return "The Isoline plugin "
-                + plugin
-                + " needs its own library, but found version "
-                + major
-                + "."
-                + minor
-                + "."
-                + patch
-                + ". Remove other copies of the Isoline plugin, install it anew, and restart"
-                + " ImageJ.";
+        return String.format(
+                "The Isoline plugin %s needs its own library, but found version %s.%s.%s. Remove other "
+                        + "copies of the Isoline plugin, install it anew, and restart ImageJ.",
+                plugin, major, minor, patch);
     }
 
     /** Returns a likely cause for the system's refusal of the library, and what to do. */
@@ -229,10 +215,10 @@ public final class NativeLoader {
         if (e instanceof NoClassDefFoundError && text.contains("com/sun/jna")) {
             return MISSING_JNA;
         }
-        return "JNA, which connects ImageJ to the Isoline library, cannot start: "
-                + text
-                + ". If the folder for temporary files does not allow programs, start ImageJ with"
-                + " -Djna.tmpdir=FOLDER.";
+        return String.format(
+                "JNA, which connects ImageJ to the Isoline library, cannot start: %s. If the folder for "
+                        + "temporary files does not allow programs, start ImageJ with -Djna.tmpdir=FOLDER.",
+                text);
     }
 
     /** The message for a host without JNA; also used where this class cannot be loaded. */
@@ -240,8 +226,8 @@ public final class NativeLoader {
             "Isoline needs JNA, which this ImageJ lacks. Fiji brings it along; in a plain ImageJ put"
                     + " jna.jar into the folder \"plugins/jars\" and restart.";
 
-    private static IsolineException unavailable(String message) {
-        return new IsolineException(Status.UNSUPPORTED, message);
+    private static IsolineException unavailable(String format, Object... values) {
+        return new IsolineException(Status.UNSUPPORTED, format, values);
     }
 
     /**

@@ -4,7 +4,8 @@ package io.github.isoline.ij;
 final class BadInput extends Exception {
     private static final long serialVersionUID = 1L;
 
-    BadInput(String message) {
-        super(message);
+    /** @param values for the places in the format; without any it is the message itself */
+    BadInput(String format, Object... values) {
+        super(values.length == 0 ? format : String.format(format, values));
     }
 }

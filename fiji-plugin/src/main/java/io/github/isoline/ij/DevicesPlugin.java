@@ -43,12 +43,9 @@ public final class DevicesPlugin implements PlugIn {
             String device = macro.text(DEVICE, "");
             List<String> usable = DefaultDevice.choices(devices);
             if (!usable.contains(device)) {
-                throw new BadInput("The device \""
-                        + device
-                        + "\" cannot be used here. Usable: "
-                        + String.join(", ", usable)
-                        + "."
-                        + reasons(devices));
+                throw new BadInput(
+                        "The device \"%s\" cannot be used here. Usable: %s.%s",
+                        device, String.join(", ", usable), reasons(devices));
             }
             DefaultDevice.set(device);
         }

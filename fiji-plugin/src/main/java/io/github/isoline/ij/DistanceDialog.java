@@ -2,30 +2,24 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import io.github.isoline.IsolineException;
+import java.util.List;
 
 /**
  * The dialog of the signed distance command, with a live preview. It does not block: a selection can be drawn or a
  * threshold set while it is open.
  */
 final class DistanceDialog extends OperationDialog<DistanceSettings> {
-    private DistanceDialog(ImagePlus image) throws BadInput, IsolineException {
-        super(image, DistancePlugin.COMMAND, first(image));
+    DistanceDialog(ImagePlus image, DistanceSettings defaults) throws IsolineException {
+        super(image, DistancePlugin.COMMAND, defaults);
     }
 
-    /** Shows the dialog; null if it was cancelled. */
-    static DistanceSettings ask(ImagePlus image) throws BadInput, IsolineException {
-        return alone(image, () -> new DistanceDialog(image).ask());
-    }
-
-    /** Returns the parameters chosen last, as far as they fit this image. */
-    private static DistanceSettings first(ImagePlus image) throws BadInput, IsolineException {
-        DistanceSettings s = new DistanceSettings();
-        s.readPrefs(image.getBitDepth());
+    @Override
+    void fit() throws BadInput {
         boolean selection = image.getRoi() != null && image.getRoi().isArea();
-        if (s.is(DistanceSettings.INSIDE, DistanceSettings.SELECTION) && selection) {
-            return s;
+        if (settings.is(DistanceSettings.INSIDE, DistanceSettings.SELECTION) && selection) {
+            return;
         }
-        String inside = s.usesThreshold() ? s.text(DistanceSettings.INSIDE) : DistanceSettings.BRIGHT;
+        String inside = settings.usesThreshold() ? settings.text(DistanceSettings.INSIDE) : DistanceSettings.BRIGHT;
         ShapeThreshold.Offer offer = ShapeThreshold.offer(image);
         if (offer == ShapeThreshold.Offer.MASK && image.getBitDepth() == Byte.SIZE) {
             boolean bright = ShapeThreshold.areThingsBright();
@@ -33,9 +27,8 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
         } else if (offer == ShapeThreshold.Offer.SHOWN) {
             inside = DistanceSettings.THRESHOLDED;
         }
-        s.set(DistanceSettings.INSIDE, inside);
-        s.set(DistanceSettings.THRESHOLD, ShapeThreshold.proposal(image));
-        return s;
+        settings.set(DistanceSettings.INSIDE, inside);
+        settings.set(DistanceSettings.THRESHOLD, ShapeThreshold.proposal(image));
     }
 
     @Override
@@ -57,8 +50,6 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
 
     @Override
     void check() throws BadInput {
-        refuse(settings.problem());
-        DistanceJob.check(image, settings);
         if (settings.is(DistanceSettings.INSIDE, DistanceSettings.THRESHOLDED)) {
             InsideTest.byShownThreshold(image);
         } else if (settings.is(DistanceSettings.INSIDE, DistanceSettings.SELECTION)) {
@@ -71,21 +62,17 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
         return settings.problem();
     }
 
-    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
-    String hintText() {
-        StringBuilder text = new StringBuilder();
-        text.append(problemOr(inside()));
+    void hint(List<String> lines) {
         if (image.isInvertedLut() && settings.usesThreshold()) {
-            text.append("\nThis image has an inverting LUT: its dark pixels have the high values.");
+            lines.add("This image has an inverting LUT: its dark pixels have the high values.");
         }
-        text.append('\n').append(Host.wrap(scope()));
-        text.append(previewLine());
-        text.append('\n').append(Host.wrap(automaticDevice()));
-        return text.toString();
+        lines.add(Host.wrap(scope()));
+        lines.add(previewLine());
     }
 
-    private String inside() {
+    @Override
+    String meaning() {
         switch (settings.text(DistanceSettings.INSIDE)) {
             case DistanceSettings.SELECTION:
                 return "Inside: the image's selection, the same in every slice.";
@@ -95,12 +82,9 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
                 boolean bright = settings.is(DistanceSettings.INSIDE, DistanceSettings.BRIGHT);
                 boolean above = bright != image.isInvertedLut();
                 String than = settings.isAutomatic() ? "the lower of two" : settings.text(DistanceSettings.THRESHOLD);
-                return "Inside: "
-                        + (bright ? "bright" : "dark")
-                        + " pixels, value "
-                        + (above ? "> " : "<= ")
-                        + than
-                        + ". A selection is ignored.";
+                return String.format(
+                        "Inside: %s pixels, value %s%s. A selection is ignored.",
+                        bright ? "bright" : "dark", above ? "> " : "<= ", than);
         }
     }
 
@@ -112,14 +96,13 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
             return e.getMessage();
         }
         String planes = settings.planes(image).describe();
-        return "Distances in "
-                + size.unit
-                + ", pixels of "
-                + number(size.x)
-                + " x "
-                + number(size.y)
-                + (settings.isVolume() ? " x " + number(size.z) : "")
-                + (planes.isEmpty() ? "" : ".\nTakes " + planes)
-                + (size.warning == null ? "" : ".\nAttention: " + size.warning);
+        return String.format(
+                "Distances in %s, pixels of %s x %s%s%s%s",
+                size.unit,
+                number(size.x),
+                number(size.y),
+                settings.isVolume() ? " x " + number(size.z) : "",
+                planes.isEmpty() ? "" : ".\nTakes " + planes,
+                size.warning == null ? "" : ".\nAttention: " + size.warning);
     }
 }

@@ -10,8 +10,7 @@ import io.github.isoline.Progress;
 import io.github.isoline.Report;
 
 /** Computes the signed distance from the boundary of the inside pixels of an ImagePlus. */
-final class DistanceJob extends StackJob {
-    private final DistanceSettings settings;
+final class DistanceJob extends StackJob<DistanceSettings> {
     private VoxelSize size;
     private InsideTest inside;
     private Params params;
@@ -24,28 +23,17 @@ final class DistanceJob extends StackJob {
     private double low = Double.POSITIVE_INFINITY;
     private double high = Double.NEGATIVE_INFINITY;
 
-    DistanceJob(ImagePlus image, DistanceSettings settings) {
+    DistanceJob(ImagePlus image, DistanceSettings settings) throws BadInput {
         this(image, settings, DEFAULT_CALL_BYTES);
     }
 
     /** Creates a job with its own memory limit, so that tests need no large images. */
-    DistanceJob(ImagePlus image, DistanceSettings settings, long callBytes) {
-        super(settings.planes(image), settings.device(), callBytes);
-        this.settings = settings;
-    }
-
-    /** Refuses an image that cannot be processed, and says what to do. */
-    static void check(ImagePlus image, DistanceSettings settings) throws BadInput {
-        checkOneChannel(image, "The signed distance");
-        new VoxelSize(image, settings.isVolume());
-        if (settings.isVolume()) {
-            checkVolume(image);
-        }
+    DistanceJob(ImagePlus image, DistanceSettings settings, long callBytes) throws BadInput {
+        super(image, settings, callBytes);
     }
 
     @Override
     void begin() throws BadInput, IsolineException {
-        check(image, settings);
         size = new VoxelSize(image, isVolume());
         inside = insideTest();
         params = settings.toParams();
@@ -75,11 +63,6 @@ final class DistanceJob extends StackJob {
         boolean bright = settings.is(DistanceSettings.INSIDE, DistanceSettings.BRIGHT);
         double threshold = ShapeThreshold.raw(image, settings.text(DistanceSettings.THRESHOLD), values);
         return InsideTest.byValue(image, bright, threshold);
-    }
-
-    @Override
-    boolean isVolume() {
-        return settings.isVolume();
     }
 
     @Override
@@ -127,8 +110,7 @@ final class DistanceJob extends StackJob {
                 settings.quantity() + " (" + size.unit + ") of " + image.getTitle(),
                 size.unit,
                 DistanceColours.of(settings.text(DistanceSettings.REGION), low, high));
-        made.setProperty("Info", info("Isoline distance: " + settings + "\nIsoline distance unit: " + size.unit));
-        return made;
+        return finish(made, "\nIsoline distance unit: " + size.unit);
     }
 
     /** Returns the warning about planes without a boundary, where distances are not finite. */

@@ -1,11 +1,9 @@
 package io.github.isoline.ij;
 
-import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.ImageRoi;
 import ij.gui.Roi;
 import ij.process.LUT;
-import io.github.isoline.Context;
 import io.github.isoline.Distance;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
@@ -13,15 +11,10 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Report;
 import java.awt.Color;
 import java.awt.image.BufferedImage;
-import java.awt.image.DataBuffer;
-import java.awt.image.DataBufferByte;
-import java.awt.image.IndexColorModel;
-import java.awt.image.Raster;
-import java.awt.image.WritableRaster;
 import java.util.Locale;
 
 /** Shows the current slice's distances over it, half transparent, and the boundary. */
-final class DistancePreview extends ShapePreview<DistanceSettings> {
+final class DistancePreview extends LivePreview<DistanceSettings> {
     private static final int OPACITY = 140;
 
     /** The colour of inside pixels on the boundary. */
@@ -34,30 +27,13 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
 
     // Only the worker uses these fields.
     private final byte[] mask;
-    private Context context;
     private PixelBuffer input;
     private PixelBuffer output;
 
     DistancePreview(ImagePlus image, Listener listener) {
         super(image, listener);
+        followSelection();
         mask = new byte[image.getWidth() * image.getHeight()];
-    }
-
-    @Override
-    void release() {
-        for (PixelBuffer buffer : new PixelBuffer[] {input, output}) {
-            if (buffer != null) {
-                buffer.close();
-            }
-        }
-        try {
-            if (context != null) {
-                // The device memory is freed now for other programs.
-                context.trim();
-            }
-        } catch (IsolineException e) {
-            IJ.log(Host.name(DistancePlugin.COMMAND, image) + ": " + e.getMessage());
-        }
     }
 
     @Override
@@ -106,25 +82,14 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
 
     private Report run(DistanceSettings settings) throws BadInput, IsolineException {
         if (input == null) {
-            int width = image.getWidth();
-            int height = image.getHeight();
-            input = new PixelBuffer(PixelBuffer.Type.U8, width, height, 1);
-            output = new PixelBuffer(PixelBuffer.Type.F32, width, height, 1);
+            input = buffer(PixelBuffer.Type.U8);
+            output = buffer(PixelBuffer.Type.F32);
         }
         VoxelSize size = new VoxelSize(image, false);
         input.setSpacing(size.x, size.y, size.z);
         input.write(0, mask);
         Params params = settings.toParams().set("dimensions", "slices");
-        try {
-            context = Contexts.of(settings.device());
-            return Distance.run(context, params, input, output, 1, (fraction, stage) -> !isOutdated());
-        } catch (IsolineException e) {
-            if (e.isDeviceFailure()) {
-                Contexts.discard(settings.device());
-                context = null;
-            }
-            throw e;
-        }
+        return run(settings.device(), (context, progress) -> Distance.run(context, params, input, output, 1, progress));
     }
 
     private BufferedImage picture(DistanceSettings settings, float[] distances) {
@@ -149,9 +114,7 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
                 colours[i]++;
             }
         }
-        WritableRaster raster = Raster.createInterleavedRaster(
-                new DataBufferByte(colours, colours.length), width, image.getHeight(), width, 1, new int[] {0}, null);
-        return new BufferedImage(translucent(lut), raster, false, null);
+        return Shading.picture(colours, width, translucent(lut));
     }
 
     private boolean isOnBoundary(int pixel, int width) {
@@ -162,12 +125,12 @@ final class DistancePreview extends ShapePreview<DistanceSettings> {
                 || pixel + width < mask.length && mask[pixel + width] == 0;
     }
 
-    private static IndexColorModel translucent(LUT lut) {
+    private static int[] translucent(LUT lut) {
         int[] colours = new int[LAST_COLOUR + 1];
         for (int i = 0; i < colours.length; i++) {
             colours[i] = lut.getRGB(i) & 0xffffff | OPACITY << 24;
         }
         colours[BOUNDARY_INDEX] = BOUNDARY.getRGB();
-        return new IndexColorModel(Byte.SIZE, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
+        return colours;
     }
 }

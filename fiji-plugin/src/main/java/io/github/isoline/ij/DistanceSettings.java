@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import ij.ImagePlus;
 import io.github.isoline.Distance;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
@@ -7,7 +8,6 @@ import io.github.isoline.Params;
 /** The parameters of the signed distance command. */
 final class DistanceSettings extends Settings {
     static final String INSIDE = "inside";
-    static final String THRESHOLD = "threshold";
     static final String REGION = "region";
 
     /** The word for pixels that are displayed brighter than the threshold. */
@@ -27,7 +27,7 @@ final class DistanceSettings extends Settings {
     static final String INSIDE_ONLY = "inside";
 
     DistanceSettings() throws IsolineException {
-        super(Distance.NAME);
+        super(Distance.NAME, "distance", "The signed distance");
         declare(
                 Setting.choice(INSIDE, BRIGHT, DARK, THRESHOLDED, SELECTION).label("Inside is"),
                 // The text is kept as typed; it is a signed value for a signed 16-bit image.
@@ -42,13 +42,6 @@ final class DistanceSettings extends Settings {
         declareOthers("dimensions", "foreground");
     }
 
-    /** Reads the options of a macro. */
-    static DistanceSettings fromMacro(String options) throws BadInput, IsolineException {
-        DistanceSettings settings = new DistanceSettings();
-        settings.readMacro(options);
-        return settings;
-    }
-
     boolean isAutomatic() {
         return ShapeThreshold.isAutomatic(text(THRESHOLD));
     }
@@ -61,6 +54,12 @@ final class DistanceSettings extends Settings {
     @Override
     String otherProblem() {
         return usesThreshold() ? ShapeThreshold.problem(text(THRESHOLD)) : null;
+    }
+
+    @Override
+    void check(ImagePlus image) throws BadInput {
+        super.check(image);
+        new VoxelSize(image, isVolume());
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import io.github.isoline.IsolineException;
+import java.util.List;
 
 /**
  * The dialog of the edge drawing command, with a live preview. It does not block: the user can scroll through the
@@ -10,20 +11,8 @@ import io.github.isoline.IsolineException;
 final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings> implements EdgeDrawingPreview.Listener {
     private double usedThreshold = Double.NaN;
 
-    private EdgeDrawingDialog(ImagePlus image) throws IsolineException {
-        super(image, EdgeDrawingPlugin.COMMAND, first(image));
-    }
-
-    /** Shows the dialog; null if it was cancelled. */
-    static EdgeDrawingSettings ask(ImagePlus image) throws BadInput, IsolineException {
-        return alone(image, () -> new EdgeDrawingDialog(image).ask());
-    }
-
-    /** Returns the parameters chosen last. */
-    private static EdgeDrawingSettings first(ImagePlus image) throws IsolineException {
-        EdgeDrawingSettings s = new EdgeDrawingSettings();
-        s.readPrefs(image.getBitDepth());
-        return s;
+    EdgeDrawingDialog(ImagePlus image, EdgeDrawingSettings defaults) throws IsolineException {
+        super(image, EdgeDrawingPlugin.COMMAND, defaults);
     }
 
     @Override
@@ -61,31 +50,21 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings> imple
     }
 
     @Override
-    void check() throws BadInput {
-        refuse(settings.problem());
-    }
-
-    @Override
     String previewProblem() {
         return settings.computationProblem();
     }
 
-    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
-    String hintText() {
-        StringBuilder text = new StringBuilder();
-        text.append(problemOr(scope()));
+    void hint(List<String> lines) {
         if (image.getType() == ImagePlus.COLOR_256) {
-            text.append("\nThis image has a colour table: its edges are those of the colours' numbers.");
+            lines.add("This image has a colour table: its edges are those of the colours' numbers.");
         }
-        text.append("\nGradient threshold").append(threshold());
-        text.append(drawPreview ? previewLine() : "\nPreview: off");
-        text.append('\n').append(Host.wrap(automaticDevice()));
-        return text.toString();
+        lines.add("Gradient threshold" + threshold());
+        lines.add(drawPreview ? previewLine() : "Preview: off");
     }
 
-    /** Returns the slices that the command will process, in words. */
-    private String scope() {
+    @Override
+    String meaning() {
         HyperStackSelection planes = settings.planes(image);
         String slices = planes.slices() == image.getNSlices()
                 ? planes.slices() > 1 ? "all " + planes.slices() + " slices, each by itself" : ""

@@ -2,8 +2,8 @@ package io.github.isoline.ij;
 
 import ij.IJ;
 import ij.ImagePlus;
-import ij.gui.Roi;
-import ij.plugin.frame.RoiManager;
+import ij.measure.Calibration;
+import ij.measure.ResultsTable;
 import io.github.isoline.Context;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
@@ -11,61 +11,31 @@ import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
-import java.util.Collections;
-import java.util.List;
+import java.io.IOException;
 
 /** Computes the edge map and the segments of an ImagePlus. */
-final class EdgeDrawingJob extends StackJob {
+final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
     private static final double WHITE = 255;
 
-    private final EdgeDrawingSettings settings;
     private final SegmentList segments = new SegmentList();
 
     private Params params;
-    private RoiManager manager;
     private byte[][] edges;
-    private List<Roi> rois = Collections.emptyList();
 
-    EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings) {
+    EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings) throws BadInput {
         this(image, settings, DEFAULT_CALL_BYTES);
     }
 
     /** Creates a job with its own memory limit, so that tests need no large images. */
-    EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings, long callBytes) {
-        super(settings.planes(image), settings.device(), callBytes);
-        this.settings = settings;
-    }
-
-    /** Refuses an image that cannot be processed, and says what to do. */
-    static void check(ImagePlus image, EdgeDrawingSettings settings) throws BadInput {
-        checkOneChannel(image, "Edge drawing");
-        if (settings.hasRange() && image.getBitDepth() != Float.SIZE) {
-            throw new BadInput(EdgeDrawingSettings.RANGE_MIN
-                    + " and "
-                    + EdgeDrawingSettings.RANGE_MAX
-                    + " are for 32-bit images; \""
-                    + image.getTitle()
-                    + "\" has "
-                    + image.getBitDepth()
-                    + " bits and is used as it is. Leave them out.");
-        }
+    EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings, long callBytes) throws BadInput {
+        super(image, settings, callBytes);
     }
 
     @Override
     void begin() throws BadInput, IsolineException {
-        check(image, settings);
-        // The ROI Manager is fetched before the work: there may be none.
-        manager = settings.is(EdgeDrawingSettings.ROI_MANAGER) ? RoiOutput.manager() : null;
         params = settings.toParams();
         if (needsRange(image, settings)) {
-            GreyRange range = new GreyRange();
-            for (int index : planes.indices()) {
-                if (IJ.escapePressed()) {
-                    throw IsolineException.cancelled();
-                }
-                range.add(GreyRange.of(pixels(index)));
-            }
-            resolve(params, type(), range);
+            resolve(params, type(), greyRange());
         }
         if (settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             // The whole result is allocated now: running out of memory is better found before the
@@ -109,11 +79,6 @@ final class EdgeDrawingJob extends StackJob {
     }
 
     @Override
-    boolean isVolume() {
-        return false;
-    }
-
-    @Override
     PixelBuffer.Type outputType() {
         return settings.is(EdgeDrawingSettings.EDGE_MAP) ? PixelBuffer.Type.U8 : null;
     }
@@ -137,42 +102,43 @@ final class EdgeDrawingJob extends StackJob {
     @Override
     ImagePlus end(Progress progress) throws BadInput, IsolineException {
         if (settings.is(EdgeDrawingSettings.ROI_MANAGER) || settings.is(EdgeDrawingSettings.OVERLAY)) {
-            rois = new SegmentRois(image, settings)
-                    .longest(segments, (int) settings.number(EdgeDrawingSettings.MOST_ROIS));
+            int most = (int) settings.number(EdgeDrawingSettings.MOST_ROIS);
+            rois.addAll(new SegmentRois(image, settings).longest(segments, most));
         }
         if (!settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             return null;
         }
         String title = "Edges of " + image.getTitle();
         ImagePlus made = ResultImage.like(planes, edges, title, "Edge", WHITE);
-        dropOldSegments(made);
-        made.setProperty("Info", info("Isoline edge drawing: " + settings));
-        return made;
+        return finish(made, "");
     }
 
-    /** Removes the segments of an earlier run from the copied overlay: they are not the user's own. */
-    private static void dropOldSegments(ImagePlus made) {
-        if (made.getOverlay() != null) {
-            RoiOutput.addToOverlay(made, Collections.emptyList(), SegmentRois.EDGE_DRAWING);
+    @Override
+    void addRows(ResultsTable table) throws IsolineException {
+        Calibration calibration = image.getCalibration();
+        String length = "Length (" + VoxelSize.unit(calibration) + ")";
+        segments.forEach((number, some, at, index) -> {
+            startRow(table);
+            table.addValue("Segment", number + 1);
+            addPosition(table, index, true);
+            table.addValue(length, some.length(at, calibration.pixelWidth, calibration.pixelHeight));
+            table.addValue("Points", some.pointCount(at));
+            table.addValue("Mean gradient", some.meanGradient(at));
+            table.addValue("Closed", some.isClosed(at) ? 1 : 0);
+        });
+        if (segments.count() == 0) {
+            IJ.log(Host.name(EdgeDrawingPlugin.COMMAND, image) + ": no segments, so no new rows in the table.");
         }
     }
 
     @Override
-    void deliver() throws BadInput, IsolineException {
-        if (!settings.text(EdgeDrawingSettings.ROI_FILE).isEmpty()) {
-            // The file is written first, since it is the output that can fail.
-            SegmentRois all = new SegmentRois(image, settings);
-            RoiOutput.save(taker -> all.all(segments, taker), "segments", settings.text(EdgeDrawingSettings.ROI_FILE));
-        }
-        if (settings.is(EdgeDrawingSettings.OVERLAY)) {
-            RoiOutput.addToOverlay(image, rois, SegmentRois.EDGE_DRAWING);
-        }
-        if (settings.is(EdgeDrawingSettings.ROI_MANAGER)) {
-            RoiOutput.addTo(manager, image, rois);
-        }
-        if (settings.is(EdgeDrawingSettings.RESULTS_TABLE)) {
-            SegmentTable.append(image, segments);
-        }
+    String roiName() {
+        return "segments";
+    }
+
+    @Override
+    void saveRois(RoiOutput.Taker taker) throws IsolineException, IOException {
+        new SegmentRois(image, settings).all(segments, taker);
     }
 
     @Override
@@ -181,13 +147,11 @@ final class EdgeDrawingJob extends StackJob {
         if (!limited || segments.count() <= settings.number(EdgeDrawingSettings.MOST_ROIS)) {
             return null;
         }
-        return "of "
-                + segments.count()
-                + " segments only the longest "
-                + rois.size()
-                + " went to the ROI Manager or the overlay, which become slow with more. Raise"
-                + " most_rois to get more, or min_length or gradient_threshold for fewer segments;"
-                + " results_table and roi_file have all of them.";
+        return String.format(
+                "of %s segments only the longest %s went to the ROI Manager or the overlay, which become "
+                        + "slow with more. Raise most_rois to get more, or min_length or gradient_threshold for fewer "
+                        + "segments; results_table and roi_file have all of them.",
+                segments.count(), rois.size());
     }
 
     @Override

@@ -1,9 +1,7 @@
 package io.github.isoline.ij;
 
-import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.Roi;
-import io.github.isoline.Context;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
@@ -29,14 +27,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     private final Listener listener;
     private final PreviewRoi roi;
 
-    /**
-     * Holds the range of each slice, null where it is unknown; only the worker writes ranges, but others may remove
-     * them.
-     */
-    private final GreyRange[] ranges;
-
     // Only the worker uses these fields.
-    private Context context;
     private PixelBuffer pixels;
     private PixelBuffer edges;
 
@@ -44,24 +35,6 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         super(image, listener);
         this.listener = listener;
         roi = new PreviewRoi(image);
-        ranges = new GreyRange[image.getStackSize()];
-    }
-
-    @Override
-    void release() {
-        for (PixelBuffer buffer : new PixelBuffer[] {pixels, edges}) {
-            if (buffer != null) {
-                buffer.close();
-            }
-        }
-        try {
-            if (context != null) {
-                // The device memory is freed now for other programs.
-                context.trim();
-            }
-        } catch (IsolineException e) {
-            IJ.log(Host.name(EdgeDrawingPlugin.COMMAND, image) + ": " + e.getMessage());
-        }
     }
 
     @Override
@@ -69,15 +42,14 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         int slice = image.getCurrentSlice();
         Params params = settings.toParams();
         PixelBuffer.Type type = StackJob.type(image);
-        if (EdgeDrawingJob.needsRange(image, settings)) {
-            GreyRange range = range(settings.planes(image).indices());
-            if (range == null) {
-                return null;
-            }
-            EdgeDrawingJob.resolve(params, type, range);
-        } else {
-            EdgeDrawingJob.resolve(params, type, new GreyRange());
+        GreyRange range = new GreyRange();
+        int[] needed = EdgeDrawingJob.needsRange(image, settings)
+                ? settings.planes(image).indices()
+                : new int[0];
+        if (!eachSlice(needed, GreyRange::of, range::add)) {
+            return null;
         }
+        EdgeDrawingJob.resolve(params, type, range);
         double threshold = params.get(EdgeDrawingSettings.GRADIENT_THRESHOLD);
         EventQueue.invokeLater(() -> listener.threshold(threshold));
         if (!draw) {
@@ -87,13 +59,16 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         int width = image.getWidth();
         int height = image.getHeight();
         if (pixels == null) {
-            pixels = new PixelBuffer(type, width, height, 1);
-            edges = new PixelBuffer(PixelBuffer.Type.U8, width, height, 1);
+            pixels = buffer(type);
+            edges = buffer(PixelBuffer.Type.U8);
         }
         pixels.write(0, StackJob.pixels(image, slice));
-        EdgeDrawing.Result result = draw(params, settings);
+        PixelBuffer map = settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null;
+        EdgeDrawing.Result result = run(
+                settings.device(),
+                (context, progress) -> EdgeDrawing.run(context, params, pixels, map, true, 1, progress));
         Segments segments = result.segments();
-        int[] rest = settings.is(EdgeDrawingSettings.EDGE_MAP) ? rest(segments, width, height) : new int[0];
+        int[] rest = map != null ? rest(segments, width, height) : new int[0];
         BufferedImage picture =
                 PreviewRoi.isDense(segments, rest) ? PreviewRoi.picture(segments, rest, width, height) : null;
         show(() -> {
@@ -109,26 +84,6 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
                 result.report().device());
     }
 
-    private EdgeDrawing.Result draw(Params params, EdgeDrawingSettings settings) throws IsolineException {
-        try {
-            context = Contexts.of(settings.device());
-            return EdgeDrawing.run(
-                    context,
-                    params,
-                    pixels,
-                    settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null,
-                    true,
-                    1,
-                    (fraction, stage) -> !isOutdated());
-        } catch (IsolineException e) {
-            if (e.isDeviceFailure()) {
-                Contexts.discard(settings.device());
-                context = null;
-            }
-            throw e;
-        }
-    }
-
     /** Returns the pixels of the edge map that are in no segment. */
     private int[] rest(Segments segments, int width, int height) {
         byte[] map = new byte[width * height];
@@ -139,34 +94,5 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
             }
         }
         return IntStream.range(0, map.length).filter(pixel -> map[pixel] != 0).toArray();
-    }
-
-    /** Returns the smallest and largest value of some slices; null if a newer request has come. */
-    private GreyRange range(int[] indices) throws BadInput {
-        GreyRange range = new GreyRange();
-        for (int i : indices) {
-            GreyRange one;
-            synchronized (this) {
-                one = ranges[i - 1];
-            }
-            if (one == null) {
-                if (isOutdated()) {
-                    return null;
-                }
-                one = GreyRange.of(StackJob.pixels(image, i));
-                synchronized (this) {
-                    ranges[i - 1] = one;
-                }
-            }
-            range.add(one);
-        }
-        return range;
-    }
-
-    @Override
-    synchronized void slicesChanged(int slice) {
-        if (slice <= ranges.length) {
-            ranges[slice - 1] = null;
-        }
     }
 }

@@ -7,19 +7,13 @@ import io.github.isoline.IsolineException;
 final class EdgeDrawingSettings extends Settings {
     static final String PROFILE = "profile";
     static final String GRADIENT_THRESHOLD = "gradient_threshold";
-    static final String RANGE_MIN = "range_min";
-    static final String RANGE_MAX = "range_max";
     static final String EDGE_MAP = "edge_map";
-    static final String ROI_MANAGER = "roi_manager";
-    static final String OVERLAY = "overlay";
-    static final String RESULTS_TABLE = "results_table";
     static final String ROI_SHAPE = "roi_shape";
     static final String TOLERANCE = "tolerance";
     static final String MOST_ROIS = "most_rois";
-    static final String ROI_FILE = "roi_file";
 
     EdgeDrawingSettings() throws IsolineException {
-        super(EdgeDrawing.NAME);
+        super(EdgeDrawing.NAME, SegmentRois.EDGE_DRAWING, "Edge drawing");
         declare(PROFILE, "gradient_operator");
         declare(
                 Setting.of(parameter(GRADIENT_THRESHOLD)).perBitDepth(),
@@ -55,19 +49,8 @@ final class EdgeDrawingSettings extends Settings {
         declareOthers("variant");
     }
 
-    /** Reads the options of a macro. */
-    static EdgeDrawingSettings fromMacro(String options) throws BadInput, IsolineException {
-        EdgeDrawingSettings settings = new EdgeDrawingSettings();
-        settings.readMacro(options);
-        return settings;
-    }
-
     private static boolean isPolyline(Settings s) {
         return s.is(ROI_SHAPE, "polyline");
-    }
-
-    private static boolean wantsRois(Settings s) {
-        return s.is(ROI_MANAGER) || s.is(OVERLAY) || !s.text(ROI_FILE).isEmpty();
     }
 
     boolean isPolyline() {

@@ -3,38 +3,32 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.measure.Calibration;
 import io.github.isoline.IsolineException;
+import java.util.List;
 
 /**
  * The dialog of the edge strength command, with a preview of the shape. It does not block: a threshold can be set while
  * it is open.
  */
 final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
-    private EdgeStrengthDialog(ImagePlus image) throws BadInput, IsolineException {
-        super(image, EdgeStrengthPlugin.COMMAND, first(image));
+    EdgeStrengthDialog(ImagePlus image, EdgeStrengthSettings defaults) throws IsolineException {
+        super(image, EdgeStrengthPlugin.COMMAND, defaults);
     }
 
-    /** Shows the dialog; null if it was cancelled. */
-    static EdgeStrengthSettings ask(ImagePlus image) throws BadInput, IsolineException {
-        return alone(image, () -> new EdgeStrengthDialog(image).ask());
-    }
-
-    /** Returns the parameters chosen last, as far as they fit this image. */
-    private static EdgeStrengthSettings first(ImagePlus image) throws BadInput, IsolineException {
-        EdgeStrengthSettings s = new EdgeStrengthSettings();
-        s.readPrefs(image.getBitDepth());
+    @Override
+    void fit() throws BadInput {
         ShapeThreshold.Offer offer = ShapeThreshold.offer(image);
         if (offer == ShapeThreshold.Offer.MASK && image.getBitDepth() == Byte.SIZE) {
             // Bright pixels are above the threshold, except with an inverting LUT.
             boolean above = ShapeThreshold.areThingsBright() != image.isInvertedLut();
-            s.set(EdgeStrengthSettings.FOREGROUND, above ? EdgeStrengthSettings.ABOVE : EdgeStrengthSettings.BELOW);
+            settings.set(
+                    EdgeStrengthSettings.FOREGROUND, above ? EdgeStrengthSettings.ABOVE : EdgeStrengthSettings.BELOW);
         } else if (offer == ShapeThreshold.Offer.SHOWN) {
-            s.set(EdgeStrengthSettings.FOREGROUND, EdgeStrengthSettings.THRESHOLDED);
-            s.set(EdgeStrengthSettings.START, EdgeStrengthSettings.MASK);
-        } else if (!s.usesThreshold()) {
-            s.set(EdgeStrengthSettings.FOREGROUND, EdgeStrengthSettings.ABOVE);
+            settings.set(EdgeStrengthSettings.FOREGROUND, EdgeStrengthSettings.THRESHOLDED);
+            settings.set(EdgeStrengthSettings.START, EdgeStrengthSettings.MASK);
+        } else if (!settings.usesThreshold()) {
+            settings.set(EdgeStrengthSettings.FOREGROUND, EdgeStrengthSettings.ABOVE);
         }
-        s.set(EdgeStrengthSettings.THRESHOLD, ShapeThreshold.proposal(image));
-        return s;
+        settings.set(EdgeStrengthSettings.THRESHOLD, ShapeThreshold.proposal(image));
     }
 
     @Override
@@ -64,8 +58,6 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
 
     @Override
     void check() throws BadInput {
-        refuse(settings.problem());
-        EdgeStrengthJob.check(image, settings.isVolume());
         if (!settings.usesThreshold()) {
             InsideTest.byShownThreshold(image);
         }
@@ -76,31 +68,29 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
         return settings.shapeProblem();
     }
 
-    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
-    String hintText() {
-        StringBuilder text = new StringBuilder();
-        text.append(problemOr(shape()));
+    void hint(List<String> lines) {
         if (image.isInvertedLut()) {
-            text.append("\nThis image has an inverting LUT: its dark pixels have the high values.");
+            lines.add("This image has an inverting LUT: its dark pixels have the high values.");
         }
-        String planes = settings.axes().of(image).describe();
-        text.append(planes.isEmpty() ? "" : "\nTakes " + planes);
-        text.append('\n').append(length());
-        text.append(previewLine());
-        text.append('\n').append(Host.wrap(automaticDevice()));
-        return text.toString();
+        String planes = settings.planes(image).describe();
+        if (!planes.isEmpty()) {
+            lines.add("Takes " + planes);
+        }
+        lines.add(length());
+        lines.add(previewLine());
     }
 
-    private String shape() {
+    @Override
+    String meaning() {
         if (!settings.usesThreshold()) {
             return "Shape: what Image > Adjust > Threshold marks.";
         }
         boolean below = settings.is(EdgeStrengthSettings.FOREGROUND, EdgeStrengthSettings.BELOW);
-        return "Shape: pixels "
-                + (below ? "<= " : "> ")
-                + (settings.needsValues() ? "the lower of two values" : settings.text(EdgeStrengthSettings.THRESHOLD))
-                + " (as they are stored, whatever the LUT shows)";
+        return String.format(
+                "Shape: pixels %s%s (as they are stored, whatever the LUT shows)",
+                below ? "<= " : "> ",
+                settings.needsValues() ? "the lower of two values" : settings.text(EdgeStrengthSettings.THRESHOLD));
     }
 
     private String length() {

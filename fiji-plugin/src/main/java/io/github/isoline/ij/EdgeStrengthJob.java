@@ -10,8 +10,7 @@ import io.github.isoline.Progress;
 import io.github.isoline.Report;
 
 /** Computes the edge strength of an ImagePlus. */
-final class EdgeStrengthJob extends StackJob {
-    private final EdgeStrengthSettings settings;
+final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     private Params params;
     private float[][] result;
     private boolean converged = true;
@@ -21,32 +20,17 @@ final class EdgeStrengthJob extends StackJob {
     /** Holds the number of pixels of the shape in each plane. */
     private int[] shapeCounts;
 
-    EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings) {
+    EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings) throws BadInput {
         this(image, settings, DEFAULT_CALL_BYTES);
     }
 
     /** Creates a job with its own memory limit, so that tests need no large images. */
-    EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings, long callBytes) {
-        super(settings.axes().of(image), settings.device(), callBytes);
-        this.settings = settings;
-    }
-
-    /**
-     * Refuses an image that cannot be processed, and says what to do.
-     *
-     * @param image the input
-     * @param volume true if its slices are to be one volume
-     */
-    static void check(ImagePlus image, boolean volume) throws BadInput {
-        checkOneChannel(image, "Edge strength");
-        if (volume) {
-            checkVolume(image);
-        }
+    EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings, long callBytes) throws BadInput {
+        super(image, settings, callBytes);
     }
 
     @Override
     void begin() throws BadInput, IsolineException {
-        check(image, settings.isVolume());
         TwoValues values = settings.needsValues() ? twoValues() : null;
         shape = settings.insideTest(image, values);
         params = settings.toParams(
@@ -102,19 +86,13 @@ final class EdgeStrengthJob extends StackJob {
         if (converged) {
             return blank;
         }
-        return (blank == null ? "" : blank + " Also: ")
-                + "the tolerance "
-                + settings.number(EdgeStrengthSettings.TOLERANCE)
-                + " was not reached after "
-                + report().iterations()
-                + " cycles (residual "
-                + report().residual()
-                + "); the result is less exact than asked. Raise the tolerance.";
-    }
-
-    @Override
-    boolean isVolume() {
-        return settings.isVolume();
+        return String.format(
+                "%sthe tolerance %s was not reached after %s cycles (residual %s); the result is less exact "
+                        + "than asked. Raise the tolerance.",
+                blank == null ? "" : blank + " Also: ",
+                settings.number(EdgeStrengthSettings.TOLERANCE),
+                report().iterations(),
+                report().residual());
     }
 
     /**
@@ -125,10 +103,7 @@ final class EdgeStrengthJob extends StackJob {
         if (!settings.usesThreshold() || !settings.startsFromImage() || type() == PixelBuffer.Type.U8) {
             return;
         }
-        GreyRange range = new GreyRange();
-        for (int index : planes.indices()) {
-            range.add(GreyRange.of(pixels(index)));
-        }
+        GreyRange range = greyRange();
         // An image of one value has no range; the library handles that case.
         if (range.hasExtent()) {
             params.set("start_min", range.min).set("start_max", range.max);
@@ -138,8 +113,6 @@ final class EdgeStrengthJob extends StackJob {
     @Override
     ImagePlus end(Progress progress) {
         ImagePlus made = ResultImage.like(planes, result, "ESF of " + image.getTitle(), "Edge strength", 1);
-        made.setProperty(
-                "Info", info("Isoline edge strength: " + settings + "\nIsoline iterations: " + report().iterations()));
-        return made;
+        return finish(made, "\nIsoline iterations: " + report().iterations());
     }
 }

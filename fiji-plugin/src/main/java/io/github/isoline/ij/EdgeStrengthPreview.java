@@ -6,16 +6,17 @@ import io.github.isoline.IsolineException;
 import java.util.Locale;
 
 /** Shades the pixels of the current slice that belong to the shape. */
-final class EdgeStrengthPreview extends ShapePreview<EdgeStrengthSettings> {
+final class EdgeStrengthPreview extends LivePreview<EdgeStrengthSettings> {
     EdgeStrengthPreview(ImagePlus image, Listener listener) {
         super(image, listener);
+        followSelection();
     }
 
     @Override
     String compute(EdgeStrengthSettings settings, boolean draw) throws BadInput, IsolineException {
         TwoValues found = null;
         if (settings.needsValues()) {
-            found = values(settings.axes().of(image).indices());
+            found = values(settings.planes(image).indices());
             if (found == null) {
                 return null;
             }
@@ -33,18 +34,13 @@ final class EdgeStrengthPreview extends ShapePreview<EdgeStrengthSettings> {
         String where = image.getStackSize() > 1 ? "this slice" : "the image";
         if (inside == 0 || inside == shade.length) {
             hide();
-            return "Attention: "
-                    + (inside == 0 ? "no pixel" : "every pixel")
-                    + " of "
-                    + where
-                    + " is shape: the result will be blank. Look at foreground and threshold.";
+            return String.format(
+                    "Attention: %s of %s is shape: the result will be blank. Look at foreground and threshold.",
+                    inside == 0 ? "no pixel" : "every pixel", where);
         }
         if (draw) {
-            Roi shading = Shading.of(shade, image.getWidth(), "Isoline shape");
-            // A cursor element has no label and is not saved with the image.
-            shading.setIsCursor(true);
-            int[] position = HyperStackSelection.everything(image).position(slice);
-            ResultImage.setPosition(shading, image, position);
+            Roi shading = Shading.of(shade, image.getWidth());
+            GuestOverlay.element(shading, "Isoline shape", settings.planes(image), slice);
             show(() -> new Roi[] {shading});
         } else {
             hide();

@@ -8,13 +8,8 @@ import io.github.isoline.Params;
 /** The parameters of the edge strength command. */
 final class EdgeStrengthSettings extends Settings {
     static final String RHO = "rho";
-    static final String MODE = "mode";
-    static final String ITERATIONS = "iterations";
     static final String TOLERANCE = "tolerance";
     static final String FOREGROUND = "foreground";
-    static final String THRESHOLD = "threshold";
-    static final String START = "start";
-    static final String TIME_STEP = "time_step";
 
     static final String ABOVE = "above";
     static final String BELOW = "below";
@@ -22,7 +17,7 @@ final class EdgeStrengthSettings extends Settings {
     static final String MASK = "mask";
 
     EdgeStrengthSettings() throws IsolineException {
-        super(EdgeStrength.NAME);
+        super(EdgeStrength.NAME, "edge strength", "Edge strength");
         declare(RHO, MODE);
         declare(
                 Setting.of(parameter(ITERATIONS)).unit("(mode iterations)").whole(1),
@@ -38,17 +33,6 @@ final class EdgeStrengthSettings extends Settings {
         declareAxes();
         declare(TIME_STEP);
         declareOthers("dimensions", "variant", "start_min", "start_max");
-    }
-
-    /** Reads the options of a macro. */
-    static EdgeStrengthSettings fromMacro(String options) throws BadInput, IsolineException {
-        EdgeStrengthSettings settings = new EdgeStrengthSettings();
-        settings.readMacro(options);
-        return settings;
-    }
-
-    boolean isConverged() {
-        return is(MODE, "converged");
     }
 
     boolean startsFromImage() {

@@ -27,9 +27,11 @@ final class GreyRange {
         }
     }
 
-    void add(GreyRange other) {
+    /** Adds another range, and returns true: the next may be added. */
+    boolean add(GreyRange other) {
         min = Math.min(min, other.min);
         max = Math.max(max, other.max);
+        return true;
     }
 
     /** Returns false for pixels of one value only, and where none is finite. */

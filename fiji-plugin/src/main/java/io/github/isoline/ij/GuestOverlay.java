@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Overlay;
 import ij.gui.Roi;
+import java.awt.Color;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -14,6 +15,9 @@ import java.util.Set;
  */
 final class GuestOverlay {
     private static final String PROPERTY = "isoline-guest";
+
+    private static final Color START = new Color(0x20e0ff);
+    private static final double START_WIDTH = 1.5;
 
     private final ImagePlus image;
     private Overlay own;
@@ -28,6 +32,21 @@ final class GuestOverlay {
     /** Returns true for a temporary element. */
     static boolean isGuest(Roi roi) {
         return roi.getProperty(PROPERTY) != null;
+    }
+
+    /** Makes a selection an element for one plane, which has no label and is not saved with the image. */
+    static Roi element(Roi roi, String name, HyperStackSelection planes, int index) {
+        roi.setName(name);
+        roi.setIsCursor(true);
+        ResultImage.setPosition(roi, planes.image, planes.position(index));
+        return roi;
+    }
+
+    /** Gives the outline of a start its colour. */
+    static Roi start(Roi outline) {
+        outline.setStrokeColor(START);
+        outline.setStrokeWidth(START_WIDTH);
+        return outline;
     }
 
     /** Shows these elements instead of those shown before. */

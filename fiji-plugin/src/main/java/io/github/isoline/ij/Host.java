@@ -9,6 +9,7 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.NativeLoader;
 import java.awt.EventQueue;
 import java.awt.GraphicsEnvironment;
+import java.lang.reflect.InvocationTargetException;
 
 /** The way a command reports to ImageJ: to a user, to a macro, or without either. */
 final class Host {
@@ -127,6 +128,17 @@ final class Host {
             WindowManager.setTempCurrentImage(thread, image);
         }
         thread.start();
+    }
+
+    /** Runs work on the event thread and waits for it. Must not be called on that thread. */
+    static void onEventThread(Runnable work) {
+        try {
+            EventQueue.invokeAndWait(work);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (InvocationTargetException e) {
+            throw new IllegalStateException(e.getCause());
+        }
     }
 
     /** Breaks long lines, since ImageJ's message dialogs do not. */

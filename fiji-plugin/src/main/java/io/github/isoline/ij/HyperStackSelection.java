@@ -23,11 +23,16 @@ final class HyperStackSelection {
     /** Holds the numbers of channels, slices and frames taken. */
     private final int[] count;
 
-    HyperStackSelection(ImagePlus image, AxisChoice choice, boolean currentSliceOnly) {
+    /**
+     * Selects planes.
+     *
+     * @param currentSliceOnly false for every z slice
+     */
+    HyperStackSelection(ImagePlus image, boolean allChannels, boolean allFrames, boolean currentSliceOnly) {
         this.image = image;
         all = new int[] {image.getNChannels(), image.getNSlices(), image.getNFrames()};
         int[] current = position(image.getCurrentSlice());
-        boolean[] whole = {choice.allChannels, !currentSliceOnly, choice.allFrames};
+        boolean[] whole = {allChannels, !currentSliceOnly, allFrames};
         first = new int[whole.length];
         count = new int[whole.length];
         for (int axis = 0; axis < whole.length; axis++) {
@@ -38,10 +43,7 @@ final class HyperStackSelection {
 
     /** Returns every plane that an image has. */
     static HyperStackSelection everything(ImagePlus image) {
-        AxisChoice choice = new AxisChoice();
-        choice.allChannels = true;
-        choice.allFrames = true;
-        return choice.of(image);
+        return new HyperStackSelection(image, true, true, false);
     }
 
     /** Returns the number of channels taken. */

@@ -47,12 +47,10 @@ final class InsideTest {
         ImageProcessor processor = image.getProcessor();
         double min = processor.getMinThreshold();
         if (min == ImageProcessor.NO_THRESHOLD) {
-            throw new BadInput("\""
-                    + image.getTitle()
-                    + "\" shows no threshold. Set one with Image > Adjust > Threshold, or"
-                    + " choose something else than \""
-                    + ShapeThreshold.THRESHOLDED
-                    + "\".");
+            throw new BadInput(
+                    "\"%s\" shows no threshold. Set one with Image > Adjust > Threshold, or choose something "
+                            + "else than \"%s\".",
+                    image.getTitle(), ShapeThreshold.THRESHOLDED);
         }
         double justBelow = Math.nextDown(min);
         return new InsideTest(justBelow, processor.getMaxThreshold(), false, null);

@@ -6,9 +6,8 @@ import io.github.isoline.IsolineException;
 import java.awt.Choice;
 import java.awt.Scrollbar;
 import java.awt.TextField;
-import java.awt.event.WindowAdapter;
-import java.awt.event.WindowEvent;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * The dialog of the level set command, with a live preview. It does not block: the user can draw a selection, add
@@ -33,28 +32,20 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     private double writtenTarget = Double.NaN;
     private double writtenEpsilon = Double.NaN;
 
-    private LevelSetDialog(ImagePlus image) throws IsolineException {
-        super(image, LevelSetPlugin.COMMAND, first(image));
+    LevelSetDialog(ImagePlus image, LevelSetSettings defaults) throws IsolineException {
+        super(image, LevelSetPlugin.COMMAND, defaults);
     }
 
-    /** Shows the dialog; null if it was cancelled. */
-    static LevelSetSettings ask(ImagePlus image) throws BadInput, IsolineException {
-        return alone(image, () -> new LevelSetDialog(image).ask());
-    }
-
-    /** Returns the parameters chosen last, as far as they fit the image. */
-    private static LevelSetSettings first(ImagePlus image) throws IsolineException {
-        LevelSetSettings first = new LevelSetSettings();
-        first.readPrefs(image.getBitDepth());
-        if (image.getNSlices() == 1 && first.isVolume()) {
-            first.reset(Settings.STACK);
+    @Override
+    void fit() {
+        if (image.getNSlices() == 1 && settings.isVolume()) {
+            settings.reset(Settings.STACK);
         }
-        if (first.number(LevelSetSettings.RADIUS) == 0) {
+        if (settings.number(LevelSetSettings.RADIUS) == 0) {
             // No radius has been chosen yet: this one is large enough to be seen.
             double radius = FIRST_RADIUS * image.getCalibration().pixelWidth;
-            first.set(LevelSetSettings.RADIUS, Double.parseDouble(number(radius)));
+            settings.set(LevelSetSettings.RADIUS, Double.parseDouble(number(radius)));
         }
-        return first;
     }
 
     @Override
@@ -91,13 +82,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
                 LevelSetSettings.RESULTS_TABLE);
         addPreview();
         addFooter("Mostofi 2009", "level-set");
-        dialog.addWindowListener(new WindowAdapter() {
-            @Override
-            public void windowActivated(WindowEvent event) {
-                // Points may have been added to the ROI Manager, which sends no event.
-                preview.requestAgain();
-            }
-        });
+        followRoiManager();
     }
 
     private void addRange() throws BadInput {
@@ -168,8 +153,6 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
 
     @Override
     void check() throws BadInput {
-        refuse(settings.problem());
-        LevelSetJob.check(image, settings);
         new StartSurface(settings.planes(image), settings).close();
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
             StartSurface.areaSelection(image, "range=roi");
@@ -181,18 +164,14 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
         return settings.previewProblem();
     }
 
-    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
-    String hintText() {
-        StringBuilder text = new StringBuilder();
-        text.append(problemOr(scope()));
-        text.append(previewLine());
-        text.append("\nEscape stops the run and keeps the state that it has reached.");
-        text.append('\n').append(Host.wrap(automaticDevice()));
-        return text.toString();
+    void hint(List<String> lines) {
+        lines.add(previewLine());
+        lines.add("Escape stops the run and keeps the state that it has reached.");
     }
 
-    private String scope() {
+    @Override
+    String meaning() {
         VoxelSize size;
         try {
             size = new VoxelSize(image, settings.isVolume());
@@ -206,17 +185,15 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
                 : planes.slices() > 1
                         ? planes.slices() + " slices, each by itself"
                         : image.getNSlices() > 1 ? "The current slice" : "The image";
-        return what
-                + (where.isEmpty() ? "" : ", " + where)
-                + "; pixels of "
-                + number(size.x)
-                + " x "
-                + number(size.y)
-                + (settings.isVolume() ? " x " + number(size.z) : "")
-                + " "
-                + size.unit
-                + "."
-                + (size.warning == null ? "" : "\nAttention: " + size.warning);
+        return String.format(
+                "%s%s; pixels of %s x %s%s %s.%s",
+                what,
+                where.isEmpty() ? "" : ", " + where,
+                number(size.x),
+                number(size.y),
+                settings.isVolume() ? " x " + number(size.z) : "",
+                size.unit,
+                size.warning == null ? "" : "\nAttention: " + size.warning);
     }
 
     @Override

@@ -3,7 +3,6 @@ package io.github.isoline.ij;
 import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.Roi;
-import ij.plugin.frame.RoiManager;
 import ij.process.LUT;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
@@ -13,27 +12,19 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 
 /** Computes the level set's mask and φ from an ImagePlus and a start region. */
-final class LevelSetJob extends StackJob {
-    /** The property that marks its selections in overlays. */
-    static final String KIND = "level set";
-
+final class LevelSetJob extends StackJob<LevelSetSettings> {
     private static final int WHITE = 255;
 
     /** The bytes per pixel for independent slices: the library's copy of the image, φ twice, and φ read back. */
     private static final int WORKING_BYTES = 3 * Float.BYTES;
 
-    private final LevelSetSettings settings;
     private final VoxelSize voxel;
     private final StartSurface start;
-    private final LevelSetTable table;
-    private final List<Roi> rois = new ArrayList<>();
     private Params params;
     private LevelSetRange range;
-    private RoiManager manager;
 
     /** Holds the mask of each plane, if masks are an output. */
     private byte[][] masks;
@@ -44,7 +35,6 @@ final class LevelSetJob extends StackJob {
     private float high = Float.NEGATIVE_INFINITY;
     private ImagePlus phiImage;
 
-    private boolean stopped;
     private boolean converged = true;
     private long iterations;
     private int unstarted;
@@ -62,31 +52,14 @@ final class LevelSetJob extends StackJob {
 
     /** Creates a job with its own memory limit, so that tests need no large images. */
     LevelSetJob(ImagePlus image, LevelSetSettings settings, long callBytes) throws BadInput {
-        super(planes(image, settings), settings.device(), callBytes);
-        this.settings = settings;
+        super(image, settings, callBytes);
         voxel = new VoxelSize(image, settings.isVolume());
-        table = new LevelSetTable(planes, settings.isVolume(), voxel.unit);
         // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new StartSurface(planes, settings);
     }
 
-    private static HyperStackSelection planes(ImagePlus image, LevelSetSettings settings) throws BadInput {
-        check(image, settings);
-        return settings.planes(image);
-    }
-
-    /** Refuses an image that cannot be processed, and says what to do. */
-    static void check(ImagePlus image, LevelSetSettings settings) throws BadInput {
-        checkOneChannel(image, "A level set");
-        if (settings.isVolume()) {
-            checkVolume(image);
-        }
-    }
-
     @Override
     void begin() throws BadInput, IsolineException {
-        // The ROI Manager is fetched before the work: there may be none.
-        manager = settings.is(LevelSetSettings.ROI_MANAGER) ? RoiOutput.manager() : null;
         params = settings.toParams();
         range = LevelSetRange.of(planes, settings, start, IJ::escapePressed);
         if (range == null) {
@@ -101,11 +74,6 @@ final class LevelSetJob extends StackJob {
         if (settings.is(LevelSetSettings.PHI)) {
             phi = new float[planes.size()][plane.length];
         }
-    }
-
-    @Override
-    boolean isVolume() {
-        return settings.isVolume();
     }
 
     @Override
@@ -184,10 +152,10 @@ final class LevelSetJob extends StackJob {
         long most = (long) settings.number(LevelSetSettings.ITERATIONS);
         boolean shown = settings.number(LevelSetSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
         long step = shown ? (long) settings.number(LevelSetSettings.SHOW_EVERY) : most;
-        try (FrontOverlay front = shown ? new FrontOverlay(planes, part) : null) {
+        try (RunOverlay picture = shown ? new RunOverlay(image) : null) {
             while (!stopped && surface.iterations() < most && !surface.converged()) {
-                if (front != null) {
-                    front.show(surface, buffer);
+                if (picture != null && picture.isDue()) {
+                    picture.show(front(surface, buffer, part));
                 }
                 long before = surface.iterations();
                 long wanted = Math.min(step, most - before);
@@ -206,14 +174,28 @@ final class LevelSetJob extends StackJob {
         }
     }
 
+    /** Returns the current front on the slice that is shown; null if there is none. */
+    private Roi front(LevelSet surface, PixelBuffer buffer, int... part) throws IsolineException {
+        int index = image.getCurrentSlice();
+        Roi front = null;
+        for (int slot = 0; slot < part.length; slot++) {
+            if (part[slot] == index) {
+                surface.readMask(buffer);
+                byte[] mask = new byte[plane.length];
+                buffer.read(slot, mask);
+                front = Outline.of(mask, image.getWidth(), image.getHeight());
+            }
+        }
+        return front == null ? null : GuestOverlay.element(front, "Isoline front", planes, index);
+    }
+
     /** Reports the progress; returns false to cancel. */
     private static boolean reportProgress(Progress progress, double iterations, long most) {
         return progress == null || progress.step(iterations / most, "iteration " + (long) iterations + " of " + most);
     }
 
     /** Makes the rows of the table from the mask that was read last. */
-    private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts) throws IsolineException {
-        Report report = surface.report();
+    private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts) {
         double voxels = 0;
         FrontMeasure front = null;
         for (int slot = 0; slot < part.length; slot++) {
@@ -228,16 +210,22 @@ final class LevelSetJob extends StackJob {
             voxels += count(slice);
             if (!isVolume() || slot == part.length - 1) {
                 double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
-                table.add(new LevelSetTable.Row(
-                        part[isVolume() ? 0 : slot],
-                        voxels * size,
-                        front.get(),
-                        surface.iterations(),
-                        surface.converged() && fronts[isVolume() ? 0 : slot],
-                        report.seconds(),
-                        report.device()));
+                addRow(part[isVolume() ? 0 : slot], voxels * size, front.get(), surface, fronts[isVolume() ? 0 : slot]);
             }
         }
+    }
+
+    private void addRow(int index, double inside, double front, LevelSet surface, boolean hasFront) {
+        Report report = surface.report();
+        rows.add(table -> {
+            addPosition(table, index, !isVolume());
+            table.addValue(isVolume() ? "Volume (" + voxel.unit + "^3)" : "Area (" + voxel.unit + "^2)", inside);
+            table.addValue(isVolume() ? "Surface (" + voxel.unit + "^2)" : "Perimeter (" + voxel.unit + ")", front);
+            table.addValue("Iterations", report.iterations());
+            table.addValue("Converged", report.converged() && hasFront ? 1 : 0);
+            table.addValue("Seconds", report.seconds());
+            table.addValue("Device", report.device());
+        });
     }
 
     private void takePhi(LevelSet surface, int[] part) throws IsolineException {
@@ -268,8 +256,8 @@ final class LevelSetJob extends StackJob {
             Roi roi = Outline.of(mask, image.getWidth(), image.getHeight());
             if (roi != null) {
                 roi.setName("level-set" + SegmentRois.where(image, index));
-                roi.setStrokeColor(FrontOverlay.COLOUR);
-                roi.setProperty(SegmentRois.PROPERTY, KIND);
+                roi.setStrokeColor(RunOverlay.COLOUR);
+                roi.setProperty(SegmentRois.PROPERTY, settings.kind);
                 ResultImage.setPosition(roi, image, planes.position(index));
                 rois.add(roi);
             }
@@ -279,19 +267,8 @@ final class LevelSetJob extends StackJob {
     @Override
     ImagePlus end(Progress progress) {
         start.close();
-        if (stopped) {
-            // Escape has had its effect and must not cancel the next command.
-            IJ.resetEscape();
-        }
-        String info = info("Isoline level set: "
-                + settings
-                + "\nIsoline range: "
-                + range.target
-                + " +- "
-                + range.epsilon
-                + "\nIsoline iterations: "
-                + iterations
-                + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : ""));
+        String info = "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline iterations: "
+                + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
         if (phi != null) {
             LUT colours = DistanceColours.of(DistanceSettings.SIGNED, low, high);
             phiImage = ResultImage.inColours(planes, phi, "Phi of " + image.getTitle(), voxel.unit, colours);
@@ -301,8 +278,7 @@ final class LevelSetJob extends StackJob {
             return null;
         }
         ImagePlus made = ResultImage.inColours(planes, masks, "Level set of " + image.getTitle(), "Inside", grey());
-        finish(made, info);
-        return made;
+        return finish(made, info);
     }
 
     private static LUT grey() {
@@ -316,14 +292,6 @@ final class LevelSetJob extends StackJob {
         return grey;
     }
 
-    private static void finish(ImagePlus made, String info) {
-        if (made.getOverlay() != null) {
-            // The outlines of an earlier run in the copied overlay are not the user's own.
-            RoiOutput.addToOverlay(made, Collections.emptyList(), KIND);
-        }
-        made.setProperty("Info", info);
-    }
-
     /** Returns φ as an image; null if it was not requested. */
     ImagePlus phiImage() {
         return phiImage;
@@ -331,26 +299,7 @@ final class LevelSetJob extends StackJob {
 
     @Override
     void deliver() throws BadInput, IsolineException {
-        if (!settings.text(LevelSetSettings.ROI_FILE).isEmpty()) {
-            // The file is written first, since it is the output that can fail.
-            RoiOutput.save(
-                    taker -> {
-                        for (Roi roi : rois) {
-                            taker.take(roi);
-                        }
-                    },
-                    "outlines",
-                    settings.text(LevelSetSettings.ROI_FILE));
-        }
-        if (settings.is(LevelSetSettings.OVERLAY)) {
-            RoiOutput.addToOverlay(image, rois, KIND);
-        }
-        if (settings.is(LevelSetSettings.ROI_MANAGER)) {
-            RoiOutput.addTo(manager, image, rois);
-        }
-        if (settings.is(LevelSetSettings.RESULTS_TABLE)) {
-            table.append();
-        }
+        super.deliver();
         if (phiImage != null) {
             StackCommand.show(phiImage, "");
         }
@@ -362,46 +311,36 @@ final class LevelSetJob extends StackJob {
     }
 
     @Override
-    boolean isStopped() {
-        return stopped;
-    }
-
-    @Override
     String warning() {
         List<String> doubts = new ArrayList<>();
         if (voxel.warning != null) {
             doubts.add(voxel.warning);
         }
         if (stopped) {
-            doubts.add("stopped by Escape after "
-                    + iterations
-                    + " iterations; the outputs show the state that was reached"
-                    + (unstarted > 0
-                            ? ", and the start for " + unstarted + " slices that the run did not reach."
-                            : "."));
+            doubts.add(String.format(
+                    "stopped by Escape after %s iterations; the outputs show the state that was reached%s",
+                    iterations,
+                    unstarted > 0 ? ", and the start for " + unstarted + " slices that the run did not reach." : "."));
         } else if (settings.isConverged() && !converged) {
             doubts.add("not converged after " + iterations + " iterations: the front still moved. Raise iterations.");
         }
-        String advice = " (grey values "
-                + OptionText.text(range.target - rawThreshold(image, 0))
-                + " \u00b1 "
-                + OptionText.text(range.epsilon)
-                + "). Check range, target and epsilon.";
+        String advice = String.format(
+                " (grey values %s \u00b1 %s). Check range, target and epsilon.",
+                OptionText.text(range.target - rawThreshold(image, 0)), OptionText.text(range.epsilon));
         if (vanished > 0) {
             doubts.add(
                     where(vanished) + "nothing is left inside: with this range there was nothing to segment" + advice);
         }
         if (filled > 0) {
-            doubts.add(where(filled)
-                    + "all is inside and no front is left, as in a flat image: with this"
-                    + " range there was nothing to segment"
-                    + advice);
+            doubts.add(String.format(
+                    "%sall is inside and no front is left, as in a flat image: with this range there was nothing "
+                            + "to segment%s",
+                    where(filled), advice));
         }
         if (empty > 0) {
-            doubts.add(empty
-                    + " slices have nothing inside their start ("
-                    + start.describe()
-                    + "), so nothing could grow there.");
+            doubts.add(String.format(
+                    "%s slices have nothing inside their start (%s), so nothing could grow there.",
+                    empty, start.describe()));
         }
         return doubts.isEmpty() ? null : String.join(" Also: ", doubts);
     }
@@ -420,9 +359,8 @@ final class LevelSetJob extends StackJob {
     @Override
     String outcome() {
         boolean none = parts > 0 && vanished + filled == parts;
-        return iterations
-                + " iterations"
-                + (stopped ? ", stopped" : hasConverged() ? ", converged" : "")
-                + (none ? ", no front left" : "");
+        return String.format(
+                "%s iterations%s%s",
+                iterations, stopped ? ", stopped" : hasConverged() ? ", converged" : "", none ? ", no front left" : "");
     }
 }

@@ -3,7 +3,6 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import io.github.isoline.IsolineException;
-import java.awt.Color;
 import java.awt.EventQueue;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,10 +19,6 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
          */
         void range(double target, double epsilon);
     }
-
-    private static final Color START = new Color(0x20e0ff);
-    private static final double START_WIDTH = 1.5;
-    private static final double PERCENT = 100;
 
     private final Listener listener;
 
@@ -79,28 +74,19 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         byte[] shade = new byte[width * height];
         int within = within(StackJob.pixels(image, index), target, epsilon, shade);
         List<Roi> shown = new ArrayList<>();
-        shown.add(Shading.of(shade, width, "Isoline range"));
+        shown.add(GuestOverlay.element(Shading.of(shade, width), "Isoline range", planes, index));
         if (start != null && planes.place(index) >= 0) {
             Roi outline = Outline.of(start.plane(index, new byte[shade.length]), width, height);
             if (outline != null) {
-                outline.setName("Isoline start");
-                outline.setStrokeColor(START);
-                outline.setStrokeWidth(START_WIDTH);
-                shown.add(outline);
+                shown.add(GuestOverlay.start(GuestOverlay.element(outline, "Isoline start", planes, index)));
             }
         }
         if (isOutdated()) {
             return null;
         }
-        int[] position = planes.position(index);
-        for (Roi roi : shown) {
-            // A cursor element has no label and is not saved with the image.
-            roi.setIsCursor(true);
-            ResultImage.setPosition(roi, image, position);
-        }
         show(() -> shown.toArray(new Roi[0]));
         String status =
-                String.format(Locale.ROOT, "%.3g %% of this slice in range (red)", PERCENT * within / shade.length);
+                String.format(Locale.ROOT, "%.3g %% of this slice in range (red)", percent(within, shade.length));
         return status + (start != null ? "; start (blue): " + start.describe() : "");
     }
 

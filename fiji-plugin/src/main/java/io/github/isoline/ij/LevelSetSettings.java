@@ -9,7 +9,6 @@ import java.util.Map;
 
 /** The parameters of the level set command. */
 final class LevelSetSettings extends Settings {
-    static final String START = "start";
     static final String ROI_SLICES = "roi_slices";
     static final String RADIUS = "radius";
     static final String MASK_IMAGE = "mask_image";
@@ -22,22 +21,13 @@ final class LevelSetSettings extends Settings {
     static final String EPSILON = "epsilon";
     static final String DEVIATIONS = "deviations";
     static final String ALPHA = "alpha";
-    static final String MODE = "mode";
-    static final String ITERATIONS = "iterations";
     static final String REINITIALISE_EVERY = "reinitialise_every";
-    static final String TIME_STEP = "time_step";
-    static final String SHOW_EVERY = "show_every";
     static final String MASK_STACK = "mask_stack";
     static final String PHI = "phi";
-    static final String OVERLAY = "overlay";
-    static final String ROI_MANAGER = "roi_manager";
-    static final String RESULTS_TABLE = "results_table";
-    static final String ROI_FILE = "roi_file";
 
     static final String SLICES = "slices";
     static final String CURRENT = "current";
 
-    static final String ROI = "roi";
     static final String SPHERES = "spheres";
     static final String MASK = "mask";
     static final String BOX = "box";
@@ -48,7 +38,7 @@ final class LevelSetSettings extends Settings {
     static final String VALUES = "values";
 
     LevelSetSettings() throws IsolineException {
-        super(LevelSet.NAME);
+        super(LevelSet.NAME, "level set", "A level set");
         declare(Setting.choice(STACK, SLICES, "volume", CURRENT).label("Stack as"));
         declareAxes();
         declare(
@@ -103,13 +93,6 @@ final class LevelSetSettings extends Settings {
         declareOthers("dimensions", "variant");
     }
 
-    /** Reads the options of a macro. */
-    static LevelSetSettings fromMacro(String options) throws BadInput, IsolineException {
-        LevelSetSettings settings = new LevelSetSettings();
-        settings.readMacro(options);
-        return settings;
-    }
-
     @Override
     Map<String, String> oldKeys() {
         // ImageJ's recorder mistakes "k=" for a duplicate where "stack=" stands.
@@ -121,14 +104,6 @@ final class LevelSetSettings extends Settings {
         return !Arrays.asList(TARGET, EPSILON).contains(key);
     }
 
-    boolean isConverged() {
-        return is(MODE, "converged");
-    }
-
-    boolean wantsRois() {
-        return is(OVERLAY) || is(ROI_MANAGER) || !text(ROI_FILE).isEmpty();
-    }
-
     private String startProblem() {
         if (is(START, MASK) && text(MASK_IMAGE).isEmpty()) {
             return "mask_image must be the title of an open image: it is where start=mask starts.";
@@ -136,10 +111,10 @@ final class LevelSetSettings extends Settings {
         for (String key : new String[] {BOX_X, BOX_Y, BOX_Z}) {
             String side = text(key);
             if (is(START, BOX) && !isAuto(side) && span(side) == null) {
-                return "A side of the box (box_x, box_y, box_z) must be \"auto\" or first-last, such"
-                        + " as 10-50, got \""
-                        + side
-                        + "\".";
+                return String.format(
+                        "A side of the box (box_x, box_y, box_z) must be \"auto\" or first-last, such as 10-50, got "
+                                + "\"%s\".",
+                        side);
             }
         }
         return null;

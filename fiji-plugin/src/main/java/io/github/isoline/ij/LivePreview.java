@@ -1,11 +1,19 @@
 package io.github.isoline.ij;
 
+import ij.IJ;
 import ij.ImageListener;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.gui.RoiListener;
+import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Progress;
 import java.awt.EventQueue;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -46,12 +54,21 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         }
     }
 
+    private static final double PERCENT = 100;
+
     final ImagePlus image;
     private final Listener listener;
     private final Thread worker = new Thread(this::work, "Isoline preview");
 
     /** Only the event thread uses this field. */
     private final GuestOverlay guests;
+
+    /** Holds what is known of each slice, null for nothing; only the worker adds, but others may remove. */
+    private final Object[] known;
+
+    // Only the worker uses these fields.
+    private final List<PixelBuffer> buffers = new ArrayList<>();
+    private Context context;
 
     // These fields are guarded by the monitor of this object.
     private PreviewRequest<S> pending;
@@ -62,6 +79,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         this.image = image;
         this.listener = listener;
         guests = new GuestOverlay(image);
+        known = new Object[image.getStackSize()];
         worker.setDaemon(true);
     }
 
@@ -73,11 +91,86 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
      */
     abstract String compute(S settings, boolean draw) throws BadInput, IsolineException;
 
-    /** Is called when pixels of a slice have changed, or another slice is shown. */
-    void slicesChanged(int slice) {}
+    /** A computation on a device. */
+    @FunctionalInterface
+    interface Run<T> {
+        T on(Context context, Progress progress) throws IsolineException;
+    }
+
+    /** Computes on a device until a newer request comes; discards the device's context if it fails. */
+    final <T> T run(String device, Run<T> computation) throws IsolineException {
+        try {
+            context = Contexts.of(device);
+            return computation.on(context, (fraction, stage) -> !isOutdated());
+        } catch (IsolineException e) {
+            if (e.isDeviceFailure()) {
+                Contexts.discard(device);
+                context = null;
+            }
+            throw e;
+        }
+    }
+
+    /** Returns memory for one slice, which is freed with the preview. */
+    final PixelBuffer buffer(PixelBuffer.Type type) throws IsolineException {
+        PixelBuffer buffer = new PixelBuffer(type, image.getWidth(), image.getHeight(), 1);
+        buffers.add(buffer);
+        return buffer;
+    }
 
     /** Releases the worker's resources, as its last action. */
-    void release() {}
+    private void release() {
+        buffers.forEach(PixelBuffer::close);
+        try {
+            if (context != null) {
+                // The device memory is freed now for other programs.
+                context.trim();
+            }
+        } catch (IsolineException e) {
+            IJ.log(Host.name("Preview", image) + ": " + e.getMessage());
+        }
+    }
+
+    /**
+     * Takes what is known of some slices; it is computed once for each, until the pixels change.
+     *
+     * @param compute the same for all calls
+     * @param taker returns false to end early
+     * @return false if a newer request has come
+     */
+    @SuppressWarnings("unchecked")
+    final <T> boolean eachSlice(int[] indices, Function<Object, T> compute, Predicate<T> taker) throws BadInput {
+        for (int index : indices) {
+            T one;
+            synchronized (known) {
+                one = (T) known[index - 1];
+            }
+            if (one == null) {
+                if (isOutdated()) {
+                    return false;
+                }
+                one = compute.apply(StackJob.pixels(image, index));
+                synchronized (known) {
+                    known[index - 1] = one;
+                }
+            }
+            if (!taker.test(one)) {
+                return true;
+            }
+        }
+        return true;
+    }
+
+    /** Returns the values of some slices; null if a newer request has come. */
+    final TwoValues values(int[] indices) throws BadInput {
+        TwoValues all = new TwoValues();
+        return eachSlice(indices, TwoValues::of, all::add) ? all : null;
+    }
+
+    /** Returns a share in percent. */
+    static double percent(int part, int all) {
+        return PERCENT * part / all;
+    }
 
     /**
      * Makes a request, which replaces an older one that is not finished.
@@ -130,11 +223,9 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         }
         try {
             worker.join();
-            EventQueue.invokeAndWait(guests::restore);
+            Host.onEventThread(guests::restore);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } catch (java.lang.reflect.InvocationTargetException e) {
-            throw new IllegalStateException(e.getCause());
         }
     }
 
@@ -226,7 +317,11 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     @Override
     public final void imageUpdated(ImagePlus which) {
         if (which == image) {
-            slicesChanged(image.getCurrentSlice());
+            synchronized (known) {
+                if (image.getCurrentSlice() <= known.length) {
+                    known[image.getCurrentSlice() - 1] = null;
+                }
+            }
             requestAgain();
         }
     }

@@ -66,12 +66,9 @@ final class MacroOptions {
                 throw new BadInput("There is no macro key \"" + key + "\". " + keys(known));
             }
             if (switches.contains(key)) {
-                throw new BadInput(key
-                        + " is a switch: write "
-                        + key
-                        + " alone for yes, leave it out for no. Got \""
-                        + (space < 0 ? rest : rest.substring(0, space))
-                        + "\".");
+                throw new BadInput(
+                        "%s is a switch: write %s alone for yes, leave it out for no. Got \"%s\".",
+                        key, key, space < 0 ? rest : rest.substring(0, space));
             }
             rest = rest.substring(equals + 1);
             int end = valueEnd(key, rest);

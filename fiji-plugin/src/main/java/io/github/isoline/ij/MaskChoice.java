@@ -65,40 +65,28 @@ final class MaskChoice {
                     "There is no open image \"" + title + "\" for the " + what + " to start from (" + key + ").");
         }
         if (mask.getType() == ImagePlus.COLOR_RGB) {
-            throw new BadInput("The "
-                    + what
-                    + " \""
-                    + mask.getTitle()
-                    + "\" is an RGB image. Convert it with Image > Type > 8-bit.");
+            throw new BadInput(
+                    "The %s \"%s\" is an RGB image. Convert it with Image > Type > 8-bit.", what, mask.getTitle());
         }
         if (!fits(mask, image, single)) {
-            throw new BadInput("The "
-                    + what
-                    + " \""
-                    + mask.getTitle()
-                    + "\" has "
-                    + size(mask)
-                    + ", but \""
-                    + image.getTitle()
-                    + "\" has "
-                    + size(image)
-                    + ". They must have the same size; a "
-                    + what
-                    + " for all channels and frames may have the slices only"
-                    + (mask.getStackSize() == 1 ? ", " + singles : "")
-                    + ".");
+            throw new BadInput(
+                    "The %s \"%s\" has %s, but \"%s\" has %s. They must have the same size; a %s for all "
+                            + "channels and frames may have the slices only%s.",
+                    what,
+                    mask.getTitle(),
+                    size(mask),
+                    image.getTitle(),
+                    size(image),
+                    what,
+                    mask.getStackSize() == 1 ? ", " + singles : "");
         }
         return mask;
     }
 
     private static String size(ImagePlus image) {
-        return image.getWidth()
-                + " x "
-                + image.getHeight()
-                + " pixels in "
-                + image.getStackSize()
-                + " slice"
-                + (image.getStackSize() == 1 ? "" : "s");
+        return String.format(
+                "%s x %s pixels in %s slice%s",
+                image.getWidth(), image.getHeight(), image.getStackSize(), image.getStackSize() == 1 ? "" : "s");
     }
 
     private static boolean fits(ImagePlus mask, ImagePlus image, boolean current) {

@@ -16,7 +16,7 @@ final class MissingBoundary {
      *
      * @param inside the number of inside pixels of each plane
      */
-    MissingBoundary(StackJob job, int... inside) {
+    MissingBoundary(StackJob<?> job, int... inside) {
         HyperStackSelection planes = job.planes;
         what = job.isVolume() ? "volume" : planes.size() > 1 ? "slice" : "image";
         long pixels = (long) job.image.getWidth() * job.image.getHeight();

@@ -89,13 +89,14 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
      * Creates a dialog that does not block: the image can be worked on while it is open.
      *
      * @param command its name, without the dots of the menu
-     * @param first the initial parameters
+     * @param first the defaults
      */
     OperationDialog(ImagePlus image, String command, S first) throws IsolineException {
         this.image = image;
         this.command = command;
         dialog = new NonBlockingGenericDialog(command);
         settings = first;
+        settings.readPrefs(image.getBitDepth());
         previewPrefs = "isoline." + first.operation.name() + ".preview";
         drawPreview = Prefs.get(previewPrefs, true);
         stack = image.getStackSize() > 1;
@@ -104,15 +105,18 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         devices = DeviceInfo.list();
         // An axis that the image does not have is off.
         if (channels == 1) {
-            settings.reset(AxisChoice.ALL_CHANNELS);
+            settings.reset(Settings.ALL_CHANNELS);
         }
         if (frames == 1) {
-            settings.reset(AxisChoice.ALL_FRAMES);
+            settings.reset(Settings.ALL_FRAMES);
         }
         if (!stack) {
             settings.reset(Settings.STACK);
         }
     }
+
+    /** Fits the parameters chosen last to the image. */
+    void fit() throws BadInput {}
 
     /** Adds the fields. */
     abstract void build() throws BadInput, IsolineException;
@@ -132,6 +136,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     /** Shows the dialog; returns null if it was cancelled. */
     final S ask() throws BadInput, IsolineException {
+        fit();
         build();
         preview = newPreview();
         try {
@@ -201,11 +206,23 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         return cancelled;
     }
 
-    /** Returns the text of the hint. */
-    abstract String hintText();
+    /** Returns the meaning of the parameters for this image, where they are valid. */
+    abstract String meaning();
 
-    /** Refuses parameters with which the command could not run on the current image. */
-    abstract void check() throws BadInput;
+    /** Adds further lines to the hint, with the preview's own. */
+    abstract void hint(List<String> lines);
+
+    private String hintText() {
+        String why = problem != null ? problem : refusal;
+        List<String> lines = new ArrayList<>();
+        lines.add(Host.wrap(why != null ? why : meaning()));
+        hint(lines);
+        lines.add(Host.wrap(automaticDevice()));
+        return String.join("\n", lines);
+    }
+
+    /** Refuses parameters with which the command could not run on the current image, beside invalid values. */
+    void check() throws BadInput {}
 
     static void refuse(String problem) throws BadInput {
         if (problem != null) {
@@ -216,18 +233,14 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Checks the parameters, after the fields or the image have changed. */
     final boolean isRunnable() {
         try {
+            refuse(settings.problem());
+            settings.check(image);
             check();
             problem = null;
         } catch (BadInput e) {
             problem = inLabels(e.getMessage());
         }
         return problem == null && refusal == null;
-    }
-
-    /** Returns why the command cannot run; else the given meaning of the parameters. */
-    final String problemOr(String meaning) {
-        String why = problem != null ? problem : refusal;
-        return Host.wrap(why != null ? why : meaning);
     }
 
     /** Checks again after a change outside the fields, such as the selection. Runs on the event thread. */
@@ -253,7 +266,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     }
 
     final String previewLine() {
-        return "\nPreview: " + Host.wrap(previewStatus);
+        return "Preview: " + Host.wrap(previewStatus);
     }
 
     @Override
@@ -391,11 +404,11 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Adds a switch for each axis of a hyperstack that the image has. */
     final void addAxes() {
         if (channels > 1) {
-            Setting all = settings.setting(AxisChoice.ALL_CHANNELS);
+            Setting all = settings.setting(Settings.ALL_CHANNELS);
             readers.add(addSwitch(dialog, all, " (" + channels + ")"));
         }
         if (frames > 1) {
-            Setting all = settings.setting(AxisChoice.ALL_FRAMES);
+            Setting all = settings.setting(Settings.ALL_FRAMES);
             readers.add(addSwitch(dialog, all, " (" + frames + ")"));
         }
     }
@@ -468,6 +481,16 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             public void windowOpened(WindowEvent event) {
                 // The preview may have finished before there was a button to disable.
                 checkAgain();
+            }
+        });
+    }
+
+    /** Computes the preview again when the user comes back from the ROI Manager, which sends no event. */
+    final void followRoiManager() {
+        dialog.addWindowListener(new WindowAdapter() {
+            @Override
+            public void windowActivated(WindowEvent event) {
+                preview.requestAgain();
             }
         });
     }

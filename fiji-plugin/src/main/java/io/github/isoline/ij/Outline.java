@@ -1,11 +1,14 @@
 package io.github.isoline.ij;
 
 import ij.gui.Roi;
+import ij.gui.ShapeRoi;
 import ij.plugin.filter.ThresholdToSelection;
 import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
+import io.github.isoline.Polygons;
+import java.awt.geom.Path2D;
 
-/** Converts masks to selections. */
+/** Converts masks and polygons to selections. */
 final class Outline {
     private static final int WHITE = 255;
 
@@ -21,5 +24,22 @@ final class Outline {
         ByteProcessor pixels = new ByteProcessor(width, height, mask);
         pixels.setThreshold(WHITE, WHITE, ImageProcessor.NO_LUT_UPDATE);
         return new ThresholdToSelection().convert(pixels);
+    }
+
+    /** Returns any number of polygons as one element. */
+    static Roi of(Polygons polygons) {
+        Path2D.Double path = new Path2D.Double(Path2D.WIND_EVEN_ODD);
+        for (int p = 0; p < polygons.count(); p++) {
+            int[] nodes = polygons.get(p);
+            for (int i = 0; i < nodes.length; i += 2) {
+                if (i == 0) {
+                    path.moveTo(nodes[i], nodes[i + 1]);
+                } else {
+                    path.lineTo(nodes[i], nodes[i + 1]);
+                }
+            }
+            path.closePath();
+        }
+        return new ShapeRoi(path);
     }
 }

@@ -8,11 +8,6 @@ import java.awt.Graphics;
 import java.awt.Graphics2D;
 import java.awt.Rectangle;
 import java.awt.image.BufferedImage;
-import java.awt.image.DataBuffer;
-import java.awt.image.DataBufferByte;
-import java.awt.image.IndexColorModel;
-import java.awt.image.Raster;
-import java.awt.image.WritableRaster;
 
 /**
  * All segments of one slice as a single element of an overlay. Separate selections would take longer to make and to
@@ -77,10 +72,7 @@ final class PreviewRoi extends Roi {
         for (int i = 0; i < SegmentColours.count(); i++) {
             colours[2 + i] = SegmentColours.of(i).getRGB();
         }
-        IndexColorModel model = new IndexColorModel(8, colours.length, colours, 0, true, 0, DataBuffer.TYPE_BYTE);
-        WritableRaster raster = Raster.createInterleavedRaster(
-                new DataBufferByte(pixels, pixels.length), width, height, width, 1, new int[] {0}, null);
-        return new BufferedImage(model, raster, false, null);
+        return Shading.picture(pixels, width, colours);
     }
 
     @Override

@@ -8,13 +8,11 @@ import ij.gui.Roi;
 import ij.io.RoiEncoder;
 import ij.plugin.frame.RoiManager;
 import io.github.isoline.IsolineException;
-import java.awt.EventQueue;
 import java.awt.GraphicsEnvironment;
 import java.awt.HeadlessException;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -65,7 +63,7 @@ final class RoiOutput {
                 }
             };
             if (window) {
-                onEventThread(add);
+                Host.onEventThread(add);
             } else {
                 add.run();
             }
@@ -151,16 +149,6 @@ final class RoiOutput {
                 encoder.write(roi);
                 out.flush();
             });
-        }
-    }
-
-    private static void onEventThread(Runnable work) {
-        try {
-            EventQueue.invokeAndWait(work);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (InvocationTargetException e) {
-            throw new IllegalStateException(e.getCause());
         }
     }
 }

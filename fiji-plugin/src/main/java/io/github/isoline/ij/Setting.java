@@ -223,18 +223,9 @@ final class Setting {
         for (int i = 0; i < of.length; i++) {
             of[i] = use[0] + "=" + of[i];
         }
-        throw new BadInput(key
-                + " is used with "
-                + String.join(" and ", of)
-                + " only, but "
-                + use[0]
-                + " is "
-                + settings.text(use[0])
-                + ". Write "
-                + of[0]
-                + ", or leave "
-                + key
-                + " out.");
+        throw new BadInput(
+                "%s is used with %s only, but %s is %s. Write %s, or leave %s out.",
+                key, String.join(" and ", of), use[0], settings.text(use[0]), of[0], key);
     }
 
     private String prefsKey(String prefix, int bitDepth) {
@@ -312,13 +303,14 @@ final class Setting {
         if (!low && value != Double.POSITIVE_INFINITY && (!whole || OptionText.isWhole(value, (int) least))) {
             return null;
         }
-        return key
-                + " must be a "
-                + (whole ? "whole number of " : "number ")
-                + (leastExcluded ? "above " : whole ? "" : "of ")
-                + OptionText.text(least)
-                + (leastExcluded ? "" : " or more")
-                + (unit.isEmpty() || unit.startsWith("(") ? "" : " (" + unit + ")")
-                + OptionText.got(value);
+        return String.format(
+                "%s must be a %s%s%s%s%s%s",
+                key,
+                whole ? "whole number of " : "number ",
+                leastExcluded ? "above " : whole ? "" : "of ",
+                OptionText.text(least),
+                leastExcluded ? "" : " or more",
+                unit.isEmpty() || unit.startsWith("(") ? "" : " (" + unit + ")",
+                OptionText.got(value));
     }
 }

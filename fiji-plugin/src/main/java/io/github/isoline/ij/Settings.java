@@ -19,17 +19,42 @@ import java.util.Map;
 abstract class Settings implements Cloneable {
     static final String DEVICE = "device";
     static final String STACK = "stack";
+    static final String ALL_CHANNELS = "all_channels";
+    static final String ALL_FRAMES = "all_frames";
+    static final String START = "start";
+    static final String THRESHOLD = "threshold";
+    static final String RANGE_MIN = "range_min";
+    static final String RANGE_MAX = "range_max";
+    static final String MODE = "mode";
+    static final String ITERATIONS = "iterations";
+    static final String TIME_STEP = "time_step";
+    static final String SHOW_EVERY = "show_every";
+    static final String OVERLAY = "overlay";
+    static final String ROI_MANAGER = "roi_manager";
+    static final String RESULTS_TABLE = "results_table";
+    static final String ROI_FILE = "roi_file";
+
+    /** The word for a start from the image's selection. */
+    static final String ROI = "roi";
 
     /** The word for a value that is computed from the image. */
     static final String AUTO = "auto";
 
     final Operation operation;
+
+    /** The name of the operation in an image's information, and the property of its selections in overlays. */
+    final String kind;
+
+    private final String subject;
     private final String prefs;
     private final Map<String, Setting> declared = new LinkedHashMap<>();
     private Map<String, Object> values = new LinkedHashMap<>();
 
-    Settings(String operation) throws IsolineException {
+    /** @param subject the name of the operation at the start of a sentence */
+    Settings(String operation, String kind, String subject) throws IsolineException {
         this.operation = Operation.of(operation);
+        this.kind = kind;
+        this.subject = subject;
         prefs = "isoline." + operation + ".";
         declare(Setting.text(DEVICE, DefaultDevice.AUTO).forgotten());
     }
@@ -46,7 +71,7 @@ abstract class Settings implements Cloneable {
 
     /** Adds the parameters of all commands on hyperstacks. */
     final void declareAxes() {
-        AxisChoice.KEYS.forEach(key -> declare(Setting.toggle(key)));
+        declare(Setting.toggle(ALL_CHANNELS), Setting.toggle(ALL_FRAMES));
     }
 
     /** Adds parameters of the operation unchanged. */
@@ -173,6 +198,12 @@ abstract class Settings implements Cloneable {
         OperationDialog.refuse(problem());
     }
 
+    /** Reads the options of a macro into the defaults, and returns these. */
+    static <S extends Settings> S fromMacro(S defaults, String options) throws BadInput {
+        defaults.readMacro(options);
+        return defaults;
+    }
+
     /** Returns true if a macro may give a parameter where it is not used. */
     boolean ignoredWhereUnused(String key) {
         return false;
@@ -203,15 +234,49 @@ abstract class Settings implements Cloneable {
         return text(DEVICE);
     }
 
-    /** Returns the channels and frames that are taken. */
-    final AxisChoice axes() {
-        return AxisChoice.of(this);
-    }
-
     /** Returns the planes of an image that these parameters take now. */
     HyperStackSelection planes(ImagePlus image) {
-        boolean current = has(STACK) && is(STACK, "current");
-        return current ? axes().ofCurrentSlice(image) : axes().of(image);
+        return planes(image, is(ALL_FRAMES));
+    }
+
+    final HyperStackSelection planes(ImagePlus image, boolean allFrames) {
+        return new HyperStackSelection(image, is(ALL_CHANNELS), allFrames, is(STACK, "current"));
+    }
+
+    /** Refuses an image that cannot be processed with these parameters, and says what to do. */
+    void check(ImagePlus image) throws BadInput {
+        if (image.getType() == ImagePlus.COLOR_RGB) {
+            throw new BadInput(
+                    "\"" + image.getTitle() + "\" is an RGB image. " + subject + " works on one channel: convert it"
+                            + " with Image > Type > 8-bit, or split it with Image > Color > Split Channels and take one channel.");
+        }
+        if (isVolume() && image.getNSlices() == 1) {
+            String why = image.getStackSize() > 1
+                    ? String.format(
+                            "has no z slices, but %d channel(s) and %d frame(s), which are never mixed into a volume. If its"
+                                    + " slices are z, say so in Image > Properties; else choose",
+                            image.getNChannels(), image.getNFrames())
+                    : "is a single image. Choose";
+            throw new BadInput("\"" + image.getTitle() + "\" " + why + " \"slices\" instead of \"volume\".");
+        }
+        if (has(RANGE_MIN) && hasRange() && image.getBitDepth() != Float.SIZE) {
+            throw new BadInput(RANGE_MIN + " and " + RANGE_MAX + " are for 32-bit images; \"" + image.getTitle()
+                    + "\" has " + image.getBitDepth() + " bits and is used as it is. Leave them out.");
+        }
+    }
+
+    /** Returns true if the result is the steady state, false for a number of iterations. */
+    final boolean isConverged() {
+        return is(MODE, "converged");
+    }
+
+    /** Returns true if an output has selections. */
+    boolean wantsRois() {
+        return wantsRois(this);
+    }
+
+    static boolean wantsRois(Settings s) {
+        return s.is(OVERLAY) || s.is(ROI_MANAGER) || !s.text(ROI_FILE).isEmpty();
     }
 
     /** Returns true if the stack is one volume. */
@@ -221,7 +286,7 @@ abstract class Settings implements Cloneable {
 
     /** Returns true if a range was given for a 32-bit image. */
     final boolean hasRange() {
-        return !isAutomatic("range_min") || !isAutomatic("range_max");
+        return !isAutomatic(RANGE_MIN) || !isAutomatic(RANGE_MAX);
     }
 
     /** Returns the problem with the values, for the dialog and for macros; null if they are valid. */
@@ -252,18 +317,18 @@ abstract class Settings implements Cloneable {
 
     /** Returns the problem with the range of 32-bit images; null if there is none. */
     final String rangeProblem() {
-        if (isAutomatic("range_min") && isAutomatic("range_max")) {
+        if (isAutomatic(RANGE_MIN) && isAutomatic(RANGE_MAX)) {
             return null;
         }
-        if (isAutomatic("range_min") || isAutomatic("range_max")) {
+        if (isAutomatic(RANGE_MIN) || isAutomatic(RANGE_MAX)) {
             return "range_min and range_max must both be given, or both be \"auto\".";
         }
-        return number("range_min") < number("range_max")
+        return number(RANGE_MIN) < number(RANGE_MAX)
                 ? null
                 : "range_min must be less than range_max (or both \"auto\"), got "
-                        + text("range_min")
+                        + text(RANGE_MIN)
                         + " and "
-                        + text("range_max")
+                        + text(RANGE_MAX)
                         + ".";
     }
 

@@ -20,13 +20,21 @@ final class Shading {
      *
      * @param shade 1 where it is red, else 0
      */
-    static Roi of(byte[] shade, int width, String name) {
-        int[] colours = {0, RED};
+    static Roi of(byte[] shade, int width) {
+        return new ImageRoi(0, 0, picture(shade, width, 0, RED));
+    }
+
+    /**
+     * Returns an image.
+     *
+     * @param pixels indices of colours, row by row
+     * @param colours with their opacity
+     */
+    static BufferedImage picture(byte[] pixels, int width, int... colours) {
         IndexColorModel model = new IndexColorModel(8, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
-        WritableRaster raster = Raster.createInterleavedRaster(
-                new DataBufferByte(shade, shade.length), width, shade.length / width, width, 1, new int[] {0}, null);
-        Roi shading = new ImageRoi(0, 0, new BufferedImage(model, raster, false, null));
-        shading.setName(name);
-        return shading;
+        DataBufferByte data = new DataBufferByte(pixels, pixels.length);
+        WritableRaster raster =
+                Raster.createInterleavedRaster(data, width, pixels.length / width, width, 1, new int[] {0}, null);
+        return new BufferedImage(model, raster, false, null);
     }
 }

@@ -87,13 +87,11 @@ final class ShapeThreshold {
             return StackJob.rawThreshold(image, number(text));
         }
         if (values.isMore()) {
-            throw new BadInput("\""
-                    + image.getTitle()
-                    + "\" has more than two values, so there is no automatic threshold."
-                    + " Give one (threshold=VALUE, a pixel value), or set one with Image >"
-                    + " Adjust > Threshold and choose \""
-                    + THRESHOLDED
-                    + "\".");
+            throw new BadInput(
+                    "\"%s\" has more than two values, so there is no automatic threshold. Give one "
+                            + "(threshold=VALUE, a pixel value), or set one with Image > Adjust > Threshold and choose "
+                            + "\"%s\".",
+                    image.getTitle(), THRESHOLDED);
         }
         return values.between();
     }

@@ -5,8 +5,6 @@ import ij.gui.GenericDialog;
 import ij.gui.Roi;
 import ij.plugin.frame.Recorder;
 import io.github.isoline.IsolineException;
-import java.awt.event.WindowAdapter;
-import java.awt.event.WindowEvent;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -20,28 +18,20 @@ import java.util.stream.Collectors;
 final class SnakeDialog extends OperationDialog<SnakeSettings> {
     private boolean wantsMore;
 
-    private SnakeDialog(ImagePlus image) throws IsolineException {
-        super(image, SnakePlugin.COMMAND, first(image));
+    SnakeDialog(ImagePlus image, SnakeSettings defaults) throws IsolineException {
+        super(image, SnakePlugin.COMMAND, defaults);
     }
 
-    /** Shows the dialog; null if it was cancelled. */
-    static SnakeSettings ask(ImagePlus image) throws BadInput, IsolineException {
-        return alone(image, () -> new SnakeDialog(image).ask());
-    }
-
-    /** Returns the parameters chosen last, as far as they fit the image. */
-    private static SnakeSettings first(ImagePlus image) throws IsolineException {
-        SnakeSettings first = new SnakeSettings();
-        first.readPrefs(image.getBitDepth());
-        if (image.getNSlices() == 1 && image.getNFrames() == 1 && first.isTrack()) {
-            first.reset(Settings.STACK);
+    @Override
+    void fit() {
+        if (image.getNSlices() == 1 && image.getNFrames() == 1 && settings.isTrack()) {
+            settings.reset(Settings.STACK);
         }
         Roi roi = image.getRoi();
         if (roi != null && roi.isArea()) {
             // A user who has drawn an area wants to start from it.
-            first.set(SnakeSettings.START, SnakeSettings.ROI);
+            settings.set(SnakeSettings.START, SnakeSettings.ROI);
         }
-        return first;
     }
 
     @Override
@@ -68,13 +58,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         dialog.addToSameRow();
         addCheckbox("More settings after OK...", false, on -> wantsMore = on);
         addFooter("Perrot et al. 2011", "region-snake");
-        dialog.addWindowListener(new WindowAdapter() {
-            @Override
-            public void windowActivated(WindowEvent event) {
-                // The ROI Manager sends no event when areas are added to it.
-                preview.requestAgain();
-            }
-        });
+        followRoiManager();
     }
 
     @Override
@@ -84,8 +68,6 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
 
     @Override
     void check() throws BadInput {
-        refuse(settings.problem());
-        SnakeJob.check(image, settings);
         if (settings.is(SnakeSettings.START, SnakeSettings.ROI)) {
             StartSurface.areaSelection(image, "start=roi");
         } else {
@@ -137,23 +119,19 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
                 .collect(Collectors.joining(", "));
     }
 
-    /** Returns the meaning of the parameters for this image, or the problem with them. */
     @Override
-    String hintText() {
-        StringBuilder text = new StringBuilder();
-        text.append(problemOr(scope()));
-        text.append('\n').append(Host.wrap(settings.noiseHint()));
-        text.append(previewLine());
+    void hint(List<String> lines) {
+        lines.add(Host.wrap(settings.noiseHint()));
+        lines.add(previewLine());
         String unusual = settings.unusual();
         if (!unusual.isEmpty()) {
-            text.append('\n').append(Host.wrap("More settings: " + unusual));
+            lines.add(Host.wrap("More settings: " + unusual));
         }
-        text.append("\nEscape stops the run and keeps the state that it has reached.");
-        text.append('\n').append(Host.wrap(automaticDevice()));
-        return text.toString();
+        lines.add("Escape stops the run and keeps the state that it has reached.");
     }
 
-    private String scope() {
+    @Override
+    String meaning() {
         HyperStackSelection planes = settings.planes(image);
         String where = planes.describe();
         String what = "The image";
@@ -166,9 +144,10 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         } else if (image.getNSlices() > 1) {
             what = "The current slice";
         }
-        return what
-                + (where.isEmpty() ? "" : ", " + where)
-                + "; targets are compared with "
-                + (settings.isWindow() ? "a window around their start." : "all of the image outside them.");
+        return String.format(
+                "%s%s; targets are compared with %s",
+                what,
+                where.isEmpty() ? "" : ", " + where,
+                settings.isWindow() ? "a window around their start." : "all of the image outside them.");
     }
 }

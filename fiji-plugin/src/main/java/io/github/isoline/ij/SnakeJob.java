@@ -4,7 +4,6 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.PolygonRoi;
 import ij.gui.Roi;
-import ij.plugin.frame.RoiManager;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
@@ -23,18 +22,21 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** Computes the outlines of objects from an ImagePlus and the polygons to start from. */
-final class SnakeJob extends StackJob {
+final class SnakeJob extends StackJob<SnakeSettings> {
+    /** The status of a target where all pixels are equal. */
+    private static final String FLAT = "flat";
+
     /** The share of the node spacing below which an edge of a tracked polygon loses a node. */
     private static final double SHORT_EDGE = 1.0 / 4;
 
     /** The smallest margin of the library's windows around their start, in pixels on each side. */
     private static final int MIN_MARGIN = 16;
 
-    private final SnakeSettings settings;
     private final SnakeStart start;
-    private final SnakeTable table;
+    /** The offset of pixel values as they are stored from those that ImageJ shows. */
+    private final double offset;
+
     private final VoxelSize size;
-    private final List<Roi> rois = new ArrayList<>();
 
     /** Holds for each track the targets of its last plane. */
     private final Map<String, List<SnakeTarget>> tracks = new HashMap<>();
@@ -43,15 +45,16 @@ final class SnakeJob extends StackJob {
     private final Map<Integer, List<SnakeTarget>> starts = new HashMap<>();
 
     private Params params;
-    private RoiManager manager;
     private SnakeLabels labels;
     private int largest;
-    private SnakeOverlay pictures;
+    private RunOverlay pictures;
+
+    /** Holds the last polygons of every plane, for the pictures. */
+    private final Map<Integer, Polygons> shown = new HashMap<>();
 
     /** The targets of the plane that was computed last; null if it had none. */
     private List<SnakeTarget> drawn;
 
-    private boolean stopped;
     private int unstarted;
 
     /** The number of targets that ended at the border of their window. */
@@ -60,48 +63,25 @@ final class SnakeJob extends StackJob {
     /** Holds the number of targets by the way in which they ended. */
     private final Map<String, Integer> ends = new TreeMap<>();
 
+    /** The plane of the first target. */
+    private int firstPlane;
+
     /** The plane after which no target was left to track; 0 if there was always one. */
     private int lostAfter;
 
     SnakeJob(ImagePlus image, SnakeSettings settings) throws BadInput {
         // The slices are processed one at a time: each is a search of its own.
-        super(planes(image, settings), settings.device(), 1);
-        this.settings = settings;
+        super(image, settings, 1);
         size = new VoxelSize(image, false);
         // The levels of a binary image are 0 and 1, whatever its pixel values.
         boolean binary = settings.is(SnakeSettings.NOISE, "bernoulli");
-        table = new SnakeTable(planes, size, binary ? 0 : rawThreshold(image, 0));
+        offset = binary ? 0 : rawThreshold(image, 0);
         // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new SnakeStart(planes, settings);
     }
 
-    private static HyperStackSelection planes(ImagePlus image, SnakeSettings settings) throws BadInput {
-        check(image, settings);
-        return settings.planes(image);
-    }
-
-    /** Refuses an image that cannot be processed, and says what to do. */
-    static void check(ImagePlus image, SnakeSettings settings) throws BadInput {
-        checkOneChannel(image, "A region snake");
-        if (settings.isTrack()) {
-            SnakeStart.trackAxis(image);
-        }
-        if (settings.hasRange() && image.getBitDepth() != Float.SIZE) {
-            throw new BadInput(SnakeSettings.RANGE_MIN
-                    + " and "
-                    + SnakeSettings.RANGE_MAX
-                    + " are for 32-bit images; \""
-                    + image.getTitle()
-                    + "\" has "
-                    + image.getBitDepth()
-                    + " bits and is used as it is. Leave them out.");
-        }
-    }
-
     @Override
     void begin() throws BadInput, IsolineException {
-        // The ROI Manager is fetched before the work: there may be none.
-        manager = settings.is(SnakeSettings.ROI_MANAGER) ? RoiOutput.manager() : null;
         params = settings.toParams();
         int most = 0;
         for (int index : planes.indices()) {
@@ -116,26 +96,17 @@ final class SnakeJob extends StackJob {
             }
         }
         if (most == 0) {
-            throw new BadInput("There is nothing to start from: "
-                    + start.describe()
-                    + " has no area on the "
-                    + (planes.size() == 1 ? "slice" : "slices")
-                    + " that "
-                    + (planes.size() == 1 ? "is" : "are")
-                    + " looked at.");
+            throw new BadInput(
+                    "There is nothing to start from: %s has no area on the %s that %s looked at.",
+                    start.describe(), planes.size() == 1 ? "slice" : "slices", planes.size() == 1 ? "is" : "are");
         }
         if (settings.is(SnakeSettings.LABEL_IMAGE)) {
             // The whole result is allocated now: running out of memory is better found before the
             // work.
             labels = new SnakeLabels(planes, largest);
         }
-        boolean shown = settings.number(SnakeSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
-        pictures = shown ? new SnakeOverlay(planes) : null;
-    }
-
-    @Override
-    boolean isVolume() {
-        return false;
+        boolean isShown = settings.number(SnakeSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
+        pictures = isShown ? new RunOverlay(image) : null;
     }
 
     @Override
@@ -184,7 +155,7 @@ final class SnakeJob extends StackJob {
         double[] ended = {0};
         while (!stopped && !snake.isEnded()) {
             if (pictures != null && pictures.isDue()) {
-                pictures.show(index, snake.polygons());
+                show(index, snake.polygons());
                 ended[0] = ended(snake);
             }
             try {
@@ -203,7 +174,18 @@ final class SnakeJob extends StackJob {
             }
         }
         if (pictures != null) {
-            pictures.show(index, snake.polygons());
+            show(index, snake.polygons());
+        }
+    }
+
+    /** Draws the last polygons of the slice that is shown. */
+    private void show(int index, Polygons polygons) {
+        shown.put(index, polygons);
+        if (pictures.isDue()) {
+            int here = image.getCurrentSlice();
+            Polygons last = shown.get(here);
+            boolean none = last == null || last.count() == 0;
+            pictures.show(none ? null : GuestOverlay.element(Outline.of(last), "Isoline snake", planes, here));
         }
     }
 
@@ -236,9 +218,7 @@ final class SnakeJob extends StackJob {
             boolean there = statistics[i].isThere();
             String name = target.name(image, index);
             double perimeter = there ? SimplePolygon.perimeter(nodes, size.x, size.y) : 0;
-            SnakeTable.Row row = new SnakeTable.Row(index, target.id, name, statistics[i], perimeter);
-            table.add(row);
-            ends.merge(row.status(), 1, Integer::sum);
+            addRow(index, target.id, name, statistics[i], perimeter);
             if (there && settings.isWindow() && isHeld(target.nodes, nodes)) {
                 held++;
             }
@@ -255,6 +235,40 @@ final class SnakeJob extends StackJob {
                 lostAfter = index;
             }
         }
+    }
+
+    private void addRow(int index, int id, String name, TargetStatistics s, double perimeter) {
+        String status = status(s);
+        ends.merge(status, 1, Integer::sum);
+        firstPlane = rows.isEmpty() ? index : firstPlane;
+        rows.add(table -> {
+            table.addValue("Target", id);
+            table.addValue("Name", name);
+            addPosition(table, index, true);
+            table.addValue("Area (" + size.unit + "^2)", s.pixels() * size.x * size.y);
+            table.addValue("Perimeter (" + size.unit + ")", perimeter);
+            table.addValue("Mean inside", s.mean() - offset);
+            table.addValue("SD inside", s.deviation());
+            table.addValue("Mean outside", s.backgroundMean() - offset);
+            table.addValue("SD outside", s.backgroundDeviation());
+            table.addValue("Criterion", s.criterion());
+            table.addValue("Nodes", s.nodes());
+            table.addValue("Iterations", s.iterations());
+            table.addValue("Status", status);
+        });
+    }
+
+    /** Returns the way in which the search ended. */
+    private static String status(TargetStatistics s) {
+        if (s.state() == TargetStatistics.State.RUNNING) {
+            return "stopped";
+        }
+        // If all pixels of target and background are equal, no outline is better than another.
+        boolean spread = s.deviation() > 0 || s.backgroundDeviation() > 0;
+        boolean flat = !spread && !(Math.abs(s.mean() - s.backgroundMean()) > 0);
+        return flat && s.state() == TargetStatistics.State.CONVERGED
+                ? FLAT
+                : s.state().toString();
     }
 
     /** Returns true if a target reached the border of its window inside the image. */
@@ -303,60 +317,16 @@ final class SnakeJob extends StackJob {
 
     @Override
     ImagePlus end(Progress progress) {
-        if (stopped) {
-            // Escape has had its effect and must not cancel the next command.
-            IJ.resetEscape();
-        }
         if (labels == null) {
             return null;
         }
         ImagePlus made = labels.image();
-        if (made.getOverlay() != null) {
-            // The outlines of an earlier run in the copied overlay are not the user's own.
-            RoiOutput.addToOverlay(made, Collections.emptyList(), SnakeStart.KIND);
-        }
-        made.setProperty(
-                "Info",
-                info("Isoline region snake: "
-                        + settings
-                        + "\nIsoline targets: "
-                        + outcome()
-                        + (stopped ? " (stopped)" : "")));
-        return made;
-    }
-
-    @Override
-    void deliver() throws BadInput, IsolineException {
-        if (!settings.text(SnakeSettings.ROI_FILE).isEmpty()) {
-            // The file is written first, since it is the output that can fail.
-            RoiOutput.save(
-                    taker -> {
-                        for (Roi roi : rois) {
-                            taker.take(roi);
-                        }
-                    },
-                    "outlines",
-                    settings.text(SnakeSettings.ROI_FILE));
-        }
-        if (settings.is(SnakeSettings.OVERLAY)) {
-            RoiOutput.addToOverlay(image, rois, SnakeStart.KIND);
-        }
-        if (settings.is(SnakeSettings.ROI_MANAGER)) {
-            RoiOutput.addTo(manager, image, rois);
-        }
-        if (settings.is(SnakeSettings.RESULTS_TABLE)) {
-            table.append();
-        }
+        return finish(made, "\nIsoline targets: " + outcome() + (stopped ? " (stopped)" : ""));
     }
 
     @Override
     String escapeHint() {
         return "stop and keep the result";
-    }
-
-    @Override
-    boolean isStopped() {
-        return stopped;
     }
 
     @Override
@@ -370,17 +340,17 @@ final class SnakeJob extends StackJob {
         }
         int vanished = ends.getOrDefault(TargetStatistics.State.VANISHED.toString(), 0);
         if (vanished > 0) {
-            said.add(count(vanished, "target")
-                    + " vanished: nothing was found at the start"
-                    + (start.isTrack() ? ", and nothing tracked on." : ".")
-                    + " The table says \"vanished\"; there is no outline.");
+            said.add(String.format(
+                    "%s vanished: nothing was found at the start%s The table says \"vanished\"; there is no "
+                            + "outline.",
+                    count(vanished, "target"), start.isTrack() ? ", and nothing tracked on." : "."));
         }
-        int flat = ends.getOrDefault(SnakeTable.FLAT, 0);
+        int flat = ends.getOrDefault(FLAT, 0);
         if (flat > 0) {
-            said.add("nothing to segment: all pixels of "
-                    + count(flat, "target")
-                    + " and of the background are equal. The table says \"flat\"; the"
-                    + " outline is still the start.");
+            said.add(String.format(
+                    "nothing to segment: all pixels of %s and of the background are equal. The table says "
+                            + "\"flat\"; the outline is still the start.",
+                    count(flat, "target")));
         }
         int outside = ends.getOrDefault(TargetStatistics.State.LEFT_IMAGE.toString(), 0);
         if (outside > 0) {
@@ -388,22 +358,19 @@ final class SnakeJob extends StackJob {
         }
         int limit = ends.getOrDefault(TargetStatistics.State.ITERATION_LIMIT.toString(), 0);
         if (limit > 0) {
-            said.add("still moving after "
-                    + OptionText.text(settings.number(SnakeSettings.MAX_ITERATIONS))
-                    + " iterations: "
-                    + count(limit, "target")
-                    + ". Raise max_iterations.");
+            said.add(String.format(
+                    "still moving after %s iterations: %s. Raise max_iterations.",
+                    OptionText.text(settings.number(SnakeSettings.MAX_ITERATIONS)), count(limit, "target")));
         }
         if (held > 0) {
-            said.add(count(held, "target")
-                    + " reached the border of the window: what is there may be larger, or"
-                    + " nothing stood out. Draw starts that cover more of it, or raise"
-                    + " margin.");
+            said.add(String.format(
+                    "%s reached the border of the window: what is there may be larger, or nothing stood out. "
+                            + "Draw starts that cover more of it, or raise margin.",
+                    count(held, "target")));
         }
-        int first = table.rows().get(0).index;
-        if (start.isTrack() && first != planes.indices()[0]) {
+        if (start.isTrack() && firstPlane != planes.indices()[0]) {
             said.add("tracked from "
-                    + planes.name(first)
+                    + planes.name(firstPlane)
                     + " on, where the start lies; those before it have no outlines.");
         }
         if (lostAfter > 0) {
@@ -424,7 +391,7 @@ final class SnakeJob extends StackJob {
     @Override
     String outcome() {
         StringBuilder text = new StringBuilder();
-        int all = table.rows().size();
+        int all = rows.size();
         text.append(count(all, "target"));
         ends.forEach((status, count) ->
                 text.append(", ").append(count == all ? "" : count + " ").append(status));

@@ -10,7 +10,6 @@ import java.util.List;
 
 /** The parameters of the region snake command. */
 final class SnakeSettings extends Settings {
-    static final String START = "start";
     static final String START_IMAGE = "start_image";
     static final String START_FILE = "start_file";
     static final String NOISE = "noise";
@@ -20,16 +19,8 @@ final class SnakeSettings extends Settings {
     static final String LARGEST_STEP = "largest_step";
     static final String NODE_SPACING = "node_spacing";
     static final String MAX_ITERATIONS = "max_iterations";
-    static final String RANGE_MIN = "range_min";
-    static final String RANGE_MAX = "range_max";
-    static final String SHOW_EVERY = "show_every";
     static final String LABEL_IMAGE = "label_image";
-    static final String OVERLAY = "overlay";
-    static final String ROI_MANAGER = "roi_manager";
-    static final String RESULTS_TABLE = "results_table";
-    static final String ROI_FILE = "roi_file";
 
-    static final String ROI = "roi";
     static final String MANAGER = "manager";
     static final String LABELS = "labels";
     static final String RECTANGLE = "rectangle";
@@ -42,7 +33,7 @@ final class SnakeSettings extends Settings {
     private static final double STEPS_OF_SIZE = 8;
 
     SnakeSettings() throws IsolineException {
-        super(Snake.NAME);
+        super(Snake.NAME, SnakeStart.KIND, "A region snake");
         declare(Setting.choice(STACK, "slices", "track", "current"));
         declareAxes();
         declare(
@@ -83,19 +74,8 @@ final class SnakeSettings extends Settings {
         declareOthers();
     }
 
-    /** Reads the options of a macro. */
-    static SnakeSettings fromMacro(String options) throws BadInput, IsolineException {
-        SnakeSettings settings = new SnakeSettings();
-        settings.readMacro(options);
-        return settings;
-    }
-
     boolean isTrack() {
         return is(STACK, "track");
-    }
-
-    boolean wantsRois() {
-        return is(OVERLAY) || is(ROI_MANAGER) || !text(ROI_FILE).isEmpty();
     }
 
     private static boolean isWindow(Settings s) {
@@ -111,11 +91,17 @@ final class SnakeSettings extends Settings {
     HyperStackSelection planes(ImagePlus image) {
         if (isTrack() && image.getNSlices() == 1) {
             // In a film the track goes through its frames.
-            AxisChoice film = axes();
-            film.allFrames = true;
-            return film.of(image);
+            return planes(image, true);
         }
         return super.planes(image);
+    }
+
+    @Override
+    void check(ImagePlus image) throws BadInput {
+        super.check(image);
+        if (isTrack()) {
+            SnakeStart.trackAxis(image);
+        }
     }
 
     /** Returns one line that says when to use the chosen noise model. */

@@ -89,10 +89,10 @@ final class SnakeStart {
     /** Returns the axis of the slices, if there are several, else of the frames. */
     static int trackAxis(ImagePlus image) throws BadInput {
         if (image.getNSlices() == 1 && image.getNFrames() == 1) {
-            throw new BadInput("\""
-                    + image.getTitle()
-                    + "\" has one slice and one frame, so there is nothing to track"
-                    + " through. Choose \"slices\" or \"current\" instead of \"track\".");
+            throw new BadInput(
+                    "\"%s\" has one slice and one frame, so there is nothing to track through. Choose \"slices\" "
+                            + "or \"current\" instead of \"track\".",
+                    image.getTitle());
         }
         return image.getNSlices() > 1 ? 1 : 2;
     }
@@ -135,13 +135,10 @@ final class SnakeStart {
         for (Roi roi : rois) {
             String name = roi.getName() == null ? "snake" : roi.getName();
             if (!roi.isArea()) {
-                throw new BadInput("start=manager takes areas only, but \""
-                        + name
-                        + "\" in "
-                        + source
-                        + " is a "
-                        + roi.getTypeAsString().toLowerCase()
-                        + ". Delete it there, or make it an area.");
+                throw new BadInput(
+                        "start=manager takes areas only, but \"%s\" in %s is a %s. Delete it there, or make it an "
+                                + "area.",
+                        name, source, roi.getTypeAsString().toLowerCase());
             }
             List<int[]> outlines = outlines(roi, "\"" + name + "\"");
             if (outlines.isEmpty()) {
@@ -364,13 +361,10 @@ final class SnakeStart {
             } else {
                 float value = ((float[]) pixels)[i];
                 if (!(value >= 0 && value <= MOST_LABELS && value == Math.rint(value))) {
-                    throw new BadInput("The start image \""
-                            + labels.getTitle()
-                            + "\" is no label image: it has the pixel value "
-                            + value
-                            + ", but labels are whole numbers from 0 (none) to "
-                            + MOST_LABELS
-                            + ".");
+                    throw new BadInput(
+                            "The start image \"%s\" is no label image: it has the pixel value %s, but labels are whole "
+                                    + "numbers from 0 (none) to %s.",
+                            labels.getTitle(), value, MOST_LABELS);
                 }
                 values[i] = (int) value;
             }

@@ -14,17 +14,42 @@ import java.util.Locale;
  * A command that works on the current image: shows the dialog, locks the image, runs the job with progress and Escape,
  * and shows the result.
  */
-abstract class StackCommand implements PlugIn {
+abstract class StackCommand<S extends Settings> implements PlugIn {
     private final String command;
+    private final Defaults<S> defaults;
+    private final Asker<S> asker;
+    private final Worker<S> worker;
+    private StackJob<S> job;
     private ImagePlus result;
+
+    /** The parameters' constructor. */
+    @FunctionalInterface
+    interface Defaults<S> {
+        S create() throws IsolineException;
+    }
+
+    /** The dialog's constructor. */
+    @FunctionalInterface
+    interface Asker<S extends Settings> {
+        OperationDialog<S> create(ImagePlus image, S settings) throws BadInput, IsolineException;
+    }
+
+    /** The job's constructor. */
+    @FunctionalInterface
+    interface Worker<S extends Settings> {
+        StackJob<S> create(ImagePlus image, S settings) throws BadInput, IsolineException;
+    }
 
     /**
      * Creates the command.
      *
      * @param command its name, without the dots of the menu
      */
-    StackCommand(String command) {
+    StackCommand(String command, Defaults<S> defaults, Asker<S> asker, Worker<S> worker) {
         this.command = command;
+        this.defaults = defaults;
+        this.asker = asker;
+        this.worker = worker;
     }
 
     @Override
@@ -37,11 +62,22 @@ abstract class StackCommand implements PlugIn {
         return result;
     }
 
-    /** Returns the job for a macro's options. */
-    abstract StackJob fromMacro(ImagePlus image, String options) throws BadInput, IsolineException;
+    /** Returns the last job; null before the first one, and if the dialog was cancelled. */
+    final StackJob<S> job() {
+        return job;
+    }
 
-    /** Returns the job for the choices in the dialog; null if it was cancelled. */
-    abstract StackJob fromDialog(ImagePlus image) throws BadInput, IsolineException;
+    /** Returns the parameters of a macro or of the dialog; null if it was cancelled. */
+    private S settings(ImagePlus image) throws BadInput, IsolineException {
+        String options = Macro.getOptions();
+        S settings = defaults.create();
+        if (options != null || GraphicsEnvironment.isHeadless()) {
+            return Settings.fromMacro(settings, options);
+        }
+        // The check comes before the dialog, so that no dialog is filled in in vain.
+        settings.check(image);
+        return OperationDialog.alone(image, () -> asker.create(image, settings).ask());
+    }
 
     private void execute() throws BadInput, IsolineException {
         result = null;
@@ -49,9 +85,8 @@ abstract class StackCommand implements PlugIn {
         if (image == null) {
             throw new BadInput("No image is open. Open one and run the command again.");
         }
-        String options = Macro.getOptions();
-        boolean unattended = options != null || GraphicsEnvironment.isHeadless();
-        StackJob job = unattended ? fromMacro(image, options) : fromDialog(image);
+        S settings = settings(image);
+        job = settings == null ? null : worker.create(image, settings);
         if (job == null) {
             return;
         }
@@ -68,15 +103,15 @@ abstract class StackCommand implements PlugIn {
         job.deliver();
         result = made;
         IJ.showProgress(1.0);
-        show(result, log(job));
-        if (job.isStopped()) {
+        show(result, log());
+        if (job.stopped) {
             // A macro that the user stopped must not continue with the next image.
             Host.stopped(Host.name(command, image));
         }
     }
 
     /** Logs the warnings, and returns a line for the status bar. */
-    private String log(StackJob job) throws IsolineException {
+    private String log() throws IsolineException {
         String name = Host.name(command, job.image);
         String where = job.report().device();
         String done = String.format(Locale.ROOT, "%s, %.3f s", where, job.seconds());

@@ -2,19 +2,25 @@ package io.github.isoline.ij;
 
 import ij.IJ;
 import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.measure.ResultsTable;
+import ij.plugin.frame.RoiManager;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
+import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * The common part of all operations on images and stacks: copies an ImagePlus to native memory, calls the library, and
  * copies the result back. A stack that is too large is processed in several calls.
  */
-abstract class StackJob {
+abstract class StackJob<S extends Settings> {
     /**
      * The largest native memory, input and output together, of one call for independent slices: large enough for an
      * efficient slice pipeline, small compared with the image itself.
@@ -26,7 +32,18 @@ abstract class StackJob {
 
     final ImagePlus image;
     final HyperStackSelection planes;
-    private final String device;
+    final S settings;
+
+    /** The selections for the overlay and the ROI Manager. */
+    final List<Roi> rois = new ArrayList<>();
+
+    /** Holds for each row of the results table what adds its values. */
+    final List<Consumer<ResultsTable>> rows = new ArrayList<>();
+
+    /** Holds true if the user stopped the run and the partial state became the result. */
+    boolean stopped;
+
+    private RoiManager manager;
     private final long callBytes;
     private Report lastReport;
     private double seconds;
@@ -34,22 +51,23 @@ abstract class StackJob {
     /**
      * Creates a job.
      *
-     * @param planes the planes of the image to process
-     * @param device "auto", "cpu", "cuda" or "cuda:N"
      * @param callBytes the largest native memory for one call, so that tests need no large images
      */
-    StackJob(HyperStackSelection planes, String device, long callBytes) {
-        this.planes = planes;
-        image = planes.image;
-        this.device = device;
+    StackJob(ImagePlus image, S settings, long callBytes) throws BadInput {
+        settings.check(image);
+        this.image = image;
+        this.settings = settings;
+        planes = settings.planes(image);
         this.callBytes = callBytes;
     }
 
-    /** Refuses an image that cannot be processed, and allocates the result, before the work. */
+    /** Refuses pixels that cannot be processed, and allocates the result, before the work. */
     abstract void begin() throws BadInput, IsolineException;
 
     /** Returns true if the z slices of a channel and frame are one volume, false for independent slices. */
-    abstract boolean isVolume();
+    final boolean isVolume() {
+        return settings.isVolume();
+    }
 
     /** Returns the type of the output image; null if the operation makes none. */
     abstract PixelBuffer.Type outputType();
@@ -93,7 +111,89 @@ abstract class StackJob {
     abstract ImagePlus end(Progress progress) throws BadInput, IsolineException;
 
     /** Delivers the other outputs, after everything has been computed. */
-    void deliver() throws BadInput, IsolineException {}
+    void deliver() throws BadInput, IsolineException {
+        if (!settings.has(Settings.ROI_FILE)) {
+            return;
+        }
+        if (!settings.text(Settings.ROI_FILE).isEmpty()) {
+            // The file is written first, since it is the output that can fail.
+            RoiOutput.save(this::saveRois, roiName(), settings.text(Settings.ROI_FILE));
+        }
+        if (settings.is(Settings.OVERLAY)) {
+            RoiOutput.addToOverlay(image, rois, settings.kind);
+        }
+        if (settings.is(Settings.ROI_MANAGER)) {
+            RoiOutput.addTo(manager, image, rois);
+        }
+        if (settings.is(Settings.RESULTS_TABLE)) {
+            showRows();
+        }
+    }
+
+    /** Returns the name of the selections, for messages. */
+    String roiName() {
+        return "outlines";
+    }
+
+    /** Passes all selections on to a file. */
+    void saveRois(RoiOutput.Taker taker) throws IsolineException, IOException {
+        for (Roi roi : rois) {
+            taker.take(roi);
+        }
+    }
+
+    /** Appends the rows to ImageJ's Results table, below its existing ones, and shows it where there is a display. */
+    private void showRows() throws IsolineException {
+        ResultsTable table = ResultsTable.getResultsTable();
+        addRows(table);
+        // ImageJ formats every number, which takes some seconds for a million rows.
+        IJ.showStatus("Showing " + table.size() + " rows...");
+        table.show("Results");
+    }
+
+    /** Adds all rows to the table. */
+    void addRows(ResultsTable table) throws IsolineException {
+        for (Consumer<ResultsTable> row : rows) {
+            startRow(table);
+            row.accept(table);
+        }
+    }
+
+    final void startRow(ResultsTable table) {
+        // This works also with ImageJ before 1.53d, which has no addRow().
+        table.incrementCounter();
+        table.addLabel(image.getTitle());
+    }
+
+    /**
+     * Adds the position of a plane to a row.
+     *
+     * @param slice false for all slices of a channel and frame
+     */
+    final void addPosition(ResultsTable table, int index, boolean slice) {
+        int[] position = planes.position(index);
+        boolean hyperstack = ResultImage.isHyperStack(image);
+        if (hyperstack) {
+            // These are the column names of ImageJ's own Measure; "Slice" is z.
+            table.addValue("Ch", position[0]);
+        }
+        if (slice) {
+            table.addValue("Slice", hyperstack ? position[1] : index);
+        }
+        if (hyperstack) {
+            table.addValue("Frame", position[2]);
+        }
+    }
+
+    /** Adds the operation's information to a new image, and removes the selections of an earlier run from it. */
+    final ImagePlus finish(ImagePlus made, String lines) {
+        if (made.getOverlay() != null) {
+            // Those in the copied overlay are not the user's own.
+            RoiOutput.addToOverlay(made, Collections.emptyList(), settings.kind);
+        }
+        made.setProperty("Info", info("Isoline " + settings.kind + ": " + settings + lines));
+        return made;
+    }
 
     /** Returns a few words about the result, "" for none. */
     String outcome() {
@@ -105,11 +205,6 @@ abstract class StackJob {
         return "cancel";
     }
 
-    /** Returns true if the user stopped the run and the partial state became the result. */
-    boolean isStopped() {
-        return false;
-    }
-
     /** Returns a sentence for the log about a deviation from the request; null if there is none. */
     String warning() {
         return null;
@@ -118,15 +213,22 @@ abstract class StackJob {
     /** Computes the result; the image itself is only read. */
     final ImagePlus run(Progress progress) throws BadInput, IsolineException {
         try {
+            // The ROI Manager is fetched before the work: there may be none.
+            boolean managed = settings.has(Settings.ROI_MANAGER) && settings.is(Settings.ROI_MANAGER);
+            manager = managed ? RoiOutput.manager() : null;
             begin();
             compute(context(), progress);
         } catch (IsolineException e) {
             if (e.isDeviceFailure()) {
-                Contexts.discard(device);
+                Contexts.discard(settings.device());
             }
             throw e;
         } finally {
             release();
+        }
+        if (stopped) {
+            // Escape has had its effect and must not cancel the next command.
+            IJ.resetEscape();
         }
         return end(progress);
     }
@@ -167,7 +269,7 @@ abstract class StackJob {
     }
 
     final Context context() throws IsolineException {
-        return Contexts.of(device);
+        return Contexts.of(settings.device());
     }
 
     /** Returns the report of the last part; its device is that of all parts. */
@@ -207,12 +309,21 @@ abstract class StackJob {
         TwoValues values = new TwoValues();
         for (int index : planes.indices()) {
             checkEscape();
-            values.add(TwoValues.of(pixels(index)));
-            if (values.isMore()) {
+            if (!values.add(TwoValues.of(pixels(index)))) {
                 break;
             }
         }
         return values;
+    }
+
+    /** Returns the smallest and largest value of all planes; for 8-bit pixels it is not needed. */
+    final GreyRange greyRange() throws BadInput, IsolineException {
+        GreyRange range = new GreyRange();
+        for (int index : planes.indices()) {
+            checkEscape();
+            range.add(GreyRange.of(pixels(index)));
+        }
+        return range;
     }
 
     final PixelBuffer.Type type() {
@@ -250,14 +361,10 @@ abstract class StackJob {
                 break;
         }
         if (!fits) {
-            throw new BadInput("\""
-                    + image.getTitle()
-                    + "\" ("
-                    + HyperStackSelection.everything(image).name(index)
-                    + ") cannot be read as "
-                    + image.getBitDepth()
-                    + "-bit pixels. If it is a virtual stack, check its files, or open it"
-                    + " without \"virtual\".");
+            throw new BadInput(
+                    "\"%s\" (%s) cannot be read as %s-bit pixels. If it is a virtual stack, check its files, or "
+                            + "open it without \"virtual\".",
+                    image.getTitle(), HyperStackSelection.everything(image).name(index), image.getBitDepth());
         }
         return pixels;
     }
@@ -274,49 +381,20 @@ abstract class StackJob {
         return image.getType() == ImagePlus.GRAY16 && image.getCalibration().isSigned16Bit();
     }
 
-    /** Refuses a volume for an image without z slices, and says what to do. */
-    static void checkVolume(ImagePlus image) throws BadInput {
-        if (image.getNSlices() > 1) {
-            return;
-        }
-        String why = image.getStackSize() > 1
-                ? "has no z slices, but "
-                        + image.getNChannels()
-                        + " channel(s) and "
-                        + image.getNFrames()
-                        + " frame(s), which are never mixed into a volume. If its slices"
-                        + " are z, say so in Image > Properties; else choose"
-                : "is a single image. Choose";
-        throw new BadInput("\"" + image.getTitle() + "\" " + why + " \"slices\" instead of \"volume\".");
-    }
-
-    /** Refuses RGB, and says what to do. */
-    static void checkOneChannel(ImagePlus image, String operation) throws BadInput {
-        if (image.getType() == ImagePlus.COLOR_RGB) {
-            throw new BadInput("\""
-                    + image.getTitle()
-                    + "\" is an RGB image. "
-                    + operation
-                    + " works on one channel: convert it"
-                    + " with Image > Type > 8-bit, or split it with Image > Color > Split"
-                    + " Channels and take one channel.");
-        }
-    }
-
     /**
      * Returns the input's own information (Image > Show Info...), with the parameters of the new image.
      *
      * @param made the lines that the operation adds, as "Isoline key: value"
      */
-    final String info(String made) {
+    private String info(String made) {
         Object before = image.getProperty("Info");
-        return (before == null ? "" : before + "\n")
-                + made
-                + (planes.describe().isEmpty() ? "" : "\nIsoline planes: " + planes.describe())
-                + "\nIsoline device: "
-                + lastReport.device()
-                + "\nIsoline seconds: "
-                + IJ.d2s(seconds, 4);
+        return String.format(
+                "%s%s%s\nIsoline device: %s\nIsoline seconds: %s",
+                before == null ? "" : before + "\n",
+                made,
+                planes.describe().isEmpty() ? "" : "\nIsoline planes: " + planes.describe(),
+                lastReport.device(),
+                IJ.d2s(seconds, 4));
     }
 
     private static Progress share(Progress progress, int done, int slices, int all) {

@@ -50,22 +50,19 @@ final class StartPoints {
             source = "the selection";
             rois = Arrays.asList((Roi) selection.clone());
         } else {
-            throw new BadInput("start=spheres needs points: the ROI Manager is empty, and \""
-                    + planes.image.getTitle()
-                    + "\" has no point selection. Click points with the multi-point tool, or"
-                    + " add points to the ROI Manager, each on its slice (in a macro also"
-                    + " sphere_file=FILE.zip).");
+            throw new BadInput(
+                    "start=spheres needs points: the ROI Manager is empty, and \"%s\" has no point selection. "
+                            + "Click points with the multi-point tool, or add points to the ROI Manager, each on its slice "
+                            + "(in a macro also sphere_file=FILE.zip).",
+                    planes.image.getTitle());
         }
         List<Point> points = new ArrayList<>();
         for (Roi roi : rois) {
             if (!(roi instanceof PointRoi)) {
-                throw new BadInput("start=spheres takes points only, but \""
-                        + roi.getName()
-                        + "\" in "
-                        + source
-                        + " is a "
-                        + roi.getTypeAsString().toLowerCase()
-                        + ". Delete it there, or start from a selection or a mask.");
+                throw new BadInput(
+                        "start=spheres takes points only, but \"%s\" in %s is a %s. Delete it there, or start from a "
+                                + "selection or a mask.",
+                        roi.getName(), source, roi.getTypeAsString().toLowerCase());
             }
             add(points, (PointRoi) roi, planes, settings.isVolume(), source);
         }
@@ -94,12 +91,10 @@ final class StartPoints {
             }
             if (z == 0 && volume) {
                 if (!"the selection".equals(source)) {
-                    throw new BadInput("The point \""
-                            + roi.getName()
-                            + "\" in "
-                            + source
-                            + " has no slice, so its place in the volume is not known. Go to"
-                            + " its slice, select it and press Update in the ROI Manager.");
+                    throw new BadInput(
+                            "The point \"%s\" in %s has no slice, so its place in the volume is not known. Go to its "
+                                    + "slice, select it and press Update in the ROI Manager.",
+                            roi.getName(), source);
                 }
                 // The point is displayed on the current slice.
                 z = planes.position(planes.image.getCurrentSlice())[1];

@@ -75,12 +75,12 @@ final class StartSurface implements AutoCloseable {
     static Roi areaSelection(ImagePlus image, String purpose) throws BadInput {
         Roi roi = image.getRoi();
         if (roi == null || !roi.isArea()) {
-            throw new BadInput(purpose
-                    + " needs a selection with an area on \""
-                    + image.getTitle()
-                    + "\", but there is "
-                    + (roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase())
-                    + ". Draw one with the rectangle, oval, polygon or freehand tool.");
+            throw new BadInput(
+                    "%s needs a selection with an area on \"%s\", but there is %s. Draw one with the rectangle, "
+                            + "oval, polygon or freehand tool.",
+                    purpose,
+                    image.getTitle(),
+                    roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase());
         }
         return (Roi) roi.clone();
     }
@@ -117,14 +117,8 @@ final class StartSurface implements AutoCloseable {
             boolean auto = LevelSetSettings.isAuto(sides[axis]);
             spans[axis] = auto ? automatic[axis] : LevelSetSettings.span(sides[axis]);
             if (spans[axis][0] < first || spans[axis][1] > last) {
-                throw new BadInput(names[axis]
-                        + " must lie within the image, "
-                        + first
-                        + "-"
-                        + last
-                        + ", got \""
-                        + sides[axis]
-                        + "\".");
+                throw new BadInput(
+                        "%s must lie within the image, %s-%s, got \"%s\".", names[axis], first, last, sides[axis]);
             }
         }
         return spans;

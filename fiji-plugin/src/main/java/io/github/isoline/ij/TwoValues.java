@@ -39,14 +39,15 @@ final class TwoValues {
         return found;
     }
 
-    /** Adds the values of another slice. */
-    void add(TwoValues other) {
+    /** Adds the values of another slice; returns false if there are more than two, and no other slice matters. */
+    boolean add(TwoValues other) {
         for (int i = 0; i < Math.min(other.count, MOST); i++) {
             take(other.values[i]);
         }
         if (other.isMore()) {
             count = MOST + 1;
         }
+        return !isMore();
     }
 
     private void take(double value) {

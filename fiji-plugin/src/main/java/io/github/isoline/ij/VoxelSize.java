@@ -29,13 +29,10 @@ final class VoxelSize {
         x = calibration.pixelWidth;
         y = calibration.pixelHeight;
         if (!isSize(x) || !isSize(y)) {
-            throw new BadInput("The pixels of \""
-                    + image.getTitle()
-                    + "\" have the size "
-                    + x
-                    + " x "
-                    + y
-                    + ". Set pixel width and height in Image > Properties.");
+            throw new BadInput(
+                    "The pixels of \"%s\" have the size %s x %s. Set pixel width and height in Image > "
+                            + "Properties.",
+                    image.getTitle(), x, y);
         }
         unit = unit(calibration);
         boolean depth = isSize(calibration.pixelDepth);
@@ -46,33 +43,24 @@ final class VoxelSize {
     private String doubt(Calibration calibration, boolean depth) {
         String set = " Set it in Image > Properties.";
         if (!depth) {
-            return "the voxel depth is "
-                    + calibration.pixelDepth
-                    + "; the pixel width, "
-                    + OptionText.text(x)
-                    + ", was used instead."
-                    + set;
+            return String.format(
+                    "the voxel depth is %s; the pixel width, %s, was used instead.%s",
+                    calibration.pixelDepth, OptionText.text(x), set);
         }
         String xUnit = calibration.getXUnit();
         String zUnit = calibration.getZUnit();
         if (!xUnit.equals(calibration.getYUnit()) || !xUnit.equals(zUnit)) {
-            return "the units along x, y and z differ ("
-                    + xUnit
-                    + ", "
-                    + calibration.getYUnit()
-                    + ", "
-                    + zUnit
-                    + "); the numbers were taken as they are."
-                    + set;
+            return String.format(
+                    "the units along x, y and z differ (%s, %s, %s); the numbers were taken as they are.%s",
+                    xUnit, calibration.getYUnit(), zUnit, set);
         }
         boolean pixels = PIXELS.equals(unit);
         boolean plain = x == 1 && y == 1;
         if (calibration.pixelDepth == 1 && pixels != plain) {
             // If both width and unit were set, a depth of 1 was most likely set, too.
-            return "the voxel depth is 1"
-                    + (pixels ? "" : " " + calibration.getUnit())
-                    + ", ImageJ's default where no depth was set; please check it."
-                    + set;
+            return String.format(
+                    "the voxel depth is 1%s, ImageJ's default where no depth was set; please check it.%s",
+                    pixels ? "" : " " + calibration.getUnit(), set);
         }
         return null;
     }

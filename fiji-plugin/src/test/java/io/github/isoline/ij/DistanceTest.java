@@ -99,7 +99,7 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         ImagePlus mask = blobs(20, 6);
         ImagePlus whole = distance(mask, "");
         for (long bytes : new long[] {1, WIDTH * HEIGHT * 5 * 3, WIDTH * HEIGHT * 5 * 19}) {
-            DistanceJob job = new DistanceJob(mask, DistanceSettings.fromMacro(""), bytes);
+            DistanceJob job = new DistanceJob(mask, Settings.fromMacro(new DistanceSettings(), ""), bytes);
             assertSamePixels(whole, job.run(null));
         }
     }
@@ -431,7 +431,7 @@ class DistanceTest extends HeadlessTest implements CommandContract {
             "device=auto inside=bright threshold=auto region=signed stack=slices",
             "device=auto inside=selection region=inside stack=slices all_frames"
         }) {
-            assertEquals(options, DistanceSettings.fromMacro(options).toString());
+            assertEquals(options, Settings.fromMacro(new DistanceSettings(), options).toString());
         }
     }
 

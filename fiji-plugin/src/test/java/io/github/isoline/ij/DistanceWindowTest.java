@@ -49,7 +49,8 @@ class DistanceWindowTest extends WindowTest {
         assertTrue(recorded.startsWith("run(\"Signed Distance...\", \"device=auto "), recorded);
         String options = recorded.split("\"")[3];
         // A macro understands the recorded options.
-        assertEquals(options, DistanceSettings.fromMacro(options).toString());
+        assertEquals(
+                options, Settings.fromMacro(new DistanceSettings(), options).toString());
         assertTrue(options.contains("inside=bright threshold=110 region=signed"), options);
     }
 

@@ -91,7 +91,8 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         long slice = (long) brain.getWidth() * brain.getHeight() * (bits / 8 + 1);
         for (long bytes : new long[] {1, slice * 3, slice * 19}) {
             ResultsTable.getResultsTable().reset();
-            EdgeDrawingJob job = new EdgeDrawingJob(brain, EdgeDrawingSettings.fromMacro(options), bytes);
+            EdgeDrawingJob job =
+                    new EdgeDrawingJob(brain, Settings.fromMacro(new EdgeDrawingSettings(), options), bytes);
             ImagePlus cut = job.run(null);
             job.deliver();
             for (int z = 1; z <= 20; z++) {

@@ -115,13 +115,16 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
 
     @Test
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
-        EdgeDrawingSettings s =
-                EdgeDrawingSettings.fromMacro("profile=reference gradient_operator=scharr gradient_threshold=12.5"
+        EdgeDrawingSettings s = Settings.fromMacro(
+                new EdgeDrawingSettings(),
+                "profile=reference gradient_operator=scharr gradient_threshold=12.5"
                         + " anchor_threshold=0.25 scan_interval=3 min_length=0 follow_turns"
                         + " range_min=-1 range_max=2.5 stack=current edge_map roi_manager"
                         + " overlay results_table roi_shape=polyline tolerance=0.75"
                         + " most_rois=123 roi_file=[/a b/c.zip] device=cpu");
-        assertEquals(s.toString(), EdgeDrawingSettings.fromMacro(s.toString()).toString());
+        assertEquals(
+                s.toString(),
+                Settings.fromMacro(new EdgeDrawingSettings(), s.toString()).toString());
         assertTrue(s.toString().contains("gradient_threshold=12.5"), s.toString());
         assertTrue(s.toString().contains(" min_length=0 follow_turns "), s.toString());
         assertTrue(s.toString().contains("roi_file=[/a b/c.zip]"), s.toString());

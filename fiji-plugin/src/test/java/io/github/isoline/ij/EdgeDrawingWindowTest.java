@@ -49,7 +49,8 @@ class EdgeDrawingWindowTest extends WindowTest {
         }
         // A macro understands the recorded options.
         String options = recorded.split("\"")[3];
-        assertEquals(options, EdgeDrawingSettings.fromMacro(options).toString());
+        assertEquals(
+                options, Settings.fromMacro(new EdgeDrawingSettings(), options).toString());
     }
 
     @Test

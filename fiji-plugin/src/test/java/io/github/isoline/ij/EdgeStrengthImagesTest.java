@@ -354,7 +354,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
 
     private static EdgeStrengthJob job(ImagePlus image, String options, long bytes) {
         try {
-            return new EdgeStrengthJob(image, EdgeStrengthSettings.fromMacro(options), bytes);
+            return new EdgeStrengthJob(image, Settings.fromMacro(new EdgeStrengthSettings(), options), bytes);
         } catch (BadInput | IsolineException e) {
             throw new AssertionError(e);
         }

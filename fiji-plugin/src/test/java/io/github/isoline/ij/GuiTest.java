@@ -30,7 +30,7 @@ class GuiTest extends WindowTest {
         }
         // A macro understands the recorded options.
         String options = recorded.split("\"")[3];
-        assertEquals(32, EdgeStrengthSettings.fromMacro(options).number("rho"));
+        assertEquals(32, Settings.fromMacro(new EdgeStrengthSettings(), options).number("rho"));
     }
 
     @Test
@@ -44,7 +44,8 @@ class GuiTest extends WindowTest {
         assertEquals("1", seen.get("recorded runs"), "a dialog that was cancelled is none");
         String options = seen.get("recorded").split("\"")[3];
         // A macro understands the recorded options.
-        assertEquals(options, EdgeStrengthSettings.fromMacro(options).toString());
+        assertEquals(
+                options, Settings.fromMacro(new EdgeStrengthSettings(), options).toString());
         assertEquals("false", seen.get("ok without a threshold"));
         assertTrue(seen.get("offered").startsWith("Shape: what Image > Adjust > Threshold marks"), seen.get("offered"));
     }

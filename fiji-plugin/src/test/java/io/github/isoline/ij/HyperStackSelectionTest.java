@@ -21,7 +21,7 @@ class HyperStackSelectionTest {
     @Test
     void currentChannelAndFrameAreTheDefault() {
         ImagePlus image = hyperstack(2, 3, 4);
-        HyperStackSelection planes = choice(false, false).of(image);
+        HyperStackSelection planes = select(image, false, false);
         assertEquals("1 3 1", sizes(planes));
         int[] wanted = new int[SLICES];
         for (int z = 1; z <= SLICES; z++) {
@@ -37,9 +37,10 @@ class HyperStackSelectionTest {
     void everyCombinationIsInTheOrderOfTheStack() {
         ImagePlus image = hyperstack(2, 2, 3);
         for (int bits = 0; bits < 8; bits++) {
-            AxisChoice choice = choice((bits & 1) != 0, (bits & 2) != 0);
+            boolean channels = (bits & 1) != 0;
+            boolean frames = (bits & 2) != 0;
             boolean one = (bits & 4) != 0;
-            HyperStackSelection planes = one ? choice.ofCurrentSlice(image) : choice.of(image);
+            HyperStackSelection planes = new HyperStackSelection(image, channels, frames, one);
             int[] indices = planes.indices();
             assertEquals(planes.size(), indices.length);
             for (int place = 0; place < indices.length; place++) {
@@ -47,11 +48,11 @@ class HyperStackSelectionTest {
                 assertEquals(place, planes.place(indices[place]));
                 assertArrayEquals(image.convertIndexToPosition(indices[place]), planes.position(indices[place]));
                 int[] position = planes.position(indices[place]);
-                assertTrue(choice.allChannels || position[0] == 2);
+                assertTrue(channels || position[0] == 2);
                 assertTrue(!one || position[1] == 2);
-                assertTrue(choice.allFrames || position[2] == 3);
+                assertTrue(frames || position[2] == 3);
             }
-            int wanted = (choice.allChannels ? CHANNELS : 1) * (one ? 1 : SLICES) * (choice.allFrames ? FRAMES : 1);
+            int wanted = (channels ? CHANNELS : 1) * (one ? 1 : SLICES) * (frames ? FRAMES : 1);
             assertEquals(wanted, indices.length);
             int inVolumes = 0;
             for (int[] volume : planes.volumes()) {
@@ -69,7 +70,7 @@ class HyperStackSelectionTest {
     @Test
     void planesThatAreNotTakenHaveNoPlace() {
         ImagePlus image = hyperstack(1, 1, 2);
-        HyperStackSelection planes = choice(true, false).of(image);
+        HyperStackSelection planes = select(image, true, false);
         assertEquals(-1, planes.place(image.getStackIndex(1, 1, 1)));
         assertEquals(-1, planes.place(image.getStackIndex(2, 3, 3)));
         assertEquals(1, planes.place(image.getStackIndex(2, 1, 2)));
@@ -82,7 +83,7 @@ class HyperStackSelectionTest {
     @Test
     void selectionIsFixedWhenItIsMade() {
         ImagePlus image = hyperstack(1, 1, 2);
-        HyperStackSelection planes = choice(false, false).of(image);
+        HyperStackSelection planes = select(image, false, false);
         int[] before = planes.indices();
         image.setPosition(2, 3, 4);
         assertArrayEquals(before, planes.indices());
@@ -91,26 +92,29 @@ class HyperStackSelectionTest {
     @Test
     void wordsAreForAxesOnly() {
         ImagePlus stack = NewImage.createByteImage("stack", 4, 4, 5, NewImage.FILL_BLACK);
-        assertEquals("", choice(false, false).of(stack).describe());
-        assertEquals(5, choice(false, false).of(stack).size());
+        assertEquals("", select(stack, false, false).describe());
+        assertEquals(5, select(stack, false, false).size());
         ImagePlus film = NewImage.createByteImage("film", 4, 4, 5, NewImage.FILL_BLACK);
         film.setDimensions(1, 1, 5);
         film.setSlice(3);
-        assertEquals("frame 3 of 5", choice(true, false).of(film).describe());
-        assertArrayEquals(new int[] {3}, choice(true, false).of(film).indices());
-        assertEquals("all 5 frames", choice(false, true).of(film).describe());
+        assertEquals("frame 3 of 5", select(film, true, false).describe());
+        assertArrayEquals(new int[] {3}, select(film, true, false).indices());
+        assertEquals("all 5 frames", select(film, false, true).describe());
         assertEquals(
                 "all 2 channels, frame 1 of 4",
-                choice(true, false).of(hyperstack(1, 1, 1)).describe());
+                select(hyperstack(1, 1, 1), true, false).describe());
     }
 
     @Test
     void macroOptionsRepeatTheChoice() throws Exception {
         for (int bits = 0; bits < 4; bits++) {
-            AxisChoice choice = choice((bits & 1) != 0, (bits & 2) != 0);
-            AxisChoice read = DistanceSettings.fromMacro(choice.toString()).axes();
-            assertEquals(choice.allChannels, read.allChannels);
-            assertEquals(choice.allFrames, read.allFrames);
+            boolean channels = (bits & 1) != 0;
+            boolean frames = (bits & 2) != 0;
+            String options = (channels ? "all_channels " : "") + (frames ? "all_frames" : "");
+            HyperStackSelection read =
+                    Settings.fromMacro(new DistanceSettings(), options).planes(hyperstack(1, 1, 1));
+            assertEquals(channels ? CHANNELS : 1, read.channels());
+            assertEquals(frames ? FRAMES : 1, read.frames());
         }
     }
 
@@ -146,7 +150,7 @@ class HyperStackSelectionTest {
         assertEquals(PointRoi.POINTWISE_POSITION, points.getPosition());
         image.setOverlay(new Overlay(points));
         ImagePlus made = NewImage.createByteImage("made", 4, 4, 3, NewImage.FILL_BLACK);
-        Overlay moved = MovedOverlay.of(choice(false, false).of(image), made);
+        Overlay moved = MovedOverlay.of(select(image, false, false), made);
         PointRoi kept = (PointRoi) moved.get(0);
         assertEquals(3, kept.getNCoordinates());
         assertEquals(3, kept.getPointPosition(0));
@@ -161,14 +165,11 @@ class HyperStackSelectionTest {
         }
         image.setPosition(1, 1, 1);
         points.setCounters(new int[] {here << 8, here << 8, here << 8, elsewhere << 8});
-        assertEquals(0, MovedOverlay.of(choice(false, false).of(image), made).size());
+        assertEquals(0, MovedOverlay.of(select(image, false, false), made).size());
     }
 
-    private static AxisChoice choice(boolean allChannels, boolean allFrames) {
-        AxisChoice choice = new AxisChoice();
-        choice.allChannels = allChannels;
-        choice.allFrames = allFrames;
-        return choice;
+    private static HyperStackSelection select(ImagePlus image, boolean allChannels, boolean allFrames) {
+        return new HyperStackSelection(image, allChannels, allFrames, false);
     }
 
     private static String sizes(HyperStackSelection planes) {

@@ -24,7 +24,7 @@ class HyperStackWindowTest extends WindowTest {
         }
         // A macro understands the recorded options.
         String options = seen.get("Edge Strength Function recorded").split("\"")[3];
-        EdgeStrengthSettings settings = EdgeStrengthSettings.fromMacro(options);
+        EdgeStrengthSettings settings = Settings.fromMacro(new EdgeStrengthSettings(), options);
         assertTrue(settings.is("all_frames") && !settings.is("all_channels"));
     }
 

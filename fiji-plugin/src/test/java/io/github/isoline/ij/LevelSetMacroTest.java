@@ -97,7 +97,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
 
     @Test
     void deviationsWereCalledKInEarlierMacros() throws Exception {
-        LevelSetSettings s = LevelSetSettings.fromMacro("phi range=roi k=1.25");
+        LevelSetSettings s = Settings.fromMacro(new LevelSetSettings(), "phi range=roi k=1.25");
         assertEquals(1.25, s.number("deviations"));
         assertTrue(s.toString().contains(" deviations=1.25 "), s.toString());
     }
@@ -112,8 +112,10 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         "start=box change_tolerance=0.01 rms_tolerance=0.25 roi_file=[/a b/d.zip] all_channels"
     })
     void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws Exception {
-        LevelSetSettings s = LevelSetSettings.fromMacro(options + " device=cpu");
-        assertEquals(s.toString(), LevelSetSettings.fromMacro(s.toString()).toString());
+        LevelSetSettings s = Settings.fromMacro(new LevelSetSettings(), options + " device=cpu");
+        assertEquals(
+                s.toString(),
+                Settings.fromMacro(new LevelSetSettings(), s.toString()).toString());
         for (String option : options.split(" (?=[a-z])")) {
             assertTrue((s + " ").contains(option + " "), option + " in " + s);
         }

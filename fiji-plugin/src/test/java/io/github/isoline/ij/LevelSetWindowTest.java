@@ -66,7 +66,8 @@ class LevelSetWindowTest extends WindowTest {
         }
         // A macro understands the recorded options.
         String options = recorded.split("\"")[3];
-        assertEquals(options, LevelSetSettings.fromMacro(options).toString());
+        assertEquals(
+                options, Settings.fromMacro(new LevelSetSettings(), options).toString());
     }
 
     @Test

@@ -62,10 +62,13 @@ class MacroTest extends HeadlessTest implements CommandContract {
 
     @Test
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
-        EdgeStrengthSettings s = EdgeStrengthSettings.fromMacro(
+        EdgeStrengthSettings s = Settings.fromMacro(
+                new EdgeStrengthSettings(),
                 "rho=0.1 mode=converged tolerance=1e-7 stack=volume start=image device=cpu"
                         + " threshold=-3.25 time_step=0.05 iterations=3");
-        assertEquals(s.toString(), EdgeStrengthSettings.fromMacro(s.toString()).toString());
+        assertEquals(
+                s.toString(),
+                Settings.fromMacro(new EdgeStrengthSettings(), s.toString()).toString());
         assertTrue(s.toString().contains("threshold=-3.25"), s.toString());
     }
 

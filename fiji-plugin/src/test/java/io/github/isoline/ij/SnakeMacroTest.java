@@ -113,8 +113,10 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         "start=rectangle range_min=-0.5 range_max=2 roi_file=[/a b/d.zip] all_channels"
     })
     void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws Exception {
-        SnakeSettings s = SnakeSettings.fromMacro(options + " device=cpu");
-        assertEquals(s.toString(), SnakeSettings.fromMacro(s.toString()).toString());
+        SnakeSettings s = Settings.fromMacro(new SnakeSettings(), options + " device=cpu");
+        assertEquals(
+                s.toString(),
+                Settings.fromMacro(new SnakeSettings(), s.toString()).toString());
         for (String option : options.split(" (?=[a-z])")) {
             assertTrue((s + " ").contains(option + " "), option + " in " + s);
         }

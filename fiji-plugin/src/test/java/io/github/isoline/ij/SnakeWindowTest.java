@@ -52,7 +52,7 @@ class SnakeWindowTest extends WindowTest {
         }
         // A macro understands the recorded options.
         String options = recorded.split("\"")[3];
-        assertEquals(options, SnakeSettings.fromMacro(options).toString());
+        assertEquals(options, Settings.fromMacro(new SnakeSettings(), options).toString());
     }
 
     @Test
