@@ -73,16 +73,12 @@ public final class PixelBuffer implements AutoCloseable {
         } catch (OutOfMemoryError e) {
             throw new IsolineException(
                     Status.OUT_OF_MEMORY,
-                    "Not enough memory outside Java: "
-                            + (bytes >> 20)
-                            + " MB were needed for "
-                            + capacity
-                            + " slice(s) of "
-                            + width
-                            + " x "
-                            + height
-                            + " pixels. Close other programs, or give Java less memory (Edit >"
-                            + " Options > Memory & Threads).");
+                    "Not enough memory outside Java: %s MB were needed for %s slice(s) of %s x %s pixels. Close "
+                            + "other programs, or give Java less memory (Edit > Options > Memory & Threads).",
+                    bytes >> 20,
+                    capacity,
+                    width,
+                    height);
         }
     }
 

@@ -50,13 +50,11 @@ public final class Polygons {
         if (struct.node_count > most || struct.count >= most) {
             throw new IsolineException(
                     Status.OUT_OF_MEMORY,
-                    "There are "
-                            + struct.count
-                            + " polygons with "
-                            + struct.node_count
-                            + " nodes, more than the "
-                            + most
-                            + " that Java can hold at once. Take fewer targets, or less max_nodes.");
+                    "There are %s polygons with %s nodes, more than the %s that Java can hold at once. Take "
+                            + "fewer targets, or less max_nodes.",
+                    struct.count,
+                    struct.node_count,
+                    most);
         }
         int count = (int) struct.count;
         if (count == 0) {

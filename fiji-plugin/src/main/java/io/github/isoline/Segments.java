@@ -41,12 +41,10 @@ public final class Segments {
         if (arrays.point_count > most) {
             throw new IsolineException(
                     Status.OUT_OF_MEMORY,
-                    "There are "
-                            + arrays.point_count
-                            + " points on edges, more than the "
-                            + most
-                            + " that Java can hold at once. Raise the gradient threshold or the"
-                            + " minimum length, or take fewer slices.");
+                    "There are %s points on edges, more than the %s that Java can hold at once. Raise the "
+                            + "gradient threshold or the minimum length, or take fewer slices.",
+                    arrays.point_count,
+                    most);
         }
         int count = (int) arrays.count;
         if (count == 0) {

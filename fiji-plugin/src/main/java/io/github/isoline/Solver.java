@@ -4,7 +4,7 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
 
 /** An operation with a state, which can be read, stopped and continued. Only one thread may use it at a time. */
-abstract class Solver implements AutoCloseable {
+public abstract class Solver implements AutoCloseable {
     private static final double NANOS = 1e-9;
 
     final Structs.Report last = Structs.Report.create();

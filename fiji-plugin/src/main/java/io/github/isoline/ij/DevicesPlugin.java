@@ -38,7 +38,8 @@ public final class DevicesPlugin implements PlugIn {
             ask(devices);
             return;
         }
-        MacroOptions macro = new MacroOptions(options, Collections.singletonList(DEVICE));
+        MacroOptions macro = new MacroOptions(
+                options, Collections.singletonList(DEVICE), Collections.emptyList(), Collections.emptyMap());
         if (macro.has(DEVICE)) {
             String device = macro.text(DEVICE, "");
             List<String> usable = DefaultDevice.choices(devices);

@@ -10,7 +10,7 @@ import java.util.List;
  */
 final class DistanceDialog extends OperationDialog<DistanceSettings> {
     DistanceDialog(ImagePlus image, DistanceSettings defaults) throws IsolineException {
-        super(image, DistancePlugin.COMMAND, defaults);
+        super(image, DistancePlugin.COMMAND, "Felzenszwalb, Huttenlocher; Meijster et al.", defaults);
     }
 
     @Override
@@ -29,18 +29,6 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
         }
         settings.set(DistanceSettings.INSIDE, inside);
         settings.set(DistanceSettings.THRESHOLD, ShapeThreshold.proposal(image));
-    }
-
-    @Override
-    void build() throws IsolineException {
-        addDevices();
-        add(DistanceSettings.INSIDE, DistanceSettings.THRESHOLD, DistanceSettings.REGION);
-        if (stack) {
-            add(Settings.STACK);
-        }
-        addAxes();
-        addPreview();
-        addFooter("Felzenszwalb, Huttenlocher; Meijster et al.", "distance");
     }
 
     @Override

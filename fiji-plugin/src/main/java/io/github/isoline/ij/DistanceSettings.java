@@ -43,7 +43,7 @@ final class DistanceSettings extends Settings {
     }
 
     boolean isAutomatic() {
-        return ShapeThreshold.isAutomatic(text(THRESHOLD));
+        return isAutomatic(THRESHOLD);
     }
 
     /** Returns true if pixel values decide which pixels are inside, so that the threshold is used. */

@@ -12,36 +12,7 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings> imple
     private double usedThreshold = Double.NaN;
 
     EdgeDrawingDialog(ImagePlus image, EdgeDrawingSettings defaults) throws IsolineException {
-        super(image, EdgeDrawingPlugin.COMMAND, defaults);
-    }
-
-    @Override
-    void build() throws IsolineException {
-        addDevices();
-        add(
-                EdgeDrawingSettings.PROFILE,
-                "gradient_operator",
-                EdgeDrawingSettings.GRADIENT_THRESHOLD,
-                "anchor_threshold",
-                "scan_interval",
-                "min_length",
-                "follow_turns");
-        if (image.getBitDepth() == Float.SIZE) {
-            add(EdgeDrawingSettings.RANGE_MIN, EdgeDrawingSettings.RANGE_MAX);
-        }
-        if (stack) {
-            add(Settings.STACK);
-        }
-        addAxes();
-        addOutputs(
-                2,
-                EdgeDrawingSettings.EDGE_MAP,
-                EdgeDrawingSettings.ROI_MANAGER,
-                EdgeDrawingSettings.OVERLAY,
-                EdgeDrawingSettings.RESULTS_TABLE);
-        add(EdgeDrawingSettings.ROI_SHAPE, EdgeDrawingSettings.TOLERANCE, EdgeDrawingSettings.MOST_ROIS);
-        addPreview();
-        addFooter("\u00d6zsen, Topal, Ak\u0131nlar", "edge-drawing");
+        super(image, EdgeDrawingPlugin.COMMAND, "\u00d6zsen, Topal, Ak\u0131nlar", defaults);
     }
 
     @Override

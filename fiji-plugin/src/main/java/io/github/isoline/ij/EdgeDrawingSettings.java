@@ -28,10 +28,10 @@ final class EdgeDrawingSettings extends Settings {
         declare(
                 // This output is on at first, so that OK gives an image before anything is
                 // remembered.
-                Setting.toggle(EDGE_MAP).first(true),
-                Setting.toggle(ROI_MANAGER).label("ROI Manager"),
-                Setting.toggle(OVERLAY),
-                Setting.toggle(RESULTS_TABLE),
+                Setting.output(EDGE_MAP).first(true),
+                Setting.output(ROI_MANAGER),
+                Setting.output(OVERLAY),
+                Setting.output(RESULTS_TABLE),
                 Setting.choice(ROI_SHAPE, "freeline", "polyline")
                         .label("ROI shape")
                         .recordedIf(s -> wantsRois(s)),
@@ -44,8 +44,8 @@ final class EdgeDrawingSettings extends Settings {
                         .label("Most ROIs")
                         .unit("(ROI Manager, overlay)")
                         .recordedIf(s -> wantsRois(s)),
-                // The segments are saved to this ZIP file as ROIs; only macros have the key.
-                Setting.text(ROI_FILE, "").forgotten());
+                // The segments are saved to this ZIP file as ROIs.
+                Setting.file(ROI_FILE));
         declareOthers("variant");
     }
 
@@ -71,6 +71,6 @@ final class EdgeDrawingSettings extends Settings {
     @Override
     String otherProblem() {
         String problem = rangeProblem();
-        return problem == null ? outputProblem(ROI_FILE, EDGE_MAP, ROI_MANAGER, OVERLAY, RESULTS_TABLE) : problem;
+        return problem == null ? outputProblem() : problem;
     }
 }

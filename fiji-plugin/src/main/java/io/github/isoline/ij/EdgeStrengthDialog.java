@@ -11,7 +11,7 @@ import java.util.List;
  */
 final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
     EdgeStrengthDialog(ImagePlus image, EdgeStrengthSettings defaults) throws IsolineException {
-        super(image, EdgeStrengthPlugin.COMMAND, defaults);
+        super(image, EdgeStrengthPlugin.COMMAND, "Kele\u015f 2016", defaults);
     }
 
     @Override
@@ -29,26 +29,6 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
             settings.set(EdgeStrengthSettings.FOREGROUND, EdgeStrengthSettings.ABOVE);
         }
         settings.set(EdgeStrengthSettings.THRESHOLD, ShapeThreshold.proposal(image));
-    }
-
-    @Override
-    void build() throws IsolineException {
-        addDevices();
-        add(
-                EdgeStrengthSettings.RHO,
-                EdgeStrengthSettings.MODE,
-                EdgeStrengthSettings.ITERATIONS,
-                EdgeStrengthSettings.TOLERANCE,
-                EdgeStrengthSettings.FOREGROUND,
-                EdgeStrengthSettings.THRESHOLD,
-                EdgeStrengthSettings.START);
-        if (stack) {
-            add(Settings.STACK);
-        }
-        addAxes();
-        add(EdgeStrengthSettings.TIME_STEP);
-        addPreview();
-        addFooter("Kele\u015f 2016", "edge-strength");
     }
 
     @Override

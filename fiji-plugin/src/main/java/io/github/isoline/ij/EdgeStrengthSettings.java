@@ -62,7 +62,7 @@ final class EdgeStrengthSettings extends Settings {
 
     /** Returns true if the threshold is computed from the image's values. */
     boolean needsValues() {
-        return usesThreshold() && ShapeThreshold.isAutomatic(text(THRESHOLD));
+        return usesThreshold() && isAutomatic(THRESHOLD);
     }
 
     /**

@@ -30,7 +30,8 @@ final class IntensitySample {
         }
     }
 
-    private static double value(Object pixels, int i) {
+    /** Returns a value of byte[] and short[] as unsigned, or of float[]. */
+    static double value(Object pixels, int i) {
         if (pixels instanceof byte[]) {
             return ((byte[]) pixels)[i] & 0xff;
         }

@@ -33,7 +33,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     private double writtenEpsilon = Double.NaN;
 
     LevelSetDialog(ImagePlus image, LevelSetSettings defaults) throws IsolineException {
-        super(image, LevelSetPlugin.COMMAND, defaults);
+        super(image, LevelSetPlugin.COMMAND, "Mostofi 2009", defaults);
     }
 
     @Override
@@ -73,15 +73,8 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
         addBeside(LevelSetSettings.SHOW_EVERY);
         add(LevelSetSettings.REINITIALISE_EVERY);
         addBeside(LevelSetSettings.TIME_STEP);
-        addOutputs(
-                3,
-                LevelSetSettings.MASK_STACK,
-                LevelSetSettings.PHI,
-                LevelSetSettings.OVERLAY,
-                LevelSetSettings.ROI_MANAGER,
-                LevelSetSettings.RESULTS_TABLE);
+        addOutputs(3);
         addPreview();
-        addFooter("Mostofi 2009", "level-set");
         followRoiManager();
     }
 

@@ -159,17 +159,12 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
                 }
                 long before = surface.iterations();
                 long wanted = Math.min(step, most - before);
-                try {
-                    surface.step(
-                            wanted, (fraction, stage) -> reportProgress(progress, before + fraction * wanted, most));
-                    stopped = !reportProgress(progress, surface.iterations(), most);
-                } catch (IsolineException e) {
-                    if (!e.isCancelled()) {
-                        throw e;
-                    }
-                    // The level set keeps its last whole iteration, which becomes the result.
-                    stopped = true;
-                }
+                step(surface, wanted, (fraction, stage) -> {
+                    // The solver counts the iterations when the step is done.
+                    long done = surface.iterations();
+                    double now = done > before ? done : before + fraction * wanted;
+                    return progress == null || progress.step(now / most, "iteration " + (long) now + " of " + most);
+                });
             }
         }
     }
@@ -187,11 +182,6 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             }
         }
         return front == null ? null : GuestOverlay.element(front, "Isoline front", planes, index);
-    }
-
-    /** Reports the progress; returns false to cancel. */
-    private static boolean reportProgress(Progress progress, double iterations, long most) {
-        return progress == null || progress.step(iterations / most, "iteration " + (long) iterations + " of " + most);
     }
 
     /** Makes the rows of the table from the mask that was read last. */
@@ -326,7 +316,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         }
         String advice = String.format(
                 " (grey values %s \u00b1 %s). Check range, target and epsilon.",
-                OptionText.text(range.target - rawThreshold(image, 0)), OptionText.text(range.epsilon));
+                Setting.shortest(range.target - rawThreshold(image, 0)), Setting.shortest(range.epsilon));
         if (vanished > 0) {
             doubts.add(
                     where(vanished) + "nothing is left inside: with this range there was nothing to segment" + advice);

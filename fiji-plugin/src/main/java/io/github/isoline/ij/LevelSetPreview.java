@@ -94,9 +94,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     static int within(Object pixels, double target, double epsilon, byte[] shade) {
         int count = 0;
         for (int i = 0; i < shade.length; i++) {
-            double value = pixels instanceof byte[]
-                    ? ((byte[]) pixels)[i] & 0xff
-                    : pixels instanceof short[] ? ((short[]) pixels)[i] & 0xffff : ((float[]) pixels)[i];
+            double value = IntensitySample.value(pixels, i);
             if (Math.abs(value - target) <= epsilon) {
                 shade[i] = 1;
                 count++;

@@ -54,7 +54,7 @@ final class LevelSetSettings extends Settings {
                         .usedWith(START, SPHERES),
                 // The points are in a file that the ROI Manager saved, instead of the ROI Manager;
                 // only macros have the key.
-                Setting.text(SPHERE_FILE, "").usedWith(START, SPHERES).forgotten(),
+                Setting.file(SPHERE_FILE).usedWith(START, SPHERES),
                 // The value is the title of an open image.
                 Setting.text(MASK_IMAGE, "").usedWith(START, MASK).forgotten(),
                 // The values are "auto" or "first-last": x and y in pixels from 0 on, z in slices
@@ -83,13 +83,13 @@ final class LevelSetSettings extends Settings {
                 Setting.number(SHOW_EVERY, 10).whole(0).unit("iterations"),
                 // This output is on at first, so that OK gives an image before anything is
                 // remembered.
-                Setting.toggle(MASK_STACK).first(true),
-                Setting.toggle(PHI),
-                Setting.toggle(OVERLAY),
-                Setting.toggle(ROI_MANAGER).label("ROI Manager"),
-                Setting.toggle(RESULTS_TABLE),
-                // The outlines are saved to this ZIP file; only macros have the key.
-                Setting.text(ROI_FILE, "").forgotten());
+                Setting.output(MASK_STACK).first(true),
+                Setting.output(PHI),
+                Setting.output(OVERLAY),
+                Setting.output(ROI_MANAGER),
+                Setting.output(RESULTS_TABLE),
+                // The outlines are saved to this ZIP file.
+                Setting.file(ROI_FILE));
         declareOthers("dimensions", "variant");
     }
 
@@ -129,9 +129,7 @@ final class LevelSetSettings extends Settings {
     @Override
     String otherProblem() {
         String problem = startProblem();
-        return problem == null
-                ? outputProblem(ROI_FILE, MASK_STACK, PHI, OVERLAY, ROI_MANAGER, RESULTS_TABLE)
-                : problem;
+        return problem == null ? outputProblem() : problem;
     }
 
     /** Returns the two whole numbers of "first-last"; null if there are none, or in the wrong order. */

@@ -3,7 +3,6 @@ package io.github.isoline.ij;
 import ij.macro.Interpreter;
 import ij.util.Tools;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -22,27 +21,10 @@ final class MacroOptions {
      * Parses the string.
      *
      * @param options as Macro.getOptions() returns them; null for none
-     * @param known every key that the command has
-     * @throws BadInput if a key is unknown, has no value or a bracket is not closed
-     */
-    MacroOptions(String options, List<String> known) throws BadInput {
-        this(options, known, Collections.emptyList());
-    }
-
-    /**
-     * Parses the string of a command that also has switches.
-     *
      * @param known every key that the command has, switches included
      * @param switches keys without a value: present for yes, left out for no
-     */
-    MacroOptions(String options, List<String> known, List<String> switches) throws BadInput {
-        this(options, known, switches, Collections.emptyMap());
-    }
-
-    /**
-     * Parses the string of a command with renamed keys.
-     *
      * @param renamed from old keys, which macros may still have, to the new ones
+     * @throws BadInput if a key is unknown, has no value or a bracket is not closed
      */
     MacroOptions(String options, List<String> known, List<String> switches, Map<String, String> renamed)
             throws BadInput {
@@ -100,19 +82,6 @@ final class MacroOptions {
             throw new BadInput(key + " must be a number, got \"" + value + "\".");
         }
         return number;
-    }
-
-    /** Returns the whole number, 1 or more, given for a key. */
-    long count(String key, long defaultValue) throws BadInput {
-        double number = number(key, defaultValue);
-        if (number != Math.rint(number) || Math.abs(number) > Integer.MAX_VALUE) {
-            throw new BadInput(key + " must be a whole number, got " + values.get(key) + ".");
-        }
-        if (number < 1) {
-            // In C it becomes an unsigned number, where -1 would be a very large one.
-            throw new BadInput(key + " must be 1 or more, got " + values.get(key) + ".");
-        }
-        return (long) number;
     }
 
     /** Returns the text given for a key. */

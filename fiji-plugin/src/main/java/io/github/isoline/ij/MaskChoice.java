@@ -113,9 +113,7 @@ final class MaskChoice {
     static void copy(ImagePlus mask, HyperStackSelection planes, int index, byte[] pixels) throws BadInput {
         Object from = StackJob.pixels(mask, at(mask, planes, index));
         for (int i = 0; i < pixels.length; i++) {
-            boolean inside = from instanceof byte[]
-                    ? ((byte[]) from)[i] != 0
-                    : from instanceof short[] ? ((short[]) from)[i] != 0 : ((float[]) from)[i] > 0;
+            boolean inside = IntensitySample.value(from, i) > 0;
             pixels[i] = (byte) (inside ? 255 : 0);
         }
     }

@@ -62,6 +62,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private final int frames;
     private final List<DeviceInfo> devices;
     private final String command;
+    private final String method;
     private final String previewPrefs;
 
     /** Holds a reader for each field, in the order of the fields. */
@@ -89,11 +90,13 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
      * Creates a dialog that does not block: the image can be worked on while it is open.
      *
      * @param command its name, without the dots of the menu
+     * @param method its authors
      * @param first the defaults
      */
-    OperationDialog(ImagePlus image, String command, S first) throws IsolineException {
+    OperationDialog(ImagePlus image, String command, String method, S first) throws IsolineException {
         this.image = image;
         this.command = command;
+        this.method = method;
         dialog = new NonBlockingGenericDialog(command);
         settings = first;
         settings.readPrefs(image.getBitDepth());
@@ -118,8 +121,36 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Fits the parameters chosen last to the image. */
     void fit() throws BadInput {}
 
-    /** Adds the fields. */
-    abstract void build() throws BadInput, IsolineException;
+    /** Adds a field for each parameter, in the order of the macro that repeats a run. */
+    void build() throws BadInput, IsolineException {
+        for (String key : settings.keys()) {
+            if (key.equals(Settings.DEVICE)) {
+                addDevices();
+            } else if (key.equals(Settings.ALL_CHANNELS)) {
+                addAxes();
+            } else if (settings.outputs().indexOf(key) == 0) {
+                addOutputs(2);
+            } else if (hasOwnField(settings.setting(key))) {
+                add(key);
+            }
+        }
+        addPreview();
+    }
+
+    /** Returns true for a parameter that this image has, and that no other part of the dialog adds. */
+    private boolean hasOwnField(Setting setting) {
+        switch (setting.key) {
+            case Settings.ALL_FRAMES:
+                return false;
+            case Settings.STACK:
+                return stack;
+            case Settings.RANGE_MIN:
+            case Settings.RANGE_MAX:
+                return image.getBitDepth() == Float.SIZE;
+            default:
+                return !setting.output && !setting.macroOnly;
+        }
+    }
 
     abstract LivePreview<S> newPreview();
 
@@ -138,6 +169,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     final S ask() throws BadInput, IsolineException {
         fit();
         build();
+        addFooter();
         preview = newPreview();
         try {
             requestPreview();
@@ -150,7 +182,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         }
         settings.savePrefs(image.getBitDepth());
         Prefs.set(previewPrefs, drawPreview);
-        settings.options().record(command);
+        settings.record(command);
         return settings;
     }
 
@@ -368,8 +400,9 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         readers.add(asked -> asked.set(key, dialog.getNextNumber()));
     }
 
-    /** Adds switches in rows. */
-    final void addOutputs(int columns, String... keys) {
+    /** Adds the switches of the outputs in rows. */
+    final void addOutputs(int columns) {
+        String[] keys = settings.outputs().toArray(new String[0]);
         int rows = (keys.length + columns - 1) / columns;
         String[] shown = new String[keys.length];
         boolean[] values = new boolean[keys.length];
@@ -464,7 +497,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     }
 
     /** Adds the hint, the versions and the help button at the end of the dialog. */
-    final void addFooter(String method, String helpPage) throws IsolineException {
+    private void addFooter() throws IsolineException {
         isRunnable();
         dialog.addMessage(hintText());
         hint = (MultiLineLabel) dialog.getMessage();
@@ -474,7 +507,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
                 + NativeLoader.libraryVersion()
                 + "; method: "
                 + method);
-        dialog.addHelp(Help.text(helpPage));
+        dialog.addHelp(Help.text(settings.kind.replace(' ', '-')));
         dialog.addDialogListener(this);
         dialog.addWindowListener(new WindowAdapter() {
             @Override

@@ -45,6 +45,12 @@ final class Setting {
     /** The value that a dialog shows before anything is remembered. */
     Object first;
 
+    /** Holds true if a dialog has no field for it. */
+    boolean macroOnly;
+
+    /** Holds true for a switch of one of the command's outputs. */
+    boolean output;
+
     /** Holds true if the macro that repeats a run names it only where it is not the default. */
     private boolean recordedIfChanged;
 
@@ -126,6 +132,23 @@ final class Setting {
 
     static Setting toggle(String key) {
         return new Setting(key, Type.SWITCH, false, null);
+    }
+
+    /** Returns a switch of an output. */
+    static Setting output(String key) {
+        Setting made = toggle(key);
+        made.output = true;
+        return key.equals(Settings.ROI_MANAGER) ? made.label("ROI Manager") : made;
+    }
+
+    /** Returns a file, for macros only. */
+    static Setting file(String key) {
+        return text(key, "").forgotten().macroOnly();
+    }
+
+    Setting macroOnly() {
+        macroOnly = true;
+        return this;
     }
 
     Setting label(String text) {
@@ -274,6 +297,12 @@ final class Setting {
         return auto ? Settings.AUTO : text.trim();
     }
 
+    /** Returns the shortest text that keeps the value: 10 and not 10.0. */
+    static String shortest(double value) {
+        boolean whole = value == Math.rint(value) && Math.abs(value) < Integer.MAX_VALUE;
+        return whole ? Long.toString((long) value) : Double.toString(value);
+    }
+
     /** Returns the number that was typed; NaN if it is none. */
     static double number(String text) {
         return Tools.parseDouble(text.trim(), Double.NaN);
@@ -300,7 +329,9 @@ final class Setting {
             return library + (library.endsWith(".") ? "" : ".");
         }
         boolean low = leastExcluded ? !(value > least) : !(value >= least);
-        if (!low && value != Double.POSITIVE_INFINITY && (!whole || OptionText.isWhole(value, (int) least))) {
+        if (!low
+                && value != Double.POSITIVE_INFINITY
+                && (!whole || value == Math.rint(value) && value <= Integer.MAX_VALUE)) {
             return null;
         }
         return String.format(
@@ -308,9 +339,9 @@ final class Setting {
                 key,
                 whole ? "whole number of " : "number ",
                 leastExcluded ? "above " : whole ? "" : "of ",
-                OptionText.text(least),
+                shortest(least),
                 leastExcluded ? "" : " or more",
                 unit.isEmpty() || unit.startsWith("(") ? "" : " (" + unit + ")",
-                OptionText.got(value));
+                ", got " + shortest(value) + ".");
     }
 }

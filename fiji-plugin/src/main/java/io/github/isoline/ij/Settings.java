@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import ij.plugin.frame.Recorder;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Operation;
 import io.github.isoline.Parameter;
@@ -89,7 +90,7 @@ abstract class Settings implements Cloneable {
     final void declareOthers(String... but) {
         for (Parameter parameter : operation.parameters()) {
             if (!declared.containsKey(parameter.name()) && !Arrays.asList(but).contains(parameter.name())) {
-                declare(Setting.of(parameter).forgotten().recordedIfChanged());
+                declare(Setting.of(parameter).forgotten().recordedIfChanged().macroOnly());
             }
         }
     }
@@ -247,21 +248,23 @@ abstract class Settings implements Cloneable {
     void check(ImagePlus image) throws BadInput {
         if (image.getType() == ImagePlus.COLOR_RGB) {
             throw new BadInput(
-                    "\"" + image.getTitle() + "\" is an RGB image. " + subject + " works on one channel: convert it"
-                            + " with Image > Type > 8-bit, or split it with Image > Color > Split Channels and take one channel.");
+                    "\"%s\" is an RGB image. %s works on one channel: convert it with Image > Type > 8-bit, or split it"
+                            + " with Image > Color > Split Channels and take one channel.",
+                    image.getTitle(), subject);
         }
         if (isVolume() && image.getNSlices() == 1) {
             String why = image.getStackSize() > 1
                     ? String.format(
-                            "has no z slices, but %d channel(s) and %d frame(s), which are never mixed into a volume. If its"
+                            "has no z slices, but %s channel(s) and %s frame(s), which are never mixed into a volume. If its"
                                     + " slices are z, say so in Image > Properties; else choose",
                             image.getNChannels(), image.getNFrames())
                     : "is a single image. Choose";
             throw new BadInput("\"" + image.getTitle() + "\" " + why + " \"slices\" instead of \"volume\".");
         }
         if (has(RANGE_MIN) && hasRange() && image.getBitDepth() != Float.SIZE) {
-            throw new BadInput(RANGE_MIN + " and " + RANGE_MAX + " are for 32-bit images; \"" + image.getTitle()
-                    + "\" has " + image.getBitDepth() + " bits and is used as it is. Leave them out.");
+            throw new BadInput(
+                    "%s and %s are for 32-bit images; \"%s\" has %s bits and is used as it is. Leave them out.",
+                    RANGE_MIN, RANGE_MAX, image.getTitle(), image.getBitDepth());
         }
     }
 
@@ -333,19 +336,14 @@ abstract class Settings implements Cloneable {
     }
 
     /** Returns the problem that none of these outputs is on and no file is given; null if one is. */
-    final String outputProblem(String file, String... outputs) {
-        for (String output : outputs) {
-            if (is(output)) {
-                return null;
-            }
+    final String outputProblem() {
+        List<String> outputs = outputs();
+        if (outputs.stream().anyMatch(this::is) || !text(ROI_FILE).isEmpty()) {
+            return null;
         }
-        return text(file).isEmpty()
-                ? "No output is chosen. Choose at least one of "
-                        + String.join(", ", outputs)
-                        + " (in a macro also "
-                        + file
-                        + "=FILE.zip)."
-                : null;
+        return String.format(
+                "No output is chosen. Choose at least one of %s (in a macro also %s=FILE.zip).",
+                String.join(", ", outputs), ROI_FILE);
     }
 
     /** Returns the library's parameters, as far as the names agree. */
@@ -370,33 +368,63 @@ abstract class Settings implements Cloneable {
         return params;
     }
 
-    /** Returns the macro options that repeat this run. */
-    final OptionText options() {
-        return options(keys());
+    /** Returns the switches of the outputs. */
+    final List<String> outputs() {
+        List<String> keys = keys();
+        keys.removeIf(key -> !setting(key).output);
+        return keys;
+    }
+
+    /** Returns the macro options of these keys, as far as they are recorded; null for a switch. */
+    private Map<String, String> options(List<String> keys) {
+        Map<String, String> options = new LinkedHashMap<>();
+        for (String key : keys) {
+            Object value = values.get(key);
+            if (setting(key).isRecorded(this) && !Boolean.FALSE.equals(value)) {
+                boolean number = value instanceof Double;
+                String text = number ? Setting.shortest((Double) value) : value.toString();
+                options.put(key, value instanceof Boolean ? null : text);
+            }
+        }
+        return options;
+    }
+
+    /**
+     * Records a dialog again: other commands may have run while it was open, and the recorder keeps only the last one.
+     *
+     * @param command without the dots of the menu
+     */
+    final void record(String command) {
+        if (!Recorder.record) {
+            return;
+        }
+        Recorder.setCommand(command + "...");
+        options(keys()).forEach((key, value) -> {
+            if (value == null) {
+                Recorder.recordOption(key);
+            } else {
+                Recorder.recordOption(key, value);
+            }
+        });
     }
 
     /** Returns the macro options of these keys. */
-    final OptionText options(List<String> keys) {
-        OptionText text = new OptionText();
-        for (String key : keys) {
-            Object value = values.get(key);
-            if (!setting(key).isRecorded(this)) {
-                continue;
+    final String toString(List<String> keys) {
+        StringBuilder text = new StringBuilder();
+        options(keys).forEach((key, value) -> {
+            text.append(text.length() == 0 ? "" : " ").append(key);
+            if (value != null) {
+                boolean wrap = value.isEmpty() || value.indexOf(' ') >= 0;
+                text.append(wrap ? "=[" + value + "]" : "=" + value);
             }
-            if (value instanceof Boolean) {
-                text.with(key, (boolean) (Boolean) value);
-            } else if (value instanceof Double) {
-                text.with(key, (double) (Double) value);
-            } else {
-                text.with(key, (String) value);
-            }
-        }
-        return text;
+        });
+        return text.toString();
     }
 
+    /** Returns the macro options that repeat this run. */
     @Override
     public final String toString() {
-        return options().toString();
+        return toString(keys());
     }
 
     /** Returns an independent copy. */

@@ -3,16 +3,12 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.Prefs;
 import ij.process.ImageProcessor;
-import ij.util.Tools;
 
 /**
  * The threshold of commands that need the pixels of a shape: "auto" for an image of two values, or a number as it was
  * typed. It also proposes a threshold when a dialog opens.
  */
 final class ShapeThreshold {
-    /** The word for a threshold between the two values of a mask. */
-    static final String AUTO = "auto";
-
     /** The choice of the pixels that Image > Adjust > Threshold marks, instead of a threshold of the dialog. */
     static final String THRESHOLDED = "thresholded";
 
@@ -49,10 +45,10 @@ final class ShapeThreshold {
         return Prefs.blackBackground;
     }
 
-    /** Returns the proposal of a dialog: {@link #AUTO} for a mask, else ImageJ's own threshold for this slice. */
+    /** Returns the proposal of a dialog: "auto" for a mask, else ImageJ's own threshold for this slice. */
     static String proposal(ImagePlus image) throws BadInput {
         if (isTwoValued(image)) {
-            return AUTO;
+            return Settings.AUTO;
         }
         ImageProcessor copy = image.getProcessor().duplicate();
         copy.setAutoThreshold("Default dark");
@@ -62,19 +58,10 @@ final class ShapeThreshold {
         return OperationDialog.number(whole ? min - 1 - StackJob.rawThreshold(image, 0) : min);
     }
 
-    static boolean isAutomatic(String text) {
-        return AUTO.equalsIgnoreCase(text.trim());
-    }
-
-    /** Returns the number that was typed; NaN if it is none. */
-    static double number(String text) {
-        return Tools.parseDouble(text.trim(), Double.NaN);
-    }
-
     /** Returns the problem with the text as a threshold; null if it is valid. */
     static String problem(String text) {
-        boolean finite = Math.abs(number(text)) < Double.POSITIVE_INFINITY;
-        return isAutomatic(text) || finite ? null : "threshold must be \"auto\" or a number, got \"" + text + "\".";
+        boolean finite = Math.abs(Setting.number(text)) < Double.POSITIVE_INFINITY;
+        return Settings.isAuto(text) || finite ? null : "threshold must be \"auto\" or a number, got \"" + text + "\".";
     }
 
     /**
@@ -83,8 +70,8 @@ final class ShapeThreshold {
      * @param values of all planes, where it is automatic
      */
     static double raw(ImagePlus image, String text, TwoValues values) throws BadInput {
-        if (!isAutomatic(text)) {
-            return StackJob.rawThreshold(image, number(text));
+        if (!Settings.isAuto(text)) {
+            return StackJob.rawThreshold(image, Setting.number(text));
         }
         if (values.isMore()) {
             throw new BadInput(

@@ -19,7 +19,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
     private boolean wantsMore;
 
     SnakeDialog(ImagePlus image, SnakeSettings defaults) throws IsolineException {
-        super(image, SnakePlugin.COMMAND, defaults);
+        super(image, SnakePlugin.COMMAND, "Perrot et al. 2011", defaults);
     }
 
     @Override
@@ -48,16 +48,10 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         addBeside(SnakeSettings.LOOKS);
         add(SnakeSettings.BACKGROUND);
         addBeside(SnakeSettings.MARGIN);
-        addOutputs(
-                2,
-                SnakeSettings.LABEL_IMAGE,
-                SnakeSettings.OVERLAY,
-                SnakeSettings.ROI_MANAGER,
-                SnakeSettings.RESULTS_TABLE);
+        addOutputs(2);
         addPreview();
         dialog.addToSameRow();
         addCheckbox("More settings after OK...", false, on -> wantsMore = on);
-        addFooter("Perrot et al. 2011", "region-snake");
         followRoiManager();
     }
 
@@ -115,7 +109,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         return SnakeSettings.SEARCH.stream()
                 .filter(key -> !key.startsWith("range_"))
                 .map(key -> settings.setting(key).initial)
-                .map(value -> value instanceof Double ? OptionText.text((Double) value) : "" + value)
+                .map(value -> value instanceof Double ? Setting.shortest((Double) value) : "" + value)
                 .collect(Collectors.joining(", "));
     }
 

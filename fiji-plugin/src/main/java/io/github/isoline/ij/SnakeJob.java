@@ -158,20 +158,11 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                 show(index, snake.polygons());
                 ended[0] = ended(snake);
             }
-            try {
-                // The library counts the targets that have finished this step.
-                snake.step(
-                        step,
-                        (fraction, stage) ->
-                                reportProgress(progress, pictures == null ? fraction * all : ended[0], all));
-                stopped = !reportProgress(progress, snake.isEnded() ? all : ended[0], all);
-            } catch (IsolineException e) {
-                if (!e.isCancelled()) {
-                    throw e;
-                }
-                // Every target keeps its last whole iteration, which becomes the result.
-                stopped = true;
-            }
+            // The library counts the targets that have finished this step.
+            step(snake, step, (fraction, stage) -> {
+                double now = pictures == null ? fraction * all : snake.isEnded() ? all : ended[0];
+                return progress == null || progress.step(now / all, (int) now + " of " + all + " targets at rest");
+            });
         }
         if (pictures != null) {
             show(index, snake.polygons());
@@ -195,11 +186,6 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             ended += target.state() == TargetStatistics.State.RUNNING ? 0 : 1;
         }
         return ended;
-    }
-
-    /** Reports the progress; returns false to cancel. */
-    private static boolean reportProgress(Progress progress, double ended, int all) {
-        return progress == null || progress.step(ended / all, (int) ended + " of " + all + " targets at rest");
     }
 
     @Override
@@ -360,7 +346,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         if (limit > 0) {
             said.add(String.format(
                     "still moving after %s iterations: %s. Raise max_iterations.",
-                    OptionText.text(settings.number(SnakeSettings.MAX_ITERATIONS)), count(limit, "target")));
+                    Setting.shortest(settings.number(SnakeSettings.MAX_ITERATIONS)), count(limit, "target")));
         }
         if (held > 0) {
             said.add(String.format(

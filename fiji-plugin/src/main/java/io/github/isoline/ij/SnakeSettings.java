@@ -42,7 +42,7 @@ final class SnakeSettings extends Settings {
                 Setting.text(START_IMAGE, "").usedWith(START, LABELS).forgotten(),
                 // The areas are in a file that the ROI Manager saved, instead of the ROI Manager;
                 // only macros have the key.
-                Setting.text(START_FILE, "").usedWith(START, MANAGER).forgotten());
+                Setting.file(START_FILE).usedWith(START, MANAGER));
         declare(NOISE);
         declare(
                 Setting.of(parameter(LOOKS)).label("Looks (gamma)").usedWith(NOISE, "gamma"),
@@ -65,12 +65,12 @@ final class SnakeSettings extends Settings {
                 Setting.number(SHOW_EVERY, 1).whole(0).unit("iterations (0: never)"),
                 // These outputs are on at first, so that OK gives an image and numbers before
                 // anything is remembered.
-                Setting.toggle(LABEL_IMAGE),
-                Setting.toggle(OVERLAY).first(true),
-                Setting.toggle(ROI_MANAGER).label("ROI Manager"),
-                Setting.toggle(RESULTS_TABLE).first(true),
-                // The outlines are saved to this ZIP file; only macros have the key.
-                Setting.text(ROI_FILE, "").forgotten());
+                Setting.output(LABEL_IMAGE),
+                Setting.output(OVERLAY).first(true),
+                Setting.output(ROI_MANAGER),
+                Setting.output(RESULTS_TABLE).first(true),
+                // The outlines are saved to this ZIP file.
+                Setting.file(ROI_FILE));
         declareOthers();
     }
 
@@ -133,7 +133,7 @@ final class SnakeSettings extends Settings {
     String otherProblem() {
         String problem = startProblem();
         problem = problem == null ? searchProblem() : problem;
-        return problem == null ? outputProblem(ROI_FILE, LABEL_IMAGE, OVERLAY, ROI_MANAGER, RESULTS_TABLE) : problem;
+        return problem == null ? outputProblem() : problem;
     }
 
     /**
@@ -165,7 +165,7 @@ final class SnakeSettings extends Settings {
         StringBuilder text = new StringBuilder();
         for (String key : SEARCH) {
             if (!value(key).equals(setting(key).initial)) {
-                String option = options(Arrays.asList(key)).toString();
+                String option = toString(Arrays.asList(key));
                 text.append(text.length() == 0 ? "" : ", ").append(option);
             }
         }

@@ -354,20 +354,14 @@ final class SnakeStart {
         int count = planes.image.getWidth() * planes.image.getHeight();
         int[] values = new int[count];
         for (int i = 0; i < count; i++) {
-            if (pixels instanceof byte[]) {
-                values[i] = ((byte[]) pixels)[i] & 0xff;
-            } else if (pixels instanceof short[]) {
-                values[i] = ((short[]) pixels)[i] & 0xffff;
-            } else {
-                float value = ((float[]) pixels)[i];
-                if (!(value >= 0 && value <= MOST_LABELS && value == Math.rint(value))) {
-                    throw new BadInput(
-                            "The start image \"%s\" is no label image: it has the pixel value %s, but labels are whole "
-                                    + "numbers from 0 (none) to %s.",
-                            labels.getTitle(), value, MOST_LABELS);
-                }
-                values[i] = (int) value;
+            double value = IntensitySample.value(pixels, i);
+            if (!(value >= 0 && value <= MOST_LABELS && value == Math.rint(value))) {
+                throw new BadInput(
+                        "The start image \"%s\" is no label image: it has the pixel value %s, but labels are whole "
+                                + "numbers from 0 (none) to %s.",
+                        labels.getTitle(), (float) value, MOST_LABELS);
             }
+            values[i] = (int) value;
         }
         return values;
     }

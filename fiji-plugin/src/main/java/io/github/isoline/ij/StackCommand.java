@@ -16,27 +16,27 @@ import java.util.Locale;
  */
 abstract class StackCommand<S extends Settings> implements PlugIn {
     private final String command;
-    private final Defaults<S> defaults;
-    private final Asker<S> asker;
-    private final Worker<S> worker;
+    private final SettingsConstructor<S> newSettings;
+    private final DialogConstructor<S> newDialog;
+    private final JobConstructor<S> newJob;
     private StackJob<S> job;
     private ImagePlus result;
 
     /** The parameters' constructor. */
     @FunctionalInterface
-    interface Defaults<S> {
+    interface SettingsConstructor<S> {
         S create() throws IsolineException;
     }
 
     /** The dialog's constructor. */
     @FunctionalInterface
-    interface Asker<S extends Settings> {
+    interface DialogConstructor<S extends Settings> {
         OperationDialog<S> create(ImagePlus image, S settings) throws BadInput, IsolineException;
     }
 
     /** The job's constructor. */
     @FunctionalInterface
-    interface Worker<S extends Settings> {
+    interface JobConstructor<S extends Settings> {
         StackJob<S> create(ImagePlus image, S settings) throws BadInput, IsolineException;
     }
 
@@ -45,11 +45,15 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
      *
      * @param command its name, without the dots of the menu
      */
-    StackCommand(String command, Defaults<S> defaults, Asker<S> asker, Worker<S> worker) {
+    StackCommand(
+            String command,
+            SettingsConstructor<S> newSettings,
+            DialogConstructor<S> newDialog,
+            JobConstructor<S> newJob) {
         this.command = command;
-        this.defaults = defaults;
-        this.asker = asker;
-        this.worker = worker;
+        this.newSettings = newSettings;
+        this.newDialog = newDialog;
+        this.newJob = newJob;
     }
 
     @Override
@@ -70,13 +74,14 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
     /** Returns the parameters of a macro or of the dialog; null if it was cancelled. */
     private S settings(ImagePlus image) throws BadInput, IsolineException {
         String options = Macro.getOptions();
-        S settings = defaults.create();
+        S settings = newSettings.create();
         if (options != null || GraphicsEnvironment.isHeadless()) {
             return Settings.fromMacro(settings, options);
         }
         // The check comes before the dialog, so that no dialog is filled in in vain.
         settings.check(image);
-        return OperationDialog.alone(image, () -> asker.create(image, settings).ask());
+        return OperationDialog.alone(
+                image, () -> newDialog.create(image, settings).ask());
     }
 
     private void execute() throws BadInput, IsolineException {
@@ -86,7 +91,7 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
             throw new BadInput("No image is open. Open one and run the command again.");
         }
         S settings = settings(image);
-        job = settings == null ? null : worker.create(image, settings);
+        job = settings == null ? null : newJob.create(image, settings);
         if (job == null) {
             return;
         }

@@ -10,6 +10,7 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
+import io.github.isoline.Solver;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -296,6 +297,23 @@ abstract class StackJob<S extends Settings> {
             parts.add(part);
         }
         return parts;
+    }
+
+    /**
+     * Steps a solver; if the user stops it, it keeps its last whole iteration, which becomes the result.
+     *
+     * @param report receives the progress of the step; returns false to cancel
+     */
+    final void step(Solver solver, long iterations, Progress report) throws IsolineException {
+        try {
+            solver.step(iterations, report);
+            stopped = !report.step(1, "");
+        } catch (IsolineException e) {
+            if (!e.isCancelled()) {
+                throw e;
+            }
+            stopped = true;
+        }
     }
 
     static void checkEscape() throws IsolineException {

@@ -45,7 +45,7 @@ final class VoxelSize {
         if (!depth) {
             return String.format(
                     "the voxel depth is %s; the pixel width, %s, was used instead.%s",
-                    calibration.pixelDepth, OptionText.text(x), set);
+                    calibration.pixelDepth, Setting.shortest(x), set);
         }
         String xUnit = calibration.getXUnit();
         String zUnit = calibration.getZUnit();
@@ -74,10 +74,5 @@ final class VoxelSize {
 
     private static boolean isSize(double value) {
         return value > 0 && value < Double.POSITIVE_INFINITY;
-    }
-
-    /** Returns the smallest side. */
-    double smallest(boolean volume) {
-        return volume ? Math.min(Math.min(x, y), z) : Math.min(x, y);
     }
 }

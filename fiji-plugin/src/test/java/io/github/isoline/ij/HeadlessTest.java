@@ -10,6 +10,8 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.WindowManager;
 import ij.macro.Interpreter;
+import ij.process.ImageProcessor;
+import ij.process.StackConverter;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
 import java.awt.event.KeyEvent;
@@ -19,6 +21,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -51,6 +54,18 @@ abstract class HeadlessTest {
         ImagePlus image = IJ.openImage(file.getPath());
         assertNotNull(image, file.getPath());
         return image;
+    }
+
+    /** Converts an image of 8 bits with its values to 16 or 32 bits. */
+    static void convert(ImagePlus image, int bits) {
+        if (image.getStackSize() == 1 && bits != 8) {
+            ImageProcessor pixels = image.getProcessor();
+            image.setProcessor(bits == 16 ? pixels.convertToShort(false) : pixels.convertToFloat());
+        } else if (bits == 16) {
+            new StackConverter(image).convertToGray16();
+        } else if (bits == 32) {
+            new StackConverter(image).convertToGray32();
+        }
     }
 
     /** Runs edge strength on an image as another plugin would, and returns the new image. */
@@ -99,6 +114,34 @@ abstract class HeadlessTest {
             return new Outcome(returned, bytes.toString());
         } finally {
             System.setOut(before);
+        }
+    }
+
+    /**
+     * Asserts that values which a dialog remembers come back in the next one, and do not change what a macro makes.
+     *
+     * @param other the values; the defaults are remembered afterwards
+     * @param fresh new ones, to read them into
+     */
+    static void assertRemembered(Settings other, Settings fresh, String command, ImagePlus image, String options) {
+        Settings defaults = fresh.clone();
+        Object before = run(command, image, options).getProcessor().getPixels();
+        other.savePrefs(8);
+        other.set(Settings.DEVICE, DefaultDevice.get());
+        fresh.readPrefs(8);
+        assertEquals(other.toString(), fresh.toString());
+        Object after = run(command, image, options).getProcessor().getPixels();
+        assertTrue(Objects.deepEquals(before, after), "the macro's result has changed");
+        defaults.savePrefs(8);
+    }
+
+    /** Asserts that the parameters of a macro are written as they were given, and are read again. */
+    static void assertWritten(Settings defaults, String options) throws BadInput {
+        String written =
+                Settings.fromMacro(defaults.clone(), options + " device=cpu").toString();
+        assertEquals(written, Settings.fromMacro(defaults.clone(), written).toString());
+        for (String option : options.split(" (?=[a-z])")) {
+            assertTrue((written + " ").contains(option + " "), option + " in " + written);
         }
     }
 

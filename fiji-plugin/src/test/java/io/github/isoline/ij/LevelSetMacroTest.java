@@ -1,6 +1,5 @@
 package io.github.isoline.ij;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -15,6 +14,9 @@ import ij.gui.NewImage;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
+import io.github.isoline.LevelSet;
+import io.github.isoline.Operation;
+import io.github.isoline.Parameter;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -81,18 +83,10 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
 
     @Test
     void rememberedDialogValuesDoNotChangeMacros() throws Exception {
-        ImagePlus image = disc(40, 36, 10);
-        byte[] before = (byte[]) mask(image, "start=box").getProcessor().getPixels();
         LevelSetSettings other = new LevelSetSettings();
         other.set("start", "spheres").set("radius", 3).set("alpha", "0.9").set("iterations", 3);
         other.set("mode", "iterations").set("mask_stack", true);
-        other.savePrefs(8);
-        LevelSetSettings read = new LevelSetSettings();
-        read.readPrefs(8);
-        assertEquals(other.toString(), read.toString());
-        assertArrayEquals(
-                before, (byte[]) mask(image, "start=box").getProcessor().getPixels());
-        new LevelSetSettings().savePrefs(8);
+        assertRemembered(other, new LevelSetSettings(), LEVEL_SET, disc(40, 36, 10), "start=box mask_stack");
     }
 
     @Test
@@ -109,16 +103,22 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         "start=mask mask_image=[my mask] stack=current mode=iterations iterations=7 roi_manager",
         "start=box box_x=1-5 box_y=auto box_z=2-2 range=values target=-3.25 epsilon=0.5 phi",
         "start=box alpha=0.3 reinitialise_every=0 time_step=0.01 show_every=0 results_table mask_stack",
-        "start=box change_tolerance=0.01 rms_tolerance=0.25 roi_file=[/a b/d.zip] all_channels"
+        "start=box roi_file=[/a b/d.zip] all_channels"
     })
     void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws Exception {
-        LevelSetSettings s = Settings.fromMacro(new LevelSetSettings(), options + " device=cpu");
-        assertEquals(
-                s.toString(),
-                Settings.fromMacro(new LevelSetSettings(), s.toString()).toString());
-        for (String option : options.split(" (?=[a-z])")) {
-            assertTrue((s + " ").contains(option + " "), option + " in " + s);
+        assertWritten(new LevelSetSettings(), options);
+    }
+
+    @Test
+    void tolerancesAreForMacrosOnly() throws Exception {
+        int found = 0;
+        for (Parameter parameter : Operation.of(LevelSet.NAME).parameters()) {
+            if (parameter.name().endsWith("_tolerance")) {
+                assertWritten(new LevelSetSettings(), "start=box phi " + parameter.name() + "=0.25");
+                found++;
+            }
         }
+        assertEquals(2, found);
     }
 
     @ParameterizedTest
