@@ -411,17 +411,9 @@ class DistanceTest extends HeadlessTest implements CommandContract {
 
     @Test
     void rememberedDialogValuesDoNotChangeMacros() throws Exception {
-        ImagePlus horse = open("horse.png");
-        float[] before = (float[]) distance(horse, "").getProcessor().getPixels();
         DistanceSettings other = new DistanceSettings();
         other.set("inside", "dark").set("region", "inside").set("all_frames", true);
-        other.savePrefs(8);
-        DistanceSettings read = new DistanceSettings();
-        read.readPrefs(8);
-        assertEquals(other.toString(), read.toString());
-        float[] after = (float[]) distance(horse, "").getProcessor().getPixels();
-        assertArrayEquals(before, after);
-        new DistanceSettings().savePrefs(8);
+        assertRemembered(other, new DistanceSettings(), command(), open("horse.png"), "");
     }
 
     @Test
@@ -431,7 +423,8 @@ class DistanceTest extends HeadlessTest implements CommandContract {
             "device=auto inside=bright threshold=auto region=signed stack=slices",
             "device=auto inside=selection region=inside stack=slices all_frames"
         }) {
-            assertEquals(options, Settings.fromMacro(new DistanceSettings(), options).toString());
+            assertEquals(
+                    options, Settings.fromMacro(new DistanceSettings(), options).toString());
         }
     }
 
@@ -547,16 +540,6 @@ class DistanceTest extends HeadlessTest implements CommandContract {
             stack.addSlice(slice);
         }
         return new ImagePlus("blobs", stack);
-    }
-
-    private static void convert(ImagePlus image, int bits) {
-        ImageStack converted = new ImageStack(image.getWidth(), image.getHeight());
-        for (int z = 1; z <= image.getStackSize(); z++) {
-            ImageProcessor slice = image.getStack().getProcessor(z);
-            converted.addSlice(
-                    bits == 8 ? slice : bits == 16 ? slice.convertToShort(false) : slice.convertToFloatProcessor());
-        }
-        image.setStack(converted);
     }
 
     private static float[] pixels(ImagePlus image, int slice) {

@@ -79,11 +79,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
     @ValueSource(ints = {8, 16, 32})
     void stackInSeveralCallsIsTheStackInOne(int bits) throws Exception {
         ImagePlus brain = open("brain.tif");
-        if (bits == 16) {
-            new ij.process.StackConverter(brain).convertToGray16();
-        } else if (bits == 32) {
-            new ij.process.StackConverter(brain).convertToGray32();
-        }
+        convert(brain, bits);
         String options = "edge_map results_table";
         macro(brain, call(options));
         ImagePlus whole = current();

@@ -8,10 +8,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ij.IJ;
 import ij.ImagePlus;
+import ij.ImageStack;
 import ij.WindowManager;
 import ij.macro.Interpreter;
 import ij.process.ImageProcessor;
-import ij.process.StackConverter;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
 import java.awt.event.KeyEvent;
@@ -58,14 +58,13 @@ abstract class HeadlessTest {
 
     /** Converts an image of 8 bits with its values to 16 or 32 bits. */
     static void convert(ImagePlus image, int bits) {
-        if (image.getStackSize() == 1 && bits != 8) {
-            ImageProcessor pixels = image.getProcessor();
-            image.setProcessor(bits == 16 ? pixels.convertToShort(false) : pixels.convertToFloat());
-        } else if (bits == 16) {
-            new StackConverter(image).convertToGray16();
-        } else if (bits == 32) {
-            new StackConverter(image).convertToGray32();
+        ImageStack converted = new ImageStack(image.getWidth(), image.getHeight());
+        for (int z = 1; z <= image.getStackSize(); z++) {
+            ImageProcessor slice = image.getStack().getProcessor(z);
+            converted.addSlice(
+                    bits == 8 ? slice : bits == 16 ? slice.convertToShort(false) : slice.convertToFloatProcessor());
         }
+        image.setStack(converted);
     }
 
     /** Runs edge strength on an image as another plugin would, and returns the new image. */

@@ -9,7 +9,6 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
 import ij.ImagePlus;
 import ij.ImageStack;
-import ij.process.StackConverter;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,11 +77,7 @@ class LevelSetCApiTest extends LevelSetTest {
         brain.getCalibration().pixelHeight = 1.1;
         brain.getCalibration().pixelDepth = 2;
         brain.getCalibration().setUnit("mm");
-        if (bits == 16) {
-            new StackConverter(brain).convertToGray16();
-        } else if (bits == 32) {
-            new StackConverter(brain).convertToGray32();
-        }
+        convert(brain, bits);
         return brain;
     }
 

@@ -17,7 +17,6 @@ import ij.gui.Roi;
 import ij.io.RoiEncoder;
 import ij.measure.ResultsTable;
 import ij.process.ByteProcessor;
-import ij.process.StackConverter;
 import io.github.isoline.IsolineException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -95,11 +94,7 @@ class LevelSetImagesTest extends LevelSetTest {
         ImagePlus ball = ball(36, 36, 20, 8, 1, 1, 1);
         ImagePlus wanted = mask(ball, "stack=volume start=box" + RANGE);
         ImagePlus other = ball.duplicate();
-        if (bits == 16) {
-            new StackConverter(other).convertToGray16();
-        } else if (bits == 32) {
-            new StackConverter(other).convertToGray32();
-        }
+        convert(other, bits);
         ImagePlus got = mask(other, "stack=volume start=box" + RANGE);
         for (int z = 1; z <= 20; z++) {
             assertArrayEquals((byte[]) wanted.getStack().getPixels(z), (byte[])

@@ -46,18 +46,9 @@ class MacroTest extends HeadlessTest implements CommandContract {
 
     @Test
     void rememberedDialogValuesDoNotChangeMacros() throws Exception {
-        ImagePlus horse = open("horse.png");
-        float[] before = (float[]) run(horse, "threshold=100").getProcessor().getPixels();
         EdgeStrengthSettings other = new EdgeStrengthSettings();
         other.set("rho", 3).set("iterations", 7).set("foreground", "below");
-        other.savePrefs(8);
-        EdgeStrengthSettings read = new EdgeStrengthSettings();
-        read.readPrefs(8);
-        assertEquals(3, read.number("rho"));
-        assertEquals(7, read.number("iterations"));
-        float[] after = (float[]) run(horse, "threshold=100").getProcessor().getPixels();
-        assertArrayEquals(before, after);
-        new EdgeStrengthSettings().savePrefs(8);
+        assertRemembered(other, new EdgeStrengthSettings(), COMMAND, open("horse.png"), "threshold=100");
     }
 
     @Test

@@ -3,14 +3,27 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.WindowManager;
+import ij.gui.Overlay;
+import ij.gui.Roi;
+import ij.io.RoiEncoder;
 import ij.measure.ResultsTable;
 import ij.process.ImageProcessor;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Random;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The common part of the tests of region snakes without a display. */
 abstract class SnakeTest extends HeadlessTest {
     static final String SNAKE = "Region Snake...";
+
+    @TempDir
+    Path folder;
 
     @AfterEach
     void clearTable() {
@@ -90,5 +103,23 @@ abstract class SnakeTest extends HeadlessTest {
             count += labels.getf(i) == label ? 1 : 0;
         }
         return count;
+    }
+
+    /** Returns the options for a start from a file as the ROI Manager saves it. */
+    final String from(Overlay rois) {
+        Path file = folder.resolve("starts.zip");
+        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file));
+                DataOutputStream out = new DataOutputStream(zip)) {
+            int number = 0;
+            for (Roi roi : rois.toArray()) {
+                // The name of a selection is stored in itself; that of an entry is only for the archive.
+                zip.putNextEntry(new ZipEntry("roi" + ++number + ".roi"));
+                new RoiEncoder(out).write(roi);
+                out.flush();
+            }
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+        return "start=manager start_file=[" + file + "]";
     }
 }
