@@ -25,7 +25,7 @@ pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
 pub(crate) use pipeline::{Pipeline, Times, run_slices};
-pub(crate) use staging::{DeviceResult, STAGING_BYTES, Staging};
+pub(crate) use staging::{DeviceResult, DeviceSlices, STAGING_BYTES, Staging, Upload};
 
 use super::DeviceInfo;
 use crate::error::{Error, ErrorKind, Result};

@@ -15,13 +15,14 @@ mod launch;
 use super::Params;
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceResult, Event, Pipeline, Staging, Stream, Times, check_device_pixels, run_slices,
+    Buffer, Cuda, DeviceResult, DeviceSlices, Event, Pipeline, Staging, Stream, Times, Upload, check_device_pixels,
+    run_slices,
 };
 use crate::error::Result;
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
 use crate::progress::Progress;
 use crate::report::Report;
-use launch::{DeviceField, DeviceMask, Launcher};
+use launch::{DeviceField, Launcher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -108,11 +109,10 @@ struct Slot {
     times: Times,
     /// Events behind every second launch, which keep the queue short if the call can be cancelled.
     reached: [Event; 2],
-    raw: Option<Buffer>,
     /// The distances; `None` if the kernels write to the caller's memory.
     values: Option<Buffer>,
     workspace: Option<Buffer>,
-    upload: Staging,
+    upload: Upload,
     download: Staging,
     /// Set if the download of the group in flight is queued.
     queued: bool,
@@ -142,10 +142,9 @@ impl Call<'_, '_, '_, '_> {
             stream: cuda.stream()?,
             times: cuda.times()?,
             reached: [cuda.event()?, cuda.event()?],
-            raw: when(!matches!(self.mask, Image::Device(_)), pixels * self.mask.pixel_type().bytes())?,
             values: when(!self.direct, pixels * size_of::<f32>())?,
             workspace: when(workspace > 0, workspace)?,
-            upload: Staging::for_input(cuda, self.mask, self.together, 1)?,
+            upload: Upload::new(cuda, self.mask, self.together, 1)?,
             download: Staging::for_output(cuda, output, self.together)?,
             queued: false,
         })
@@ -160,20 +159,10 @@ impl Call<'_, '_, '_, '_> {
     fn begin(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
         self.pipeline.poll(group, 0.0)?;
         let slices = self.slices(group);
-        let [width, height, _] = self.mask.shape();
+        let [width, ..] = self.mask.shape();
         // 1. Upload the mask.
         slot.stream.record(&slot.times[0])?;
-        let pixels = match (self.mask, &slot.raw) {
-            (Image::Device(own), _) => {
-                DeviceMask { address: own.address + (slices.start * own.strides[1]) as u64, strides: own.strides }
-            }
-            (mask, Some(raw)) => {
-                slot.upload.upload(self.context.pool(), &slot.stream, mask, slices.clone(), raw)?;
-                let row = width * mask.pixel_type().bytes();
-                DeviceMask { address: raw.address(), strides: [row, row * height] }
-            }
-            (_, None) => unreachable!("a mask in host memory has a buffer on the device"),
-        };
+        let pixels = slot.upload.queue(self.context.pool(), &slot.stream, self.mask, slices.clone())?;
         slot.stream.record(&slot.times[1])?;
         // 2. Compute.
         let field = match (&slot.values, &*output) {
@@ -276,6 +265,6 @@ pub(crate) fn signed_on_device(
     let params = Params { dimensions, spacing, ..Params::default() };
     let launcher = Launcher::new(cuda, &params, PixelType::U8, shape)?;
     let workspace = if wanted > 0 { workspace.map(Buffer::address) } else { None };
-    let mask = DeviceMask { address: mask.address(), strides: [width, width * height] };
+    let mask = DeviceSlices { address: mask.address(), strides: [width, width * height] };
     launcher.queue(stream, depth, mask, DeviceField::packed(output.address(), shape), workspace, &mut |_| Ok(()))
 }

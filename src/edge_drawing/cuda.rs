@@ -19,7 +19,7 @@ use super::segments::{self, Part};
 use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceResult, Host, Pinned, Pipeline, Staging, Stream, Times, check_device_pixels, needs_staging,
+    Buffer, Cuda, DeviceResult, Host, Pinned, Pipeline, Stream, Times, Upload, check_device_pixels, needs_staging,
     run_slices,
 };
 use crate::error::{Error, Result};
@@ -153,8 +153,7 @@ impl Delivery {
 struct Slot {
     stream: Stream,
     times: Times,
-    upload: Staging,
-    raw: Option<Buffer>,
+    upload: Upload,
     map: Buffer,
     bits: Option<Buffer>,
     pending: Option<Buffer>,
@@ -205,12 +204,10 @@ impl Call<'_, '_, '_, '_> {
         let pinned = |wanted: bool, bytes: usize| if wanted { memory.pinned(bytes).map(Some) } else { Ok(None) };
         let linked = self.plan.profile == Profile::Paper;
         let want_bits = linked && (self.want_segments || self.delivery == Delivery::Bits);
-        let uploaded = !matches!(self.input, Image::Device(_));
         let slot = Slot {
             stream: cuda.stream()?,
             times: cuda.times()?,
-            upload: Staging::for_input(cuda, self.input, 1, RAW_ALIGNMENT)?,
-            raw: when(uploaded, layout.raw_bytes())?,
+            upload: Upload::new(cuda, self.input, 1, RAW_ALIGNMENT)?,
             map: memory.device(layout.map_bytes())?,
             bits: when(want_bits, layout.bit_bytes())?,
             pending: when(linked, layout.bit_bytes())?,
@@ -235,18 +232,8 @@ impl Call<'_, '_, '_, '_> {
     fn queue_upload(&mut self, slot: &mut Slot, slice: usize) -> Result<()> {
         self.pipeline.poll(slice, 0.0)?;
         slot.stream.record(&slot.times[0])?;
-        match (self.input, &slot.raw) {
-            (Image::Device(own), _) => {
-                slot.job.pixels = own.address + (slice * own.strides[1]) as u64;
-                slot.job.row_stride = own.strides[0] as u64;
-            }
-            (input, Some(raw)) => {
-                slot.upload.upload(self.context.pool(), &slot.stream, input, slice..slice + 1, raw)?;
-                slot.job.pixels = raw.address();
-                slot.job.row_stride = self.layout.raw_pitch() as u64;
-            }
-            (_, None) => unreachable!("host pixels have a buffer to go to"),
-        }
+        let pixels = slot.upload.queue(self.context.pool(), &slot.stream, self.input, slice..slice + 1)?;
+        slot.job.set_pixels(pixels);
         slot.stream.record(&slot.times[1])
     }
 

@@ -12,7 +12,7 @@ use super::prepare::InitialValues;
 use super::{Mode, Outcome, Plan, Start, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceResult, Pipeline, STAGING_BYTES, Staging, Stream, Texture, Times, check_device_pixels,
+    Buffer, Cuda, DeviceResult, Pipeline, STAGING_BYTES, Staging, Stream, Texture, Times, Upload, check_device_pixels,
     run_slices,
 };
 use crate::error::{Error, Result};
@@ -76,12 +76,11 @@ impl SlotLayout {
 struct Slot {
     stream: Stream,
     times: Times,
-    raw: Option<Buffer>,
     values: [Buffer; 2],
     mask: Buffer,
     /// The textures over `values`, for the variant `texture`.
     textures: Option<[Texture; 2]>,
-    upload: Staging,
+    upload: Upload,
     download: Staging,
     /// The index in `values` of the result of the slice in flight.
     result: usize,
@@ -185,10 +184,9 @@ impl Call<'_, '_, '_, '_> {
             textures: self.launcher.textures(&values)?,
             stream: self.cuda.stream()?,
             times: self.cuda.times()?,
-            raw: if self.layout.raw_bytes > 0 { Some(memory.device(self.layout.raw_bytes)?) } else { None },
             values,
             mask: memory.device(field.mask_bytes())?,
-            upload: Staging::for_input(self.cuda, self.input, field.shape[2], 1)?,
+            upload: Upload::new(self.cuda, self.input, field.shape[2], 1)?,
             download: Staging::for_output(self.cuda, output, field.shape[2])?,
             result: 0,
             queued: false,
@@ -206,12 +204,9 @@ impl Call<'_, '_, '_, '_> {
         let slices = self.slices_of(slice);
         // 1. Upload the pixels, and prepare the initial values and the mask.
         slot.stream.record(&slot.times[0])?;
-        if let Some(raw) = &slot.raw {
-            slot.upload.upload(self.pool, &slot.stream, self.input, slices.clone(), raw)?;
-        }
+        let pixels = slot.upload.queue(self.pool, &slot.stream, self.input, slices.clone())?;
         slot.stream.record(&slot.times[1])?;
-        let raw = slot.raw.as_ref().map(|raw| raw.address());
-        self.launcher.prepare(&slot.stream, self.input, raw, slice, &self.initial, &slot.values[0], &slot.mask)?;
+        self.launcher.prepare(&slot.stream, pixels, &self.initial, &slot.values[0], &slot.mask)?;
         // 2. Compute.
         slot.result = 0;
         match self.plan.mode {

@@ -7,7 +7,7 @@ use super::search::Target;
 use super::sums::{Before, Sum};
 use super::{Bounds, Node, Noise, Params, Schedule};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Side, Staging, Stream, check_device_pixels};
+use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Side, Staging, Stream, Upload, check_device_pixels};
 use crate::device::kernels::snake::{BLOCK_BYTES, isoline_snake_sum};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, zeroed};
@@ -133,18 +133,15 @@ impl Solver {
         };
         if let Image::Device(pixels) = input {
             check_device_pixels(cuda, "the input", pixels)?;
-            convert(pixels.address, pixels.strides[0])?;
-            stream.synchronize()?;
-        } else if same {
+        }
+        if same && !matches!(input, Image::Device(_)) {
             let mut staging = Staging::for_input(cuda, input, 1, BLOCK_BYTES)?;
             staging.upload(pool, &stream, input, 0..1, &levels)?;
             stream.synchronize()?;
         } else {
-            let raw_pitch = width * input.pixel_type().bytes();
-            let raw = cuda.memory().device(raw_pitch * height)?;
-            let mut staging = Staging::for_input(cuda, input, 1, 1)?;
-            staging.upload(pool, &stream, input, 0..1, &raw)?;
-            convert(raw.address(), raw_pitch)?;
+            let mut upload = Upload::new(cuda, input, 1, 1)?;
+            let DeviceSlices { address, strides } = upload.queue(pool, &stream, input, 0..1)?;
+            convert(address, strides[0])?;
             stream.synchronize()?;
         }
         let seconds_upload = started.elapsed().as_secs_f64();

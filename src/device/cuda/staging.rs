@@ -22,6 +22,54 @@ pub(crate) struct Staging {
     pitch: usize,
 }
 
+/// Slices of an input in device memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceSlices {
+    pub(crate) address: u64,
+    /// Bytes from row to row and from slice to slice.
+    pub(crate) strides: [usize; 2],
+}
+
+/// The way of an input's slices to the device: device memory is used as it is, host memory is copied to a buffer.
+pub(crate) struct Upload {
+    buffer: Option<Buffer>,
+    staging: Staging,
+}
+
+impl Upload {
+    /// Makes the buffers for up to `slices` slices of `input`, in rows that begin at multiples of `alignment` bytes.
+    pub(crate) fn new(cuda: &Cuda, input: &Image<'_>, slices: usize, alignment: usize) -> Result<Self> {
+        let staging = Staging::for_input(cuda, input, slices, alignment)?;
+        let buffer = match input {
+            Image::Device(_) => None,
+            _ => Some(cuda.memory().device(slices * input.shape()[1] * staging.pitch)?),
+        };
+        Ok(Self { buffer, staging })
+    }
+
+    /// Queues the copy of `slices` of the input, unless they are on the device; returns where they are.
+    pub(crate) fn queue(
+        &mut self,
+        pool: &ThreadPool,
+        stream: &Stream,
+        input: &Image<'_>,
+        slices: Range<usize>,
+    ) -> Result<DeviceSlices> {
+        match (input, &self.buffer) {
+            (Image::Device(own), _) => {
+                let address = own.address + (slices.start * own.strides[1]) as u64;
+                Ok(DeviceSlices { address, strides: own.strides })
+            }
+            (_, Some(buffer)) => {
+                self.staging.upload(pool, stream, input, slices, buffer)?;
+                let row = self.staging.pitch;
+                Ok(DeviceSlices { address: buffer.address(), strides: [row, row * input.shape()[1]] })
+            }
+            (_, None) => unreachable!("an input in host memory has a buffer on the device"),
+        }
+    }
+}
+
 /// A result in device memory: rows without gaps between slices.
 #[derive(Clone, Copy)]
 pub(crate) struct DeviceResult<'a> {

@@ -4,7 +4,7 @@
 
 use super::super::cpu::Metric;
 use super::super::{Params, Region};
-use crate::device::cuda::{Cuda, Kernel, Stream, check_sides, geometry};
+use crate::device::cuda::{Cuda, DeviceSlices, Kernel, Stream, check_sides, geometry};
 use crate::device::kernels::common::WARP;
 use crate::error::Result;
 use crate::image::{Dimensions, Foreground, PixelType};
@@ -68,13 +68,6 @@ const MAX_GRID_X: usize = i32::MAX as usize;
 /// The number of pixels of a launch. A cancellation waits for two launches, which take 10 ms on a large GPU and 50 ms
 /// on a small one.
 const PIXELS_PER_LAUNCH: usize = 1 << 28;
-
-/// The pixels of the mask on the device, with the bytes from row to row and from slice to slice.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DeviceMask {
-    pub(super) address: u64,
-    pub(super) strides: [usize; 2],
-}
 
 /// Floats on the device, with the floats from row to row and from slice to slice.
 #[derive(Clone, Copy, Debug)]
@@ -334,7 +327,7 @@ impl Launcher {
         &self,
         stream: &Stream,
         depth: usize,
-        pixels: DeviceMask,
+        pixels: DeviceSlices,
         output: DeviceField,
         workspace: Option<u64>,
         poll: &mut dyn FnMut(f64) -> Result<()>,
@@ -378,7 +371,7 @@ impl Launcher {
         &self,
         stream: &Stream,
         depth: usize,
-        pixels: DeviceMask,
+        pixels: DeviceSlices,
         to: DeviceField,
         poll: &mut dyn FnMut(f64) -> Result<()>,
     ) -> Result<()> {

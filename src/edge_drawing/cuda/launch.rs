@@ -4,7 +4,7 @@
 
 use super::super::prepare::Plan;
 use super::super::{Operator, Profile};
-use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, check_sides, geometry};
+use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Kernel, Stream, check_sides, geometry};
 use crate::device::kernels::common::WARP;
 use crate::error::{Error, Result};
 use crate::image::PixelType;
@@ -137,8 +137,8 @@ impl SliceLayout {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Job {
-    pub(super) pixels: u64,
-    pub(super) row_stride: u64,
+    pixels: u64,
+    row_stride: u64,
     pub(super) map: u64,
     map_pitch: u64,
     pub(super) edges: u64,
@@ -166,6 +166,11 @@ pub(super) struct Job {
 unsafe impl cudarc::driver::DeviceRepr for Job {}
 
 impl Job {
+    /// Sets the pixels, a slice.
+    pub(super) fn set_pixels(&mut self, pixels: DeviceSlices) {
+        (self.pixels, self.row_stride) = (pixels.address, pixels.strides[0] as u64);
+    }
+
     /// Returns the arguments without linking.
     pub(super) fn anchors_only(self) -> Self {
         Self { link: 0, ..self }

@@ -4,7 +4,7 @@ use super::super::prepare::Plan;
 use super::super::{Maps, Params};
 use super::launch::{self, Job, Launcher, MapKernel, MapTargets, RAW_ALIGNMENT, SliceLayout};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, DeviceResult, Pipeline, Staging, Stream};
+use crate::device::cuda::{Buffer, Cuda, DeviceResult, Pipeline, Staging, Stream, Upload};
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
 use crate::progress::Progress;
@@ -68,12 +68,9 @@ pub(in super::super) fn maps(
     let plan = super::resolve(context, cuda, params, input, &maps.named())?;
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;
-    let memory = cuda.memory();
     let times = cuda.times()?;
-    let uploaded = !matches!(input, Image::Device(_));
-    let mut upload = Staging::for_input(cuda, input, 1, RAW_ALIGNMENT)?;
-    let raw = if uploaded { Some(memory.device(layout.raw_bytes())?) } else { None };
-    let map = memory.device(layout.map_bytes())?;
+    let mut upload = Upload::new(cuda, input, 1, RAW_ALIGNMENT)?;
+    let map = cuda.memory().device(layout.map_bytes())?;
     let mut smoothed = MapOutput::new(cuda, &mut maps.smoothed)?;
     let mut gradient = MapOutput::new(cuda, &mut maps.gradient)?;
     let mut direction = MapOutput::new(cuda, &mut maps.direction)?;
@@ -89,18 +86,7 @@ pub(in super::super) fn maps(
         let mut job = launcher.job(&plan).anchors_only();
         job.map = map.address();
         stream.record(&times[0])?;
-        match (input, &raw) {
-            (Image::Device(own), _) => {
-                job.pixels = own.address + (slice * own.strides[1]) as u64;
-                job.row_stride = own.strides[0] as u64;
-            }
-            (_, Some(raw)) => {
-                upload.upload(context.pool(), &stream, input, slice..slice + 1, raw)?;
-                job.pixels = raw.address();
-                job.row_stride = layout.raw_pitch() as u64;
-            }
-            (_, None) => unreachable!("host pixels have a buffer to go to"),
-        }
+        job.set_pixels(upload.queue(context.pool(), &stream, input, slice..slice + 1)?);
         stream.record(&times[1])?;
         let targets = MapTargets {
             smoothed: MapOutput::of_slice(&smoothed, slice),

@@ -7,12 +7,12 @@ use super::super::{FLUSH_THRESHOLD, Foreground, Plan, Start, Variant, is_flushed
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
 use super::fused::Fused;
-use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, Texture, TextureShape, check_sides, geometry};
+use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Kernel, Stream, Texture, TextureShape, check_sides, geometry};
 use crate::device::kernels::edge_strength::{
     PREPARE_PIXELS, PREPARE_WARPS, TILE_X, TILE_Y, TILE3_X, TILE3_Y, TILE3_Z, WARP, isoline_es_weights,
 };
 use crate::error::{Error, Result};
-use crate::image::{Image, PixelType};
+use crate::image::PixelType;
 use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::{DeviceRepr, LaunchConfig};
 
@@ -106,37 +106,25 @@ impl<'a> Launcher<'a> {
         Ok(Some([Texture::new(&values[0], shape)?, Texture::new(&values[1], shape)?]))
     }
 
-    /// Queues the kernel that computes the mask, and v⁰ where it is needed, of one slice or of the volume. `raw` is the
-    /// address of the packed pixels on the device, or `None` for an input that is on the device already.
-    #[allow(clippy::too_many_arguments, reason = "the kernel's own arguments")]
+    /// Queues the kernel that computes the mask, and v⁰ where it is needed, of one slice or of the volume.
     pub(super) fn prepare(
         &self,
         stream: &Stream,
-        input: &Image<'_>,
-        raw: Option<u64>,
-        slice: usize,
+        pixels: DeviceSlices,
         start: &InitialValues,
         values: &Buffer,
         mask: &Buffer,
     ) -> Result<()> {
-        let [width, height, _] = self.field.shape;
-        let pixel = input.pixel_type().bytes();
-        let (pixels, row_stride, slice_stride) = match (input, raw) {
-            (Image::Device(own), _) => {
-                (own.address + (slice * own.strides[1]) as u64, own.strides[0] as u64, own.strides[1] as u64)
-            }
-            (_, Some(raw)) => (raw, (width * pixel) as u64, (width * height * pixel) as u64),
-            (_, None) => unreachable!("host pixels are uploaded before they are prepared"),
-        };
+        let [row_stride, slice_stride] = pixels.strides.map(|bytes| bytes as u64);
         let below = u32::from(self.plan.foreground == Foreground::Below);
         let from_input = u32::from(start.from_input);
         let values = if self.starts_from_mask { 0 } else { values.address() };
         let mask = mask.address();
         // The first column of blocks computes the words before and after each row.
-        let grid = [1 + width.div_ceil(PREPARE_PIXELS), self.field.rows().div_ceil(PREPARE_WARPS), 1];
+        let grid = [1 + self.field.shape[0].div_ceil(PREPARE_PIXELS), self.field.rows().div_ceil(PREPARE_WARPS), 1];
         let Sizes { width, height, depth, pitch, mask_pitch } = &self.sizes;
         let (threshold, minimum, scale) = (&self.plan.threshold, &start.minimum, &start.scale);
-        let source: [&dyn DeviceRepr; 6] = [&pixels, &row_stride, &slice_stride, width, height, depth];
+        let source: [&dyn DeviceRepr; 6] = [&pixels.address, &row_stride, &slice_stride, width, height, depth];
         let arguments: [&dyn DeviceRepr; 9] =
             [threshold, &below, &from_input, minimum, scale, &values, pitch, &mask, mask_pitch];
         let config = geometry(grid, [WARP, PREPARE_WARPS, 1]);
