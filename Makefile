@@ -1,6 +1,6 @@
 # Isoline: everything a developer or CI does, by one name each. 'make' alone lists the targets.
 #
-# CUDA=0       build without CUDA (no compiler is fetched)
+# CUDA=0       build without CUDA: no compiler is fetched or needed
 # NVCC=path    use this nvcc instead of the pinned one in .tools/cuda
 # CARGO_TARGET_DIR, DEVICE (auto, cpu, cuda, cuda:N: what demo and bench run on)
 

@@ -2,8 +2,9 @@
 //! constants and structs that the kernels share with the crate, to Rust.
 //!
 //! nvcc is looked for in `$NVCC`, `$CUDA_PATH/bin`, `PATH` and the project's own `.tools/cuda` (filled by
-//! `scripts/setup-cuda.sh`). Without it the crate still builds, for the CPU only: a cargo warning and the device
-//! query say why. `ISOLINE_CUDA_ARCHS` (for example `90`) limits the architectures while developing.
+//! `scripts/setup-cuda.sh`); without it the build fails. Without the feature `cuda` (`--no-default-features`), or with
+//! `NVCC=none`, no nvcc is needed, the library computes on the CPU only, and the device query says why.
+//! `ISOLINE_CUDA_ARCHS` (for example `90`) limits the architectures while developing.
 
 use std::env;
 use std::fs;
@@ -12,10 +13,6 @@ use std::process::Command;
 
 /// Architectures of the machine code in the fatbin; the lowest also goes in as PTX, for cards yet to come.
 const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
-
-/// One kernel file per operation, and one that they share: `kernels/<name>.cu` becomes `$OUT_DIR/<name>.fatbin`, and
-/// `$OUT_DIR/fatbins.rs` names them all for `src/device/cuda.rs`.
-const KERNEL_FILES: &[&str] = &["image", "edge_strength", "edge_drawing", "distance", "level_set", "snake"];
 
 fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -26,43 +23,56 @@ fn main() {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     println!("cargo:rustc-check-cfg=cfg(isoline_cuda)");
-    fs::write(out.join("kernels.rs"), shared_headers(&root.join("kernels"))).expect("OUT_DIR is writable");
+    let kernels = root.join("kernels");
+    fs::write(out.join("kernels.rs"), shared_headers(&kernels)).expect("OUT_DIR is writable");
+    let without_cuda = if env::var_os("CARGO_FEATURE_CUDA").is_none() {
+        "the crate's feature cuda is off"
+    } else if env::var_os("NVCC").is_some_and(|value| value == "none") {
+        "NVCC=none was set"
+    } else {
+        ""
+    };
+    if !without_cuda.is_empty() {
+        println!("cargo:rustc-env=ISOLINE_NO_CUDA_REASON={without_cuda}");
+        return;
+    }
     match find_nvcc(&root) {
         Ok(nvcc) => {
             let architectures = architectures(&nvcc);
-            for name in KERNEL_FILES {
-                compile(&nvcc, &root.join("kernels"), name, &architectures, &out);
-            }
-            let fatbins: String = KERNEL_FILES
-                .iter()
-                .map(|name| {
-                    format!("({name:?}, include_bytes!({:?}).as_slice()),\n", out.join(format!("{name}.fatbin")))
-                })
-                .collect();
-            fs::write(out.join("fatbins.rs"), format!("&[\n{fatbins}]\n")).expect("OUT_DIR is writable");
+            let compiled = files(&kernels, "cu").into_iter().map(|source| {
+                let name = source.file_stem().expect("a kernel file has a name").to_string_lossy();
+                let target = out.join(format!("{name}.fatbin"));
+                compile(&nvcc, &kernels, &source, &architectures, &target);
+                format!("({name:?}, include_bytes!({target:?}).as_slice()),\n")
+            });
+            let fatbins = format!("&[\n{}]\n", compiled.collect::<String>());
+            fs::write(out.join("fatbins.rs"), fatbins).expect("OUT_DIR is writable");
             println!("cargo:rustc-cfg=isoline_cuda");
             println!("cargo:rustc-env=ISOLINE_CUDA_LOWEST={}", architectures[0]);
         }
-        Err(reason) => {
-            println!("cargo:warning=building without CUDA (CPU only): {reason}");
-            println!("cargo:rustc-env=ISOLINE_NO_CUDA_REASON={reason}");
-        }
+        Err(found) => println!(
+            "cargo::error=cannot compile the CUDA kernels: {found}. Run scripts/setup-cuda.sh (or 'make build', which does), \
+             set NVCC to the path of nvcc 13.0, or build for the CPU alone with --no-default-features or NVCC=none"
+        ),
     }
+}
+
+/// Returns the files of a folder with an extension, in the order of their names, so that builds are equal.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let all = fs::read_dir(folder).expect("the crate has kernels").map(|entry| entry.expect("is readable").path());
+    let mut found: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|other| other == extension)).collect();
+    found.sort();
+    found
 }
 
 /// Returns a Rust module for each `NAME.h` in the folder, for `src/device/cuda/kernels.rs`.
 fn shared_headers(folder: &Path) -> String {
-    let files = fs::read_dir(folder).expect("the crate has kernels").map(|entry| entry.expect("is readable").path());
-    let mut modules: Vec<String> = files
-        .filter(|path| path.extension().is_some_and(|extension| extension == "h"))
-        .map(|path| {
-            let source = fs::read_to_string(&path).expect("a header is readable");
-            let name = path.file_stem().expect("a header has a name").display();
-            format!("pub(crate) mod {name} {{\n{}}}\n", source.lines().map(rust_of_line).collect::<String>())
-        })
-        .collect();
-    modules.sort(); // so that builds are equal
-    modules.concat()
+    let module = |path: &PathBuf| {
+        let source = fs::read_to_string(path).expect("a header is readable");
+        let name = path.file_stem().expect("a header has a name").display();
+        format!("pub(crate) mod {name} {{\n{}}}\n", source.lines().map(rust_of_line).collect::<String>())
+    };
+    files(folder, "h").iter().map(module).collect()
 }
 
 /// Translates a line of a shared header to Rust: an include, a comment, constants or a part of a struct. Integer
@@ -113,17 +123,10 @@ fn rust_type(name: &str) -> &str {
     }
 }
 
+/// Returns the path of nvcc, or what was found instead.
 fn find_nvcc(root: &Path) -> Result<PathBuf, String> {
-    if let Some(named) = env::var_os("NVCC").filter(|v| !v.is_empty()) {
-        if named == "none" {
-            return Err("NVCC=none asked for a build without CUDA".into());
-        }
-        let path = PathBuf::from(named);
-        return if path.is_file() {
-            Ok(path)
-        } else {
-            Err(format!("NVCC names {}, which is not a file", path.display()))
-        };
+    if let Some(path) = env::var_os("NVCC").filter(|value| !value.is_empty()).map(PathBuf::from) {
+        return if path.is_file() { Ok(path) } else { Err(format!("NVCC is {}, which is no file", path.display())) };
     }
     let mut places = Vec::new();
     if let Some(cuda) = env::var_os("CUDA_PATH") {
@@ -132,9 +135,11 @@ fn find_nvcc(root: &Path) -> Result<PathBuf, String> {
     places.extend(env::var_os("PATH").iter().flat_map(env::split_paths));
     places.push(root.join(".tools/cuda/nvidia/cu13/bin"));
     let executable = if cfg!(windows) { "nvcc.exe" } else { "nvcc" };
-    places.into_iter().map(|folder| folder.join(executable)).find(|path| path.is_file()).ok_or_else(|| {
-        "nvcc was not found in NVCC, CUDA_PATH, PATH or .tools/cuda; run scripts/setup-cuda.sh and build again".into()
-    })
+    places
+        .into_iter()
+        .map(|folder| folder.join(executable))
+        .find(|path| path.is_file())
+        .ok_or_else(|| "no nvcc in CUDA_PATH, PATH or .tools/cuda, and NVCC is not set".into())
 }
 
 /// Those of [`ARCHITECTURES`] that this nvcc knows, ascending.
@@ -162,9 +167,7 @@ fn architectures(nvcc: &Path) -> Vec<u32> {
     known
 }
 
-fn compile(nvcc: &Path, folder: &Path, name: &str, architectures: &[u32], out: &Path) {
-    let source = folder.join(format!("{name}.cu"));
-    let target = out.join(format!("{name}.fatbin"));
+fn compile(nvcc: &Path, folder: &Path, source: &Path, architectures: &[u32], target: &Path) {
     let mut command = Command::new(nvcc);
     // -fmad=false: every rounding is written out in the source, so that results equal the CPU's bit for bit.
     command.args(["--fatbin", "-O3", "-std=c++17", "-fmad=false", "--threads", "0", "-Werror", "all-warnings"]);
@@ -173,7 +176,7 @@ fn compile(nvcc: &Path, folder: &Path, name: &str, architectures: &[u32], out: &
     }
     let lowest = architectures[0];
     command.arg(format!("-gencode=arch=compute_{lowest},code=compute_{lowest}"));
-    command.arg("-I").arg(folder).arg("-o").arg(&target).arg(&source);
+    command.arg("-I").arg(folder).arg("-o").arg(target).arg(source);
     let output = command.output().unwrap_or_else(|e| panic!("could not start {}: {e}", nvcc.display()));
     if !output.status.success() {
         panic!(
@@ -184,6 +187,6 @@ fn compile(nvcc: &Path, folder: &Path, name: &str, architectures: &[u32], out: &
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    let size = fs::metadata(&target).map(|m| m.len()).unwrap_or(0);
+    let size = fs::metadata(target).map(|m| m.len()).unwrap_or(0);
     assert!(size > 0, "{} wrote an empty {}", nvcc.display(), target.display());
 }
