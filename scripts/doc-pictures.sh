@@ -1,18 +1,14 @@
 #!/usr/bin/env bash
-# Refreshes docs/images from the last 'make demo' and from examples/edge_strength.c and the library. (docs/images/fiji-* belong to docs/fiji.md.)
+# Refreshes docs/images from the last 'make demo' and by each scripts/make_*_images.py with the library. (docs/images/fiji-*
+# belong to docs/fiji.md.)
 # Usage: doc-pictures.sh FOLDER-OF-LIBISOLINE
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 native=$(realpath "$1")
-program=$(mktemp)
-trap 'rm -f "$program"' EXIT
-cc -std=c11 -O1 examples/edge_strength.c -Iinclude -L"$native" -lisoline "-Wl,-rpath,$native" -o "$program"
-.tools/venv/bin/python scripts/make_doc_images.py "$program" docs/images
-.tools/venv/bin/python scripts/make_edge_drawing_images.py "$native" docs/images
-.tools/venv/bin/python scripts/make_distance_images.py "$native" docs/images
-.tools/venv/bin/python scripts/make_level_set_images.py "$native" docs/images
-.tools/venv/bin/python scripts/make_snake_images.py "$native" docs/images
+for program in scripts/make_*_images.py; do
+    .tools/venv/bin/python "$program" "$native" docs/images
+done
 # 256 colours are enough for these, and a third of the bytes.
 .tools/venv/bin/python - << 'PYTHON'
 from PIL import Image

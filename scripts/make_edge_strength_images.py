@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the pictures of docs/edge_strength.md that show what each parameter does, with examples/edge_strength.c.
 
-Usage: make_doc_images.py PROGRAM OUT, where PROGRAM is the compiled example. docs/images/horse.png and the like are
-made by 'make demo' instead.
+Usage: make_edge_strength_images.py FOLDER-OF-LIBISOLINE OUT. docs/images/horse.png and the like are made by 'make demo'
+instead.
 """
 import pathlib
 import subprocess
@@ -18,7 +18,8 @@ from PIL import Image  # noqa: E402
 
 from make_pictures import draw_field, draw_input, finish_bar, lay_out  # noqa: E402
 
-DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = ROOT / "tests" / "data"
 HEIGHT = 2.9  # inches of a panel
 
 
@@ -60,7 +61,14 @@ def row(program, out, name, variants, crop=None):
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    program, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory() as work:
+        native, program = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(work) / "edge_strength"
+        subprocess.run(["cc", "-std=c11", "-O1", ROOT / "examples/edge_strength.c", f"-I{ROOT}/include", f"-L{native}",
+                        "-lisoline", f"-Wl,-rpath,{native}", "-o", program], check=True)
+        draw(program, pathlib.Path(sys.argv[2]))
+
+
+def draw(program, out):
     out.mkdir(parents=True, exist_ok=True)
     star = (slice(100, 284), slice(100, 284))
     dark = "-b -t 127"

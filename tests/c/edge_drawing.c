@@ -69,7 +69,7 @@ static void matches_the_definition(isoline_context *context, uint32_t type, size
         const int flat = type == ISOLINE_F32 && count < 2;
         wrong_smoothed += !flat && fabs(s - wanted.smoothed[i]) > (type == ISOLINE_F32 ? 0.02 : 0);
         wrong_gradient += !flat && fabs(gradient[i] / pixels.unit - wanted.gradient[i]) > 1e-6 * wanted.gradient[i];
-        wrong_direction += direction[i] != (wanted.gradient[i] < threshold ? NO_EDGE : wanted.direction[i]);
+        wrong_direction += direction[i] != (wanted.gradient[i] < threshold ? (uint8_t)NO_EDGE : wanted.direction[i]);
     }
     const size_t wrong_anchors = differing(anchors, wanted.anchors, count);
     const size_t wrong_edges = differing(map, wanted.edges, count);
@@ -306,7 +306,7 @@ static void crops_of_a_larger_image_are_read_and_written_in_place(const char *de
     for (size_t y = 0; y < LARGE_HEIGHT; y++) {
         for (size_t x = 0; x < LARGE_WIDTH; x++) {
             const int inside = x >= LEFT && x < LEFT + WIDTH && y >= TOP && y < TOP + HEIGHT;
-            const uint8_t wanted = inside ? work.map[(y - TOP) * WIDTH + x - LEFT] : NOT_WRITTEN;
+            const uint8_t wanted = inside ? work.map[(y - TOP) * WIDTH + x - LEFT] : (uint8_t)NOT_WRITTEN;
             wrong += written[y * LARGE_WIDTH + x] != wanted;
         }
     }

@@ -292,7 +292,8 @@ static void progress_changes_nothing(const char *device) {
 static void a_cancel_leaves_outputs_untouched(const char *device) {
     drawing_job work = new_drawing_job(device);
     for (uint32_t profile = 0; profile < 2; profile++) {
-        watch seen = {0, 1, 0, 0, 0};
+        const watch anew = {0, 1, 0, 0, 0};
+        watch seen = anew;
         isoline_progress progress = watched_by(&seen);
         work.params.profile = profile;
         REFUSED(isoline_edge_drawing(work.context, &work.input, &work.params, &progress, &work.edges, &work.segments,
@@ -300,7 +301,7 @@ static void a_cancel_leaves_outputs_untouched(const char *device) {
                 ISOLINE_CANCELLED, "cancelled");
         CHECK(is_not_written(work.map, COUNT) && work.segments == untouched());
         CHECK_NUMBER(work.report.slices_done, 0);
-        seen = (watch){0, 1, 0, 0, 0};
+        seen = anew;
         REFUSED(isoline_edge_drawing_maps(work.context, &work.input, &work.params, &progress, NULL, NULL, &work.edges,
                                           NULL, &work.report),
                 ISOLINE_CANCELLED, "cancelled");

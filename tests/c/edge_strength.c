@@ -338,7 +338,7 @@ static void converged_is_the_steady_state_of_a_row(const char *device) {
 static void converged_solves_the_equation_in_2d_and_3d(const char *device) {
     isoline_context *context = open_context(device);
     for (uint32_t dimensions = 2; dimensions <= 3; dimensions++) {
-        const size_t size[3] = {61, 40, dimensions == 2 ? 1 : 11};
+        const size_t size[3] = {61, 40, dimensions == 2 ? 1u : 11u};
         const size_t count = size[0] * size[1] * size[2];
         uint8_t *pixels = drawing(size[0], size[1], size[2], 21);
         isoline_edge_strength_params params = for_drawing(0);

@@ -125,7 +125,7 @@ static void strides_between_pixels_are_refused(const char *device) {
     job good_job = new_job(device);
     uint8_t *bytes = (uint8_t *)allocate(COUNT * 8);
     memset(bytes, 0, COUNT * 8);
-    for (int type = ISOLINE_U16; type <= ISOLINE_F32; type++) {
+    for (uint32_t type = ISOLINE_U16; type <= ISOLINE_F32; type++) {
         job work = good_job;
         const uint64_t pixel = type == ISOLINE_U16 ? 2 : 4;
         work.input.type = (uint32_t)type;
@@ -469,11 +469,12 @@ static void descriptions_and_input_are_only_read(const char *device) {
         return;
     }
     job work = new_job(device);
-    struct {
+    typedef struct {
         isoline_image input, output;
         isoline_edge_strength_params params;
         isoline_progress progress;
-    } *described = (void *)pages;
+    } descriptions;
+    descriptions *described = (descriptions *)(void *)pages;
     uint8_t *pixels = pages + page;
     memcpy(pixels, work.pixels, COUNT);
     described->input = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, pixels);

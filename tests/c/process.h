@@ -76,7 +76,7 @@ static inline void allow_only(size_t more) {
 
 /*
  * `work` runs `warm` times, then `times` times; heap, memory, threads and files must not grow over the latter.
- * What malloc keeps in the cache of each thread counts as allocated. With 16 threads these caches fill up over thousands
+ * Memory that malloc keeps in the cache of a thread counts as allocated. With 16 threads these caches fill up over thousands
  * of rounds, so a batch that grew gets another chance: a leak grows in every batch.
  */
 static inline void must_not_grow(void (*work)(void *), void *user, int warm, int times) {

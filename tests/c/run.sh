@@ -49,11 +49,18 @@ absolute() { # absolute FOLDER, relative to where the user is
 
 # ------------------------------------------------------------------------------------------------------------- build
 
+init_structs() { # init_structs FOLDER: writes INIT(STRUCT, ARGUMENT) of each init function of the header, for sized.c
+    mkdir -p "$1"
+    tr -s '\n ' ' ' < "$root/include/isoline.h" | grep -oE '\b(isoline_\w+)_init\( ?\1 \*\w+' |
+        sed -E 's/(.*)_init\(.*\*/INIT(\1, /; s/$/)/' > "$1/init_structs.h"
+}
+
 build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
     local library=$1 out=$2 source name jobs=()
     shift 2
     mkdir -p "$out"
     rm -rf "${out:?}"/*
+    init_structs "$out/include"
     # The drivers of driver.c, which finds them beside itself, under the name that the library looks for first.
     mkdir -p "$out"/drivers/{whole,lacking}
     local fake=("$cc" -std=c11 "${strict[@]}" -O1 -shared -fPIC "-Wl,-soname,libcuda.so" "$here/drivers/cuda.c")
@@ -64,9 +71,9 @@ build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
     for source in "$here"/*.c "$here"/*.cpp; do
         name=$(basename "${source%.*}")
         case "$source" in
-            *.c) "$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" -g -O1 "$@" -I"$root/include" "$source" -o "$out/$name" \
+            *.c) "$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" -g -O1 "$@" -I"$root/include" -I"$out/include" "$source" -o "$out/$name" \
                 "${link[@]}" & ;;
-            *) "$cxx" -std=c++17 "${strict[@]}" -g -O1 "$@" -I"$root/include" "$source" -o "$out/$name" "${link[@]}" & ;;
+            *) "$cxx" -std=c++17 "${strict[@]}" -g -O1 "$@" -I"$root/include" -I"$out/include" "$source" -o "$out/$name" "${link[@]}" & ;;
         esac
         jobs+=($!)
         # Two at a time.
@@ -142,8 +149,8 @@ header_compiles() { # header_compiles LANGUAGE STANDARD COMPILER
         "$3" -x "$1" -std="$2" "${strict[@]}" -Wstrict-aliasing -Wshadow -Wconversion -I"$root/include" -fsyntax-only -
 }
 
-test_compiles_as_cpp() { # test_compiles_as_cpp NAME
-    "$cxx" -x c++ -std=c++17 "${strict[@]}" -I"$root/include" -fsyntax-only "$here/$1.c"
+test_compiles_as_cpp() { # test_compiles_as_cpp SOURCE; C's {0} leaves out fields
+    "$cxx" -x c++ -std=c++17 "${strict[@]}" -Wno-missing-field-initializers -I"$root/include" -I"$out/include" -fsyntax-only "$1"
 }
 
 functions_of_header() {
@@ -247,8 +254,9 @@ check "C17 accepts it alone" header_compiles c c17 "$cc"
 check "C23 accepts it alone" header_compiles c c2x "$cc"
 check "C++17 accepts it alone" header_compiles c++ c++17 "$cxx"
 check "C++20 accepts it alone" header_compiles c++ c++20 "$cxx"
-for name in distance level_set level_set_misuse mask operation snake snake_misuse; do
-    check "$name.c is a C++ program, too" test_compiles_as_cpp "$name"
+init_structs "$out/include"
+for source in "$here"/*.c; do
+    check "$(basename "$source") is a C++ program, too" test_compiles_as_cpp "$source"
 done
 check "only isoline_* is exported" only_isoline_is_exported "$library/libisoline.so"
 check "header and library have the same functions" header_and_exports_agree "$library/libisoline.so"

@@ -8,26 +8,11 @@
 
 typedef isoline_status (*init_function)(void *, size_t);
 
-/* Each init function behind one signature, with the properties that C would check otherwise. */
+/* init_structs.h, which run.sh makes from the header, has INIT(struct, argument) of each init function. */
 #define INIT(type, argument)                                                                                           \
-    static isoline_status init_##type(void *pointer, size_t size) {                                                    \
-        return isoline_##type##_init((isoline_##type *)pointer, size);                                                 \
-    }
-INIT(device, "device")
-INIT(image, "image")
-INIT(progress, "progress")
-INIT(report, "report")
-INIT(edge_strength_params, "params")
-INIT(edge_drawing_params, "params")
-INIT(segment_arrays, "arrays")
-INIT(distance_params, "params")
-INIT(level_set_params, "params")
-INIT(level_set_state, "state")
-INIT(snake_params, "params")
-INIT(polygons, "polygons")
-INIT(operation, "operation")
-INIT(parameter, "parameter")
-INIT(choice, "choice")
+    static isoline_status init_##type(void *pointer, size_t size) { return type##_init((type *)pointer, size); }
+#include "init_structs.h"
+#undef INIT
 
 typedef struct {
     const char *name;
@@ -37,27 +22,15 @@ typedef struct {
 } kind;
 
 static const kind KINDS[] = {
-    {"isoline_device", "device", sizeof(isoline_device), init_device},
-    {"isoline_image", "image", sizeof(isoline_image), init_image},
-    {"isoline_progress", "progress", sizeof(isoline_progress), init_progress},
-    {"isoline_report", "report", sizeof(isoline_report), init_report},
-    {"isoline_edge_strength_params", "params", sizeof(isoline_edge_strength_params), init_edge_strength_params},
-    {"isoline_edge_drawing_params", "params", sizeof(isoline_edge_drawing_params), init_edge_drawing_params},
-    {"isoline_segment_arrays", "arrays", sizeof(isoline_segment_arrays), init_segment_arrays},
-    {"isoline_distance_params", "params", sizeof(isoline_distance_params), init_distance_params},
-    {"isoline_level_set_params", "params", sizeof(isoline_level_set_params), init_level_set_params},
-    {"isoline_level_set_state", "state", sizeof(isoline_level_set_state), init_level_set_state},
-    {"isoline_snake_params", "params", sizeof(isoline_snake_params), init_snake_params},
-    {"isoline_polygons", "polygons", sizeof(isoline_polygons), init_polygons},
-    {"isoline_operation", "operation", sizeof(isoline_operation), init_operation},
-    {"isoline_parameter", "parameter", sizeof(isoline_parameter), init_parameter},
-    {"isoline_choice", "choice", sizeof(isoline_choice), init_choice},
+#define INIT(type, argument) {#type, #argument, sizeof(type), init_##type},
+#include "init_structs.h"
+#undef INIT
 };
 enum { COUNT = sizeof KINDS / sizeof KINDS[0], GUARD = 64, FILL = 0xA5 };
 
 /* Memory of exactly `size` bytes and a guard, all FILL: exact, so that the instruments see one byte too many. */
 static unsigned char *filled(size_t size) {
-    unsigned char *memory = malloc(size);
+    unsigned char *memory = (unsigned char *)malloc(size);
     if (memory == NULL) {
         exit(1);
     }
