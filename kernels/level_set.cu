@@ -3,20 +3,20 @@
 //   dense    every voxel of a volume: planes in registers, marching along z (level_set_dense.cuh)
 //   tiles    tiles of 8^3 voxels (16^2 in slices): those of a list that the device makes, or all
 //            (level_set_tile.cuh, level_set_slice.cuh)
-//   isoline_ls_restep_*
+//   isoline_ls_reinitialise_*
 //            steps of a reinitialisation of the same tiles (level_set_reinit.cuh)
-//   mark, judge, settle, mask
+//   activate_near_front, check_convergence, sanitize_phi, write_mask
 //            the list of active tiles, the stopping criterion, import of phi and export of the mask
-//            (level_set_rest.cuh)
+//            (level_set_support.cuh)
 //   paper    the paper's kernel, for comparison (paper/level_set.cuh)
 //
 // A chain of launches runs without the host: each iteration begins by testing whether iterations go on, and adds to its
-// own row of statistics, which `judge` reads at the end of a check interval. A launch of `tiles` or
-// `isoline_ls_restep_*` may do many iterations or steps with grid barriers between them. Kernels that may be launched
+// own row of statistics, which `check_convergence` reads at the end of a check interval and of a batch. A launch of `tiles` or
+// `isoline_ls_reinitialise_*` may do many iterations or steps with grid barriers between them. Kernels that may be launched
 // early (programmatic dependent launch) wait for the launch ahead themselves.
 #include "level_set_dense.cuh"
 #include "level_set_reinit.cuh"
-#include "level_set_rest.cuh"
+#include "level_set_support.cuh"
 #include "paper/level_set.cuh"
 
 // ------------------------------------------------------------------------------------------------ dense
@@ -27,7 +27,7 @@ __device__ __forceinline__ void dense_iteration(const float *from, float *to, co
                                                 const DenseChunks &chunks)
 {
     wait_for_previous_launch();
-    StepStatistics stats;
+    LaneStatistics stats;
     const bool done = dense<PIXEL, DENSE_ROWS, UNIT>(from, to, image, setup, context, chunks, stats);
     if (done) context.add(stats, threadIdx.x);
 }
@@ -50,51 +50,51 @@ ISOLINE_LS_DENSE(isoline_ls_dense_f32, float, false)
 
 // ------------------------------------------------------------------------------------------------ tiles
 
-// Copies the tiles that left the set of `step`, of the `before` tiles on the last step's list; a warp copies half a
+// Copies the tiles that left the set of `set`, of the `before` tiles on the last set's list; a warp copies half a
 // tile. `entry` is the warp's first entry, already loaded where PREFETCHED.
 template <bool VOLUME, bool PREFETCHED>
 __device__ __forceinline__ void copy_tiles_that_left(const float *from, float *to, const LevelSetSetup &setup,
-                                                     const TileLists &lists, const u64 *last, u32 step, u32 before,
+                                                     const TileLists &lists, const u64 *last, u32 set, u32 before,
                                                      u64 &entry, u32 first, u32 warps, u32 lane)
 {
     for (u32 i = first; i < before * HALVES; i += warps) {
         if (!PREFETCHED || i != first) entry = __ldcg(last + i / HALVES);
         const TileIndex t = unpack_tile(entry);
-        if (__ldcg(lists.stamp(step, t)) == step + 1) continue;
+        if (__ldcg(lists.stamp(set, t)) == set + 1) continue;
         if constexpr (VOLUME) copy_half(from, to, setup, t, i % HALVES, lane);
         else copy_slice_half(from, to, setup, t, i % HALVES, lane);
     }
 }
 
-// Does one iteration of the tiles in the set of `step`, or of all tiles. Returns whether iterations go on, which is the
-// same in all threads. With `activate`, tiles that changed are added to the next step's set with their neighbours.
+// Does one iteration of the tiles in the set of `set`, or of all tiles. Returns whether iterations go on, which is the
+// same in all threads. With `activate`, tiles that changed are added to the next set's set with their neighbours.
 // `shared` is the warp's.
 template <typename PIXEL, bool VOLUME, bool UNIT>
 __device__ __forceinline__ bool tile_iteration(float *shared, const float *from, float *to, const PIXEL *image,
                                                const LevelSetSetup &setup, const IterationContext &context,
-                                               const TileLists &lists, u32 step, bool activate)
+                                               const TileLists &lists, u32 set, bool activate)
 {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * ITERATION_WARPS + threadIdx.x / WARP;
     const u32 warps = gridDim.x * ITERATION_WARPS;
-    const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
+    const u64 *now = lists.list(set), *last = lists.list(set + RING - 1);
 
     // 1. Everything that must be known first is loaded in one round trip to memory. Entries of a list
     //    beyond its count are not used.
-    const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + step % RING);
-    const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (step + RING - 1) % RING);
+    const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + set % RING);
+    const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (set + RING - 1) % RING);
     auto load_entry = [&](const u64 *list, u32 at) { return lists.all() || at >= lists.tiles ? 0 : __ldcg(list + at); };
     const PrefetchedEntry prefetched(first, [&](u32 at) { return load_entry(now, at); });
     u64 left = load_entry(last, first / HALVES);
     if (!context.begin()) return false;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        if (!lists.all()) lists.counts[(step + 2) % RING] = 0;
+        if (!lists.all()) lists.counts[(set + 2) % RING] = 0;
         context.row(context.iteration)->tiles = own;
     }
 
     // 2. The parts of the active tiles. While the first one is on its way, the tiles that left the set are copied.
     const TileSplit split = TileSplit::of<VOLUME>(own, warps);
     u64 entry = prefetched.for_split(split);
-    StepStatistics stats;
+    LaneStatistics stats;
     const u32 count = own * split.parts;
     for (u32 i = first; i == first || i < count; i += warps) {
         const bool works = i < count;
@@ -107,14 +107,14 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
             else load_slice_half(shared, from, setup, t, i % HALVES, lane);
         }
         if (i == first)
-            copy_tiles_that_left<VOLUME, true>(from, to, setup, lists, last, step, before, left, first, warps, lane);
+            copy_tiles_that_left<VOLUME, true>(from, to, setup, lists, last, set, before, left, first, warps, lane);
         if (!works) break;
         TileActivity activity;
         if constexpr (VOLUME) update_part<PIXEL, UNIT>(shared, to, image, setup, part, lane, stats, activity);
         else update_slice_half<PIXEL, UNIT>(shared, to, image, setup, t, i % HALVES, lane, stats, activity);
         if (activate && !lists.all()) {
             const u32 neighbours = activity.warp_union();
-            if (neighbours != 0) lists.push_neighbours<VOLUME>(step + 1, t, neighbours, lane);
+            if (neighbours != 0) lists.push_neighbours<VOLUME>(set + 1, t, neighbours, lane);
         }
         __syncwarp();
     }
@@ -128,20 +128,20 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
 template <typename PIXEL, bool VOLUME, bool UNIT>
 __device__ __forceinline__ void
 tile_iterations(float *&from, float *&to, const PIXEL *image, const LevelSetSetup &setup, IterationContext &context,
-                const TileLists &lists, u32 &step, u32 activate, u32 count, u32 *arrivals)
+                const TileLists &lists, u32 &set, u32 activate, u32 count, u32 *arrivals)
 {
     __shared__ __align__(16) float all[ITERATION_WARPS][VOLUME ? TILE_SHARED : SLICE_SHARED];
     float *shared = all[threadIdx.x / WARP];
     wait_for_previous_launch();
     for (u32 n = 1;; ++n) {
         const bool last = n == count;
-        if (!tile_iteration<PIXEL, VOLUME, UNIT>(shared, from, to, image, setup, context, lists, step,
+        if (!tile_iteration<PIXEL, VOLUME, UNIT>(shared, from, to, image, setup, context, lists, set,
                                                  activate != 0 || !last))
             break;
         if (last) break;
         grid_barrier(arrivals, n * gridDim.x);
         float *old = from;
-        from = to, to = old, ++step, ++context.iteration;
+        from = to, to = old, ++set, ++context.iteration;
     }
 }
 
@@ -150,9 +150,9 @@ tile_iterations(float *&from, float *&to, const PIXEL *image, const LevelSetSetu
 #define ISOLINE_LS_TILES(NAME, PIXEL, VOLUME, UNIT)                                                                  \
     extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, ITERATION_BLOCKS)                            \
     NAME(float *from, float *to, const PIXEL *image, LevelSetSetup setup, IterationContext context, TileLists lists, \
-         u32 step, u32 activate, u32 count, u32 *arrivals)                                                           \
+         u32 set, u32 activate, u32 count, u32 *arrivals)                                                           \
     {                                                                                                                \
-        tile_iterations<PIXEL, VOLUME, UNIT>(from, to, image, setup, context, lists, step, activate, count,          \
+        tile_iterations<PIXEL, VOLUME, UNIT>(from, to, image, setup, context, lists, set, activate, count,          \
                                              arrivals);                                                              \
     }
 #define ISOLINE_LS_TILES_OF(TYPE, PIXEL)                                                                             \
@@ -168,30 +168,30 @@ ISOLINE_LS_TILES_OF(f32, float)
 
 // ------------------------------------------------------------------------------------------------ reinitialisation
 
-// Does steps begin .. end - 1 of the reinitialisation that follows context.iteration. All steps work on one set. Step 0
-// also copies the tiles that left the set; the last step, with `activate`, adds the tiles that the narrow band reaches
+// Does the steps of the reinitialisation that follows context.iteration. All of them work on one set. The first also
+// copies the tiles that left the set; the last set, with `activate`, adds the tiles that the narrow band reaches
 // to the next set.
 template <bool VOLUME, bool UNIT>
 __device__ __forceinline__ void reinitialise(float *from, float *to, const LevelSetSetup &setup,
-                                             const IterationContext &context, const TileLists &lists, u32 step,
-                                             u32 begin, u32 end, bool activate, u32 *arrivals)
+                                             const IterationContext &context, const TileLists &lists, u32 set,
+                                             u32 steps, bool activate, u32 *arrivals)
 {
     __shared__ __align__(16) float all[REINIT_WARPS][ReinitTile<VOLUME>::SHARED];
     float *shared = all[threadIdx.x / WARP];
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * REINIT_WARPS + threadIdx.x / WARP;
     const u32 warps = gridDim.x * REINIT_WARPS;
-    const u64 *now = lists.list(step), *last = lists.list(step + RING - 1);
+    const u64 *now = lists.list(set), *last = lists.list(set + RING - 1);
     wait_for_previous_launch();
-    const u32 own = __ldcg(lists.counts + step % RING);
-    const u32 before = begin == 0 ? __ldcg(lists.counts + (step + RING - 1) % RING) : 0;
+    const u32 own = __ldcg(lists.counts + set % RING);
+    const u32 before = __ldcg(lists.counts + (set + RING - 1) % RING);
     const PrefetchedEntry prefetched(first, [&](u32 at) { return at >= lists.tiles ? 0 : __ldcg(now + at); });
     if (!context.continues()) return;
-    if (begin == 0 && blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(step + 2) % RING] = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(set + 2) % RING] = 0;
     const TileSplit split = TileSplit::of<VOLUME>(own, warps);
     const u64 mine = prefetched.for_split(split);
     const u32 count = own * split.parts;
 #pragma unroll 1
-    for (u32 k = begin;; ++k) {
+    for (u32 k = 0;; ++k) {
         for (u32 i = first; i < count; i += warps) {
             const TileIndex t = unpack_tile(i == first ? mine : __ldcg(now + split.tile(i)));
             const TilePart part = split.part<VOLUME>(t, i);
@@ -199,43 +199,43 @@ __device__ __forceinline__ void reinitialise(float *from, float *to, const Level
             TileActivity activity;
             if constexpr (VOLUME) activity.neighbours = reinit_part<UNIT>(shared, to, setup, part, lane, k == 0);
             else activity.neighbours = reinit_slice_half<UNIT>(shared, to, setup, part, lane, k == 0);
-            if (activate && k + 1 == end) {
+            if (activate && k + 1 == steps) {
                 const u32 neighbours = activity.warp_union();
-                if (neighbours != 0) lists.push_neighbours<VOLUME>(step + 1, t, neighbours, lane);
+                if (neighbours != 0) lists.push_neighbours<VOLUME>(set + 1, t, neighbours, lane);
             }
             __syncwarp();
         }
         if (k == 0) {
             u64 entry = 0;
-            copy_tiles_that_left<VOLUME, false>(from, to, setup, lists, last, step, before, entry, first, warps, lane);
+            copy_tiles_that_left<VOLUME, false>(from, to, setup, lists, last, set, before, entry, first, warps, lane);
         }
-        if (k + 1 == end) break;
-        grid_barrier(arrivals, (k + 1 - begin) * gridDim.x);
+        if (k + 1 == steps) break;
+        grid_barrier(arrivals, (k + 1) * gridDim.x);
         float *old = from;
         from = to, to = old;
     }
 }
 
-// Block 32 REINIT_WARPS. With several steps, a grid and `arrivals` as for `tiles`.
-#define ISOLINE_LS_RESTEP(NAME, VOLUME, UNIT)                                                                        \
+// Block 32 REINIT_WARPS; a grid and `arrivals` as for `tiles`.
+#define ISOLINE_LS_REINITIALISE(NAME, VOLUME, UNIT)                                                                        \
     extern "C" __global__ void __launch_bounds__(WARP *REINIT_WARPS)                                                 \
-    NAME(float *from, float *to, LevelSetSetup setup, IterationContext context, TileLists lists, u32 step,           \
-         u32 begin, u32 end, u32 activate, u32 *arrivals)                                                            \
+    NAME(float *from, float *to, LevelSetSetup setup, IterationContext context, TileLists lists, u32 set,           \
+         u32 steps, u32 activate, u32 *arrivals)                                                                     \
     {                                                                                                                \
-        reinitialise<VOLUME, UNIT>(from, to, setup, context, lists, step, begin, end, activate != 0, arrivals);      \
+        reinitialise<VOLUME, UNIT>(from, to, setup, context, lists, set, steps, activate != 0, arrivals);           \
     }
-ISOLINE_LS_RESTEP(isoline_ls_restep_3d_unit, true, true)
-ISOLINE_LS_RESTEP(isoline_ls_restep_3d, true, false)
-ISOLINE_LS_RESTEP(isoline_ls_restep_2d_unit, false, true)
-ISOLINE_LS_RESTEP(isoline_ls_restep_2d, false, false)
-#undef ISOLINE_LS_RESTEP
+ISOLINE_LS_REINITIALISE(isoline_ls_reinitialise_3d_unit, true, true)
+ISOLINE_LS_REINITIALISE(isoline_ls_reinitialise_3d, true, false)
+ISOLINE_LS_REINITIALISE(isoline_ls_reinitialise_2d_unit, false, true)
+ISOLINE_LS_REINITIALISE(isoline_ls_reinitialise_2d, false, false)
+#undef ISOLINE_LS_REINITIALISE
 
 // ------------------------------------------------------------------------------------------------ active tiles
 
 // Activates the tiles near the front for what follows context.iteration.
 template <bool VOLUME>
 __device__ __forceinline__ void activate_near_front(const float *phi, float *copy, const LevelSetSetup &setup,
-                                                    const IterationContext &context, const TileLists &lists, u32 step)
+                                                    const IterationContext &context, const TileLists &lists, u32 set)
 {
     constexpr u32 TILES = NearTiles<VOLUME>::TILES;
     const u32 across = (lists.tiles_x + TILES - 1) / TILES, rows = lists.tiles_y * lists.tiles_z;
@@ -243,31 +243,31 @@ __device__ __forceinline__ void activate_near_front(const float *phi, float *cop
     if (!context.continues()) return;
     for (u32 i = blockIdx.x * LOOP_WARPS + threadIdx.x / WARP; i < across * rows; i += gridDim.x * LOOP_WARPS) {
         const u32 row = i / across;
-        activate_near_tiles<VOLUME>(phi, copy, setup, lists, step,
+        activate_near_tiles<VOLUME>(phi, copy, setup, lists, set,
                                     {i % across * TILES, row % lists.tiles_y, row / lists.tiles_y}, threadIdx.x % WARP);
     }
 }
 
 // Block 32 LOOP_WARPS, any grid. A warp has as many adjacent tiles as NearTiles says.
-#define ISOLINE_LS_MARK(NAME, VOLUME)                                                                                \
+#define ISOLINE_LS_ACTIVATE(NAME, VOLUME)                                                                                \
     extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS, MARK_BLOCKS)                                      \
-    NAME(const float *phi, float *copy, LevelSetSetup setup, IterationContext context, TileLists lists, u32 step)    \
+    NAME(const float *phi, float *copy, LevelSetSetup setup, IterationContext context, TileLists lists, u32 set)    \
     {                                                                                                                \
-        activate_near_front<VOLUME>(phi, copy, setup, context, lists, step);                                         \
+        activate_near_front<VOLUME>(phi, copy, setup, context, lists, set);                                         \
     }
-ISOLINE_LS_MARK(isoline_ls_mark_3d, true)
-ISOLINE_LS_MARK(isoline_ls_mark_2d, false)
-#undef ISOLINE_LS_MARK
+ISOLINE_LS_ACTIVATE(isoline_ls_activate_near_front_3d, true)
+ISOLINE_LS_ACTIVATE(isoline_ls_activate_near_front_2d, false)
+#undef ISOLINE_LS_ACTIVATE
 
 // ------------------------------------------------------------------------------------------------ stop, import, export
 
 // One warp.
 extern "C" __global__ void __launch_bounds__(WARP)
-    isoline_ls_judge(IterationContext context, u64 first, u32 test, u32 interval, double unit, double change_tolerance,
-                     double rms_tolerance)
+    isoline_ls_check_convergence(IterationContext context, u64 first, u32 test, u32 interval, double change_tolerance,
+                                 double rms_tolerance)
 {
     wait_for_previous_launch();
-    check_convergence(context, first, test != 0, interval, unit, change_tolerance, rms_tolerance, threadIdx.x);
+    check_convergence(context, first, test != 0, interval, change_tolerance, rms_tolerance, threadIdx.x);
 }
 
 // Calls body(row, lane) for every row of phi; a warp has a row.
@@ -281,7 +281,7 @@ __device__ __forceinline__ void for_each_row(const LevelSetSetup &setup, const B
 
 // Block 32 LOOP_WARPS, any grid. Not launched early.
 extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
-isoline_ls_settle(float *phi, LevelSetSetup setup, float far, u32 report_nonfinite, u64 *found)
+isoline_ls_sanitize_phi(float *phi, LevelSetSetup setup, float far, u32 report_nonfinite, u64 *found)
 {
     for_each_row(setup, [&](u64 row, u32 lane) {
         sanitize_phi(phi, setup, far, report_nonfinite != 0, found, row, lane);
@@ -290,9 +290,9 @@ isoline_ls_settle(float *phi, LevelSetSetup setup, float far, u32 report_nonfini
 
 // Block 32 LOOP_WARPS, any grid. Not launched early.
 extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
-isoline_ls_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride, LevelSetSetup setup)
+isoline_ls_write_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride, LevelSetSetup setup)
 {
-    for_each_row(setup, [&](u64 row, u32 lane) { read_mask(phi, mask, row_stride, slice_stride, setup, row, lane); });
+    for_each_row(setup, [&](u64 row, u32 lane) { write_mask(phi, mask, row_stride, slice_stride, setup, row, lane); });
 }
 
 // See paper().

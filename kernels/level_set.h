@@ -8,19 +8,19 @@
 // The elements of a row before its first pixel.
 constexpr int LEAD = 1;
 
-// The constants of 1/sqrt(x) over ROOT_UNIT, which minimise the largest relative error (1.7e-5): ROOT_START - bits(x),
-// halved, are the bits of a first guess s, which is refined by s * ((x s^2 + ROOT_SHIFT)^2 + ROOT_REST). ROOT_UNIT is the
+// The constants of 1/sqrt(x) over RSQRT_SCALE, which minimise the largest relative error (1.7e-5): RSQRT_START - bits(x),
+// halved, are the bits of a first guess s, which is refined by s * ((x s^2 + RSQRT_SHIFT)^2 + RSQRT_REST). RSQRT_SCALE is the
 // factor that normalises this polynomial's leading coefficient to 1, which saves a multiplication.
-constexpr double ROOT_UNIT = 0.68062353;
-constexpr u32 ROOT_START = 0xBE3E0000;
-constexpr float ROOT_SHIFT = -1.3139546, ROOT_REST = 1.3784941;
+constexpr double RSQRT_SCALE = 0.68062353;
+constexpr u32 RSQRT_START = 0xBE3E0000;
+constexpr float RSQRT_SHIFT = -1.3139546, RSQRT_REST = 1.3784941;
 
 // TINY is added to squared gradients, so that a flat phi has a normal of 0 and not of 0/0.
 constexpr float TINY = 1.6e-19;
 
 // A reinitialisation does not scale phi beside the front where 1 / |grad phi| is within these bounds, 0.98 and its
 // reciprocal.
-constexpr float FLATNESS_MIN = 0.98, FLATNESS_MAX = 1.0204082;
+constexpr float MIN_INVERSE_GRADIENT = 0.98, MAX_INVERSE_GRADIENT = 1.0204082;
 
 // The sizes and constants that all kernels of one solver share. Sides have 1..2^30 voxels, slices at most 2^30
 // elements. phi: row r = z*height + y begins at r*pitch, and its pixel x is at LEAD + x. The elements of pixels -1 and
@@ -34,14 +34,14 @@ struct LevelSetSetup {
     float max_deviation;                      // |I - T| counts up to this
     float intensity_gain, intensity_offset;   // dt * -alpha * D(I) / 4 = fma(|I - T|, gain, offset)
     float max_inward_term;                    // upper bound of the image term where phi approaches 0
-    float curvature_weight;                   // dt * (1 - alpha) / 8 * ROOT_UNIT
+    float curvature_weight;                   // dt * (1 - alpha) / 8 * RSQRT_SCALE
     float inv_dx, inv_dy, inv_dz;             // 1 / spacing
     float max_spacing;                        // a voxel with |phi| up to this is near the front
     float rms_scale;                          // 1 / the smallest spacing
     float band_width;                         // a voxel with |phi| up to this is within the narrow band
     float activity_threshold;                 // a larger change of phi within the band keeps a tile active
-    float reinit_step;                        // the step of a reinitialisation
-    float max_divergence;                     // the bound of the normals' divergence, over ROOT_UNIT
+    float reinit_time_step;                   // the time step of a reinitialisation
+    float max_divergence;                     // the bound of the normals' divergence, over RSQRT_SCALE
 };
 
 // ------------------------------------------------------------------------------------------------ statistics, stop
@@ -87,12 +87,12 @@ struct IterationArguments {
 // ------------------------------------------------------------------------------------------------ tiles
 
 constexpr int TILE = 8, TILE_SLICE = 16;   // sides of a tile of a volume and of a slice
-constexpr u32 RING = 4;        // lists: of the last step, this one, the next one, and one that is being emptied
+constexpr u32 RING = 4;        // lists of tiles: of the set before, this one, the next one, and one that is being emptied
 constexpr u32 MAX_PARTS = 8;   // parts of a tile, at most
 // The bits of a tile's position along an axis.
 constexpr u32 TILE_BITS = 21;
 // A change of a voxel affects the tiles that are within this many voxels of it along each axis.
-constexpr u32 ACTIVATION_DISTANCE = 2;
+constexpr u32 BAND_REACH = 2;
 // Warps of a block: of the kernels around the iterations (LOOP_WARPS), of iterations, and of the steps of a
 // reinitialisation. The latter two prefer few blocks, because they meet at grid barriers.
 constexpr u32 LOOP_WARPS = 4, ITERATION_WARPS = 10, REINIT_WARPS = 6;
@@ -102,7 +102,7 @@ constexpr u32 ITERATION_BLOCKS = 2, MARK_BLOCKS = 8;   // per multiprocessor; bo
 struct TileListArguments {
     u64 *entries;   // RING lists of `tiles` entries
     u32 *counts;    // RING numbers of entries
-    u32 *stamps;    // twice `tiles`, of even and odd steps: step + 1 of the last set that holds the tile
+    u32 *stamps;    // twice `tiles`, of even and odd sets: the number plus 1 of the last set that holds the tile
     u32 tiles_x, tiles_y, tiles_z, tiles;
 };
 

@@ -52,7 +52,7 @@ struct WideDifferences {
 template <typename PIXEL, int ROWS, bool UNIT>
 struct DenseMarch {
     const LevelSetSetup &setup;
-    StepStatistics &stats;
+    LaneStatistics &stats;
     // In shared memory: planes, the words that hold their pixels, and pairs of pixels in those.
     float *slots, *words, *pairs;
     u32 row[ROWS + 2];   // offsets of its rows within a plane, in bytes of phi
@@ -126,7 +126,7 @@ struct DenseMarch {
     }
 
     // Updates the plane `here`, whose wide differences are w, and leaves those of `above` in u.
-    __device__ __forceinline__ void step(const Plane<ROWS> &below, const Plane<ROWS> &here, Plane<ROWS> &above,
+    __device__ __forceinline__ void update_plane(const Plane<ROWS> &below, const Plane<ROWS> &here, Plane<ROWS> &above,
                                          const WideDifferences<ROWS> &w, WideDifferences<ROWS> &u, int slot, float *out)
     {
         // 1. Differences along z and the normals of the faces towards -y.
@@ -234,7 +234,7 @@ __device__ __forceinline__ u32 first_plane(const DenseChunks &chunks, u32 chunk)
 template <typename PIXEL, int ROWS, bool UNIT>
 __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__restrict__ to,
                                       const PIXEL *__restrict__ image, const LevelSetSetup &setup,
-                                      const IterationContext &context, const DenseChunks &chunks, StepStatistics &stats)
+                                      const IterationContext &context, const DenseChunks &chunks, LaneStatistics &stats)
 {
     constexpr int SLOTS = DENSE_AHEAD + 1;
     static_assert(DENSE_UNROLL == SLOTS && (SLOTS == 2 || SLOTS == 3), "a step's slot is a constant");
@@ -310,7 +310,7 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
         request((K + DENSE_AHEAD) % SLOTS);
         __pipeline_wait_prior(DENSE_AHEAD);
         job.load_plane(p[(K + 2) % 3], K % SLOTS);
-        job.step(p[K % 3], p[(K + 1) % 3], p[(K + 2) % 3], w[K % 2], w[(K + 1) % 2], K % SLOTS, out);
+        job.update_plane(p[K % 3], p[(K + 1) % 3], p[(K + 2) % 3], w[K % 2], w[(K + 1) % 2], K % SLOTS, out);
         out += stride;
         return ++z == end;
     };

@@ -72,12 +72,12 @@ __device__ __forceinline__ float minmod(float a, float b)
 // values.
 template <bool UNIT>
 __device__ __forceinline__ float upwind_square(bool inside, float b2, float b1, float here, float a1, float a2,
-                                               float step)
+                                               float inverse_spacing)
 {
-    const float forward = scaled<UNIT>(__fsub_rn(a1, here), step), backward = scaled<UNIT>(__fsub_rn(here, b1), step);
+    const float forward = scaled<UNIT>(__fsub_rn(a1, here), inverse_spacing), backward = scaled<UNIT>(__fsub_rn(here, b1), inverse_spacing);
     const float middle = __fsub_rn(forward, backward);
-    const float after = __fsub_rn(scaled<UNIT>(__fsub_rn(a2, a1), step), forward);
-    const float before = __fsub_rn(backward, scaled<UNIT>(__fsub_rn(b1, b2), step));
+    const float after = __fsub_rn(scaled<UNIT>(__fsub_rn(a2, a1), inverse_spacing), forward);
+    const float before = __fsub_rn(backward, scaled<UNIT>(__fsub_rn(b1, b2), inverse_spacing));
     const float f = __fmaf_rn(minmod(middle, after), -0.5f, forward);
     const float b = __fmaf_rn(minmod(middle, before), 0.5f, backward);
     const float back = fmaxf(inside ? -b : b, 0.0f), fore = fminf(inside ? -f : f, 0.0f);
@@ -88,9 +88,9 @@ __device__ __forceinline__ float upwind_square(bool inside, float b2, float b1, 
 // gradient.
 __device__ __forceinline__ float scale_to_unit_gradient(float square, float old, const LevelSetSetup &setup)
 {
-    const float flatness = __fmul_rn(static_cast<float>(2.0 * ROOT_UNIT), scaled_rsqrt(square));
-    const float scale = flatness < FLATNESS_MIN  ? __fmul_rn(flatness, FLATNESS_MAX)
-                        : flatness > FLATNESS_MAX ? __fmul_rn(flatness, FLATNESS_MIN)
+    const float inverse_gradient = __fmul_rn(static_cast<float>(2.0 * RSQRT_SCALE), scaled_rsqrt(square));
+    const float scale = inverse_gradient < MIN_INVERSE_GRADIENT  ? __fmul_rn(inverse_gradient, MAX_INVERSE_GRADIENT)
+                        : inverse_gradient > MAX_INVERSE_GRADIENT ? __fmul_rn(inverse_gradient, MIN_INVERSE_GRADIENT)
                                                : 1.0f;
     return clamp_magnitude(__fmul_rn(old, scale), setup.max_spacing);
 }
@@ -123,7 +123,7 @@ __device__ __forceinline__ u32 reinit_slice_half(const float *shared, float *to,
             square = __fadd_rn(square,
                                upwind_square<UNIT>(inside, p[-2 * S::ROW], up, old, down, p[2 * S::ROW], setup.inv_dy));
             const float slope = sqrt_rn(square);
-            const float change = __fmul_rn(__fsub_rn(1.0f, slope), setup.reinit_step);
+            const float change = __fmul_rn(__fsub_rn(1.0f, slope), setup.reinit_time_step);
             const float next = inside ? __fsub_rn(old, change) : __fadd_rn(old, change);
             if ((next < 0.0f) == inside) result = next;
         } else if (first) {
@@ -157,11 +157,11 @@ __device__ __forceinline__ float upwind_square(float sign, Face before, Face aft
 
 // Computes the inner N - 3 faces of N voxels in a row.
 template <bool UNIT, int N>
-__device__ __forceinline__ void faces(const float (&value)[N], float step, Face (&face)[N - 3])
+__device__ __forceinline__ void faces(const float (&value)[N], float inverse_spacing, Face (&face)[N - 3])
 {
     float slope[N - 1], second[N - 2];
 #pragma unroll
-    for (int i = 0; i < N - 1; ++i) slope[i] = scaled<UNIT>(__fsub_rn(value[i + 1], value[i]), step);
+    for (int i = 0; i < N - 1; ++i) slope[i] = scaled<UNIT>(__fsub_rn(value[i + 1], value[i]), inverse_spacing);
 #pragma unroll
     for (int i = 0; i < N - 2; ++i) second[i] = __fsub_rn(slope[i + 1], slope[i]);
 #pragma unroll
@@ -225,7 +225,7 @@ __device__ __forceinline__ u32 reinit_part(const float *shared, float *to, const
             float square = __fadd_rn(TINY, upwind_square(sign, along_x[0], along_x[1]));
             square = __fadd_rn(square, upwind_square(sign, along_y[i], along_y[i + 1]));
             square = __fadd_rn(square, upwind_square(sign, under[i], over));
-            const float change = __fmul_rn(__fsub_rn(1.0f, sqrt_rn(square)), setup.reinit_step);
+            const float change = __fmul_rn(__fsub_rn(1.0f, sqrt_rn(square)), setup.reinit_time_step);
             const float next = __fmaf_rn(sign, change, old);
             float result = beside || static_cast<int>(__float_as_uint(next) ^ bits) < 0 ? old : next;
             if (first && beside) {

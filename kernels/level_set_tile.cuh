@@ -1,8 +1,9 @@
 // Tiles of 8 x 8 x 8 voxels (16 x 16 pixels in slices): the list of active tiles, which the device makes, and an
 // iteration of one tile.
 //
-// Step s reads one phi and writes the other. Its set of active tiles is what step s - 1 pushed. A tile that left the
-// set is copied, so that both phi agree wherever no step works. A stamp keeps a tile from being in a set twice. The
+// An iteration, or a reinitialisation with all its steps, works on one set of active tiles. Sets are numbered; what works on
+// set s adds tiles to set s + 1. Each pass reads one phi and writes the other. A tile that left the set is copied, so that
+// both phi agree outside of it. A stamp keeps a tile from being in a set twice. The
 // order of a list is arbitrary, and no result depends on it. Each warp updates a part of a tile: one to four planes
 // of a volume (see TileSplit), 16 x 8 pixels of a slice.
 #pragma once
@@ -98,48 +99,48 @@ __device__ __forceinline__ void grid_barrier(u32 *arrivals, u32 all)
 
 struct TileLists : TileListArguments {
     __device__ __forceinline__ bool all() const { return entries == nullptr; }
-    __device__ __forceinline__ u64 *list(u32 step) const { return entries + static_cast<u64>(step % RING) * tiles; }
+    __device__ __forceinline__ u64 *list(u32 set) const { return entries + static_cast<u64>(set % RING) * tiles; }
     __device__ __forceinline__ u32 index(TileIndex t) const { return (t.z * tiles_y + t.y) * tiles_x + t.x; }
     __device__ __forceinline__ TileIndex tile_at(u32 i) const
     {
         return {i % tiles_x, i / tiles_x % tiles_y, i / tiles_x / tiles_y};
     }
-    __device__ __forceinline__ u32 *stamp(u32 step, TileIndex t) const
+    __device__ __forceinline__ u32 *stamp(u32 set, TileIndex t) const
     {
-        return stamps + static_cast<u64>(step & 1) * tiles + index(t);
+        return stamps + static_cast<u64>(set & 1) * tiles + index(t);
     }
 
-    // Adds a tile to the set of `step`.
-    __device__ __forceinline__ void push(u32 step, TileIndex t) const
+    // Adds a tile to the set of `set`.
+    __device__ __forceinline__ void push(u32 set, TileIndex t) const
     {
-        if (atomicExch(stamp(step, t), step + 1) == step + 1) return;
+        if (atomicExch(stamp(set, t), set + 1) == set + 1) return;
         // The active lanes reserve their entries by one atomic operation.
         const u32 here = __activemask(), leader = __ffs(here) - 1, lane = threadIdx.x % WARP;
         u32 first = 0;
-        if (lane == leader) first = atomicAdd(counts + step % RING, static_cast<u32>(__popc(here)));
+        if (lane == leader) first = atomicAdd(counts + set % RING, static_cast<u32>(__popc(here)));
         first = __shfl_sync(here, first, leader);
-        list(step)[first + __popc(here & ((1u << lane) - 1))] = pack_tile(t);
+        list(set)[first + __popc(here & ((1u << lane) - 1))] = pack_tile(t);
     }
 
     // A warp adds the tiles that `neighbours` names, among this tile and the 26 around it (see
     // neighbours_along_axis()).
     template <bool VOLUME>
-    __device__ __forceinline__ void push_neighbours(u32 step, TileIndex t, u32 neighbours, u32 lane) const
+    __device__ __forceinline__ void push_neighbours(u32 set, TileIndex t, u32 neighbours, u32 lane) const
     {
         const u32 x = t.x + lane % 3 - 1, y = t.y + lane / 3 % 3 - 1, z = t.z + lane / 9 - 1;
         if ((neighbours >> lane & 1) == 0 || (!VOLUME && z != t.z)) return;
-        if (x < tiles_x && y < tiles_y && z < tiles_z) push(step, {x, y, z});
+        if (x < tiles_x && y < tiles_y && z < tiles_z) push(set, {x, y, z});
     }
 };
 
 // The tiles that a change of a voxel may affect, of its own tile and the 26 around it, as bits; `reached_from` in
 // src/level_set/cpu/tiles.rs defines them. neighbours_along_axis() gives the bits 0, 1 and 2 of one axis: a voxel
-// affects the neighbour if it is within ACTIVATION_DISTANCE voxels of it.
+// affects the neighbour if it is within BAND_REACH voxels of it.
 constexpr u32 OWN_SLICE = 2;   // the bits of the z axis in slices, which do not affect each other
 template <int SIDE>
 __device__ __forceinline__ u32 neighbours_along_axis(u32 place)
 {
-    return (place < ACTIVATION_DISTANCE ? 1u : 0u) | 2u | (place + ACTIVATION_DISTANCE >= SIDE ? 4u : 0u);
+    return (place < BAND_REACH ? 1u : 0u) | 2u | (place + BAND_REACH >= SIDE ? 4u : 0u);
 }
 // Repeats `pattern` for each bit of an axis, `stride` bits apart.
 __device__ __forceinline__ u32 repeat_along_axis(u32 pattern, u32 axis, u32 stride)
@@ -162,17 +163,17 @@ struct TileActivity {
         u32 all = neighbours;
         if (!__any_sync(ALL_LANES, all != 0)) return 0;
 #pragma unroll
-        for (u32 step = WARP / 2; step > 0; step /= 2) all |= __shfl_xor_sync(ALL_LANES, all, step);
+        for (u32 offset = WARP / 2; offset > 0; offset /= 2) all |= __shfl_xor_sync(ALL_LANES, all, offset);
         return all;
     }
 };
 
-// Does TileActivity::record() and StepStatistics::add() for a lane's two voxels, of which it owns some. Few voxels
+// Does TileActivity::record() and LaneStatistics::add() for a lane's two voxels, of which it owns some. Few voxels
 // cross the front. phi is never -0, so the sign is a bit. Changes are scaled by a power of two before they are squared,
 // which gives the same squares.
 __device__ __forceinline__ void count_two_voxels(const LevelSetSetup &setup, const bool (&own)[2],
                                                  const float (&before)[2], const float (&after)[2],
-                                                 const u32 (&concerned)[2], StepStatistics &stats,
+                                                 const u32 (&concerned)[2], LaneStatistics &stats,
                                                  TileActivity &activity)
 {
     static_assert(SQUARE_ONE == 4096.0f * 4096.0f, "");
@@ -197,7 +198,7 @@ __device__ __forceinline__ void count_two_voxels(const LevelSetSetup &setup, con
 // Adds the sums of a block of WARPS warps; all its threads call it. There is one atomic addition per block and number,
 // because all of them go to one address, where they are serialised.
 template <u32 WARPS>
-__device__ __forceinline__ void add_block_statistics(const IterationContext &turn, const StepStatistics &stats)
+__device__ __forceinline__ void add_block_statistics(const IterationContext &turn, const LaneStatistics &stats)
 {
     __shared__ struct {
         u64 squares;
@@ -430,7 +431,7 @@ __device__ __forceinline__ void store_two_voxels(float *out, const LevelSetSetup
 template <typename PIXEL, bool UNIT>
 __device__ __forceinline__ void update_part(const float *shared, float *to, const PIXEL *image,
                                             const LevelSetSetup &setup, const TilePart &part, u32 lane,
-                                            StepStatistics &stats, TileActivity &activity)
+                                            LaneStatistics &stats, TileActivity &activity)
 {
     const TileIndex t = part.t;
     const u32 column = lane % TILE, group = lane / TILE;

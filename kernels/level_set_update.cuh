@@ -3,24 +3,24 @@
 #include "common.cuh"
 #include "level_set.h"
 
-// Computes 1/sqrt(x) over ROOT_UNIT with the same bits on every device; src/level_set/scalar.rs describes the method.
+// Computes 1/sqrt(x) over RSQRT_SCALE with the same bits on every device; src/level_set/scalar.rs describes the method.
 __device__ __forceinline__ float scaled_rsqrt(float x)
 {
-    const float start = __uint_as_float((ROOT_START - __float_as_uint(x)) >> 1);
-    const float off = __fmaf_rn(__fmul_rn(x, start), start, ROOT_SHIFT);
-    return __fmul_rn(start, __fmaf_rn(off, off, ROOT_REST));
+    const float start = __uint_as_float((RSQRT_START - __float_as_uint(x)) >> 1);
+    const float off = __fmaf_rn(__fmul_rn(x, start), start, RSQRT_SHIFT);
+    return __fmul_rn(start, __fmaf_rn(off, off, RSQRT_REST));
 }
 
-// Divides v by the spacing, whose reciprocal is `step`. With unit spacing nothing is computed.
+// Divides v by the spacing, whose reciprocal is given. With unit spacing nothing is computed.
 template <bool UNIT>
-__device__ __forceinline__ float scaled(float v, float step)
+__device__ __forceinline__ float scaled(float v, float inverse_spacing)
 {
-    return UNIT ? v : __fmul_rn(v, step);
+    return UNIT ? v : __fmul_rn(v, inverse_spacing);
 }
 
-// Returns the component of the normal across a face, 1/ROOT_UNIT long: d4 is four times the first difference across the
-// face, a and b are the sums of both sides' wide differences (twice the central ones) along the other axes. Everything
-// is four times as large as in the definition.
+// Returns the component of the normal across a face, 1/RSQRT_SCALE long: d4 is four times the first difference across the
+// face, a and b are the sums of both sides' wide differences (twice the central ones) along the other axes. These
+// are four times as large as in the formula, as in src/level_set/scalar.rs.
 __device__ __forceinline__ float face_normal(float d4, float a, float b)
 {
     return __fmul_rn(d4, scaled_rsqrt(__fmaf_rn(d4, d4, __fmaf_rn(a, a, __fmaf_rn(b, b, TINY)))));
@@ -32,9 +32,9 @@ __device__ __forceinline__ float face_normal(float d4, float a)
 
 // Returns 4 (after - here) / h.
 template <bool UNIT>
-__device__ __forceinline__ float difference4(float after, float here4, float step)
+__device__ __forceinline__ float difference4(float after, float here4, float inverse_spacing)
 {
-    return scaled<UNIT>(__fmaf_rn(4.0f, after, -here4), step);
+    return scaled<UNIT>(__fmaf_rn(4.0f, after, -here4), inverse_spacing);
 }
 
 __device__ __forceinline__ float clamp_magnitude(float value, float limit)
@@ -55,13 +55,13 @@ __device__ __forceinline__ float image_term(const LevelSetSetup &setup, PIXEL pi
 // setup.intensity_gain from being so.
 struct VoxelUpdate {
     float old, speed;
-    float speed_away;   // the speed where phi moves away from 0, without the bound
+    float unbounded_speed;   // the speed without the bound of the image term, for where |phi| grows
     // If the curvature term is the larger one (`both_sides`), the differences on both sides of an axis count,
     // whatever their sign. Elsewhere the gradient is upwind: where phi moves `downwards` only sides with a difference
     // not above 0 count (0 adds nothing), else only those above 0.
     bool both_sides, downwards;
     float min_difference;
-    float square = 16.0f * TINY;
+    float square = 16.0f * TINY;   // differences have the factor 4 here, and not in scalar.rs
 
     __device__ __forceinline__ VoxelUpdate(const LevelSetSetup &setup, float old, float curvature, float image)
         : old(old)
@@ -69,7 +69,7 @@ struct VoxelUpdate {
         curvature = clamp_magnitude(curvature, setup.max_divergence);
         const float bounded = fminf(image, setup.max_inward_term);
         speed = __fmaf_rn(curvature, setup.curvature_weight, bounded);
-        speed_away = __fmaf_rn(curvature, setup.curvature_weight, image);
+        unbounded_speed = __fmaf_rn(curvature, setup.curvature_weight, image);
         both_sides = fabsf(__fmul_rn(curvature, setup.curvature_weight)) > fabsf(bounded);
         min_difference = both_sides ? __uint_as_float(0xFF800000u) : 0.0f;
         downwards = !both_sides && speed < 0.0f;   // where the speed is 0, either is right
@@ -82,15 +82,15 @@ struct VoxelUpdate {
     __device__ __forceinline__ float result() const
     {
         float counted = both_sides ? __fmul_rn(0.5f, square) : square;
-        // Away from the front |grad phi| is at most 1, see src/level_set/scalar.rs.
-        const bool leaves = (speed > 0.0f) != (old < 0.0f);
-        if (leaves) counted = fminf(counted, 16.0f);
-        return __fmaf_rn(leaves ? speed_away : speed, sqrt_rn(counted), old);
+        // Where |phi| grows |grad phi| is at most 1, see src/level_set/scalar.rs.
+        const bool grows = (speed > 0.0f) != (old < 0.0f);
+        if (grows) counted = fminf(counted, 16.0f);
+        return __fmaf_rn(grows ? unbounded_speed : speed, sqrt_rn(counted), old);
     }
 };
 
 // The statistics that an iteration sums.
-struct StepStatistics {
+struct LaneStatistics {
     u32 changed = 0, near = 0;
     int inside = 0;
     u64 squares = 0;
@@ -154,7 +154,7 @@ struct IterationContext : IterationArguments {
         return stopped == 0 || iteration < stopped;
     }
     // Adds a warp's sums.
-    __device__ __forceinline__ void add(const StepStatistics &stats, u32 lane) const
+    __device__ __forceinline__ void add(const LaneStatistics &stats, u32 lane) const
     {
         if (!__any_sync(ALL_LANES, stats.near != 0 || stats.changed != 0)) return;
         const u32 changed = lanes_total(stats.changed), near = lanes_total(stats.near);

@@ -21,11 +21,11 @@ pub(super) struct ConvergenceMonitor {
     /// The number of iterations of the current check interval.
     interval_iterations: u32,
     /// The sums of the counts over the current check interval.
-    inside: u64,
-    near: u64,
-    squares: u64,
+    inside_sum: u64,
+    near_sum: u64,
+    squares_sum: u64,
     /// The sum of the voxels inside over the check interval before, or 0 where there is none.
-    inside_before: u64,
+    previous_inside_sum: u64,
     /// The fewest and the most voxels inside after an iteration of the current check interval.
     fewest: u64,
     most: u64,
@@ -42,10 +42,10 @@ impl ConvergenceMonitor {
             statistics: Vec::new(),
             converged: false,
             interval_iterations: 0,
-            inside: 0,
-            near: 0,
-            squares: 0,
-            inside_before: 0,
+            inside_sum: 0,
+            near_sum: 0,
+            squares_sum: 0,
+            previous_inside_sum: 0,
             fewest: u64::MAX,
             most: 0,
             check_interval: plan.check_interval,
@@ -65,10 +65,10 @@ impl ConvergenceMonitor {
         }
         self.statistics.push(Statistics { iteration: self.iterations, inside, changed, near, rms });
         self.interval_iterations += 1;
-        self.inside += inside;
+        self.inside_sum += inside;
         (self.fewest, self.most) = (self.fewest.min(inside), self.most.max(inside));
-        self.near += near;
-        self.squares += squares >> SQUARES_SHIFT;
+        self.near_sum += near;
+        self.squares_sum += squares >> SQUARES_SHIFT;
     }
 
     /// Returns the statistics that are kept, of the last million iterations.
@@ -82,7 +82,7 @@ impl ConvergenceMonitor {
     }
 
     /// Tells whether the stopping criterion is met, after the iteration just recorded. It is tested at the end of every
-    /// check interval but the first; the next interval then begins. `check_convergence` in `kernels/level_set_rest.cuh`
+    /// check interval but the first; the next interval then begins. `check_convergence` in `kernels/level_set_support.cuh`
     /// computes the same.
     pub(super) fn should_stop(&mut self) -> bool {
         if self.interval_iterations < self.check_interval {
@@ -90,25 +90,25 @@ impl ConvergenceMonitor {
         }
         // The means are over whole intervals, each of which holds whole periods of the reinitialisation, with which a
         // front at rest may oscillate a little. A front that oscillates by much has not come to rest.
-        let near = self.near.max(1) as f64;
-        let drift = self.inside.abs_diff(self.inside_before) as f64 / near;
+        let near = self.near_sum.max(1) as f64;
+        let drift = self.inside_sum.abs_diff(self.previous_inside_sum) as f64 / near;
         let swing = (self.most - self.fewest) as f64 * f64::from(self.check_interval) / near;
-        let rms = (self.squares as f64 * (SQUARES_UNIT * f64::from(1 << SQUARES_SHIFT)) / near).sqrt();
+        let rms = (self.squares_sum as f64 * (SQUARES_UNIT * f64::from(1 << SQUARES_SHIFT)) / near).sqrt();
         let never = self.change_tolerance == 0.0 && self.rms_tolerance == 0.0;
-        let first = self.inside_before == 0;
+        let first = self.previous_inside_sum == 0;
         let still = drift <= self.change_tolerance && swing <= SWING * self.change_tolerance;
         let met = !never && !first && still && rms <= self.rms_tolerance;
-        let inside = self.inside;
+        let inside = self.inside_sum;
         self.begin_interval();
-        self.inside_before = inside;
+        self.previous_inside_sum = inside;
         met
     }
 
     /// Begins a check interval, and forgets the one before.
     pub(super) fn begin_interval(&mut self) {
-        (self.interval_iterations, self.inside, self.near, self.squares) = (0, 0, 0, 0);
+        (self.interval_iterations, self.inside_sum, self.near_sum, self.squares_sum) = (0, 0, 0, 0);
         (self.fewest, self.most) = (u64::MAX, 0);
-        self.inside_before = 0;
+        self.previous_inside_sum = 0;
     }
 }
 

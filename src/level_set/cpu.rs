@@ -17,9 +17,9 @@ use super::{Variant, scalar};
 use crate::device::{Context, PerThread};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Image, zeroed};
+use crate::image::{Image, reserved, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
-use kernel::{Buffers, StepStatistics, Task, Work};
+use kernel::{Buffers, Task, TileStatistics, Work};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use plain::Plain;
 use pulp::Arch;
@@ -95,8 +95,8 @@ impl Solver {
                     return Ok(());
                 }
                 let counts = match &mut self.field {
-                    Field::Plain(field) => field.step(&self.plan, &ticker)?,
-                    Field::Tiled(field) => field.step(&self.plan.constants, self.inside, &ticker)?,
+                    Field::Plain(field) => field.iterate(&self.plan, &ticker)?,
+                    Field::Tiled(field) => field.iterate(&self.plan.constants, self.inside, &ticker)?,
                 };
                 self.inside = counts.inside;
                 monitor.record(counts);
@@ -198,11 +198,11 @@ struct Tiled {
     phi: Vec<f32>,
     next: Vec<f32>,
     /// For each tile, the tiles that its changes within the band in the last iteration may affect, see
-    /// `tiles::reached_from`.
-    activated: Vec<u32>,
+    /// `tiles::affected_tiles`.
+    affected: Vec<u32>,
     /// For each tile, true if it holds a voxel within the band.
     in_band: Vec<bool>,
-    /// True if the list is that of an iteration and `activated` has not changed since it was made.
+    /// True if the list is that of an iteration and `affected` has not changed since it was made.
     listed: bool,
     /// The tiles of a pass, in order.
     list: Vec<u32>,
@@ -235,11 +235,11 @@ impl Tiled {
             pixels,
             phi,
             next,
-            activated: zeroed(layout.count())?,
-            in_band: vec![false; layout.count()],
+            affected: zeroed(layout.count())?,
+            in_band: zeroed(layout.count())?,
             listed: false,
-            list: Vec::new(),
-            written: Vec::new(),
+            list: reserved(layout.count())?,
+            written: reserved(layout.count())?,
             active: 0,
             reached: zeroed(layout.count())?,
             buffers: context.pool().install(|| PerThread::new(|| Ok(Buffers::new())))?,
@@ -266,41 +266,42 @@ impl Tiled {
         });
         let inside = counts.sum();
         self.activate_band(constants);
-        self.written = (0..self.layout.count() as u32).collect();
+        self.written.clear();
+        self.written.extend(0..self.layout.count() as u32);
         inside
     }
 
     /// Counts every voxel within the band as changed.
     fn activate_band(&mut self, constants: &Constants) {
-        let Self { layout, volume, phi, activated, in_band, .. } = self;
+        let Self { layout, volume, phi, affected, in_band, .. } = self;
         let reached = |index: usize, tile: &[f32]| {
             if *volume {
-                layout.reached_from_band::<{ VOLUME_TILE[0] }>(index, tile, constants.band_width)
+                layout.affected_by_band::<{ VOLUME_TILE[0] }>(index, tile, constants.band_width)
             } else {
-                layout.reached_from_band::<{ SLICE_TILE[0] }>(index, tile, constants.band_width)
+                layout.affected_by_band::<{ SLICE_TILE[0] }>(index, tile, constants.band_width)
             }
         };
-        let tiles = phi.par_chunks(layout.tile_voxels()).zip(in_band.par_iter()).zip(activated.par_iter_mut());
-        tiles.enumerate().with_min_len(64).for_each(|(index, ((tile, in_band), activated))| {
-            *activated = if *in_band { reached(index, tile) } else { 0 };
+        let tiles = phi.par_chunks(layout.tile_voxels()).zip(in_band.par_iter()).zip(affected.par_iter_mut());
+        tiles.enumerate().with_min_len(64).for_each(|(index, ((tile, in_band), affected))| {
+            *affected = if *in_band { reached(index, tile) } else { 0 };
         });
         self.listed = false;
     }
 
     /// Lists the tiles of the next pass: those that the marks reach, or all.
     fn list_tiles(&mut self, all: bool) {
-        let Self { layout, volume, activated, list, reached, .. } = self;
+        let Self { layout, volume, affected, list, reached, .. } = self;
         list.clear();
         if all {
             list.extend(0..layout.count() as u32);
         } else {
-            layout.spread(activated, *volume, reached);
+            layout.spread(affected, *volume, reached);
             list.extend((0..).zip(&*reached).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
         }
     }
 
     /// Computes one iteration.
-    fn step(&mut self, constants: &Constants, inside: u64, ticker: &Ticker) -> Result<Counts> {
+    fn iterate(&mut self, constants: &Constants, inside: u64, ticker: &Ticker) -> Result<Counts> {
         if !self.listed {
             self.list_tiles(!self.band);
             self.listed = true;
@@ -340,7 +341,7 @@ impl Tiled {
         let (layout, pixels) = (&*layout, &*pixels);
         let (arch, tile_voxels) = (Arch::new(), layout.tile_voxels());
         // Both lists are in order, so one pass through `next` finds the tiles of both.
-        let mut tasks = Vec::with_capacity(list.len() + written.len());
+        let mut tasks = reserved(list.len() + written.len())?;
         let (mut listed, mut stale) = (list.iter().copied().peekable(), written.iter().copied().peekable());
         let mut tiles = next.chunks_exact_mut(tile_voxels);
         let mut ahead = 0;
@@ -357,9 +358,10 @@ impl Tiled {
             ahead = index as usize + 1;
             tasks.push((index, compute, out));
         }
-        let touched: Vec<u32> = tasks.iter().map(|task| task.0).collect();
+        let mut touched: Vec<u32> = reserved(tasks.len())?;
+        touched.extend(tasks.iter().map(|task| task.0));
         let phi = &phi[..];
-        let mut statistics = Vec::with_capacity(tasks.len());
+        let mut statistics = reserved(tasks.len())?;
         let work = |(index, compute, out): (u32, bool, &mut [f32])| {
             let index = index as usize;
             if ticker.check().is_err() {
@@ -385,7 +387,7 @@ impl Tiled {
         // Pieces of at most eight tiles: a thread that wakes late leaves the others little to wait for.
         tasks.into_par_iter().with_max_len(8).map(work).collect_into_vec(&mut statistics);
         if let Err(cancelled) = ticker.check() {
-            *written = touched;
+            written.clone_from(&touched);
             return Err(cancelled);
         }
         let mut total = PassStatistics::default();
@@ -395,8 +397,8 @@ impl Tiled {
             total.add(tile);
             self.in_band[index] = tile.in_band;
             if reinitialisation.is_none() {
-                self.listed &= self.activated[index] == tile.activated;
-                self.activated[index] = tile.activated;
+                self.listed &= self.affected[index] == tile.affected;
+                self.affected[index] = tile.affected;
             }
         }
         std::mem::swap(&mut self.phi, &mut self.next);
@@ -415,7 +417,7 @@ struct PassStatistics {
 }
 
 impl PassStatistics {
-    fn add(&mut self, tile: &StepStatistics) {
+    fn add(&mut self, tile: &TileStatistics) {
         self.entered += u64::from(tile.entered);
         self.left += u64::from(tile.left);
         self.near += u64::from(tile.near);

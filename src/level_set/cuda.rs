@@ -1,8 +1,8 @@
 //! The level set on CUDA: φ, a second φ and the image stay on the device; iterations are queued in batches, and the device
 //! itself counts, keeps the list of active tiles and stops. [`launch`] launches the kernels.
 
+mod dense_grid;
 mod launch;
-mod marching;
 mod paper;
 mod start;
 mod tables;
@@ -86,8 +86,9 @@ pub(super) struct Solver {
     inside: u64,
     active: u64,
     /// The number of the next set of active tiles; the lists are empty before the first.
-    step: u32,
-    listed: bool,
+    set: u32,
+    /// True if the lists hold the set of tiles that φ needs; false after φ was written.
+    lists_valid: bool,
     /// The number of iterations of the current check interval.
     interval_iterations: u32,
     /// True if a launch failed while iterations were queued, so that the iteration that φ has reached is unknown.
@@ -140,8 +141,8 @@ impl Solver {
             current: 0,
             inside: plan.inside,
             active: 0,
-            step: 0,
-            listed: false,
+            set: 0,
+            lists_valid: false,
             interval_iterations: 0,
             phi_unknown: false,
         };
@@ -225,7 +226,7 @@ impl Solver {
         let (mut queued, mut size) = (0, FIRST_BATCH);
         let mut cancelled = Ok(());
         let mut last_end = Instant::now();
-        let mut alone = true;
+        let mut first_batch = true;
         loop {
             while flight.len() < BATCHES && queued < iterations && cancelled.is_ok() && !monitor.converged {
                 let count = size.min(iterations - queued);
@@ -239,17 +240,18 @@ impl Solver {
                 let done = self.collect_batch(&batch, monitor);
                 ticker.add(done);
             }
-            // A first batch is timed from its beginning, another from the end of the one ahead.
+            // A batch is timed from the end of the one ahead. The first of several is not judged: its time includes the
+            // queueing of both.
             let seconds = last_end.elapsed().as_secs_f64();
             last_end = Instant::now();
-            if !alone || flight.is_empty() {
+            if !first_batch || flight.is_empty() {
                 if seconds < BATCH_SECONDS / 2.0 {
                     size = (size * 2).min(LARGEST_BATCH);
                 } else if seconds > BATCH_SECONDS * 2.0 {
                     size = (size / 2).max(1);
                 }
             }
-            alone = false;
+            first_batch = false;
         }
         if self.front_vanished() {
             monitor.converged = true;
@@ -293,13 +295,13 @@ impl Solver {
         // The iteration before the first has an empty row.
         let row = ROW_BYTES;
         stream.fill(&self.tables.rows, (iterations % ROWS) as usize * row, row, 0)?;
-        if !self.listed {
+        if !self.lists_valid {
             self.tables.clear_lists(stream)?;
-            self.step = 0;
+            self.set = 0;
             if self.launcher.band() {
                 self.launcher.activate_near_front(stream, self.address(self.current), 0, iterations, 0)?;
             }
-            self.listed = true;
+            self.lists_valid = true;
         }
         stream.synchronize()
     }
@@ -339,10 +341,10 @@ impl Solver {
             if reinitialises {
                 // After a dense iteration the other φ is that of the iteration before, everywhere.
                 let copy = if self.launcher.band() { 0 } else { queue.fields.to };
-                self.launcher.activate_near_front(stream, queue.fields.from, copy, iteration, queue.step)?;
-                self.launcher.reinitialise(stream, queue.fields, iteration, queue.step, barrier)?;
+                self.launcher.activate_near_front(stream, queue.fields.from, copy, iteration, queue.set)?;
+                self.launcher.reinitialise(stream, queue.fields, iteration, queue.set, barrier)?;
                 barrier += 1;
-                queue.step = queue.step.wrapping_add(1);
+                queue.set = queue.set.wrapping_add(1);
             }
         }
         if unchecked <= queue.iteration {
@@ -368,7 +370,7 @@ impl Solver {
         if every > 0 {
             count = count.min(every - queue.iteration % every);
         }
-        Span { first: queue.iteration + 1, count: count as u32, step: queue.step }
+        Span { first: queue.iteration + 1, count: count as u32, set: queue.set }
     }
 
     /// Returns the number of sets of tiles that an iteration makes, with the reinitialisation that follows it or
@@ -377,7 +379,9 @@ impl Solver {
         u32::from(self.launcher.band()) + u32::from(reinitialised)
     }
 
-    /// Records the iterations of a finished batch, up to the one at which it stopped. Returns their number.
+    /// Records the iterations of a finished batch, up to the one at which it stopped. Returns their number. The device has
+    /// stopped by the same arithmetic (`check_convergence` in `kernels/level_set_support.cuh`), so that batches queued ahead do
+    /// nothing; the host repeats it to learn at which iteration.
     fn collect_batch(&mut self, batch: &Batch, monitor: &mut ConvergenceMonitor) -> u64 {
         let bytes = &self.rows[batch.slot].as_slice()[..batch.count as usize * ROW_BYTES];
         let rows: &[IterationStatistics] = bytemuck::cast_slice(bytes);
@@ -395,7 +399,7 @@ impl Solver {
             monitor.converged = monitor.should_stop();
             self.interval_iterations = (self.interval_iterations + 1) % self.plan.check_interval;
             self.current = 1 - self.current;
-            self.step = self.step.wrapping_add(self.sets(monitor.should_reinitialise()));
+            self.set = self.set.wrapping_add(self.sets(monitor.should_reinitialise()));
             done += 1;
             if monitor.converged {
                 break;
@@ -418,7 +422,7 @@ impl Solver {
 struct Queue {
     iteration: u64,
     fields: Fields,
-    step: u32,
+    set: u32,
     interval_iterations: u32,
 }
 
@@ -427,7 +431,7 @@ impl Queue {
         Self {
             iteration: iterations,
             fields: solver.fields(),
-            step: solver.step,
+            set: solver.set,
             interval_iterations: solver.interval_iterations,
         }
     }
@@ -437,7 +441,7 @@ impl Queue {
         if !iterations.is_multiple_of(2) {
             std::mem::swap(&mut self.fields.from, &mut self.fields.to);
         }
-        self.step = self.step.wrapping_add(iterations.wrapping_mul(sets));
+        self.set = self.set.wrapping_add(iterations.wrapping_mul(sets));
         self.interval_iterations += iterations;
     }
 }

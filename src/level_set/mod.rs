@@ -120,7 +120,7 @@ impl Params {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The number of the iteration, counted from 1.
+    /// The number of the iteration, used from 1.
     pub iteration: u64,
     /// The number of voxels with φ < 0 after it.
     pub inside: u64,
@@ -185,7 +185,7 @@ impl LevelSet {
     ///
     /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all outside,
     /// φ starts as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count as far
-    /// from T as the farthest finite pixel of the image: never in range.
+    /// from T as the farthest finite pixel of the image, but at least 2ε: never in range.
     ///
     /// # Errors
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]), an
@@ -198,7 +198,7 @@ impl LevelSet {
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
         let needs = DeviceNeeds {
             device_bytes: cuda::min_device_bytes(context, params, &input)?,
-            cpu_only: false,
+            cpu_only: params.variant == Variant::Scalar,
             host_memory: on_host,
         };
         let host_statistics = || context.pool().install(|| plan::image_statistics(&input, &mask));

@@ -3,7 +3,7 @@
 use super::parameters::{self, LARGEST_PIXEL};
 use super::types::Constants;
 use super::{Params, TargetRange, Variant};
-use crate::device::kernels::level_set::{ROOT_UNIT, TILE, TILE_SLICE};
+use crate::device::kernels::level_set::{RSQRT_SCALE, TILE, TILE_SLICE};
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Image};
 use ndarray::ArrayView3;
@@ -14,8 +14,8 @@ pub(super) const VOLUME_TILE: [usize; 3] = [TILE; 3];
 /// The sides of a tile of a slice along x, y, z.
 pub(super) const SLICE_TILE: [usize; 3] = [TILE_SLICE, TILE_SLICE, 1];
 
-/// The half width of the narrow band, in units of the largest spacing. A tile is active while φ changes within the
-/// band, in it or beside it.
+/// The half width of the narrow band, in units of the largest spacing. A tile is active, and all its voxels are
+/// updated, while φ changes at a voxel of the band that is in the tile or within `BAND_REACH` voxels of it.
 const BAND_WIDTH: f64 = 2.0;
 /// The change of φ, in units of the smallest spacing, above which a tile stays active.
 const ACTIVITY_THRESHOLD: f64 = 1e-5;
@@ -27,9 +27,9 @@ pub(super) const REINITIALISATION_STEPS: u32 = 4;
 /// The bounds of α·Δt, unless it is 0: it is multiplied by differences of pixels, which may be large, so it must keep
 /// its digits in f32, and so must the quarter of it that CUDA computes with. (Other products with Δt may become
 /// subnormal: that is far below a digit of φ.)
-pub(super) const INTENSITY_GAINS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
+pub(super) const INTENSITY_GAIN_BOUNDS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
 /// The bounds of the automatic check interval.
-const CHECK_INTERVALS: [f64; 2] = [18.0, 1000.0];
+const CHECK_INTERVAL_BOUNDS: [f64; 2] = [18.0, 1000.0];
 
 /// The statistics of the image that the automatic parameters depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,8 +73,8 @@ pub(super) struct Plan {
 impl Params {
     /// Checks the parameters as far as this is possible without the pixels.
     pub(super) fn check(&self) -> Result<()> {
-        let counted = self.counted_spacing();
-        for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(counted) {
+        let used = self.used_spacing();
+        for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(used) {
             let name = format!("spacing along {axis}");
             let spacing = finite(&name, spacing)?;
             if !(1e-9..=1e9).contains(&spacing) {
@@ -83,7 +83,7 @@ impl Params {
                 )));
             }
         }
-        let [low, high] = extremes(counted);
+        let [low, high] = extremes(used);
         if high / low > 1000.0 {
             return Err(Error::argument(format!(
                 "the largest spacing must be at most 1000 times the smallest, but they are {high} and {low}"
@@ -106,15 +106,15 @@ impl Params {
     }
 
     /// Returns the spacings that are used: in slices those along x and y.
-    fn counted_spacing(&self) -> &[f64] {
+    fn used_spacing(&self) -> &[f64] {
         &self.spacing[..if self.dimensions == Dimensions::Volume { 3 } else { 2 }]
     }
 
     /// Computes the automatic parameters. The given ones have been checked.
     pub(super) fn resolve(&self, shape: [usize; 3], statistics: &ImageStatistics) -> Result<Plan> {
         let volume = self.dimensions == Dimensions::Volume;
-        let counted = self.counted_spacing();
-        let [h_min, h_max] = extremes(counted);
+        let used = self.used_spacing();
+        let [h_min, h_max] = extremes(used);
         // In slices nothing depends on the spacing along z. It may be anything, even NaN, and is not used beyond this
         // line.
         let spacing = if volume { self.spacing } else { [self.spacing[0], self.spacing[1], 1.0] };
@@ -127,10 +127,10 @@ impl Params {
             )));
         }
         let alpha = self.alpha.unwrap_or_else(|| (1.0 + epsilon * h_min).recip());
-        let inverse_squares: f64 = counted.iter().map(|h| (h * h).recip()).sum();
+        let inverse_squares: f64 = used.iter().map(|h| (h * h).recip()).sum();
         let max_divergence = (2.0 * inverse_squares).sqrt();
-        let [max_image_term, max_counted_term] = largest_terms(statistics, range, alpha, max_divergence / 2.0);
-        let rate = max_counted_term * alpha * inverse_squares.sqrt() + (1.0 - alpha) * inverse_squares;
+        let [max_image_term, bounded_image_term] = image_term_bounds(statistics, range, alpha, max_divergence / 2.0);
+        let rate = bounded_image_term * alpha * inverse_squares.sqrt() + (1.0 - alpha) * inverse_squares;
         let limit = rate.recip();
         let time_step = match self.time_step {
             None => self.cfl * limit,
@@ -146,25 +146,26 @@ impl Params {
         check_gain(alpha, time_step)?;
         let check_interval = self.check_interval.unwrap_or_else(|| {
             let speed = alpha * epsilon + (1.0 - alpha) / h_min;
-            let interval = (h_min / (speed * time_step)).ceil().clamp(CHECK_INTERVALS[0], CHECK_INTERVALS[1]) as u32;
+            let interval =
+                (h_min / (speed * time_step)).ceil().clamp(CHECK_INTERVAL_BOUNDS[0], CHECK_INTERVAL_BOUNDS[1]) as u32;
             // An interval holds whole periods of the reinitialisation, with which the front may oscillate.
             interval.checked_next_multiple_of(self.reinitialise_every.clamp(1, 1000)).unwrap_or(interval)
         });
-        let diagonal = shape.iter().zip(counted).map(|(n, h)| (*n as f64 * h).powi(2)).sum::<f64>().sqrt();
+        let diagonal = shape.iter().zip(used).map(|(n, h)| (*n as f64 * h).powi(2)).sum::<f64>().sqrt();
         let constants = Constants {
             inverse_spacing: spacing.map(|h| h.recip() as f32),
             intensity_centre: target as f32,
             intensity_gain: gain as f32,
             intensity_offset: (-gain * epsilon) as f32,
-            max_divergence: (max_divergence / ROOT_UNIT) as f32,
-            curvature_weight: (time_step * (1.0 - alpha) / 2.0 * ROOT_UNIT) as f32,
+            max_divergence: (max_divergence / RSQRT_SCALE) as f32,
+            curvature_weight: (time_step * (1.0 - alpha) / 2.0 * RSQRT_SCALE) as f32,
             max_deviation: (epsilon + max_image_term) as f32,
-            max_inward_term: (gain * max_counted_term) as f32,
+            max_inward_term: (gain * bounded_image_term) as f32,
             max_spacing: h_max as f32,
             band_width: (BAND_WIDTH * h_max) as f32,
             activity_threshold: (ACTIVITY_THRESHOLD * h_min) as f32,
             rms_scale: h_min.recip() as f32,
-            reinit_step: (h_min / 2.0) as f32,
+            reinit_time_step: (h_min / 2.0) as f32,
             volume,
         };
         Ok(Plan {
@@ -209,16 +210,16 @@ impl Plan {
 /// at most `curvature`. The bound is the largest |D(I)|, or the least with which the sign of the speed is everywhere
 /// that of the unbounded D, if that is smaller. If α·|D| exceeds the largest (1 − α)·H, a larger |D| changes how fast
 /// the front recedes but not the place where it rests, and it would shorten Δt for all voxels.
-fn largest_terms(statistics: &ImageStatistics, range: TargetRange, alpha: f64, curvature: f64) -> [f64; 2] {
+fn image_term_bounds(statistics: &ImageStatistics, range: TargetRange, alpha: f64, curvature: f64) -> [f64; 2] {
     let TargetRange { target, epsilon } = range;
     let of_image = epsilon.max((statistics.low - target).abs().max((statistics.high - target).abs()) - epsilon);
-    let decisive = epsilon.max((1.0 - alpha) / alpha * curvature);
-    [of_image, of_image.min(decisive)]
+    let sign_keeping = epsilon.max((1.0 - alpha) / alpha * curvature);
+    [of_image, of_image.min(sign_keeping)]
 }
 
 /// Refuses an α·Δt that is not 0 and loses digits in the numbers of the kernels.
 fn check_gain(alpha: f64, time_step: f64) -> Result<()> {
-    let ([least, most], gain) = (INTENSITY_GAINS, alpha * time_step);
+    let ([least, most], gain) = (INTENSITY_GAIN_BOUNDS, alpha * time_step);
     if alpha == 0.0 || (least..=most).contains(&gain) {
         return Ok(());
     }
@@ -238,8 +239,9 @@ fn extremes(spacing: &[f64]) -> [f64; 2] {
     [low, spacing.iter().copied().fold(0.0, f64::max)]
 }
 
-/// Returns the mean and twice the standard deviation of the pixels inside the mask. If all are equal, ε is 1/1000 of
-/// the image's range, and if that is 0 too, 1/1000 of the value itself (or 1).
+/// Returns the mean and twice the standard deviation of the pixels inside the mask. If all are equal (twice the
+/// deviation is at most 1e-6 of the mean), ε is 1/1000 of the image's range, and if that is 0 too, 1/1000 of the mean
+/// (or 1).
 fn automatic_range(statistics: &ImageStatistics) -> Result<TargetRange> {
     if statistics.sample == 0 {
         let what = if statistics.inside == 0 { "the mask is empty" } else { "no pixel inside the mask is finite" };

@@ -5,7 +5,7 @@
 //! so it gives the same bits. CUDA does the same or moves factors that are powers of two, which changes no digit unless
 //! a number is subnormal; its results may differ by more, see `docs/level_set.md`.
 //!
-//! * **1/√x** is [`rsqrt`] times [`ROOT_UNIT`], within 1.7e-5 of the value: a start from the bits, and a polynomial of
+//! * **1/√x** is [`scaled_rsqrt`] times [`RSQRT_SCALE`], within 1.7e-5 of the value: a start from the bits, and a polynomial of
 //!   degree 2 in its error, whose constants are in `kernels/level_set.h`. Unlike division and root it takes no special
 //!   instruction, and is cheap on every device.
 //!   Its error changes slowly with x, so differences of normals, of which the curvature is made, are more exact than
@@ -17,11 +17,11 @@
 //! * **|∇φ|** is upwind where the image term of the speed is the larger one. Where the curvature term is, it is the
 //!   root of the mean square of the differences on both sides, which is of second order: upwind a front of radius R is
 //!   too fast by 0.35·h/R. The root is rounded as IEEE 754 says.
-//! * **Away from the front**, where φ and the speed have the same sign, |∇φ| is at most 1. There F changes its sign
+//! * **Where |φ| grows**, where φ and the speed have the same sign, |∇φ| is at most 1. There F changes its sign
 //!   across the front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster
 //!   the steeper it is: the zero of φ would then be near the side that grows more slowly and not where F is 0. With
 //!   the bound φ grows by F·Δt, so its zero tends to that of F.
-//! * **Towards the front**, −D counts at most as much as `largest_terms` in `plan.rs` says, which does not change the
+//! * **Where |φ| shrinks**, −D counts at most as much as `image_term_bounds` in `plan.rs` says, which does not change the
 //!   sign of F: only there can a step be too long, so one bright pixel does not shorten the steps of all voxels.
 //! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is
 //!   unstable where φ has an extremum: there |∇φ| times the divergence is several times what a Laplacian would see,
@@ -31,32 +31,32 @@
 use super::plan::Plan;
 use super::types::{Constants, Counts};
 use crate::device::kernels::level_set::{
-    ACTIVATION_DISTANCE, FLATNESS_MAX, FLATNESS_MIN, ROOT_REST, ROOT_SHIFT, ROOT_START, ROOT_UNIT, TINY,
+    BAND_REACH, MAX_INVERSE_GRADIENT, MIN_INVERSE_GRADIENT, RSQRT_REST, RSQRT_SCALE, RSQRT_SHIFT, RSQRT_START, TINY,
 };
 use crate::error::Result;
 use crate::progress::Ticker;
 
-/// The factor between 1/|∇φ| and [`rsqrt`] of the squared length of the wide differences. That length is 2·|∇φ|.
-pub(super) const TWO_ROOT_UNITS: f32 = (2.0 * ROOT_UNIT) as f32;
+/// The factor between 1/|∇φ| and [`scaled_rsqrt`] of the squared length of the wide differences. That length is 2·|∇φ|.
+pub(super) const TWO_RSQRT_SCALES: f32 = (2.0 * RSQRT_SCALE) as f32;
 
-/// Returns 1/√x over [`ROOT_UNIT`], for 1e-36 < x < 1e36.
+/// Returns 1/√x over [`RSQRT_SCALE`], for 1e-36 < x < 1e36.
 #[inline(always)]
-pub(super) fn rsqrt(x: f32) -> f32 {
-    let start = f32::from_bits((ROOT_START as u32).wrapping_sub(x.to_bits()) >> 1);
-    let off = (x * start).mul_add(start, ROOT_SHIFT);
-    start * off.mul_add(off, ROOT_REST)
+pub(super) fn scaled_rsqrt(x: f32) -> f32 {
+    let start = f32::from_bits((RSQRT_START as u32).wrapping_sub(x.to_bits()) >> 1);
+    let off = (x * start).mul_add(start, RSQRT_SHIFT);
+    start * off.mul_add(off, RSQRT_REST)
 }
 
-/// Returns the component of the normal, 1/[`ROOT_UNIT`] long, across a face. `d` is the difference of φ across the
+/// Returns the component of the normal, 1/[`RSQRT_SCALE`] long, across a face. `d` is the difference of φ across the
 /// face; `a` and `b` are the sums of the wide differences on its two sides along the other axes. All are over their
 /// spacing.
 #[inline(always)]
 pub(super) fn normal(d: f32, a: f32, b: f32) -> f32 {
     let d = 4.0 * d;
-    d * rsqrt(d.mul_add(d, a.mul_add(a, b.mul_add(b, TINY))))
+    d * scaled_rsqrt(d.mul_add(d, a.mul_add(a, b.mul_add(b, TINY))))
 }
 
-/// Adds one axis of eq. 3.5 (if `speed` > 0) or 3.6 to `sum`.
+/// Adds one axis of the squared upwind gradient of Osher and Sethian to `sum`.
 #[inline(always)]
 pub(super) fn upwind(speed: f32, forward: f32, backward: f32, sum: f32) -> f32 {
     let (forward, backward) = if speed > 0.0 {
@@ -68,7 +68,7 @@ pub(super) fn upwind(speed: f32, forward: f32, backward: f32, sum: f32) -> f32 {
 }
 
 /// Returns Δt times the image term of the speed. A pixel that is not finite counts as far from T as the farthest finite
-/// one.
+/// one, but at least 2ε.
 #[inline(always)]
 pub(super) fn image_term(constants: &Constants, pixel: f32) -> f32 {
     let Constants { intensity_centre, max_deviation, intensity_gain, intensity_offset, .. } = *constants;
@@ -99,7 +99,7 @@ pub(super) trait Neighbourhood {
 }
 
 /// Returns φ' of a voxel from φ around it and its pixel.
-pub(super) fn step(constants: &Constants, phi: &impl Neighbourhood, pixel: f32) -> f32 {
+pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel: f32) -> f32 {
     let Constants { inverse_spacing: [ix, iy, iz], max_inward_term, curvature_weight, max_divergence, volume, .. } =
         *constants;
     let old = phi.at([0, 0, 0]);
@@ -141,19 +141,19 @@ pub(super) fn step(constants: &Constants, phi: &impl Neighbourhood, pixel: f32) 
     }
     let curvature_leads = (divergence * curvature_weight).abs() > bounded.abs();
     let gradient = if curvature_leads { 0.5 * both } else { one_sided };
-    let away = (speed > 0.0) != (old < 0.0);
-    let gradient = if away && gradient > 1.0 { 1.0 } else { gradient };
-    let speed = if away { divergence.mul_add(curvature_weight, of_image) } else { speed };
+    let grows = (speed > 0.0) != (old < 0.0);
+    let gradient = if grows && gradient > 1.0 { 1.0 } else { gradient };
+    let speed = if grows { divergence.mul_add(curvature_weight, of_image) } else { speed };
     speed.mul_add(gradient.sqrt(), old)
 }
 
 /// Returns φ of a voxel after one step of a reinitialisation, which makes φ a distance again within a few voxels of the
 /// front and does not move the front.
 ///
-/// Voxels beside the front (a face neighbour has the other sign) get φ/|∇φ| in the `first` step and keep it; the others
-/// follow φ_τ = sign(φ)·(1 − |∇φ|) (Sussman, Smereka and Osher 1994) with second-order one-sided differences, from the
+/// Voxels beside the front (a face neighbour has the other sign) are scaled in the `first` step if |∇φ| is off 1 by more
+/// than 2 %, and then keep their value; the others follow φ_τ = sign(φ)·(1 − |∇φ|) (Sussman, Smereka and Osher 1994) with second-order one-sided differences, from the
 /// front outwards. Holding the voxels beside the front is Russo and Smereka's remedy (2000) for the drift of the front
-/// in the original. No sign changes. Only tiles near the front are updated, see [`reached`].
+/// in the original. No sign changes. Only tiles near the front are updated, see [`reinitialised_tiles`].
 pub(super) fn reinitialised(constants: &Constants, phi: &impl Neighbourhood, first: bool) -> f32 {
     let old = phi.at([0, 0, 0]);
     let axes = if constants.volume { 3 } else { 2 };
@@ -173,12 +173,13 @@ pub(super) fn reinitialised(constants: &Constants, phi: &impl Neighbourhood, fir
         let backward = minmod(middle, before).mul_add(0.5, backward);
         gradient += upwind_square(old < 0.0, forward, backward);
     }
-    let change = (1.0 - gradient.sqrt()) * constants.reinit_step;
+    let change = (1.0 - gradient.sqrt()) * constants.reinit_time_step;
     let new = if old < 0.0 { old - change } else { old + change };
     if (new < 0.0) == (old < 0.0) { new } else { old }
 }
 
-/// Returns the larger of the squares of the two one-sided differences, of those that look towards the front.
+/// Returns Godunov's squared gradient along an axis: the larger of the squares of the two one-sided differences, of those
+/// that look towards the front.
 #[inline(always)]
 pub(super) fn upwind_square(inside: bool, forward: f32, backward: f32) -> f32 {
     // Inside, everything is mirrored.
@@ -204,12 +205,11 @@ fn rescale_beside_front(constants: &Constants, axes: usize, old: f32, along: imp
         let wide = (along(axis, 1) - along(axis, -1)) * inverse;
         gradient = wide.mul_add(wide, gradient);
     }
-    // `flatness` is 1/|∇φ|.
-    let flatness = TWO_ROOT_UNITS * rsqrt(gradient);
-    let scale = if flatness < FLATNESS_MIN {
-        flatness * FLATNESS_MAX
-    } else if flatness > FLATNESS_MAX {
-        flatness * FLATNESS_MIN
+    let inverse_gradient = TWO_RSQRT_SCALES * scaled_rsqrt(gradient);
+    let scale = if inverse_gradient < MIN_INVERSE_GRADIENT {
+        inverse_gradient * MAX_INVERSE_GRADIENT
+    } else if inverse_gradient > MAX_INVERSE_GRADIENT {
+        inverse_gradient * MIN_INVERSE_GRADIENT
     } else {
         1.0
     };
@@ -269,7 +269,7 @@ pub(super) fn iterate(
     let mut counts = Counts::default();
     for_each_voxel(plan, phi, ticker, |around, index| {
         let old = phi[index];
-        let new = step(constants, &around, pixel(index));
+        let new = updated_phi(constants, &around, pixel(index));
         counts.inside += u64::from(new < 0.0);
         counts.changed += u64::from((new < 0.0) != (old < 0.0));
         if old.abs() <= constants.max_spacing {
@@ -282,8 +282,8 @@ pub(super) fn iterate(
 }
 
 /// Tells for each tile whether a reinitialisation that begins with `phi` updates it: it does if one of its voxels is at
-/// most [`ACTIVATION_DISTANCE`] voxels along each axis from one within the band.
-pub(super) fn reached(plan: &Plan, phi: &[f32]) -> Vec<bool> {
+/// most [`BAND_REACH`] voxels along each axis from one within the band.
+pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32]) -> Vec<bool> {
     let (tile, [along_x, along_y, along_z]) = (plan.tile(), plan.tiles());
     let [width, height, _] = plan.shape;
     let mut reached = vec![false; along_x * along_y * along_z];
@@ -291,7 +291,7 @@ pub(super) fn reached(plan: &Plan, phi: &[f32]) -> Vec<bool> {
         let voxel = [i % width, i / width % height, i / width / height];
         let [xs, ys, zs] = std::array::from_fn(|axis| {
             // Slices do not see each other.
-            let reach = if axis == 2 && !plan.constants.volume { 0 } else { ACTIVATION_DISTANCE };
+            let reach = if axis == 2 && !plan.constants.volume { 0 } else { BAND_REACH };
             let last = (voxel[axis] + reach).min(plan.shape[axis] - 1) / tile[axis];
             voxel[axis].saturating_sub(reach) / tile[axis]..=last
         });
@@ -329,7 +329,7 @@ mod tests {
             (0..100_000).fold(0.0f64, |worst, i| {
                 let x = (1.0 + 3.0 * i as f32 / 100_000.0) * 2f32.powi(exponent);
                 let right = f64::from(x).sqrt().recip();
-                worst.max((ROOT_UNIT * f64::from(rsqrt(x)) / right - 1.0).abs())
+                worst.max((RSQRT_SCALE * f64::from(scaled_rsqrt(x)) / right - 1.0).abs())
             })
         };
         for exponent in [-118, -60, -1, 0, 1, 60, 117] {

@@ -10,13 +10,13 @@ pub(super) struct Constants {
     /// The factors Δt·α and −Δt·α·ε of the image term: −Δt·α·D(I) = |I − T|·intensity_gain + intensity_offset.
     pub intensity_gain: f32,
     pub intensity_offset: f32,
-    /// The weight Δt·(1 − α)/2 of the divergence, times `ROOT_UNIT`, because normals are longer.
+    /// The weight Δt·(1 − α)/2 of the divergence, times `RSQRT_SCALE`, because normals are longer.
     pub curvature_weight: f32,
-    /// The bound of the normals' divergence, over `ROOT_UNIT`.
+    /// The bound of the normals' divergence, over `RSQRT_SCALE`.
     pub max_divergence: f32,
     /// The largest |I − T| of finite pixels; others count as this far from T.
     pub max_deviation: f32,
-    /// The bound of −Δt·α·D(I) where φ approaches 0, see `plan::largest_terms`.
+    /// The bound of −Δt·α·D(I) where φ approaches 0, see `plan::image_term_bounds`.
     pub max_inward_term: f32,
     /// The largest spacing. A voxel with |φ| up to this is near the front.
     pub max_spacing: f32,
@@ -27,7 +27,7 @@ pub(super) struct Constants {
     /// The inverse of the smallest spacing.
     pub rms_scale: f32,
     /// The step of a reinitialisation, half the smallest spacing.
-    pub reinit_step: f32,
+    pub reinit_time_step: f32,
     /// True for a volume, false for slices.
     pub volume: bool,
 }

@@ -4,11 +4,11 @@
 //! hold several of them: neighbours along y and z are a row and a plane away, and those along x are in copies of the
 //! tile that are shifted along x.
 
-use super::tiles::{Block, Layout, reached_along, reached_from};
+use super::tiles::{Block, Layout, affected_along_axis, affected_tiles};
 use super::vector::Floats;
-use crate::device::kernels::level_set::{FLATNESS_MAX, FLATNESS_MIN, TINY};
+use crate::device::kernels::level_set::{MAX_INVERSE_GRADIENT, MIN_INVERSE_GRADIENT, TINY};
 use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
-use crate::level_set::scalar::{self, TWO_ROOT_UNITS};
+use crate::level_set::scalar::{self, TWO_RSQRT_SCALES};
 use crate::level_set::types::Constants;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -36,7 +36,7 @@ term!(f32);
 
 /// The statistics of one pass over a tile.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct StepStatistics {
+pub(super) struct TileStatistics {
     /// The number of voxels that came inside, and of those that went outside.
     pub entered: u32,
     pub left: u32,
@@ -44,8 +44,8 @@ pub(super) struct StepStatistics {
     pub near: u32,
     /// The sum of `scalar::square` over the voxels near the front.
     pub squares: u64,
-    /// The tiles that a change within the band may affect, see [`reached_from`]; 0 if nothing changed there.
-    pub activated: u32,
+    /// The tiles that a change within the band may affect, see [`affected_tiles`]; 0 if nothing changed there.
+    pub affected: u32,
     /// True if a voxel is within the band after the pass.
     pub in_band: bool,
 }
@@ -57,14 +57,14 @@ struct Counter<'a, S: Simd> {
     constants: &'a Constants,
     /// The columns of the tile that lie in the image.
     columns: usize,
-    statistics: StepStatistics,
+    statistics: TileStatistics,
     closest: f32,
 }
 
 impl<'a, S: Simd> Counter<'a, S> {
     #[inline(always)]
     fn new(simd: S, constants: &'a Constants, columns: usize) -> Self {
-        Self { simd, constants, columns, statistics: StepStatistics::default(), closest: f32::INFINITY }
+        Self { simd, constants, columns, statistics: TileStatistics::default(), closest: f32::INFINITY }
     }
 
     /// Counts plane `z` of a tile with sides `tile`, of which `rows` rows lie in the image, from its values before and
@@ -90,7 +90,7 @@ impl<'a, S: Simd> Counter<'a, S> {
                 if before.abs().at_most(band).and(threshold.less_than((after - before).abs())).any() {
                     let lanes = const { if S::F32_LANES < N { S::F32_LANES } else { N } };
                     for i in (i..i + S::F32_LANES).step_by(lanes) {
-                        self.record_activity(tile, [i / N, z], i % N, &old[i..i + lanes], &new[i..i + lanes]);
+                        self.record_affected(tile, [i / N, z], i % N, &old[i..i + lanes], &new[i..i + lanes]);
                     }
                 }
                 self.closest = self.closest.min(after.abs().smallest());
@@ -104,25 +104,25 @@ impl<'a, S: Simd> Counter<'a, S> {
     /// Counts the voxels of row `[y, z]` one by one, as [`plane`](Self::plane) does with vectors.
     fn row(&mut self, tile: [usize; 3], row: [usize; 2], old: &[f32], new: &[f32]) {
         self.closest = new.iter().fold(self.closest, |closest, new| closest.min(new.abs()));
-        self.record_activity(tile, row, 0, old, new);
+        self.record_affected(tile, row, 0, old, new);
         self.count(old, new);
     }
 
     /// Records the changes within the band, in voxels of row `[y, z]` from column `first` on.
     #[inline(always)]
-    fn record_activity(&mut self, tile: [usize; 3], [y, z]: [usize; 2], first: usize, old: &[f32], new: &[f32]) {
-        let [y, z] = [reached_along(tile[1], y), reached_along(tile[2], z)];
+    fn record_affected(&mut self, tile: [usize; 3], [y, z]: [usize; 2], first: usize, old: &[f32], new: &[f32]) {
+        let [y, z] = [affected_along_axis(tile[1], y), affected_along_axis(tile[2], z)];
         // The search is skipped if this row can add no bit.
-        let most = reached_from([7, y, z]);
-        if self.statistics.activated & most == most {
+        let most = affected_tiles([7, y, z]);
+        if self.statistics.affected & most == most {
             return;
         }
         let Constants { band_width, activity_threshold, .. } = *self.constants;
         let x = (first..).zip(old.iter().zip(new)).fold(0, |along, (x, (old, new))| {
             let moved = (old.abs() <= band_width) & ((new - old).abs() > activity_threshold);
-            along | (u32::from(moved) * reached_along(tile[0], x))
+            along | (u32::from(moved) * affected_along_axis(tile[0], x))
         });
-        self.statistics.activated |= reached_from([x, y, z]);
+        self.statistics.affected |= affected_tiles([x, y, z]);
     }
 
     #[inline(always)]
@@ -139,8 +139,8 @@ impl<'a, S: Simd> Counter<'a, S> {
     }
 
     #[inline(always)]
-    fn statistics(self) -> StepStatistics {
-        StepStatistics { in_band: self.closest <= self.constants.band_width, ..self.statistics }
+    fn statistics(self) -> TileStatistics {
+        TileStatistics { in_band: self.closest <= self.constants.band_width, ..self.statistics }
     }
 }
 
@@ -196,10 +196,10 @@ pub(super) struct Task<'a, T: ?Sized> {
 struct TaskWithBuffers<'a, T: ?Sized>(Task<'a, T>, &'a mut Buffers);
 
 impl<T: Term + ?Sized> WithSimd for TaskWithBuffers<'_, T> {
-    type Output = StepStatistics;
+    type Output = TileStatistics;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> StepStatistics {
+    fn with_simd<S: Simd>(self, simd: S) -> TileStatistics {
         let Self(task, Buffers { volume, slice }) = self;
         let unit = task.constants.inverse_spacing == [1.0; 3];
         match (task.constants.volume, unit) {
@@ -212,7 +212,7 @@ impl<T: Term + ?Sized> WithSimd for TaskWithBuffers<'_, T> {
 }
 
 impl<T: Term + ?Sized> Task<'_, T> {
-    pub(super) fn run(self, arch: Arch, buffers: &mut Buffers) -> StepStatistics {
+    pub(super) fn run(self, arch: Arch, buffers: &mut Buffers) -> TileStatistics {
         arch.dispatch(TaskWithBuffers(self, buffers))
     }
 
@@ -233,7 +233,7 @@ impl<T: Term + ?Sized> Task<'_, T> {
         self,
         simd: S,
         buffers: &mut TileBuffers<A, K, A1, K1, A2, K2>,
-    ) -> StepStatistics {
+    ) -> TileStatistics {
         let Self { constants, layout, work, field, index, out } = self;
         let TileBuffers { terms, one, two } = buffers;
         let position = layout.position(index);
@@ -340,7 +340,7 @@ fn iterate<
     terms: &[[f32; A]],
     out: &mut [f32],
     [columns, rows, planes]: [usize; 3],
-) -> StepStatistics {
+) -> TileStatistics {
     let scales = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
     let ([x, y, z], phi) = (scales, Differences::<S, V, UNIT, N, A1, K1> { simd, scales, block });
     let [zero, tiny, half, one] = [0.0, TINY, 0.5, 1.0].map(|value| Floats::splat(simd, value));
@@ -385,11 +385,11 @@ fn iterate<
             let of_image = Floats::load(simd, terms, i);
             let bounded = of_image.min(max_inward_term);
             let speed = divergence.mul_add(curvature_weight, bounded);
-            let grows = zero.less_than(speed);
+            let inwards = zero.less_than(speed);
             // If the curvature term is the larger one, nothing is clipped: one sum serves for both kinds of |∇φ|.
             let curvature_leads = bounded.abs().less_than((divergence * curvature_weight).abs());
-            let low = curvature_leads.select(least, grows.select(zero, least));
-            let high = curvature_leads.select(most, grows.select(most, zero));
+            let low = curvature_leads.select(least, inwards.select(zero, least));
+            let high = curvature_leads.select(most, inwards.select(most, zero));
             let [backward_low, backward_high] = [zero - high, zero - low];
             let mut gradient = tiny;
             for axis in 0..if V { 3 } else { 2 } {
@@ -398,9 +398,9 @@ fn iterate<
                 gradient = b.mul_add(b, a.mul_add(a, gradient));
             }
             let gradient = curvature_leads.select(gradient * half, gradient);
-            let away = grows.differs(old.less_than(zero));
-            let gradient = away.select(gradient.min(one), gradient);
-            let speed = away.select(divergence.mul_add(curvature_weight, of_image), speed);
+            let grows = inwards.differs(old.less_than(zero));
+            let gradient = grows.select(gradient.min(one), gradient);
+            let speed = grows.select(divergence.mul_add(curvature_weight, of_image), speed);
             speed.mul_add(gradient.sqrt(), old).store(out, i);
         }
         counter.plane::<N>(
@@ -439,11 +439,11 @@ fn reinitialise<
     block: &[[[f32; A2]; K2]; 5],
     out: &mut [f32],
     [columns, rows, planes]: [usize; 3],
-) -> StepStatistics {
+) -> TileStatistics {
     let scales = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
-    let [zero, tiny, one, half, reinit_step, band] =
-        [0.0, TINY, 1.0, 0.5, constants.reinit_step, constants.band_width].map(|value| Floats::splat(simd, value));
-    let [steep, flat] = [FLATNESS_MIN, FLATNESS_MAX].map(|value| Floats::splat(simd, value));
+    let [zero, tiny, one, half, reinit_time_step, band] =
+        [0.0, TINY, 1.0, 0.5, constants.reinit_time_step, constants.band_width].map(|value| Floats::splat(simd, value));
+    let [steep, flat] = [MIN_INVERSE_GRADIENT, MAX_INVERSE_GRADIENT].map(|value| Floats::splat(simd, value));
     let mut in_band = false;
     for (plane, out) in out.as_chunks_mut::<A>().0.iter_mut().enumerate().take(planes) {
         let k = if V { plane + 2 } else { 0 };
@@ -480,13 +480,13 @@ fn reinitialise<
                 let backward = inside.select(zero - backward, backward).max(zero);
                 gradient = gradient + (backward * backward).max(forward * forward);
             }
-            let change = (one - gradient.sqrt()) * reinit_step;
+            let change = (one - gradient.sqrt()) * reinit_time_step;
             let new = inside.select(old - change, old + change);
             let new = new.less_than(zero).differs(inside).select(old, new);
             let held = if FIRST {
-                let flatness = Floats::splat(simd, TWO_ROOT_UNITS) * wide_gradient.rsqrt();
-                let scale = flat.less_than(flatness).select(flatness * steep, one);
-                let scale = flatness.less_than(steep).select(flatness * flat, scale);
+                let inverse_gradient = Floats::splat(simd, TWO_RSQRT_SCALES) * wide_gradient.scaled_rsqrt();
+                let scale = flat.less_than(inverse_gradient).select(inverse_gradient * steep, one);
+                let scale = inverse_gradient.less_than(steep).select(inverse_gradient * flat, scale);
                 (old * scale).clamp(constants.max_spacing)
             } else {
                 old
@@ -502,5 +502,5 @@ fn reinitialise<
             in_band |= valid.into_iter().any(|phi| phi.abs() <= constants.band_width);
         }
     }
-    StepStatistics { in_band, ..StepStatistics::default() }
+    TileStatistics { in_band, ..TileStatistics::default() }
 }

@@ -16,7 +16,7 @@ pub(super) struct Plain {
     phi: Vec<f32>,
     next: Vec<f32>,
     /// For each tile, true if the reinitialisation under way updates it.
-    reached: Vec<bool>,
+    reinitialised_tiles: Vec<bool>,
 }
 
 impl Plain {
@@ -26,10 +26,10 @@ impl Plain {
         for phi in &mut phi {
             *phi = phi.clamp(-plan.far, plan.far);
         }
-        Ok(Self { pixels, phi, next: zeroed(plan.voxels())?, reached: Vec::new() })
+        Ok(Self { pixels, phi, next: zeroed(plan.voxels())?, reinitialised_tiles: Vec::new() })
     }
 
-    pub(super) fn step(&mut self, plan: &Plan, ticker: &Ticker) -> Result<Counts> {
+    pub(super) fn iterate(&mut self, plan: &Plan, ticker: &Ticker) -> Result<Counts> {
         let Self { pixels, phi, next, .. } = self;
         let counts = match pixels {
             Pixels::U8(pixels) => scalar::iterate(plan, phi, next, |i| f32::from(pixels[i]), ticker)?,
@@ -42,9 +42,9 @@ impl Plain {
 
     pub(super) fn reinitialisation_step(&mut self, plan: &Plan, first: bool, ticker: &Ticker) -> Result<()> {
         if first {
-            self.reached = scalar::reached(plan, &self.phi);
+            self.reinitialised_tiles = scalar::reinitialised_tiles(plan, &self.phi);
         }
-        scalar::reinitialise(plan, &self.phi, &mut self.next, &self.reached, first, ticker)?;
+        scalar::reinitialise(plan, &self.phi, &mut self.next, &self.reinitialised_tiles, first, ticker)?;
         std::mem::swap(&mut self.phi, &mut self.next);
         Ok(())
     }

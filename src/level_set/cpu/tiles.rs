@@ -2,7 +2,7 @@
 //!
 //! Tiles at the end of an axis may extend beyond the image; the values there are never used.
 
-use crate::device::kernels::level_set::ACTIVATION_DISTANCE;
+use crate::device::kernels::level_set::BAND_REACH;
 use crate::error::Result;
 use crate::image::zeroed;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
@@ -17,14 +17,14 @@ pub(super) struct Block<const A: usize, const K: usize, const SHIFTS: usize>(pub
 /// Returns the tiles along one axis that a change at `place` of a tile of this size may affect: those within two
 /// voxels. Bits 0, 1 and 2 are the tile below, the tile itself and the one above.
 #[inline(always)]
-pub(super) fn reached_along(size: usize, place: usize) -> u32 {
-    u32::from(place < ACTIVATION_DISTANCE) | 2 | u32::from(place + ACTIVATION_DISTANCE >= size) << 2
+pub(super) fn affected_along_axis(size: usize, place: usize) -> u32 {
+    u32::from(place < BAND_REACH) | 2 | u32::from(place + BAND_REACH >= size) << 2
 }
 
 /// Returns the tiles, of a tile and the 26 around it, that are reached along x, y and z: the tile that is
 /// `[dx, dy, dz]` further, each −1, 0 or 1, has bit (dx + 1) + 3·(dy + 1) + 9·(dz + 1).
 #[inline(always)]
-pub(super) fn reached_from([x, y, z]: [u32; 3]) -> u32 {
+pub(super) fn affected_tiles([x, y, z]: [u32; 3]) -> u32 {
     let spread = |pattern: u32, axis: u32, stride: u32| {
         let times = |bit: u32| (pattern * (axis >> bit & 1)) << (bit * stride);
         times(0) | times(1) | times(2)
@@ -194,13 +194,13 @@ impl Layout {
     }
 
     /// Returns the tiles that those voxels of tile `index` reach that are within the band, as the bits of
-    /// [`reached_from`]. `tile` holds the tile's values, in rows of `N`.
-    pub(super) fn reached_from_band<const N: usize>(&self, index: usize, tile: &[f32], band_width: f32) -> u32 {
+    /// [`affected_tiles`]. `tile` holds the tile's values, in rows of `N`.
+    pub(super) fn affected_by_band<const N: usize>(&self, index: usize, tile: &[f32], band_width: f32) -> u32 {
         let [_, height, depth] = self.tile;
         let [columns, rows, planes] = self.valid(self.position(index));
         // All rows that reach the same tiles along y and z are one: the smallest |φ| of each column counts.
         let mut closest = [[f32::INFINITY; N]; 64];
-        let along = |size: usize, place: usize| reached_along(size, place) as usize;
+        let along = |size: usize, place: usize| affected_along_axis(size, place) as usize;
         for (k, plane) in tile.as_chunks::<N>().0.chunks_exact(height).enumerate().take(planes) {
             for (j, row) in plane.iter().enumerate().take(rows) {
                 let closest = &mut closest[along(depth, k) * 8 + along(height, j)];
@@ -210,14 +210,14 @@ impl Layout {
             }
         }
         let within = |place: usize| {
-            let bits = |(x, closest): (usize, &f32)| if *closest <= band_width { reached_along(N, x) } else { 0 };
+            let bits = |(x, closest): (usize, &f32)| if *closest <= band_width { affected_along_axis(N, x) } else { 0 };
             let x = closest[place][..columns].iter().enumerate().map(bits).fold(0, |all, one| all | one);
-            reached_from([x, place as u32 % 8, place as u32 / 8])
+            affected_tiles([x, place as u32 % 8, place as u32 / 8])
         };
         [2, 3, 6, 7].iter().flat_map(|z| [2, 3, 6, 7].map(|y| within(z * 8 + y))).fold(0, |all, one| all | one)
     }
 
-    /// Sets `reached` to 1 for the tiles that the bits of `marks` name, see [`reached_from`], and to 0 for others. In
+    /// Sets `reached` to 1 for the tiles that the bits of `marks` name, see [`affected_tiles`], and to 0 for others. In
     /// slices the tiles of other slices are left out.
     pub(super) fn spread(&self, marks: &[u32], volume: bool, reached: &mut [u8]) {
         reached.fill(0);
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_voxel_reaches_the_tiles_within_two_voxels() {
         let bit = |dx: i32, dy: i32, dz: i32| 1u32 << (dx + 1 + 3 * (dy + 1) + 9 * (dz + 1));
-        let from = |voxel: [usize; 3]| reached_from(voxel.map(|place| reached_along(8, place)));
+        let from = |voxel: [usize; 3]| affected_tiles(voxel.map(|place| affected_along_axis(8, place)));
         assert_eq!(from([2, 5, 3]), bit(0, 0, 0));
         assert_eq!(from([1, 5, 3]), bit(0, 0, 0) | bit(-1, 0, 0));
         assert_eq!(from([2, 6, 3]), bit(0, 0, 0) | bit(0, 1, 0));

@@ -1,6 +1,6 @@
 //! A vector of floats with operators, in which formulas can be written as such.
 
-use crate::device::kernels::level_set::{ROOT_REST, ROOT_SHIFT, ROOT_START, TINY};
+use crate::device::kernels::level_set::{RSQRT_REST, RSQRT_SHIFT, RSQRT_START, TINY};
 use pulp::Simd;
 use std::ops::{Add, Mul, Sub};
 
@@ -75,14 +75,14 @@ impl<S: Simd> Floats<S> {
         self.simd.reduce_min_f32s(self.values)
     }
 
-    /// Returns the same as [`crate::level_set::scalar::rsqrt`].
+    /// Returns the same as [`crate::level_set::scalar::scaled_rsqrt`].
     #[inline(always)]
-    pub(super) fn rsqrt(self) -> Self {
+    pub(super) fn scaled_rsqrt(self) -> Self {
         let simd = self.simd;
         let bits = simd.transmute_u32s_f32s(self.values);
-        let doubled = simd.sub_u32s(simd.splat_u32s(ROOT_START as u32), bits);
+        let doubled = simd.sub_u32s(simd.splat_u32s(RSQRT_START as u32), bits);
         let start = self.with(simd.transmute_f32s_u32s(simd.wrapping_dyn_shr_u32s(doubled, simd.splat_u32s(1))));
-        let [b, c] = [ROOT_SHIFT, ROOT_REST].map(|value| Self::splat(simd, value));
+        let [b, c] = [RSQRT_SHIFT, RSQRT_REST].map(|value| Self::splat(simd, value));
         let off = (self * start).mul_add(start, b);
         start * off.mul_add(off, c)
     }
@@ -99,7 +99,7 @@ impl<S: Simd> Floats<S> {
         let tiny = Self::splat(self.simd, TINY);
         let d = Self::splat(self.simd, 4.0) * self;
         let rest = if VOLUME { b.mul_add(b, tiny) } else { tiny };
-        d * d.mul_add(d, a.mul_add(a, rest)).rsqrt()
+        d * d.mul_add(d, a.mul_add(a, rest)).scaled_rsqrt()
     }
 
     /// Returns the same as [`crate::level_set::scalar::clamp`].

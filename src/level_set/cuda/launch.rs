@@ -3,15 +3,14 @@
 #![allow(unsafe_code)]
 
 use super::super::Variant;
-use super::super::convergence::SQUARES_UNIT;
-use super::super::plan::{INTENSITY_GAINS, Plan, REINITIALISATION_STEPS};
+use super::super::plan::{INTENSITY_GAIN_BOUNDS, Plan, REINITIALISATION_STEPS};
 use super::super::types::Constants;
-use super::marching::Marching;
+use super::dense_grid::DenseGrid;
 use super::tables::{BARRIERS, Layout, ROWS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::level_set::{
     DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS, PAPER_X,
-    PAPER_Y, REINIT_WARPS, ROOT_UNIT, TILE_BITS, TileListArguments, WARP,
+    PAPER_Y, REINIT_WARPS, RSQRT_SCALE, TILE_BITS, TileListArguments, WARP,
 };
 use crate::error::{Error, Result};
 use crate::image::PixelType;
@@ -20,9 +19,10 @@ use cudarc::driver::{DeviceRepr, LaunchConfig};
 /// The module (kernel file) of this operation.
 const MODULE: &str = "level_set";
 
-/// The factor of the speed in the kernels, whose gradients are four times as large.
-const SPEED_SHARE: f32 = 0.25;
-const _: () = assert!(INTENSITY_GAINS[0] * SPEED_SHARE as f64 >= f32::MIN_POSITIVE as f64, "the gain keeps its digits");
+/// The factor of the speed and of its parts in the kernels, whose gradients are four times as large.
+const QUARTER: f32 = 0.25;
+const _: () =
+    assert!(INTENSITY_GAIN_BOUNDS[0] * QUARTER as f64 >= f32::MIN_POSITIVE as f64, "the gain keeps its digits");
 
 /// The kernels of one level set, with the arguments that do not change.
 pub(super) struct Launcher {
@@ -32,10 +32,10 @@ pub(super) struct Launcher {
     band: bool,
     context: IterationArguments,
     iterate: Kernel,
-    /// The chunks of planes of the blocks, if iterations march along z.
-    marching: Option<Marching>,
+    /// The chunks of planes of the blocks, if iterations are of the dense kernel of volumes, which goes along z.
+    dense_grid: Option<DenseGrid>,
     reinitialise: Kernel,
-    /// The number of blocks of `iterate`, unless it marches, and of `reinitialise` that are resident on the device
+    /// The number of blocks of `iterate`, unless it has a dense grid, and of `reinitialise` that are resident on the device
     /// together.
     resident: [u32; 2],
     barriers: u64,
@@ -60,7 +60,7 @@ pub(super) struct Fields {
 pub(super) struct Span {
     pub first: u64,
     pub count: u32,
-    pub step: u32,
+    pub set: u32,
 }
 
 impl Launcher {
@@ -92,28 +92,27 @@ impl Launcher {
         let [inv_dx, inv_dy, inv_dz] = constants.inverse_spacing;
         let [tiles_x, tiles_y, tiles_z] = tiles.map(|n| n as u32);
         let axes = if constants.volume { "3d" } else { "2d" };
-        let counted = if constants.volume { 3 } else { 2 };
-        let unit = if constants.inverse_spacing[..counted].iter().all(|step| *step == 1.0) { "_unit" } else { "" };
+        let axes_used = if constants.volume { 3 } else { 2 };
+        let unit =
+            if constants.inverse_spacing[..axes_used].iter().all(|inverse| *inverse == 1.0) { "_unit" } else { "" };
         let name = pixel_type.name();
         let kernel = |name: &str| cuda.kernel(MODULE, name);
         // The number of blocks of a kernel that are resident on the device together. A grid with a barrier must not be
         // larger.
-        let resident = |kernel: &Kernel, warps: usize| {
-            kernel.resident_blocks(cuda, warps * WARP, 0).map(|blocks| blocks.max(cuda.multiprocessors()))
-        };
-        let marches = plan.variant == Variant::Dense && constants.volume && Marching::fits(plan.shape);
-        let iterate = if marches {
+        let resident = |kernel: &Kernel, warps: usize| kernel.resident_blocks(cuda, warps * WARP, 0);
+        let is_dense_volume = plan.variant == Variant::Dense && constants.volume && DenseGrid::fits(plan.shape);
+        let iterate = if is_dense_volume {
             kernel(&format!("isoline_ls_dense_{name}{unit}"))?
         } else {
             kernel(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
         };
-        let (marching, iterating) = if marches {
-            (Some(Marching::new(resident(&iterate, DENSE_WARPS)?.into(), plan.shape)), 0)
+        let (dense_grid, iterating) = if is_dense_volume {
+            (Some(DenseGrid::new(resident(&iterate, DENSE_WARPS)?.into(), plan.shape)), 0)
         } else {
             (None, resident(&iterate, ITERATION_WARPS)?)
         };
         let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
-        let reinitialise = kernel(&format!("isoline_ls_restep_{axes}{unit}"))?;
+        let reinitialise = kernel(&format!("isoline_ls_reinitialise_{axes}{unit}"))?;
         let resident = [iterating, resident(&reinitialise, REINIT_WARPS)?];
         Ok(Self {
             setup: LevelSetSetup {
@@ -123,10 +122,10 @@ impl Launcher {
                 pitch: layout.pitch as u32,
                 intensity_centre: constants.intensity_centre,
                 max_deviation: constants.max_deviation,
-                intensity_gain: SPEED_SHARE * constants.intensity_gain,
-                intensity_offset: SPEED_SHARE * constants.intensity_offset,
-                max_inward_term: SPEED_SHARE * constants.max_inward_term,
-                curvature_weight: SPEED_SHARE * constants.curvature_weight,
+                intensity_gain: QUARTER * constants.intensity_gain,
+                intensity_offset: QUARTER * constants.intensity_offset,
+                max_inward_term: QUARTER * constants.max_inward_term,
+                curvature_weight: QUARTER * constants.curvature_weight,
                 inv_dx,
                 inv_dy,
                 inv_dz,
@@ -134,7 +133,7 @@ impl Launcher {
                 rms_scale: constants.rms_scale,
                 band_width: constants.band_width,
                 activity_threshold: constants.activity_threshold,
-                reinit_step: constants.reinit_step,
+                reinit_time_step: constants.reinit_time_step,
                 max_divergence: constants.max_divergence,
             },
             lists: TileListArguments { entries, counts, stamps, tiles_x, tiles_y, tiles_z, tiles: count as u32 },
@@ -147,12 +146,12 @@ impl Launcher {
                 ring: ROWS as u32 - 1,
             },
             iterate,
-            marching,
+            dense_grid,
             reinitialise,
             resident,
             barriers: tables.barriers.address(),
-            activate_near_front: kernel(&format!("isoline_ls_mark_{axes}"))?,
-            check_convergence: kernel("isoline_ls_judge")?,
+            activate_near_front: kernel(&format!("isoline_ls_activate_near_front_{axes}"))?,
+            check_convergence: kernel("isoline_ls_check_convergence")?,
             multiprocessors: cuda.multiprocessors(),
             criterion: (plan.check_interval, plan.change_tolerance, plan.rms_tolerance),
         })
@@ -184,10 +183,10 @@ impl Launcher {
 
     /// Tells whether one launch may do several iterations.
     pub(super) fn takes_many_iterations(&self) -> bool {
-        self.marching.is_none()
+        self.dense_grid.is_none()
     }
 
-    /// Queues iterations, of the tiles in the sets from `step` on or of all. With `activate` the tiles that change in
+    /// Queues iterations, of the tiles in the sets from `span.set` on or of all. With `activate` the tiles that change in
     /// the last are added to the next set, as they are in those before. `barrier` is a number that no other launch has
     /// had since the counters were cleared.
     pub(super) fn iterate(
@@ -200,7 +199,7 @@ impl Launcher {
     ) -> Result<()> {
         let context = self.context(span.first);
         let activate = u32::from(activate);
-        if let Some(Marching { grid, chunks }) = self.marching {
+        if let Some(DenseGrid { grid, chunks }) = self.dense_grid {
             assert_eq!(span.count, 1, "one iteration per launch");
             let config = geometry(grid, [WARP, DENSE_WARPS, 1]);
             let arguments: &[&dyn DeviceRepr] = &[&at.from, &at.to, &at.image, &self.setup, &context, &chunks];
@@ -210,18 +209,8 @@ impl Launcher {
         }
         let lists = if self.band { self.lists } else { TileListArguments { entries: 0, ..self.lists } };
         let arrivals = self.barrier(barrier);
-        let arguments: &[&dyn DeviceRepr] = &[
-            &at.from,
-            &at.to,
-            &at.image,
-            &self.setup,
-            &context,
-            &lists,
-            &span.step,
-            &activate,
-            &span.count,
-            &arrivals,
-        ];
+        let arguments: &[&dyn DeviceRepr] =
+            &[&at.from, &at.to, &at.image, &self.setup, &context, &lists, &span.set, &activate, &span.count, &arrivals];
         let config = self.resident_grid(self.resident[0], ITERATION_WARPS);
         // SAFETY: these are the kernel's arguments, with buffers as above; the lists hold all tiles, the counter is 0.
         unsafe {
@@ -233,7 +222,7 @@ impl Launcher {
         }
     }
 
-    /// Queues the reinitialisation of the set of `step` that follows `iteration`; the result is in the same φ as
+    /// Queues the reinitialisation of the tiles in `set` that follows `iteration`; the result is in the same φ as
     /// before.
     /// `barrier` has the meaning that it has for `iterate`.
     pub(super) fn reinitialise(
@@ -241,21 +230,21 @@ impl Launcher {
         stream: &Stream,
         at: Fields,
         iteration: u64,
-        step: u32,
+        set: u32,
         barrier: usize,
     ) -> Result<()> {
         const { assert!(REINITIALISATION_STEPS.is_multiple_of(2), "the result is in the same phi as before") }
         let context = self.context(iteration);
-        let (begin, end, activate) = (0u32, REINITIALISATION_STEPS, u32::from(self.band));
+        let (steps, activate) = (REINITIALISATION_STEPS, u32::from(self.band));
         let arrivals = self.barrier(barrier);
         let arguments: &[&dyn DeviceRepr] =
-            &[&at.from, &at.to, &self.setup, &context, &self.lists, &step, &begin, &end, &activate, &arrivals];
+            &[&at.from, &at.to, &self.setup, &context, &self.lists, &set, &steps, &activate, &arrivals];
         let config = self.resident_grid(self.resident[1], REINIT_WARPS);
         // SAFETY: these are the kernel's arguments, with buffers as in `iterate`; the counter is 0.
         unsafe { stream.launch_cooperative(&self.reinitialise, config, arguments) }
     }
 
-    /// Adds the tiles that the voxels within the band reach to the set of `step`, after `iteration`. `copy` becomes a
+    /// Adds the tiles that the voxels within the band reach to the set, after `iteration`. `copy` becomes a
     /// copy of φ, unless it is 0.
     pub(super) fn activate_near_front(
         &self,
@@ -263,10 +252,10 @@ impl Launcher {
         phi: u64,
         copy: u64,
         iteration: u64,
-        step: u32,
+        set: u32,
     ) -> Result<()> {
         let context = self.context(iteration);
-        let arguments: &[&dyn DeviceRepr] = &[&phi, &copy, &self.setup, &context, &self.lists, &step];
+        let arguments: &[&dyn DeviceRepr] = &[&phi, &copy, &self.setup, &context, &self.lists, &set];
         // SAFETY: these are the kernel's arguments; both φ have the layout's elements and are different.
         unsafe { stream.launch_early(&self.activate_near_front, self.loop_grid(self.lists.tiles.into()), arguments) }
     }
@@ -281,9 +270,7 @@ impl Launcher {
         let context = self.context(last);
         let test = u32::from(test);
         let (interval, change_tolerance, rms_tolerance) = self.criterion;
-        let unit = SQUARES_UNIT;
-        let arguments: &[&dyn DeviceRepr] =
-            &[&context, &first, &test, &interval, &unit, &change_tolerance, &rms_tolerance];
+        let arguments: &[&dyn DeviceRepr] = &[&context, &first, &test, &interval, &change_tolerance, &rms_tolerance];
         let config = geometry([1, 1, 1], [WARP, 1, 1]);
         // SAFETY: these are the kernel's arguments; the rows are those of at most as many iterations as there are rows.
         unsafe { stream.launch_early(&self.check_convergence, config, arguments) }
@@ -301,8 +288,8 @@ impl Launcher {
     ) -> Result<()> {
         let Constants { intensity_gain, intensity_offset, curvature_weight, max_divergence, .. } = *constants;
         // The normals of this kernel are unit vectors.
-        let curvature_weight = (f64::from(curvature_weight) / ROOT_UNIT) as f32;
-        let max_divergence = (f64::from(max_divergence) * ROOT_UNIT) as f32;
+        let curvature_weight = (f64::from(curvature_weight) / RSQRT_SCALE) as f32;
+        let max_divergence = (f64::from(max_divergence) * RSQRT_SCALE) as f32;
         let setup =
             LevelSetSetup { pitch, intensity_gain, intensity_offset, curvature_weight, max_divergence, ..self.setup };
         let arguments: &[&dyn DeviceRepr] = &[&at.from, &at.to, &at.image, &setup];
@@ -327,7 +314,7 @@ impl Launcher {
     ) -> Result<()> {
         let (found, report_nonfinite) = (found.address(), u32::from(report_nonfinite));
         let arguments: [&dyn DeviceRepr; 5] = [&phi, &self.setup, &far, &report_nonfinite, &found];
-        self.rows(cuda, stream, "isoline_ls_settle", self.setup, &arguments)
+        self.rows(cuda, stream, "isoline_ls_sanitize_phi", self.setup, &arguments)
     }
 
     /// Queues the computation of the mask of `slices` slices from `phi` on.
@@ -341,7 +328,7 @@ impl Launcher {
     ) -> Result<()> {
         let setup = LevelSetSetup { depth: slices as u32, ..self.setup };
         let [row, slice] = strides.map(|bytes| bytes as u64);
-        self.rows(cuda, stream, "isoline_ls_mask", setup, &[&phi, &mask, &row, &slice, &setup])
+        self.rows(cuda, stream, "isoline_ls_write_mask", setup, &[&phi, &mask, &row, &slice, &setup])
     }
 
     fn rows(

@@ -100,7 +100,7 @@ impl Solver {
             Ok(inside) => {
                 self.current = other;
                 self.inside = inside;
-                self.listed = false;
+                self.lists_valid = false;
                 self.interval_iterations = 0;
                 self.phi_unknown = false;
                 // The check interval on the device begins again, too.
@@ -108,8 +108,8 @@ impl Solver {
                 self.stream.synchronize()
             }
             Err(index) => {
+                // Both φ agree again, so the set of active tiles is still right.
                 self.copy_from(self.current)?;
-                self.listed = false;
                 let [width, height, _] = self.plan.shape.map(|n| n as u64);
                 Err(Error::argument(format!(
                     "phi must be finite everywhere, but at x = {}, y = {}, z = {} it is not",

@@ -3,25 +3,25 @@
 use crate::device::cuda::MAX_GRID_YZ;
 use crate::device::kernels::level_set::{DENSE_COLUMNS, DENSE_ROWS, DENSE_WARPS, DenseChunks};
 
-/// The grid of the marching kernel and the chunks of its blocks.
+/// The grid of the dense kernel of volumes and the chunks of its blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Marching {
+pub(super) struct DenseGrid {
     /// The numbers of strips of columns, groups of rows, and chunks of planes.
     pub grid: [usize; 3],
     pub chunks: DenseChunks,
 }
 
-impl Marching {
+impl DenseGrid {
     /// The usual number of planes of a block: with fewer the device is filled more evenly, but blocks begin more often.
     /// A block has at least `MIN_PLANES`.
     const PLANES: u64 = 20;
     const MIN_PLANES: u64 = 2;
-    /// Up to `MANY` planes per resident block, blocks end far apart, because the first block on a multiprocessor has
+    /// Up to `MAX_PLANES_OF_TWO_SIZES` planes per resident block, blocks end far apart, because the first block on a multiprocessor has
     /// priority and planes with a front take longer. Then four fifths of the planes are divided among large blocks, one
     /// per resident block, and the rest among twice as many small ones, which the multiprocessors take as they become
-    /// free. This is done if a block has at least `SOME` planes.
-    const MANY: u64 = 64;
-    const SOME: u64 = 8;
+    /// free. This is done if a block has at least `MIN_PLANES_OF_TWO_SIZES` planes.
+    const MAX_PLANES_OF_TWO_SIZES: u64 = 64;
+    const MIN_PLANES_OF_TWO_SIZES: u64 = 8;
 
     /// Tells whether a volume can be divided: it has as many rows as a warp, and the grid is not too large.
     pub(super) fn fits([_, height, depth]: [usize; 3]) -> bool {
@@ -38,9 +38,9 @@ impl Marching {
         let (strips, groups, depth) = (width.div_ceil(DENSE_COLUMNS) as u64, Self::groups(height), depth as u64);
         let columns = strips * groups;
         let (in_a_wave, planes) = (resident / columns, columns * depth / resident);
-        let [large_count, large_planes, chunks] = if in_a_wave == 0 || planes > Self::MANY {
+        let [large_count, large_planes, chunks] = if in_a_wave == 0 || planes > Self::MAX_PLANES_OF_TWO_SIZES {
             [0, 0, ((depth + Self::PLANES / 2) / Self::PLANES).max(1)]
-        } else if planes < Self::SOME {
+        } else if planes < Self::MIN_PLANES_OF_TWO_SIZES {
             [0, 0, in_a_wave.min(depth / Self::MIN_PLANES).max(1)]
         } else {
             let large_planes = depth * 4 / 5 / in_a_wave;
@@ -63,9 +63,9 @@ mod tests {
     #[test]
     fn chunks_are_all_planes() {
         for shape in [[1, 2, 1], [181, 217, 181], [512, 512, 512], [62, 8, 1], [63, 9, 7], [1 << 14, 1 << 14, 300]] {
-            assert!(Marching::fits(shape), "{shape:?}");
+            assert!(DenseGrid::fits(shape), "{shape:?}");
             for resident in [1, 48, 660, 740, 1320] {
-                let Marching { grid, chunks } = Marching::new(resident, shape);
+                let DenseGrid { grid, chunks } = DenseGrid::new(resident, shape);
                 let DenseChunks { large_count, large_planes, small_planes, longer_count } = chunks;
                 let of = |chunks: u32, planes: u32| u64::from(chunks) * u64::from(planes);
                 let planes = of(large_count, large_planes)
@@ -77,15 +77,15 @@ mod tests {
             }
         }
         assert!(
-            !Marching::fits([100, 1, 100]) && !Marching::fits([100, 1 << 20, 1]) && !Marching::fits([1, 2, 1 << 21])
+            !DenseGrid::fits([100, 1, 100]) && !DenseGrid::fits([100, 1 << 20, 1]) && !DenseGrid::fits([1, 2, 1 << 21])
         );
     }
 
     #[test]
     fn a_volume_of_a_few_waves_ends_in_small_chunks() {
-        let Marching { grid, chunks } = Marching::new(1320, [181, 217, 181]);
+        let DenseGrid { grid, chunks } = DenseGrid::new(1320, [181, 217, 181]);
         assert_eq!(grid, [3, 55, 24]);
         assert_eq!(chunks, DenseChunks { large_count: 8, large_planes: 18, small_planes: 2, longer_count: 5 });
-        assert_eq!(Marching::new(1320, [512; 3]).chunks.large_count, 0);
+        assert_eq!(DenseGrid::new(1320, [512; 3]).chunks.large_count, 0);
     }
 }

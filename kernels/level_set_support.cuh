@@ -4,7 +4,7 @@
 #include "level_set_tile.cuh"
 #include <cfloat>
 
-// Adds the tiles that the voxels within the narrow band reach to the set of `step`. A warp has as many adjacent tiles
+// Adds the tiles that the voxels within the narrow band reach to the set of `set`. A warp has as many adjacent tiles
 // as make a row of them one request. `copy`, if not null, becomes a copy of phi: before a reinitialisation both phi
 // must agree where it does not work.
 template <bool VOLUME>
@@ -13,7 +13,7 @@ struct NearTiles {
 };
 template <bool VOLUME>
 __device__ __forceinline__ void activate_near_tiles(const float *phi, float *copy, const LevelSetSetup &setup,
-                                                    const TileLists &lists, u32 step, TileIndex t, u32 lane)
+                                                    const TileLists &lists, u32 set, TileIndex t, u32 lane)
 {
     using S = NearTiles<VOLUME>;
     constexpr u32 AT_ONCE = 16;   // rows that are loaded together, because the latency of memory is long
@@ -54,14 +54,14 @@ __device__ __forceinline__ void activate_near_tiles(const float *phi, float *cop
 #pragma unroll 1
     for (u32 k = 0; k < S::TILES; ++k) {
         const u32 neighbours = __shfl_sync(ALL_LANES, reached, k * S::SIDE);
-        if (neighbours) lists.push_neighbours<VOLUME>(step, {t.x + k, t.y, t.z}, neighbours, lane);
+        if (neighbours) lists.push_neighbours<VOLUME>(set, {t.x + k, t.y, t.z}, neighbours, lane);
     }
 }
 
 // The stopping criterion, in the arithmetic of the host (src/level_set/convergence.rs): iterations first ..
 // context.iteration are added to the check interval of `interval` iterations, which ends here if `test`. One warp.
 __device__ __forceinline__ void check_convergence(const IterationContext &context, u64 first, bool test, u32 interval,
-                                                  double unit, double change_tolerance, double rms_tolerance, u32 lane)
+                                                  double change_tolerance, double rms_tolerance, u32 lane)
 {
     if (!context.continues()) return;
     ConvergenceState &convergence = *context.convergence;
@@ -82,9 +82,9 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
         }
         long long later = added;   // inclusive sums over the lanes up to this one
 #pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) {
-            const long long other = __shfl_up_sync(ALL_LANES, later, step);
-            if (lane >= step) later += other;
+        for (u32 offset = 1; offset < WARP; offset *= 2) {
+            const long long other = __shfl_up_sync(ALL_LANES, later, offset);
+            if (lane >= offset) later += other;
         }
         if (is) {
             const long long here = inside - (later - added);
@@ -96,9 +96,9 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
     if (!__all_sync(ALL_LANES, done)) return;
     near = lanes_total(near), squares = lanes_total(squares), inside_sum = lanes_total(inside_sum);
 #pragma unroll
-    for (u32 step = WARP / 2; step > 0; step /= 2) {
-        most = max(most, __shfl_xor_sync(ALL_LANES, most, step));
-        fewest = min(fewest, __shfl_xor_sync(ALL_LANES, fewest, step));
+    for (u32 offset = WARP / 2; offset > 0; offset /= 2) {
+        most = max(most, __shfl_xor_sync(ALL_LANES, most, offset));
+        fewest = min(fewest, __shfl_xor_sync(ALL_LANES, fewest, offset));
     }
     if (lane != 0) return;
     const u64 sum = convergence.inside_sum + static_cast<u64>(inside_sum);
@@ -112,10 +112,10 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
     }
     // Phase 3: the test, at the end of the interval.
     const u64 last = convergence.inside_before;
-    const double share = static_cast<double>(max(near, static_cast<u64>(1)));
-    const double drift = static_cast<double>(sum > last ? sum - last : last - sum) / share;
-    const double swing = static_cast<double>(interval_most - ~interval_fewest) * static_cast<double>(interval) / share;
-    const double rms = sqrt(static_cast<double>(squares) * (unit * static_cast<double>(1 << SQUARES_SHIFT)) / share);
+    const double near_total = static_cast<double>(max(near, static_cast<u64>(1)));
+    const double drift = static_cast<double>(sum > last ? sum - last : last - sum) / near_total;
+    const double swing = static_cast<double>(interval_most - ~interval_fewest) * static_cast<double>(interval) / near_total;
+    const double rms = sqrt(static_cast<double>(squares) * ((1 << SQUARES_SHIFT) / static_cast<double>(SQUARE_ONE)) / near_total);
     const bool never = change_tolerance == 0.0 && rms_tolerance == 0.0;
     const bool still = drift <= change_tolerance && swing <= SWING * change_tolerance;
     if (!never && last != 0 && still && rms <= rms_tolerance) convergence.stopped = context.iteration + 1;
@@ -146,7 +146,7 @@ __device__ __forceinline__ void sanitize_phi(float *phi, const LevelSetSetup &se
 }
 
 // Writes 255 where phi < 0, else 0. A warp has a row.
-__device__ __forceinline__ void read_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride,
+__device__ __forceinline__ void write_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride,
                                           const LevelSetSetup &setup, u64 row, u32 lane)
 {
     const float *line = phi + row * setup.pitch + LEAD;
