@@ -44,9 +44,6 @@ CHECKED = [
 
 GLOSSARY = pathlib.Path("docs/glossary.md")
 
-# The entry names of kernels that are older than the glossary and stay.
-KEPT = re.compile("isoline_ls_restep", re.IGNORECASE)
-
 # The words with which a comment must not begin, because they open a fragment and not a sentence.
 OPENERS = "What|Of|Whether|Which|Where|As|How|Likewise|And|Or"
 
@@ -80,9 +77,8 @@ def ruled_out(glossary):
 
 def complaints(path, text, words):
     """Yields the line number and the message of everything to correct in a file."""
-    checked = KEPT.sub(lambda match: "_" * len(match.group()), text)
     for pattern, word, term in words:
-        for match in pattern.finditer(checked):
+        for match in pattern.finditer(text):
             yield text.count("\n", 0, match.start()) + 1, f'"{word}": use "{term}"'
     marks = MARKS.get(path.suffix)
     if marks:
