@@ -82,7 +82,7 @@ struct VoxelUpdate {
     __device__ __forceinline__ float result() const
     {
         float counted = both_sides ? __fmul_rn(0.5f, square) : square;
-        // Where |phi| grows |grad phi| is at most 1, see src/level_set/scalar.rs.
+        // The gradient counts at most 1 where |phi| grows, see src/level_set/scalar.rs.
         const bool grows = (speed > 0.0f) != (old < 0.0f);
         if (grows) counted = fminf(counted, 16.0f);
         return __fmaf_rn(grows ? unbounded_speed : speed, sqrt_rn(counted), old);

@@ -13,7 +13,7 @@ pub type Outcome<T> = Result<T, Box<dyn Error>>;
 pub type Repeats = (usize, usize, Duration);
 pub const REPEATS: Repeats = (5, 101, Duration::from_millis(1200));
 
-/// What to measure, on which devices, and the results.
+/// The arguments of a benchmark, its devices and its results.
 pub struct Bench {
     pub quick: bool,
     json: Option<OsString>,
