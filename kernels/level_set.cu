@@ -27,9 +27,11 @@ __device__ __forceinline__ void dense_iteration(const float *from, float *to, co
                                                 const DenseChunks &chunks)
 {
     wait_for_previous_launch();
-    LaneStatistics stats;
+    PartialStatistics stats{};
     const bool done = dense<PIXEL, DENSE_ROWS, UNIT>(from, to, image, setup, context, chunks, stats);
-    if (done) context.add(stats, threadIdx.x);
+    if (!done) return;
+    const PartialStatistics sums = stats.warp_sum();
+    if (threadIdx.x == 0) context.add(sums);
 }
 
 // Block (32, DENSE_WARPS), a chunk of planes per block; see dense().
@@ -94,7 +96,7 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
     // 2. The parts of the active tiles. While the first one is on its way, the tiles that left the set are copied.
     const TileSplit split = TileSplit::of<VOLUME>(own, warps);
     u64 entry = prefetched.for_split(split);
-    LaneStatistics stats;
+    PartialStatistics stats{};
     const u32 count = own * split.parts;
     for (u32 i = first; i == first || i < count; i += warps) {
         const bool works = i < count;

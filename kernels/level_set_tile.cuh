@@ -83,7 +83,8 @@ struct PrefetchedEntry {
 // Grid barrier: no block passes before all blocks, which must be resident together, have reached it, and what they
 // wrote before it all see after it. `arrivals` is 0 before the first barrier of a launch; `all` is the number of blocks
 // times the number of barriers so far, this one included. (Turing's copies to shared memory go through the first-level
-// cache; the fence empties it.)
+// cache; the fence empties it. cooperative_groups' grid.sync() waits for the counter's old value before it first looks
+// at the new one: one more way to the counter and back.)
 __device__ __forceinline__ void grid_barrier(u32 *arrivals, u32 all)
 {
     __syncthreads();
@@ -168,12 +169,12 @@ struct TileActivity {
     }
 };
 
-// Does TileActivity::record() and LaneStatistics::add() for a lane's two voxels, of which it owns some. Few voxels
+// Does TileActivity::record() and PartialStatistics::add() for a lane's two voxels, of which it owns some. Few voxels
 // cross the front. phi is never -0, so the sign is a bit. Changes are scaled by a power of two before they are squared,
 // which gives the same squares.
 __device__ __forceinline__ void count_two_voxels(const LevelSetSetup &setup, const bool (&own)[2],
                                                  const float (&before)[2], const float (&after)[2],
-                                                 const u32 (&concerned)[2], LaneStatistics &stats,
+                                                 const u32 (&concerned)[2], PartialStatistics &stats,
                                                  TileActivity &activity)
 {
     static_assert(SQUARE_ONE == 4096.0f * 4096.0f, "");
@@ -196,39 +197,22 @@ __device__ __forceinline__ void count_two_voxels(const LevelSetSetup &setup, con
 }
 
 // Adds the sums of a block of WARPS warps; all its threads call it. There is one atomic addition per block and number,
-// because all of them go to one address, where they are serialised.
+// because all of them go to one address, where they are serialised. (A block has far fewer than 2^32 voxels.)
 template <u32 WARPS>
-__device__ __forceinline__ void add_block_statistics(const IterationContext &turn, const LaneStatistics &stats)
+__device__ __forceinline__ void add_block_statistics(const IterationContext &context, const PartialStatistics &stats)
 {
-    __shared__ struct {
-        u64 squares;
-        u32 changed, near;
-        int inside;
-    } of[WARPS];
-    const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const bool any = __any_sync(ALL_LANES, stats.near != 0 || stats.changed != 0);
-    u32 changed = 0, near = 0, low = 0, high = 0;
-    int inside = 0;
-    if (any) {
-        changed = lanes_total(stats.changed), near = lanes_total(stats.near);
-        inside = static_cast<int>(lanes_total(static_cast<u32>(stats.inside)));
-        // The sum is made in two parts: a lane has less than 2^51.
-        low = lanes_total(static_cast<u32>(stats.squares) & 0xFFFFFF),
-        high = lanes_total(static_cast<u32>(stats.squares >> 24));
-    }
-    if (lane == 0) of[warp] = {(static_cast<u64>(high) << 24) + low, changed, near, inside};
+    __shared__ PartialStatistics of[WARPS];
+    const PartialStatistics own = stats.warp_sum();
+    if (threadIdx.x % WARP == 0) of[threadIdx.x / WARP] = own;
     __syncthreads();
     if (threadIdx.x != 0) return;
-    u64 squares = 0, all_changed = 0, all_near = 0;
-    long long all_inside = 0;
+    PartialStatistics sums{};
 #pragma unroll
-    for (u32 i = 0; i < WARPS; ++i)
-        squares += of[i].squares, all_changed += of[i].changed, all_near += of[i].near, all_inside += of[i].inside;
-    IterationStatistics *to = turn.row(turn.iteration);
-    if (all_changed) atomicAdd(&to->changed, all_changed);
-    if (all_near) atomicAdd(&to->near, all_near);
-    if (squares) atomicAdd(&to->squares, squares);
-    if (all_inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(all_inside));
+    for (u32 i = 0; i < WARPS; ++i) {
+        sums.changed += of[i].changed, sums.near += of[i].near;
+        sums.inside += of[i].inside, sums.squares += of[i].squares;
+    }
+    context.add(sums);
 }
 
 // Copies ROWS elements of a lane from one phi to the other, and the repeated elements beside the borders. `at` returns
@@ -431,7 +415,7 @@ __device__ __forceinline__ void store_two_voxels(float *out, const LevelSetSetup
 template <typename PIXEL, bool UNIT>
 __device__ __forceinline__ void update_part(const float *shared, float *to, const PIXEL *image,
                                             const LevelSetSetup &setup, const TilePart &part, u32 lane,
-                                            LaneStatistics &stats, TileActivity &activity)
+                                            PartialStatistics &stats, TileActivity &activity)
 {
     const TileIndex t = part.t;
     const u32 column = lane % TILE, group = lane / TILE;

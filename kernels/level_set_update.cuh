@@ -89,11 +89,11 @@ struct VoxelUpdate {
     }
 };
 
-// The statistics that an iteration sums.
-struct LaneStatistics {
-    u32 changed = 0, near = 0;
-    int inside = 0;
-    u64 squares = 0;
+// The statistics of a lane, a warp or a block, which an iteration sums.
+struct PartialStatistics {
+    u32 changed, near;
+    int inside;
+    u64 squares;
 
     __device__ __forceinline__ void add(const LevelSetSetup &setup, float before, float after)
     {
@@ -129,6 +129,16 @@ struct LaneStatistics {
         changed += mine && was != is ? 1u : 0u;
         inside += mine ? static_cast<int>(is) - static_cast<int>(was) : 0;
     }
+    // Returns the sums over a warp, in all its lanes.
+    __device__ __forceinline__ PartialStatistics warp_sum() const
+    {
+        if (!__any_sync(ALL_LANES, near != 0 || changed != 0)) return {};
+        // The sum of the squares is made in two parts: a lane has less than 2^51.
+        const u32 low = lanes_total(static_cast<u32>(squares) & 0xFFFFFF);
+        const u32 high = lanes_total(static_cast<u32>(squares >> 24));
+        return {lanes_total(changed), lanes_total(near), static_cast<int>(lanes_total(static_cast<u32>(inside))),
+                (static_cast<u64>(high) << 24) + low};
+    }
 };
 
 struct IterationContext : IterationArguments {
@@ -153,21 +163,14 @@ struct IterationContext : IterationArguments {
         const u64 stopped = __ldcg(&convergence->stopped);
         return stopped == 0 || iteration < stopped;
     }
-    // Adds a warp's sums.
-    __device__ __forceinline__ void add(const LaneStatistics &stats, u32 lane) const
+    // Adds the sums of a warp or a block; one of its threads calls it.
+    __device__ __forceinline__ void add(const PartialStatistics &sums) const
     {
-        if (!__any_sync(ALL_LANES, stats.near != 0 || stats.changed != 0)) return;
-        const u32 changed = lanes_total(stats.changed), near = lanes_total(stats.near);
-        const int inside = static_cast<int>(lanes_total(static_cast<u32>(stats.inside)));
-        // The sum is made in two parts: a lane has less than 2^51.
-        const u32 low = lanes_total(static_cast<u32>(stats.squares) & 0xFFFFFF);
-        const u32 high = lanes_total(static_cast<u32>(stats.squares >> 24));
-        const u64 squares = (static_cast<u64>(high) << 24) + low;
-        if (lane != 0) return;
         IterationStatistics *to = row(iteration);
-        if (changed) atomicAdd(&to->changed, static_cast<u64>(changed));
-        if (near) atomicAdd(&to->near, static_cast<u64>(near));
-        if (squares) atomicAdd(&to->squares, squares);
-        if (inside) atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(static_cast<long long>(inside)));
+        if (sums.changed) atomicAdd(&to->changed, static_cast<u64>(sums.changed));
+        if (sums.near) atomicAdd(&to->near, static_cast<u64>(sums.near));
+        if (sums.squares) atomicAdd(&to->squares, sums.squares);
+        if (sums.inside)
+            atomicAdd(reinterpret_cast<u64 *>(&to->inside), static_cast<u64>(static_cast<long long>(sums.inside)));
     }
 };
