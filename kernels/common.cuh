@@ -133,3 +133,15 @@ __device__ __forceinline__ T lanes_total(T value)
     for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
     return value;
 }
+
+// Returns the sum of a value over the lanes up to this one.
+template <typename T>
+__device__ __forceinline__ T lanes_inclusive_sum(T value, u32 lane)
+{
+    #pragma unroll
+    for (u32 step = 1; step < WARP; step *= 2) {
+        const T before = __shfl_up_sync(ALL_LANES, value, step);
+        if (lane >= step) value += before;
+    }
+    return value;
+}

@@ -2,6 +2,7 @@
 // needs neither.
 #pragma once
 #include "edge_drawing_tile.cuh"
+#include <cub/block/block_scan.cuh>
 
 constexpr u32 MAPS_X = 32, MAPS_Y = 8;
 
@@ -110,28 +111,14 @@ __device__ __forceinline__ void maps_kernel(const isoline_ed_job &job, const iso
 // position, `gather` writes the magnitudes.
 constexpr int GATHER_WORDS = 1024;
 
-// Computes inclusive sums over a block of 1024 threads; every thread gets its own sum, and the total.
-__device__ __forceinline__ u32 block_inclusive_sum(u32 value, u32 *total)
+// Returns the sum of the values of a block's threads before this one, and the sum of all.
+__device__ __forceinline__ u32 block_exclusive_sum(u32 value, u32 *total)
 {
-    __shared__ u32 warps[GATHER_WORDS / WARP];
-    const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    auto scan = [lane](u32 v) {
-#pragma unroll
-        for (u32 step = 1; step < WARP; step *= 2) {
-            const u32 other = __shfl_up_sync(ALL_LANES, v, step);
-            if (lane >= step) v += other;
-        }
-        return v;
-    };
-    value = scan(value);
-    if (lane == WARP - 1) warps[warp] = value;
-    __syncthreads();
-    if (warp == 0) warps[lane] = scan(warps[lane]);
-    __syncthreads();
-    const u32 before = warp > 0 ? warps[warp - 1] : 0;
-    *total = warps[GATHER_WORDS / WARP - 1];
-    __syncthreads();   // the next use overwrites `warps`
-    return before + value;
+    using Scan = cub::BlockScan<u32, GATHER_WORDS, cub::BLOCK_SCAN_WARP_SCANS>;
+    __shared__ Scan::TempStorage storage;
+    Scan(storage).ExclusiveSum(value, value, *total);
+    __syncthreads();   // the next use overwrites `storage`
+    return value;
 }
 
 __device__ __forceinline__ u32 edge_word(const isoline_ed_job &job, u64 at)
@@ -143,7 +130,7 @@ __device__ __forceinline__ u32 edge_word(const isoline_ed_job &job, u64 at)
 __device__ __forceinline__ void count_kernel(const isoline_ed_job &job, u64 *counts)
 {
     u32 total;
-    block_inclusive_sum(__popc(edge_word(job, static_cast<u64>(blockIdx.x) * GATHER_WORDS + threadIdx.x)), &total);
+    block_exclusive_sum(__popc(edge_word(job, static_cast<u64>(blockIdx.x) * GATHER_WORDS + threadIdx.x)), &total);
     if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
@@ -155,8 +142,8 @@ __device__ __forceinline__ void offsets_kernel(u64 *counts, u32 blocks)
         const u64 at = first + threadIdx.x;
         const u32 own = at < blocks ? static_cast<u32>(counts[at]) : 0;
         u32 total;
-        const u32 sum = block_inclusive_sum(own, &total);
-        if (at < blocks) counts[at] = before + sum - own;
+        const u32 sum = block_exclusive_sum(own, &total);
+        if (at < blocks) counts[at] = before + sum;
         before += total;
     }
     if (threadIdx.x == 0) counts[blocks] = before;
@@ -168,8 +155,7 @@ __device__ __forceinline__ void gather_kernel(const isoline_ed_job &job, const u
 {
     const u64 at = static_cast<u64>(blockIdx.x) * GATHER_WORDS + threadIdx.x;
     u32 bits = edge_word(job, at), total;
-    const u32 own = __popc(bits);
-    WORD *to = gradients + counts[blockIdx.x] + block_inclusive_sum(own, &total) - own;
+    WORD *to = gradients + counts[blockIdx.x] + block_exclusive_sum(__popc(bits), &total);
     const u64 y = at / job.bit_pitch;
     const WORD *from = static_cast<const WORD *>(job.map) + y * job.map_pitch + (at - y * job.bit_pitch) * 32;
     for (; bits; bits &= bits - 1)

@@ -122,12 +122,7 @@ __device__ __forceinline__ void rest_kernel(const isoline_ed_job &job)
 
     // The anchors of all lanes go into one list, so that all lanes trace: two headings per anchor.
     const u32 own = __popc(bits);
-    u32 before = own;
-#pragma unroll
-    for (u32 step = 1; step < WARP; step *= 2) {
-        const u32 other = __shfl_up_sync(ALL_LANES, before, step);
-        if (lane >= step) before += other;
-    }
+    const u32 before = lanes_inclusive_sum(own, lane);
     const u32 count = __shfl_sync(ALL_LANES, before, WARP - 1);
     for (u32 to = before - own; bits; bits &= bits - 1)
         list[to++] = static_cast<unsigned short>(lane * 32 + __ffs(bits) - 1);

@@ -328,12 +328,7 @@ __device__ __forceinline__ void tile_tracing(const isoline_ed_job &job, typename
     for (int batch = warp; batch < BATCHES; batch += ED_WARPS) {
         u32 bits = reinterpret_cast<const unsigned short *>(shared.anchor)[batch * WARP + lane];
         const int own = __popc(bits);
-        int before = own;
-#pragma unroll
-        for (int step = 1; step < static_cast<int>(WARP); step *= 2) {
-            const int other = __shfl_up_sync(ALL_LANES, before, step);
-            if (lane >= step) before += other;
-        }
+        const int before = lanes_inclusive_sum(own, lane);
         int to = count + before - own;
         count += __shfl_sync(ALL_LANES, before, WARP - 1);
         while (bits) {

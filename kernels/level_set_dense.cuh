@@ -52,7 +52,7 @@ struct WideDifferences {
 template <typename PIXEL, int ROWS, bool UNIT>
 struct DenseMarch {
     const LevelSetSetup &setup;
-    LaneStatistics &stats;
+    PartialStatistics &stats;
     // In shared memory: planes, the words that hold their pixels, and pairs of pixels in those.
     float *slots, *words, *pairs;
     u32 row[ROWS + 2];   // offsets of its rows within a plane, in bytes of phi
@@ -234,7 +234,8 @@ __device__ __forceinline__ u32 first_plane(const DenseChunks &chunks, u32 chunk)
 template <typename PIXEL, int ROWS, bool UNIT>
 __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__restrict__ to,
                                       const PIXEL *__restrict__ image, const LevelSetSetup &setup,
-                                      const IterationContext &context, const DenseChunks &chunks, LaneStatistics &stats)
+                                      const IterationContext &context, const DenseChunks &chunks,
+                                      PartialStatistics &stats)
 {
     constexpr int SLOTS = DENSE_AHEAD + 1;
     static_assert(DENSE_UNROLL == SLOTS && (SLOTS == 2 || SLOTS == 3), "a step's slot is a constant");

@@ -26,7 +26,7 @@ __device__ __forceinline__ void load_slice_half(float *shared, const float *from
 template <typename PIXEL, bool UNIT>
 __device__ __forceinline__ void update_slice_half(const float *shared, float *to, const PIXEL *image,
                                                   const LevelSetSetup &setup, TileIndex t, u32 half, u32 lane,
-                                                  LaneStatistics &stats, TileActivity &activity)
+                                                  PartialStatistics &stats, TileActivity &activity)
 {
     const u32 column = lane % TILE_SLICE, first = lane / TILE_SLICE * SLICE_ROWS;
     const float *at = shared + (first + 1) * SLICE_ROW + column + 1;

@@ -80,12 +80,7 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
             done = done && __ldcg(&row->done) != 0;
             near += __ldcg(&row->near), squares += __ldcg(&row->squares) >> SQUARES_SHIFT;
         }
-        long long later = added;   // inclusive sums over the lanes up to this one
-#pragma unroll
-        for (u32 offset = 1; offset < WARP; offset *= 2) {
-            const long long other = __shfl_up_sync(ALL_LANES, later, offset);
-            if (lane >= offset) later += other;
-        }
+        const long long later = lanes_inclusive_sum(added, lane);
         if (is) {
             const long long here = inside - (later - added);
             inside_sum += here, most = max(most, here), fewest = min(fewest, here);

@@ -99,12 +99,7 @@ __device__ __forceinline__ typename Searcher<T, GROUP>::Partition Searcher<T, GR
     partition.parts = static_cast<u32>(__fdividef(static_cast<float>(mine), static_cast<float>(partition.rows)));
     while (partition.parts * partition.rows < mine) partition.parts++;
     partition.parts = lane < items ? max(partition.parts, 1u) : 0;
-    partition.end = partition.parts;
-    #pragma unroll
-    for (int step = 1; step < static_cast<int>(WARP); step *= 2) {
-        const u32 before = __shfl_up_sync(ALL_LANES, partition.end, step);
-        if (lane >= static_cast<u32>(step)) partition.end += before;
-    }
+    partition.end = lanes_inclusive_sum(partition.parts, lane);
     partition.units = __shfl_sync(ALL_LANES, partition.end, WARP - 1);
     return partition;
 }
