@@ -10,6 +10,7 @@
 // that reads only what it copied itself needs no barrier, only __pipeline_wait_prior(). Sixteen bytes bypass the
 // first-level cache, which saves its data path a write and a read. Turing has no such copy and copies at once.
 #include <cuda_pipeline_primitives.h>
+#include <type_traits>
 
 constexpr u32 ALL_LANES = 0xFFFFFFFFu;
 
@@ -29,12 +30,6 @@ __device__ __forceinline__ int mirror_once(int i, int n)
 }
 
 __device__ __forceinline__ int clamp_index(int i, int n) { return min(max(i, 0), n - 1); }
-
-// A constant as a type: a generic lambda that gets it as an argument can use its value at compile time.
-template <typename T, T VALUE_>
-struct Constant {
-    static constexpr T VALUE = VALUE_;
-};
 
 // Returns the bit of pixel x, x >= -32, in a padded mask row.
 __device__ __forceinline__ bool mask_bit(const u32 *row, int x)

@@ -1,7 +1,6 @@
 // Edge drawing: the words of the working map, and what its kernels share.
 #pragma once
 #include "common.cuh"
-#include <type_traits>
 
 // A word of the working map holds what edge tracing needs of a pixel:
 //   top bit                VERTICAL: a vertical edge passes (|gx| >= |gy|)

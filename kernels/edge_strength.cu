@@ -109,11 +109,11 @@ __device__ __forceinline__ void prepare(const unsigned char *pixels, u64 row_str
         float *v_row = v + row * pitch;
         u32 *mask_row = mask + row * mask_pitch;
         auto make = [&](auto is_inside, auto has_field, u32 from, u32 count) {
-            prepare_row<decltype(is_inside)::VALUE, decltype(has_field)::VALUE>(line, width, from, count, threshold, below,
+            prepare_row<decltype(is_inside)::value, decltype(has_field)::value>(line, width, from, count, threshold, below,
                                                                                 start, v_row, mask_row);
         };
-        using Yes = Constant<bool, true>;
-        using No = Constant<bool, false>;
+        using Yes = std::true_type;
+        using No = std::false_type;
         if (pads) {
             for (u32 side = 0; side < 2; ++side) make(No{}, No{}, side * (mask_pitch - 1), 1);
         } else if (v) {

@@ -142,7 +142,7 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
 
     // Moves T rows down, through the first LEVELS levels.
     auto trip = [&](int start, auto levels) {
-        constexpr int L = decltype(levels)::VALUE;
+        constexpr int L = decltype(levels)::value;
 
         // The mirrored indices of the rows that this trip requests, one per lane.
         const int asked = mirror_once(y0 - T + start + STREAM_AHEAD + lane % T, height);
@@ -182,9 +182,9 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
         }
     };
     // Before row 2t level t has no valid input, so the first trip needs only a few levels.
-    trip(0, Constant<int, (T - 1) / 2>{});
+    trip(0, std::integral_constant<int, (T - 1) / 2>{});
 #pragma unroll 1
-    for (int start = T; start < rows + 2 * T; start += T) trip(start, Constant<int, T>{});
+    for (int start = T; start < rows + 2 * T; start += T) trip(start, std::integral_constant<int, T>{});
     __pipeline_wait_prior(0);   // no copy may be pending to shared memory that the next block gets
 }
 

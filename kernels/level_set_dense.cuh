@@ -6,7 +6,6 @@
 // registers and moves instructions across shuffles. That saves a quarter of the registers.
 #pragma once
 #include "level_set_update.cuh"
-#include <type_traits>
 
 constexpr int DENSE_AHEAD = 2;      // planes requested ahead of the one that a step needs
 constexpr int DENSE_UNROLL = DENSE_AHEAD + 1;   // steps of the unrolled loop; with six it stalls for instructions
@@ -307,7 +306,7 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     job.begin(p[0], p[1], w[0]);
     float *out = to + static_cast<u64>(stride) * z;
     auto next = [&](auto constant) {
-        constexpr int K = decltype(constant)::VALUE;
+        constexpr int K = decltype(constant)::value;
         request((K + DENSE_AHEAD) % SLOTS);
         __pipeline_wait_prior(DENSE_AHEAD);
         job.load_plane(p[(K + 2) % 3], K % SLOTS);
@@ -317,11 +316,11 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     };
 #pragma unroll 1
     for (;;) {
-        if (next(Constant<int, 0>())) break;
-        if (next(Constant<int, 1>())) break;
+        if (next(std::integral_constant<int, 0>())) break;
+        if (next(std::integral_constant<int, 1>())) break;
         // Moves what the next trip begins with.
         if constexpr (DENSE_UNROLL == 3) {
-            if (next(Constant<int, 2>())) break;
+            if (next(std::integral_constant<int, 2>())) break;
             w[0] = w[1];
         } else {
             p[1] = p[0], p[0] = p[2];

@@ -22,17 +22,18 @@ struct WordSums {
     u32 z = 0, squares = 0;
     u32 high = 0;   // levels of 16 bits: Σ z · (z's upper byte); `squares` has the products with the lower byte
 
-    __device__ __forceinline__ void add(Constant<int, 1>, u32 word)
+    template <typename T>
+    __device__ __forceinline__ void add(u32 word)
     {
-        z = __dp4a(word, 0x01010101u, z);
-        squares = __dp4a(word, word, squares);
-    }
-    __device__ __forceinline__ void add(Constant<int, 2>, u32 word)
-    {
-        const u32 bytes = __byte_perm(word, 0, 0x3120);   // both lower bytes, both upper ones
-        z = __dp2a_lo(word, 0x0101u, z);
-        squares = __dp2a_lo(word, bytes, squares);
-        high = __dp2a_hi(word, bytes, high);
+        if constexpr (sizeof(T) == 1) {
+            z = __dp4a(word, 0x01010101u, z);
+            squares = __dp4a(word, word, squares);
+        } else {
+            const u32 bytes = __byte_perm(word, 0, 0x3120);   // both lower bytes, both upper ones
+            z = __dp2a_lo(word, 0x0101u, z);
+            squares = __dp2a_lo(word, bytes, squares);
+            high = __dp2a_hi(word, bytes, high);
+        }
     }
 };
 
@@ -40,15 +41,11 @@ struct WordSums {
 template <typename T>
 __device__ __forceinline__ void add_block(const uint4 (&halves)[2], u64 &z, u64 &zz)
 {
-    constexpr Constant<int, sizeof(T)> BYTES;
     WordSums sums;
     #pragma unroll
     for (int half = 0; half < 2; half++) {
         const uint4 words = halves[half];
-        sums.add(BYTES, words.x);
-        sums.add(BYTES, words.y);
-        sums.add(BYTES, words.z);
-        sums.add(BYTES, words.w);
+        sums.add<T>(words.x), sums.add<T>(words.y), sums.add<T>(words.z), sums.add<T>(words.w);
     }
     z += sums.z;
     zz += sums.squares + wide_product(sums.high, 256u);
