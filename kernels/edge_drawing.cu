@@ -12,7 +12,6 @@
 #include "edge_drawing_tile.cuh"
 
 // Tiles of many rows are for images that fill the device, tiles of 32 rows for others.
-constexpr int TILE_BLOCKS = 5;   // per multiprocessor, which leaves 96 registers per thread
 #define ISOLINE_ED_TILE(NAME, PIXEL, ROWS, SMALL)                                                                    \
     extern "C" __global__ void __launch_bounds__(ED_WARPS *WARP, TILE_BLOCKS)                                        \
     NAME(const __grid_constant__ isoline_ed_job job)                                                                 \

@@ -5,12 +5,10 @@
 #include "edge_drawing_word.cuh"
 #include <cuda_fp16.h>
 
-constexpr int ED_WARPS = 4;               // warps of a block
 constexpr int ED_SMOOTH = 2;              // the halo of smoothing
 constexpr int ED_REACH = ED_SMOOTH + 1;   // the halo of smoothing and gradient
 
-// The Gaussian of sigma 1: its taps in units of 1/256, and the half that rounds two passes at once.
-constexpr u32 TAP_0 = 104, TAP_1 = 62, TAP_2 = 14;
+// The half that rounds two passes of the Gaussian at once.
 constexpr u32 SMOOTH_HALF = 1u << 15, SMOOTH_SHIFT = 16;
 
 // Pairs of 16 bits in a register: before a difference whose sign is needed, bit 15 of each half is set, so that nothing

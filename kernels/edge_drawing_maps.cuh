@@ -4,22 +4,6 @@
 #include "edge_drawing_tile.cuh"
 #include <cub/block/block_scan.cuh>
 
-constexpr u32 MAPS_X = 32, MAPS_Y = 8;
-
-// The outputs of `maps`; each may be null. Rows are *_pitch bytes apart.
-struct isoline_ed_maps {
-    void *smoothed;
-    u64 smoothed_pitch;
-    float *gradient;
-    u64 gradient_pitch;
-    unsigned char *direction;
-    u64 direction_pitch;
-    unsigned char *anchors;
-    u64 anchors_pitch;
-    double unit, origin;   // one unit of the working image, and its 0, in the image's own units
-    double border;         // gradient of the outermost pixels in these units, if job.margin > 0
-};
-
 // Converts a lane's smoothed pixels to the image's type. u8: pairs of columns.
 __device__ __forceinline__ Raw<unsigned char> image_units(const u32 *s, const isoline_ed_maps &, unsigned char)
 {
@@ -35,8 +19,6 @@ __device__ __forceinline__ Raw<float> image_units(const u32 *s, const isoline_ed
     auto own = [&](u32 value) { return __double2float_rn(__dadd_rn(__dmul_rn(value, maps.unit), maps.origin)); };
     return Raw<float>{make_float4(own(s[0]), own(s[1]), own(s[2]), own(s[3]))};
 }
-
-constexpr int SMOOTH_ROWS = 32;   // rows of a warp
 
 // Block (32, 4), grid (ceil(width/own), min(ceil(height/128), 65535)), own = 240 columns of u8, else 112. It does phase
 // A of `tile` as far as the smoothed rows. Reads each pixel 1.3 times, mostly from the cache, writes it once.
@@ -85,7 +67,6 @@ __device__ __forceinline__ void smooth_kernel(const isoline_ed_job &job, const i
 template <typename WORD>
 __device__ __forceinline__ void maps_kernel(const isoline_ed_job &job, const isoline_ed_maps &maps)
 {
-    constexpr unsigned char HORIZONTAL_EDGE = 1, VERTICAL_EDGE = 2;
     const u32 x = blockIdx.x * MAPS_X + threadIdx.x;
     if (x >= job.width) return;
     for (u64 y = static_cast<u64>(blockIdx.y) * MAPS_Y + threadIdx.y; y < job.height;
@@ -109,7 +90,6 @@ __device__ __forceinline__ void maps_kernel(const isoline_ed_job &job, const iso
 // The gradient magnitudes of all edge pixels in raster order. A block has GATHER_WORDS words of the edge map's bits, a
 // word per thread; `count` writes the number of edge pixels of each block, `offsets` turns these into the block's first
 // position, `gather` writes the magnitudes.
-constexpr int GATHER_WORDS = 1024;
 
 // Returns the sum of the values of a block's threads before this one, and the sum of all.
 __device__ __forceinline__ u32 block_exclusive_sum(u32 value, u32 *total)

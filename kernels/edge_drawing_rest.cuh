@@ -2,9 +2,7 @@
 #pragma once
 #include "edge_drawing_word.cuh"
 
-constexpr int REST_WARPS = 8;
 constexpr int REST_SECTOR = 8;   // words of `pending` in one sector of memory
-constexpr int REST_LIST = WARP * 32;
 
 constexpr u32 REST_AHEAD = 8;   // pixels that are prefetched ahead of a trace
 

@@ -16,10 +16,6 @@
 #pragma once
 #include "edge_drawing_columns.cuh"
 
-constexpr int ED_STEPS = 3;
-constexpr int ED_HALO_X = 8;
-constexpr int ED_HALO_Y = ED_STEPS + 1;
-constexpr int ED_GROUP = 8;         // pixels whose bits are a byte
 constexpr int ED_BATCH = 512;       // pixels whose anchors are listed together, 16 per lane
 constexpr int ED_FULL = WARP / 2;   // anchors that occupy a whole warp: two headings each
 constexpr int ED_LIST = ED_BATCH + ED_FULL;
@@ -36,7 +32,7 @@ struct Tile {
     using WORD = typename std::conditional<sizeof(PIXEL) == 1, unsigned short, u32>::type;
     static constexpr bool SMALL = SMALL_;
     static constexpr int ROWS = ROWS_, CHUNK = ROWS / ED_WARPS;
-    static constexpr int PX = sizeof(PIXEL) == 1 ? 8 : 4;
+    static constexpr int PX = sizeof(PIXEL) == 1 ? ED_LANE_NARROW : ED_LANE_WIDE;
     static constexpr int COLUMNS = WARP * PX;
     static constexpr int OWN_X = COLUMNS - 2 * ED_HALO_X;
     static constexpr int OWN_Y = ROWS - 2 * ED_HALO_Y;

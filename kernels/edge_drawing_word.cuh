@@ -1,6 +1,7 @@
 // Edge drawing: the words of the working map, and what its kernels share.
 #pragma once
 #include "common.cuh"
+#include "edge_drawing.h"
 
 // A word of the working map holds what edge tracing needs of a pixel:
 //   top bit                VERTICAL: a vertical edge passes (|gx| >= |gy|)
@@ -11,9 +12,6 @@
 //                          right and down. Anchors have both set from the start: each has traces of its own.
 // u8 images have words of 16 bits (a gradient magnitude of at most 2 * 16 * 255 = 8160), others of 32 (at most 2 * 16 *
 // 65535).
-constexpr u32 TRACED = 3;
-constexpr u32 GRADIENT_SHIFT = 2;
-
 template <typename WORD>
 struct Word;
 template <>
@@ -23,31 +21,6 @@ struct Word<unsigned short> {
 template <>
 struct Word<u32> {
     static constexpr u32 VERTICAL = 0x80000000u, GRADIENT = 0x7FFFFFFCu;
-};
-
-// The arguments of the kernels for one slice; `Job` in src/edge_drawing/cuda/launch.rs repeats it.
-struct isoline_ed_job {
-    const unsigned char *pixels;   // the slice, rows row_stride bytes apart
-    u64 row_stride;
-    void *map;                     // words of the working map, map_pitch words apart, a multiple of 32; base at 256 bytes
-    u64 map_pitch;
-    unsigned char *edges;          // 0 or 255, rows edge_pitch bytes apart; may be null
-    u64 edge_pitch;
-    u32 *bits;       // bit x % 32 of word x / 32 of a row of bit_pitch words: the edge map; may be null
-    u32 *pending;    // the same layout: anchors whose traces `rest` has to finish
-    u32 *next;       // with follow_turns: a word per pixel, width * height; else null
-    u64 bit_pitch;   // ceil(width / 32)
-    u32 width, height;
-    u32 side, centre;   // the operator's weights
-    u32 low;            // gradients below it become 0 in the map; 0 keeps all
-    u32 threshold;      // T: an anchor's gradient is at least this
-    u32 anchor;         // A
-    u32 scan;
-    u32 margin;                    // if not 0: anchors are at least this far from the border, the outermost pixels
-                                   // have no gradient, and gradients below T are 0 in memory whatever `low` is
-    u32 link;                      // 0: anchors only
-    u32 follow_turns;
-    float minimum, scale;          // f32 images: q = (p - minimum) * scale
 };
 
 // Returns the index of the pixel that the image, mirrored at the centre of its border pixels (reflect-101), has at i.

@@ -9,6 +9,7 @@
 
 use super::Operator;
 use super::prepare::Quantise;
+use crate::device::kernels::edge_drawing::{TAP_0, TAP_1, TAP_2};
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
@@ -212,13 +213,15 @@ impl Pixel for u16 {
 /// pair.
 #[inline(always)]
 fn taps16(outer: u16, inner: u16, centre: u16) -> u16 {
-    outer.wrapping_mul(14).wrapping_add(inner.wrapping_mul(62)).wrapping_add(centre.wrapping_mul(104))
+    let [outer, inner] = [outer.wrapping_mul(TAP_2 as u16), inner.wrapping_mul(TAP_1 as u16)];
+    outer.wrapping_add(inner).wrapping_add(centre.wrapping_mul(TAP_0 as u16))
 }
 
 /// Does the same as [`taps16`] in 32 bits.
 #[inline(always)]
 fn taps32(outer: u32, inner: u32, centre: u32) -> u32 {
-    outer.wrapping_mul(14).wrapping_add(inner.wrapping_mul(62)).wrapping_add(centre.wrapping_mul(104))
+    let [outer, inner] = [outer.wrapping_mul(TAP_2 as u32), inner.wrapping_mul(TAP_1 as u32)];
+    outer.wrapping_add(inner).wrapping_add(centre.wrapping_mul(TAP_0 as u32))
 }
 
 /// Returns the index inside `0..size` that `index` is mirrored to (reflect-101: −1 gives 1; the border itself is not

@@ -27,6 +27,7 @@ mod trace;
 use super::gradient::{self, Border, Pixel, Source};
 use super::prepare::Plan;
 use super::segments::{Point, Segments};
+use crate::device::kernels::edge_drawing::{GRADIENT_SHIFT, TRACED};
 use crate::device::{self, PooledBuffer};
 use crate::error::{Error, Result};
 use crate::progress::Ticker;
@@ -57,9 +58,8 @@ pub(super) trait Word: bytemuck::Pod + Send + Sync {
     fn above(a: Self, b: Self, more: Self) -> Self;
 }
 
-const GRADIENT_SHIFT: u32 = 2;
 /// The state of an anchor that is still to be used.
-const ANCHOR: u32 = 3;
+const ANCHOR: u32 = TRACED as u32;
 /// The bit that only anchors have.
 const ANCHOR_ONLY: u32 = 1;
 /// The state of a marked pixel.

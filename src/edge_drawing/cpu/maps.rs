@@ -6,6 +6,7 @@ use super::super::scalar::{self, Direction};
 use super::super::{Maps, Params, Profile, Variant};
 use super::{resolve, working_image, write};
 use crate::device::Context;
+use crate::device::kernels::edge_drawing::{HORIZONTAL_EDGE, VERTICAL_EDGE};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
@@ -15,10 +16,6 @@ use std::time::Instant;
 
 /// The distance from the border that the reference profile's anchors keep.
 const MARGIN: usize = 2;
-
-/// The values of the direction map on edges.
-const IS_HORIZONTAL: u8 = 1;
-const IS_VERTICAL: u8 = 2;
 
 /// Implements [`super::super::maps`].
 pub(in super::super) fn maps(
@@ -125,8 +122,8 @@ fn fill_scalar<P: Pixel>(source: &impl Source<P>, plan: &Plan, packed: &mut Pack
     packed.direction.iter_mut().zip(pairs).for_each(|(to, (gradient, direction))| {
         *to = match direction {
             _ if *gradient < plan.threshold => 0,
-            Direction::Horizontal => IS_HORIZONTAL,
-            Direction::Vertical => IS_VERTICAL,
+            Direction::Horizontal => HORIZONTAL_EDGE as u8,
+            Direction::Vertical => VERTICAL_EDGE as u8,
         }
     });
     packed.anchors.iter_mut().zip(&drawing.anchors.values).for_each(|(to, anchor)| *to = if *anchor { 255 } else { 0 });
@@ -202,7 +199,7 @@ impl<P: Pixel> Sink<P> for Mapper<'_> {
         }
         if let Some(direction) = &mut self.direction {
             for (x, (to, value)) in direction[to.clone()].iter_mut().zip(here).enumerate() {
-                let vertical = if rows.vertical[x] != 0 { IS_VERTICAL } else { IS_HORIZONTAL };
+                let vertical = if rows.vertical[x] != 0 { VERTICAL_EDGE } else { HORIZONTAL_EDGE } as u8;
                 *to = if Into::<u32>::into(*value) >= plan.threshold { vertical } else { 0 };
             }
         }

@@ -1,50 +1,27 @@
-//! The launches of `kernels/edge_drawing.cu`, each with its geometry and arguments. The kernels' contract (layouts, block
-//! sizes, limits) is in the headers beside that file; the constants here repeat it.
+//! The launches of `kernels/edge_drawing.cu`, each with its geometry and arguments. The kernels' contract (layouts,
+//! limits) is in the headers beside that file.
 #![allow(unsafe_code)]
 
 use super::super::prepare::Plan;
 use super::super::{Operator, Profile};
 use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Kernel, Stream, check_sides, geometry};
-use crate::device::kernels::common::WARP;
+use crate::device::kernels::edge_drawing::{
+    ED_GROUP, ED_HALO_X, ED_HALO_Y, ED_LANE_NARROW, ED_LANE_WIDE, ED_WARPS, GATHER_WORDS, MAPS_X, MAPS_Y,
+    MASK_WORD_BITS, REST_LIST, REST_WARPS, SMOOTH_ROWS, TILE_BLOCKS, WARP,
+};
+pub(super) use crate::device::kernels::edge_drawing::{isoline_ed_job as Job, isoline_ed_maps as MapTargets};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "edge_drawing";
 
-/// The number of pixels in a word of bits; rows of the working map start at multiples of it.
-const WORD_BITS: usize = u32::BITS as usize;
-
 /// The largest side: columns and rows are indexed in 32 bits, with their halos.
 const MAX_SIDE: usize = 1 << 30;
-
-/// The number of warps of a tile, `ED_WARPS`.
-const TILE_WARPS: usize = 4;
-/// The width of a tile without its halo, `Tile::OWN_X`, by the size of a word.
-const TILE_OWN_X_NARROW: usize = 240;
-const TILE_OWN_X_WIDE: usize = 112;
-/// The rows of a tile's halo, `2 * ED_HALO_Y`.
-const TILE_HALO_ROWS: usize = 8;
 
 /// The rows of a tile, with its halo, by the size of a word: many for images that fill the device, few for others.
 const TILE_ROWS_NARROW: [usize; 2] = [48, 32];
 const TILE_ROWS_WIDE: [usize; 2] = [64, 32];
-
-/// The number of tiles of a multiprocessor at one time, `TILE_BLOCKS`.
-const TILE_BLOCKS: usize = 5;
-
-/// The number of warps of a block of `rest`, `REST_WARPS`, and of the words of bits that it processes.
-const REST_WARPS: usize = 8;
-const REST_BLOCK_WORDS: usize = 256;
-
-/// The size of a block of `maps`, `MAPS_X` and `MAPS_Y`.
-const MAPS_BLOCK: [usize; 2] = [32, 8];
-
-/// The rows of a block of `smooth`: `SMOOTH_ROWS` of every warp.
-const SMOOTH_BLOCK_ROWS: usize = 32 * TILE_WARPS;
-
-/// The number of words per block of `count` and `gather`, `GATHER_WORDS`.
-const GATHER_WORDS: usize = 1024;
 
 /// The distance from the border that the anchors of profile `reference` keep.
 const REFERENCE_MARGIN: u32 = 2;
@@ -69,7 +46,7 @@ pub(super) struct SliceLayout {
 
 impl SliceLayout {
     pub(super) fn new(pixel_type: PixelType, width: usize, height: usize) -> Self {
-        Self { pixel_type, width, height, bit_pitch: width.div_ceil(WORD_BITS) }
+        Self { pixel_type, width, height, bit_pitch: width.div_ceil(MASK_WORD_BITS) }
     }
 
     /// Returns the number of bytes of a word of the working map.
@@ -79,12 +56,13 @@ impl SliceLayout {
 
     /// Returns the width of a tile without its halo.
     fn tile_own_x(&self) -> usize {
-        if self.word_bytes() == 2 { TILE_OWN_X_NARROW } else { TILE_OWN_X_WIDE }
+        let lane = if self.word_bytes() == 2 { ED_LANE_NARROW } else { ED_LANE_WIDE };
+        WARP * lane - 2 * ED_HALO_X
     }
 
     /// Returns the number of words from row to row of the working map.
     pub(super) fn map_pitch(&self) -> usize {
-        self.bit_pitch * WORD_BITS
+        self.bit_pitch * MASK_WORD_BITS
     }
 
     pub(super) fn map_bytes(&self) -> usize {
@@ -104,9 +82,9 @@ impl SliceLayout {
         self.raw_pitch() * self.height
     }
 
-    /// Returns the number of bytes from row to row of an edge map in a device buffer: groups of 8 pixels are stored at once.
+    /// Returns the number of bytes from row to row of an edge map in a device buffer: groups of pixels are stored at once.
     pub(super) fn edge_pitch(&self) -> usize {
-        self.width.next_multiple_of(8)
+        self.width.next_multiple_of(ED_GROUP)
     }
 
     pub(super) fn edge_bytes(&self) -> usize {
@@ -132,39 +110,6 @@ impl SliceLayout {
     }
 }
 
-/// The kernels' arguments, `isoline_ed_job` in `kernels/edge_drawing_word.cuh`. The addresses of outputs that are not wanted
-/// are 0.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Job {
-    pixels: u64,
-    row_stride: u64,
-    pub(super) map: u64,
-    map_pitch: u64,
-    pub(super) edges: u64,
-    pub(super) edge_pitch: u64,
-    pub(super) bits: u64,
-    pub(super) pending: u64,
-    pub(super) next: u64,
-    bit_pitch: u64,
-    width: u32,
-    height: u32,
-    side: u32,
-    centre: u32,
-    low: u32,
-    threshold: u32,
-    anchor: u32,
-    scan: u32,
-    margin: u32,
-    link: u32,
-    follow_turns: u32,
-    minimum: f32,
-    scale: f32,
-}
-
-// SAFETY: plain numbers in the layout of the kernels' struct.
-unsafe impl cudarc::driver::DeviceRepr for Job {}
-
 impl Job {
     /// Sets the pixels, a slice.
     pub(super) fn set_pixels(&mut self, pixels: DeviceSlices) {
@@ -181,22 +126,6 @@ impl Job {
         Self { low: 0, margin: 0, ..self }
     }
 }
-
-/// The outputs `isoline_ed_maps` in `kernels/edge_drawing_maps.cuh`: each map's address (or 0) and bytes from row to row.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct MapTargets {
-    pub(super) smoothed: [u64; 2],
-    pub(super) gradient: [u64; 2],
-    pub(super) direction: [u64; 2],
-    pub(super) anchors: [u64; 2],
-    pub(super) unit: f64,
-    pub(super) origin: f64,
-    pub(super) border: f64,
-}
-
-// SAFETY: as above.
-unsafe impl cudarc::driver::DeviceRepr for MapTargets {}
 
 impl MapTargets {
     pub(super) fn new(plan: &Plan) -> Self {
@@ -227,7 +156,7 @@ impl Launcher {
         }
         let bits = 8 * layout.word_bytes();
         let tiles_of =
-            |rows: usize| [layout.map_pitch().div_ceil(layout.tile_own_x()), height.div_ceil(rows - TILE_HALO_ROWS)];
+            |rows: usize| [layout.map_pitch().div_ceil(layout.tile_own_x()), height.div_ceil(rows - 2 * ED_HALO_Y)];
         let [many, few] = if bits == 16 { TILE_ROWS_NARROW } else { TILE_ROWS_WIDE };
         let fills = tiles_of(many).iter().product::<usize>() > TILE_BLOCKS * cuda.multiprocessors() as usize;
         let rows = if fills { many } else { few };
@@ -285,14 +214,14 @@ impl Launcher {
             return Ok(());
         }
         let words = self.layout.bit_pitch * self.layout.height;
-        let config = geometry([words.div_ceil(REST_BLOCK_WORDS), 1, 1], [WARP, REST_WARPS, 1]);
+        let config = geometry([words.div_ceil(REST_WARPS * REST_LIST / MASK_WORD_BITS), 1, 1], [WARP, REST_WARPS, 1]);
         // SAFETY: the kernel's one argument, whose addresses are as above; it begins by waiting for the launch ahead.
         unsafe { stream.launch_early(&self.rest, config, &[job]) }
     }
 
     /// Queues the kernel `tile` alone.
     pub(super) fn tile(&self, stream: &Stream, job: &Job) -> Result<()> {
-        let config = geometry([self.tiles[0], self.tiles[1], 1], [WARP, TILE_WARPS, 1]);
+        let config = geometry([self.tiles[0], self.tiles[1], 1], [WARP, ED_WARPS, 1]);
         // SAFETY: the kernel's one argument, whose addresses are as `draw` demands.
         unsafe { stream.launch(&self.tile, config, &[job]) }
     }
@@ -353,9 +282,9 @@ pub(super) fn write_maps(
     let (name, [columns, rows], warps) = match kernel {
         MapKernel::Smooth => {
             let name = format!("isoline_ed_smooth_{}", layout.pixel_type.name());
-            (name, [layout.tile_own_x(), SMOOTH_BLOCK_ROWS], TILE_WARPS)
+            (name, [layout.tile_own_x(), ED_WARPS * SMOOTH_ROWS], ED_WARPS)
         }
-        MapKernel::Maps => (format!("isoline_ed_maps_{}", 8 * layout.word_bytes()), MAPS_BLOCK, MAPS_BLOCK[1]),
+        MapKernel::Maps => (format!("isoline_ed_maps_{}", 8 * layout.word_bytes()), [MAPS_X, MAPS_Y], MAPS_Y),
     };
     let kernel = cuda.kernel(MODULE, &name)?;
     let config = geometry([layout.width.div_ceil(columns), layout.height.div_ceil(rows), 1], [WARP, warps, 1]);
@@ -373,11 +302,5 @@ mod tests {
         assert_eq!((layout.bit_pitch, layout.map_pitch(), layout.raw_pitch(), layout.edge_pitch()), (2, 64, 48, 40));
         assert_eq!((layout.map_bytes(), layout.bit_bytes()), (64 * 5 * 2, 2 * 5 * 4));
         assert_eq!(SliceLayout::new(PixelType::F32, 33, 5).raw_pitch(), 144);
-    }
-
-    #[test]
-    fn the_structs_have_the_kernels_sizes() {
-        assert_eq!(size_of::<Job>(), 10 * 8 + 13 * 4 + 4);
-        assert_eq!(size_of::<MapTargets>(), 11 * 8);
     }
 }

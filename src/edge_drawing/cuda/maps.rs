@@ -1,6 +1,5 @@
 //! The intermediate maps on CUDA. They are for inspection, so slices are processed one after the other.
 
-use super::super::prepare::Plan;
 use super::super::{Maps, Params};
 use super::launch::{self, Job, Launcher, MapKernel, MapTargets, RAW_ALIGNMENT, SliceLayout};
 use crate::device::Context;
@@ -88,14 +87,20 @@ pub(in super::super) fn maps(
         stream.record(&times[0])?;
         job.set_pixels(upload.queue(context.pool(), &stream, input, slice..slice + 1)?);
         stream.record(&times[1])?;
+        let [smoothed_to, gradient_to, direction_to, anchors_to] =
+            [&smoothed, &gradient, &direction, &anchors].map(|map| MapOutput::of_slice(map, slice));
         let targets = MapTargets {
-            smoothed: MapOutput::of_slice(&smoothed, slice),
-            gradient: MapOutput::of_slice(&gradient, slice),
-            direction: MapOutput::of_slice(&direction, slice),
-            anchors: MapOutput::of_slice(&anchors, slice),
+            smoothed: smoothed_to[0],
+            smoothed_pitch: smoothed_to[1],
+            gradient: gradient_to[0],
+            gradient_pitch: gradient_to[1],
+            direction: direction_to[0],
+            direction_pitch: direction_to[1],
+            anchors: anchors_to[0],
+            anchors_pitch: anchors_to[1],
             ..MapTargets::new(&plan)
         };
-        compute(cuda, &stream, &layout, &launcher, &plan, &job, targets)?;
+        compute(cuda, &stream, &layout, &launcher, &job, targets)?;
         stream.record(&times[2])?;
         stream.synchronize()?;
         if count == 1 && !direct {
@@ -118,23 +123,22 @@ fn compute(
     stream: &Stream,
     layout: &SliceLayout,
     launcher: &Launcher,
-    plan: &Plan,
     job: &Job,
     targets: MapTargets,
 ) -> Result<()> {
     let write = |kernel, targets: &MapTargets| launch::write_maps(cuda, stream, layout, kernel, job, targets);
-    if targets.smoothed[0] != 0 {
+    if targets.smoothed != 0 {
         write(MapKernel::Smooth, &targets)?;
     }
-    if targets.gradient[0] != 0 {
+    if targets.gradient != 0 {
         // The gradient is that before thresholding, so the working map is computed twice where directions or anchors are
         // wanted too.
         launcher.tile(stream, &job.keeping_all())?;
-        write(MapKernel::Maps, &MapTargets { gradient: targets.gradient, ..MapTargets::new(plan) })?;
+        write(MapKernel::Maps, &MapTargets { direction: 0, anchors: 0, ..targets })?;
     }
-    if targets.direction[0] != 0 || targets.anchors[0] != 0 {
+    if targets.direction != 0 || targets.anchors != 0 {
         launcher.tile(stream, job)?;
-        let rest = MapTargets { direction: targets.direction, anchors: targets.anchors, ..MapTargets::new(plan) };
+        let rest = MapTargets { gradient: 0, ..targets };
         write(MapKernel::Maps, &rest)?;
     }
     Ok(())

@@ -1,0 +1,79 @@
+// The constants and arguments of edge drawing's kernels that the crate shares.
+#pragma once
+
+#include "common.h"
+
+// ------------------------------------------------------------------------------------------------ smoothing, words
+
+// The Gaussian of sigma 1: its taps in units of 1/256.
+constexpr u32 TAP_0 = 104, TAP_1 = 62, TAP_2 = 14;
+
+// The two bits of a word of the working map that tracing uses, and the shift of the gradient above them; see
+// edge_drawing_word.cuh.
+constexpr u32 TRACED = 3;
+constexpr u32 GRADIENT_SHIFT = 2;
+
+// The arguments of the kernels for one slice. Addresses of outputs that are not wanted are null.
+struct isoline_ed_job {
+    const unsigned char *pixels;   // the slice, rows row_stride bytes apart
+    u64 row_stride;
+    void *map;                     // words of the working map, map_pitch words apart, a multiple of 32; base at 256 bytes
+    u64 map_pitch;
+    unsigned char *edges;          // 0 or 255, rows edge_pitch bytes apart; may be null
+    u64 edge_pitch;
+    u32 *bits;       // bit x % 32 of word x / 32 of a row of bit_pitch words: the edge map; may be null
+    u32 *pending;    // the same layout: anchors whose traces `rest` has to finish
+    u32 *next;       // with follow_turns: a word per pixel, width * height; else null
+    u64 bit_pitch;   // ceil(width / 32)
+    u32 width, height;
+    u32 side, centre;   // the operator's weights
+    u32 low;            // gradients below it become 0 in the map; 0 keeps all
+    u32 threshold;      // T: an anchor's gradient is at least this
+    u32 anchor;         // A
+    u32 scan;
+    u32 margin;                    // if not 0: anchors are at least this far from the border, the outermost pixels
+                                   // have no gradient, and gradients below T are 0 in memory whatever `low` is
+    u32 link;                      // 0: anchors only
+    u32 follow_turns;
+    float minimum, scale;          // f32 images: q = (p - minimum) * scale
+};
+
+// ------------------------------------------------------------------------------------------------ tile
+
+constexpr int ED_WARPS = 4;      // warps of a block
+constexpr int TILE_BLOCKS = 5;   // per multiprocessor, which leaves 96 registers per thread
+// Pixels of a lane: of u8 images, and of others.
+constexpr int ED_LANE_NARROW = 8, ED_LANE_WIDE = 4;
+constexpr int ED_STEPS = 3;
+constexpr int ED_HALO_X = 8;
+constexpr int ED_HALO_Y = ED_STEPS + 1;
+constexpr int ED_GROUP = 8;      // pixels whose bits are a byte, and which are stored at once
+
+// ------------------------------------------------------------------------------------------------ rest
+
+constexpr int REST_WARPS = 8;
+constexpr int REST_LIST = WARP * 32;   // pixels of a warp: 32 words of bits
+
+// ------------------------------------------------------------------------------------------------ intermediate maps
+
+constexpr int SMOOTH_ROWS = 32;   // rows of a warp of `smooth`
+
+constexpr u32 MAPS_X = 32, MAPS_Y = 8;   // the block of `maps`
+constexpr u32 HORIZONTAL_EDGE = 1, VERTICAL_EDGE = 2;   // the map of directions
+
+// The outputs of `maps`; each may be null. Rows are *_pitch bytes apart.
+struct isoline_ed_maps {
+    void *smoothed;
+    u64 smoothed_pitch;
+    float *gradient;
+    u64 gradient_pitch;
+    unsigned char *direction;
+    u64 direction_pitch;
+    unsigned char *anchors;
+    u64 anchors_pitch;
+    double unit, origin;   // one unit of the working image, and its 0, in the image's own units
+    double border;         // gradient of the outermost pixels in these units, if job.margin > 0
+};
+
+// The gradient magnitudes of all edge pixels: words of the edge map's bits that a block counts and gathers.
+constexpr int GATHER_WORDS = 1024;
