@@ -98,9 +98,9 @@ struct ColumnBlock {
         }
         if (threadIdx.x == 0) *count = 0;
         nearest = dt_term(job.weight, 1);
-        whole = TABLE && job.factor > 0;
-        small = whole ? job.small : dt_term(job.weight, DT_SMALL_DISTANCE);
-        within = whole ? job.around : DT_SMALL_WITHIN;
+        whole = TABLE && job.near.factor > 0;
+        small = whole ? job.near.small : dt_term(job.weight, DT_SMALL_DISTANCE);
+        within = whole ? job.near.around : DT_SMALL_WITHIN;
     }
 
     // Returns where this thread's column is written.
@@ -202,7 +202,8 @@ struct ColumnBlock {
     }
 
     // Finds the octets that a point between two others examines.
-    __device__ __forceinline__ void between(const WORD *point_results, u32 before, u32 after, u32 &first, u32 &last) const
+    __device__ __forceinline__ void between(const WORD *point_results, u32 before, u32 after, u32 &first,
+                                            u32 &last) const
     {
         // One pixel more on either side, which may be an octet.
         first = RESULTS::low(point_results[before * C]);
@@ -248,7 +249,8 @@ struct ColumnBlock {
         }
     };
     // Finds the octets that a point of a level examines.
-    __device__ __forceinline__ void range(const Level &level, const WORD *point_results, u32 k, u32 &first, u32 &last) const
+    __device__ __forceinline__ void range(const Level &level, const WORD *point_results, u32 k, u32 &first,
+                                          u32 &last) const
     {
         first = 0, last = octets - 1;
         const u32 before = k >> (level.bits + FAN_BITS) << (level.bits + FAN_BITS);

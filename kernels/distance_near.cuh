@@ -1,6 +1,6 @@
 // Distance, the passes along y and z of columns all of whose pixels are near a boundary, in 16-bit numbers.
 //
-// If all weights are whole numbers, or a small power of two makes them so (`job.factor`, by which everything here is
+// If all weights are whole numbers, or a small power of two makes them so (`factor`, by which everything here is
 // multiplied), all sums are whole numbers, and near a boundary they are small: with two to a word, an addition and a
 // minimum of both are one instruction, a quarter of what floats take. This is so little that no points are searched: an
 // octet examines the octets around itself, outwards, until no term is below the largest of its least sums.
@@ -13,22 +13,17 @@
 #include "distance_search.cuh"
 
 constexpr u32 DT_NEAR_CLAMP = 0x7FFF;   // the sum of two fits into 16 bits
-constexpr u32 DT_NEAR_REACH = 11;       // octets that an octet examines on either side, at most
 constexpr u32 DT_NEAR_TERMS = 2 * (DT_NEAR_REACH + 1) * DT_OCTET;    // pairs of neighbouring terms
 constexpr u32 DT_NEAR_PAIRS = DT_OCTET / 2;
 constexpr u32 DT_NEAR_BOUND = DT_NEAR_PAIRS;   // the row of an octet's lower bound
-// No least sum exceeds the nearest term beyond the reach, which src/distance/cuda/launch.rs ensures. Weights are at
-// least 1.
-constexpr float DT_NEAR_MAX = (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1) * (2.0f * (DT_NEAR_REACH * DT_OCTET + 1) - 1);
 static_assert(DT_NEAR_MAX < DT_NEAR_CLAMP, "");
-
 
 // Returns `factor` times the value.
 __device__ __forceinline__ u32 dt_near_number(float value, const isoline_dt_columns &job)
 {
     // The last bits of 2^23 + n are n.
-    const float clamp = static_cast<float>(DT_NEAR_CLAMP) * job.part;
-    return __float_as_uint(__fmaf_rn(fminf(fabsf(value), clamp), job.factor, 8388608.0f));
+    const float clamp = static_cast<float>(DT_NEAR_CLAMP) * job.near.part;
+    return __float_as_uint(__fmaf_rn(fminf(fabsf(value), clamp), job.near.factor, 8388608.0f));
 }
 
 // Makes the pairs of terms, as many as columns of `octets` octets need. `zero` is the pair of 0 steps.
@@ -160,7 +155,8 @@ __device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pair
         for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
             // 2^23 + n, as above.
             const u32 least = dt_near_pair(best, i);
-            const auto value = [&](u32 bits) { return __fmaf_rn(__uint_as_float(bits), job.part, -8388608.0f * job.part); };
+            const float part = job.near.part;
+            const auto value = [&](u32 bits) { return __fmaf_rn(__uint_as_float(bits), part, -8388608.0f * part); };
             octet.best[2 * i] = value(permute_bytes<0x7610>(least, 0x4B000000));
             octet.best[2 * i + 1] = value(permute_bytes<0x7632>(least, 0x4B000000));
         }

@@ -1,15 +1,13 @@
 // Distance, the passes along y and z: a column, the terms, and the search for the least sum of one pixel.
 #pragma once
 #include "common.cuh"
+#include "distance.h"
 
-constexpr u32 DT_OCTET = 8;
 constexpr u32 DT_QUAD = 4;             // half an octet
 // An octet with more than DT_WIDE quads to examine, or a point with more than DT_WIDE_POINT octets, is left to a warp,
 // because its thread would keep the block waiting. Both were found by measurement on an H200.
 constexpr u32 DT_WIDE = 48;
 constexpr u32 DT_WIDE_POINT = 64;
-constexpr u32 DT_MIN_THREADS = 64;   // threads of a block, at least
-constexpr u32 DT_COUNT = 4;          // words of the counter, so that what follows stays aligned
 // If no factor makes the weights whole, a block searches around each point if all but one in DT_STRAY_SHARE
 // threads find, within DT_SMALL_WITHIN octets of each of theirs, a value of at most that of DT_SMALL_DISTANCE pixels.
 // The three were found by measurement (README.md, "Near, with others").
@@ -17,26 +15,6 @@ constexpr int DT_SMALL_DISTANCE = 90;
 constexpr u32 DT_SMALL_WITHIN = 6;
 constexpr u32 DT_STRAY_SHARE = 64;
 constexpr float DT_FAR = __builtin_huge_valf();
-
-// Strides are in floats.
-struct isoline_dt_columns {
-    const float *from;
-    float *to;
-    u64 from_stride, to_stride;   // from pixel to pixel along the column
-    u64 from_line, to_line;       // from one sheet of columns to the next
-    double weight;                // of the axis: the square of its spacing
-    u32 width, lines;             // columns of a sheet, and sheets
-    u32 length;                   // pixels of a column
-    u32 step_bits;   // octets from point to point, as a power of two: 1 octet except for columns in global memory
-    float outside, inside;        // the last pass: the factors of the distances
-    u32 last;
-    // For columns near a boundary, if `factor` times this axis' weight and those before are whole numbers; else it is
-    // 0.
-    float factor, part;   // a power of two, and 1 over it
-    float small;          // each octet has one whose least value is at most this
-    u32 around;           // and that is at most this many octets away
-};
-static_assert(sizeof(isoline_dt_columns) == 104, "src/distance/cuda/launch.rs repeats it");
 
 // Returns four times the squared distance along the axis to the near side of the pixel `steps` away, as the CPU
 // computes it.
@@ -162,7 +140,7 @@ struct Found {
         best = sum;
     }
 };
-static_assert(sizeof(Found) == 12, "src/distance/cuda/launch.rs repeats it");
+static_assert(sizeof(Found) == DT_FOUND_BYTES, "");
 
 // Compares the least sum of the first pixel of octet `home`, and its position, with those over the octet `octet`.
 template <typename COLUMN, typename TERMS>

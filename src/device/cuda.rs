@@ -16,8 +16,6 @@ mod launch;
 mod memory;
 mod pipeline;
 mod range;
-#[cfg(test)]
-pub(crate) mod source;
 mod staging;
 
 pub(crate) use host::{Host, ROWS_PER_WORKER, needs_staging, pack};

@@ -1,11 +1,14 @@
 //! Launches the kernels of `kernels/distance.cu`: kernel, geometry and arguments. The kernels' contract is in
-//! `kernels/README.md`; the constants here repeat it.
+//! `kernels/README.md`.
 #![allow(unsafe_code)]
 
 use super::super::cpu::Metric;
 use super::super::{Params, Region};
 use crate::device::cuda::{Cuda, DeviceSlices, Kernel, Stream, check_sides, geometry};
-use crate::device::kernels::common::WARP;
+use crate::device::kernels::distance::{
+    DT_COUNT, DT_FOUND_BYTES, DT_MIN_THREADS, DT_NEAR_MAX, DT_OCTET, DT_ROWS, WARP, isoline_dt_columns,
+    isoline_dt_near as Near, isoline_dt_rows,
+};
 use crate::error::Result;
 use crate::image::{Dimensions, Foreground, PixelType};
 use crate::threshold::Pixel;
@@ -13,12 +16,6 @@ use cudarc::driver::LaunchConfig;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "distance";
-
-/// The number of rows of a block of the kernel `rows`; each row has a warp.
-const ROW_WARPS: usize = 8;
-
-/// The number of pixels of an octet. A thread computes the octets of a column one at a time.
-const OCTET: usize = 8;
 
 /// The possible numbers of columns of a block, largest first. A block has the largest number that fits shared memory.
 /// Blocks of at least `TABLE_COLUMNS` columns also have a table.
@@ -36,25 +33,12 @@ const GLOBAL_COLUMNS: usize = 8;
 
 /// The largest number of threads of a block.
 const MAX_THREADS: usize = 1024;
-/// The smallest number of threads of a block.
-const MIN_THREADS: usize = 64;
-
 /// The number of octets of a column that a thread computes, one after the other.
 const OCTETS_PER_THREAD: usize = 4;
 
-/// The bytes in which a thread keeps the result of its search.
-const FOUND_BYTES: usize = 12;
-
-/// The bytes of the counters of points and octets in shared memory.
-const COUNT_BYTES: usize = 16;
-
-/// The largest number of octets on either side that the search near a boundary, in 16-bit numbers, considers.
-const NEAR_REACH: usize = 11;
-/// The largest minimum that the search near a boundary can find, which follows from its reach.
-const NEAR_MAX: f64 = ((2 * (NEAR_REACH * OCTET + 1) - 1) * (2 * (NEAR_REACH * OCTET + 1) - 1)) as f64;
 /// The largest number of octets to an octet with a small value.
 const NEAR_AROUND: u32 = 8;
-/// The largest share of `NEAR_MAX` that the squared distance of `NEAR_AROUND` octets may take.
+/// The largest share of `DT_NEAR_MAX` that the squared distance of `NEAR_AROUND` octets may take.
 const NEAR_SHARE: f64 = 0.7;
 /// The largest power of two by which sums are multiplied to become whole numbers.
 const NEAR_FACTOR_BITS: i32 = 4;
@@ -87,86 +71,27 @@ impl DeviceField {
     }
 }
 
-/// The arguments of the pass along x: `isoline_dt_rows` in `kernels/distance_rows.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct RowsArguments {
-    pixels: u64,
-    row_stride: u64,
-    slice_stride: u64,
-    to: u64,
-    to_row: u64,
-    to_slice: u64,
-    width: u32,
-    height: u32,
-    rows: u64,
-    below: u32,
-    cut: u32,
-    weight: f64,
-}
-
-// SAFETY: plain numbers in the layout of the kernels' struct.
-unsafe impl cudarc::driver::DeviceRepr for RowsArguments {}
-
-/// The arguments of a pass along y or z: `isoline_dt_columns` in `kernels/distance_search.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct ColumnsArguments {
-    from: u64,
-    to: u64,
-    from_stride: u64,
-    to_stride: u64,
-    from_line: u64,
-    to_line: u64,
-    weight: f64,
-    width: u32,
-    lines: u32,
-    length: u32,
-    step_bits: u32,
-    outside: f32,
-    inside: f32,
-    last: u32,
-    near: Near,
-}
-
-/// The conditions under which a pass uses the search near a boundary: sums are whole numbers, and all pixels of a
-/// column are near a boundary.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Near {
-    /// The power of two that makes sums whole numbers, or 0 if there is none.
-    factor: f32,
-    /// The reciprocal of `factor`.
-    part: f32,
-    /// The bound on the smallest value of an octet: each octet of a column must have one within it, at most `around`
-    /// octets away.
-    small: f32,
-    around: u32,
-}
-
 impl Near {
     /// Computes the conditions of the pass along the last of the axes with these weights, after the passes along the
     /// others.
     fn new(weights: &[f64]) -> Self {
-        let never = Self { factor: 0.0, part: 0.0, small: 0.0, around: 0 };
+        let never = Self::default();
+        let most = DT_NEAR_MAX as f64;
         let is_whole = |factor: &f64| weights.iter().all(|weight| (weight * factor).fract() == 0.0);
         let Some(factor) = (0..=NEAR_FACTOR_BITS).map(|bits| f64::from(1 << bits)).find(is_whole) else {
             return never;
         };
         let term = |around: u32| {
-            let pixels = f64::from(around * OCTET as u32 + OCTET as u32 - 1);
+            let pixels = f64::from(around * DT_OCTET as u32 + DT_OCTET as u32 - 1);
             factor * weights[weights.len() - 1] * (2.0 * pixels - 1.0).powi(2)
         };
-        let Some(around) = (0..=NEAR_AROUND).rev().find(|around| term(*around) <= NEAR_SHARE * NEAR_MAX) else {
+        let Some(around) = (0..=NEAR_AROUND).rev().find(|around| term(*around) <= NEAR_SHARE * most) else {
             return never;
         };
-        let small = (NEAR_MAX - term(around)) / factor;
+        let small = (most - term(around)) / factor;
         Self { factor: factor as f32, part: (1.0 / factor) as f32, small: small as f32, around }
     }
 }
-
-// SAFETY: as above.
-unsafe impl cudarc::driver::DeviceRepr for ColumnsArguments {}
 
 /// The kernels that compute a volume, or slices one by one, with the arguments that stay the same.
 pub(super) struct Launcher {
@@ -206,12 +131,12 @@ struct Geometry {
 
 impl Geometry {
     fn new(length: usize, shared: usize) -> Self {
-        let octets = length.div_ceil(OCTET);
+        let octets = length.div_ceil(DT_OCTET);
         let rows = octets.div_ceil(OCTETS_PER_THREAD).next_power_of_two();
         let most =
             MAX_COLUMNS.into_iter().find(|(pixels, _)| length <= *pixels).map_or(MAX_LONG_COLUMNS, |(_, most)| most);
         let with = |columns: usize| {
-            let threads = (columns * rows).clamp(MIN_THREADS, MAX_THREADS);
+            let threads = (columns * rows).clamp(DT_MIN_THREADS, MAX_THREADS);
             Self { columns, threads, step: 1, in_global_memory: false }
         };
         let near = BLOCK_COLUMNS.into_iter().filter(|columns| *columns <= most).map(with);
@@ -227,15 +152,15 @@ impl Geometry {
 
     /// Returns the bytes of shared memory of a block, which `ColumnBlock` lays out.
     fn shared_bytes(&self, length: usize) -> usize {
-        let octets = length.div_ceil(OCTET);
+        let octets = length.div_ceil(DT_OCTET);
         let points = octets.div_ceil(self.step) + 1;
         let point_bytes = if self.in_global_memory { 2 * size_of::<u32>() } else { size_of::<u32>() };
-        let kept = COUNT_BYTES + self.threads * FOUND_BYTES + points * self.columns * point_bytes;
+        let kept = DT_COUNT * size_of::<u32>() + self.threads * DT_FOUND_BYTES + points * self.columns * point_bytes;
         if self.in_global_memory {
             return kept;
         }
-        let table = if self.columns >= TABLE_COLUMNS { 2 * (octets + 1) * OCTET } else { 0 };
-        kept + (table + octets * self.columns * (1 + OCTET)) * size_of::<f32>()
+        let table = if self.columns >= TABLE_COLUMNS { 2 * (octets + 1) * DT_OCTET } else { 0 };
+        kept + (table + octets * self.columns * (1 + DT_OCTET)) * size_of::<f32>()
     }
 
     fn name(&self) -> String {
@@ -380,7 +305,7 @@ impl Launcher {
         for z in (0..depth).step_by(together) {
             let slices = together.min(depth - z);
             let rows = height * slices;
-            let arguments = RowsArguments {
+            let arguments = isoline_dt_rows {
                 pixels: pixels.address + (z * pixels.strides[1]) as u64,
                 row_stride: pixels.strides[0] as u64,
                 slice_stride: pixels.strides[1] as u64,
@@ -394,7 +319,7 @@ impl Launcher {
                 cut: self.threshold,
                 weight: self.weight,
             };
-            let config = geometry([rows.div_ceil(ROW_WARPS).min(MAX_GRID_X), 1, 1], [WARP, ROW_WARPS, 1]);
+            let config = geometry([rows.div_ceil(DT_ROWS).min(MAX_GRID_X), 1, 1], [WARP, DT_ROWS, 1]);
             // SAFETY: the kernel's one argument; pixels and field cover these slices, as `queue` requires.
             unsafe { stream.launch(&self.rows, config, &[&arguments]) }?;
             poll((z + slices) as f64 / depth as f64)?;
@@ -424,7 +349,7 @@ impl Launcher {
             let lines = together.min(sheets - sheet);
             let [y, z] = if along_z { [sheet, 0] } else { [0, sheet] };
             let [stride, line] = if along_z { [1, 0] } else { [0, 1] };
-            let arguments = ColumnsArguments {
+            let arguments = isoline_dt_columns {
                 from: from.at(y, z),
                 to: to.at(y, z),
                 from_stride: from.strides[stride] as u64,
@@ -457,7 +382,6 @@ impl Launcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::cuda::source::constant;
 
     /// The shared memory of a block on an H100.
     const LARGE: usize = 227 << 10;
@@ -471,7 +395,7 @@ mod tests {
                 let geometry = Geometry::new(length, shared);
                 let Geometry { columns, threads, .. } = geometry;
                 assert!(geometry.shared_bytes(length) <= shared, "{length}: {geometry:?}");
-                assert!(threads % columns == 0 && (MIN_THREADS..=MAX_THREADS).contains(&threads), "{geometry:?}");
+                assert!(threads % columns == 0 && (DT_MIN_THREADS..=MAX_THREADS).contains(&threads), "{geometry:?}");
             }
         }
         assert_eq!(Geometry::new(512, LARGE).columns, 32);
@@ -482,18 +406,6 @@ mod tests {
     }
 
     #[test]
-    fn constants_match_the_kernels() {
-        let search = include_str!("../../../kernels/distance_search.cuh");
-        let rows = include_str!("../../../kernels/distance_rows.cuh");
-        assert_eq!(constant(search, "DT_OCTET"), OCTET as f64);
-        assert_eq!(constant(search, "DT_MIN_THREADS"), MIN_THREADS as f64);
-        assert_eq!(constant(search, "DT_COUNT") * size_of::<u32>() as f64, COUNT_BYTES as f64);
-        assert_eq!(constant(rows, "DT_ROWS"), ROW_WARPS as f64);
-        let near = include_str!("../../../kernels/distance_near.cuh");
-        assert_eq!(constant(near, "DT_NEAR_REACH"), NEAR_REACH as f64);
-    }
-
-    #[test]
     fn sums_near_a_boundary_are_whole_numbers_and_fit() {
         assert_eq!(Near::new(&[1.0, 1.0]), Near { factor: 1.0, part: 1.0, small: 11448.0, around: 8 });
         assert_eq!(Near::new(&[1.0, 2.25]), Near { factor: 4.0, part: 0.25, small: 3276.0, around: 2 });
@@ -501,12 +413,6 @@ mod tests {
         assert_eq!(Near::new(&Metric::new([9; 3], [0.2, 0.2, 0.3]).weights).factor, 4.0);
         assert_eq!(Near::new(&[1.0, 1.0, 1.21]).factor, 0.0);
         assert_eq!(Near::new(&[1.0, 1e18]).factor, 0.0);
-    }
-
-    /// The kernels' files assert the same sizes.
-    #[test]
-    fn structs_have_the_sizes_of_the_kernels() {
-        assert_eq!([size_of::<RowsArguments>(), size_of::<ColumnsArguments>(), FOUND_BYTES], [80, 104, 12]);
     }
 
     #[test]
