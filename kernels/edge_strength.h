@@ -63,6 +63,9 @@ constexpr int MG_FINE_STEPS = 6;      // on the finest grid, where steps are dea
 constexpr int MG_COARSE_STEPS = 8;
 constexpr int MG_MAX_STEPS = 8;
 
+// Interpolation: 3/4 of the nearest coarse value and 1/4 of the next.
+constexpr float MG_NEAR = 0.75, MG_FAR = 0.25;
+
 // The step widths of one smoothing, first to last.
 struct isoline_mg_weights {
     float w[MG_MAX_STEPS];

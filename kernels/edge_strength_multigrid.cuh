@@ -17,9 +17,6 @@
 
 #include "edge_strength_tile.cuh"
 
-// Interpolation: 3/4 of the nearest coarse value and 1/4 of the next.
-constexpr float MG_NEAR = 0.75f, MG_FAR = 0.25f;
-
 __device__ __forceinline__ float mg_blend(float near, float far)
 {
     return __fmaf_rn(near, MG_NEAR, __fmul_rn(MG_FAR, far));

@@ -31,7 +31,8 @@
 use super::plan::Plan;
 use super::types::{Constants, Counts};
 use crate::device::kernels::level_set::{
-    BAND_REACH, MAX_INVERSE_GRADIENT, MIN_INVERSE_GRADIENT, RSQRT_REST, RSQRT_SCALE, RSQRT_SHIFT, RSQRT_START, TINY,
+    BAND_REACH, MAX_INVERSE_GRADIENT, MIN_INVERSE_GRADIENT, RSQRT_REST, RSQRT_SCALE, RSQRT_SHIFT, RSQRT_START,
+    SQUARE_MAX, SQUARE_ONE, TINY,
 };
 use crate::error::Result;
 use crate::progress::Ticker;
@@ -88,8 +89,8 @@ pub(super) fn clamp(value: f32, limit: f32) -> f32 {
 pub(super) fn square(constants: &Constants, change: f32) -> u32 {
     let change = change * constants.rms_scale;
     let square = change * change;
-    let square = if square < 64.0 { square } else { 64.0 };
-    (square * 16_777_216.0) as u32
+    let square = if square < SQUARE_MAX { square } else { SQUARE_MAX };
+    (square * SQUARE_ONE) as u32
 }
 
 /// φ around a voxel.

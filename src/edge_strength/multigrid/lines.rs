@@ -1,5 +1,6 @@
 //! Rows of an image that are copied into a tile, with mirrored ends or interpolated from a coarser grid.
 
+use crate::device::kernels::edge_strength::{MG_FAR, MG_NEAR};
 use std::ops::Range;
 
 /// Returns the pixel at `index` of an image that is mirrored at its borders repeatedly.
@@ -18,7 +19,7 @@ fn parents(index: usize, coarse: usize) -> [usize; 2] {
 /// Interpolates linearly: 3/4 of the nearest cell and 1/4 of the next.
 #[inline(always)]
 fn interpolate(near: f32, far: f32) -> f32 {
-    near.mul_add(0.75, 0.25 * far)
+    near.mul_add(MG_NEAR, MG_FAR * far)
 }
 
 /// The position of the rows of a tile in the rows of the image.
