@@ -189,16 +189,17 @@ ISOLINE_DT_ROWS(isoline_dt_rows_u16, unsigned short)
 ISOLINE_DT_ROWS(isoline_dt_rows_f32, float)
 #undef ISOLINE_DT_ROWS
 
-#define ISOLINE_DT_COLUMNS(NAME, THREADS, BLOCKS, COLUMNS, TABLE, FAR)                                               \
-    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(const __grid_constant__ isoline_dt_columns job) \
+#define ISOLINE_DT_COLUMNS(NAME, COLUMNS, FAR)                                                                       \
+    extern "C" __global__ void __launch_bounds__(DT_MAX_THREADS, 1)                                                  \
+        NAME(const __grid_constant__ isoline_dt_columns job)                                                         \
     {                                                                                                                \
-        columns_kernel<COLUMNS, TABLE, FAR>(job);                                                                    \
+        columns_kernel<COLUMNS, !FAR && COLUMNS >= DT_TABLE_COLUMNS, FAR>(job);                                      \
     }
-ISOLINE_DT_COLUMNS(isoline_dt_columns_32, 1024, 1, 32, true, false)
-ISOLINE_DT_COLUMNS(isoline_dt_columns_16, 1024, 1, 16, true, false)
-ISOLINE_DT_COLUMNS(isoline_dt_columns_8, 1024, 1, 8, true, false)
-ISOLINE_DT_COLUMNS(isoline_dt_columns_4, 1024, 1, 4, false, false)
-ISOLINE_DT_COLUMNS(isoline_dt_columns_2, 1024, 1, 2, false, false)
-ISOLINE_DT_COLUMNS(isoline_dt_columns_1, 1024, 1, 1, false, false)
-ISOLINE_DT_COLUMNS(isoline_dt_columns_far, 1024, 1, 8, false, true)
+ISOLINE_DT_COLUMNS(isoline_dt_columns_32, 32, false)
+ISOLINE_DT_COLUMNS(isoline_dt_columns_16, 16, false)
+ISOLINE_DT_COLUMNS(isoline_dt_columns_8, 8, false)
+ISOLINE_DT_COLUMNS(isoline_dt_columns_4, 4, false)
+ISOLINE_DT_COLUMNS(isoline_dt_columns_2, 2, false)
+ISOLINE_DT_COLUMNS(isoline_dt_columns_1, 1, false)
+ISOLINE_DT_COLUMNS(isoline_dt_columns_far, DT_FAR_COLUMNS, true)
 #undef ISOLINE_DT_COLUMNS

@@ -6,8 +6,8 @@ use super::super::cpu::Metric;
 use super::super::{Params, Region};
 use crate::device::cuda::{Cuda, DeviceSlices, Kernel, Stream, check_sides, geometry};
 use crate::device::kernels::distance::{
-    DT_COUNT, DT_FOUND_BYTES, DT_MIN_THREADS, DT_NEAR_MAX, DT_OCTET, DT_ROWS, WARP, isoline_dt_columns,
-    isoline_dt_near as Near, isoline_dt_rows,
+    DT_COUNT, DT_FAR_COLUMNS, DT_FOUND_BYTES, DT_MAX_THREADS, DT_MIN_THREADS, DT_NEAR_MAX, DT_OCTET, DT_ROWS,
+    DT_TABLE_COLUMNS, WARP, isoline_dt_columns, isoline_dt_near as Near, isoline_dt_rows,
 };
 use crate::error::Result;
 use crate::image::{Dimensions, Foreground, PixelType};
@@ -18,9 +18,7 @@ use cudarc::driver::LaunchConfig;
 const MODULE: &str = "distance";
 
 /// The possible numbers of columns of a block, largest first. A block has the largest number that fits shared memory.
-/// Blocks of at least `TABLE_COLUMNS` columns also have a table.
 const BLOCK_COLUMNS: [usize; 6] = [32, 16, 8, 4, 2, 1];
-const TABLE_COLUMNS: usize = 8;
 
 /// The largest number of columns of a block, by the length of a column: (length up to, columns). Blocks of long columns
 /// have fewer, which leaves shared memory for other blocks.
@@ -28,11 +26,6 @@ const MAX_COLUMNS: [(usize, usize); 2] = [(512, 32), (1024, 16)];
 /// The largest number of columns of a block for longer columns.
 const MAX_LONG_COLUMNS: usize = 8;
 
-/// The number of columns of a block whose columns are in global memory.
-const GLOBAL_COLUMNS: usize = 8;
-
-/// The largest number of threads of a block.
-const MAX_THREADS: usize = 1024;
 /// The number of octets of a column that a thread computes, one after the other.
 const OCTETS_PER_THREAD: usize = 4;
 
@@ -136,14 +129,14 @@ impl Geometry {
         let most =
             MAX_COLUMNS.into_iter().find(|(pixels, _)| length <= *pixels).map_or(MAX_LONG_COLUMNS, |(_, most)| most);
         let with = |columns: usize| {
-            let threads = (columns * rows).clamp(DT_MIN_THREADS, MAX_THREADS);
+            let threads = (columns * rows).clamp(DT_MIN_THREADS, DT_MAX_THREADS);
             Self { columns, threads, step: 1, in_global_memory: false }
         };
         let near = BLOCK_COLUMNS.into_iter().filter(|columns| *columns <= most).map(with);
         if let Some(fits) = near.into_iter().find(|geometry| geometry.shared_bytes(length) <= shared) {
             return fits;
         }
-        let mut geometry = Self { columns: GLOBAL_COLUMNS, threads: MAX_THREADS, step: 1, in_global_memory: true };
+        let mut geometry = Self { columns: DT_FAR_COLUMNS, threads: DT_MAX_THREADS, step: 1, in_global_memory: true };
         while geometry.shared_bytes(length) > shared {
             geometry.step *= 2;
         }
@@ -159,7 +152,7 @@ impl Geometry {
         if self.in_global_memory {
             return kept;
         }
-        let table = if self.columns >= TABLE_COLUMNS { 2 * (octets + 1) * DT_OCTET } else { 0 };
+        let table = if self.columns >= DT_TABLE_COLUMNS { 2 * (octets + 1) * DT_OCTET } else { 0 };
         kept + (table + octets * self.columns * (1 + DT_OCTET)) * size_of::<f32>()
     }
 
@@ -395,7 +388,7 @@ mod tests {
                 let geometry = Geometry::new(length, shared);
                 let Geometry { columns, threads, .. } = geometry;
                 assert!(geometry.shared_bytes(length) <= shared, "{length}: {geometry:?}");
-                assert!(threads % columns == 0 && (DT_MIN_THREADS..=MAX_THREADS).contains(&threads), "{geometry:?}");
+                assert!(threads % columns == 0 && (DT_MIN_THREADS..=DT_MAX_THREADS).contains(&threads), "{geometry:?}");
             }
         }
         assert_eq!(Geometry::new(512, LARGE).columns, 32);
