@@ -18,7 +18,7 @@ mod pipeline;
 mod range;
 mod staging;
 
-pub(crate) use host::{Host, ROWS_PER_WORKER, needs_staging, pack};
+pub(crate) use host::{ROWS_PER_WORKER, input_needs_staging, output_needs_staging, pack};
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};

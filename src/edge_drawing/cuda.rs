@@ -19,7 +19,7 @@ use super::segments::{self, Part};
 use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceResult, Host, Pinned, Pipeline, Stream, Times, Upload, check_device_pixels, needs_staging,
+    Buffer, Cuda, DeviceResult, Pinned, Pipeline, Stream, Times, Upload, check_device_pixels, output_needs_staging,
     run_slices,
 };
 use crate::error::{Error, Result};
@@ -101,7 +101,6 @@ pub(super) fn run(
         layout,
         launcher: &launcher,
         input,
-        count,
         delivery,
         want_segments,
         pipeline,
@@ -142,7 +141,7 @@ impl Delivery {
             None => Self::Nothing,
             Some(ImageMut::Device(_)) if at_the_end => Self::Copied,
             Some(ImageMut::Device(_)) => Self::Direct,
-            Some(edges) if !needs_staging(Host::of_mut(edges)) => Self::Copied,
+            Some(edges) if !output_needs_staging(edges) => Self::Copied,
             Some(_) => Self::Bits,
         }
     }
@@ -178,8 +177,6 @@ struct Call<'a, 'i, 'p, 'q> {
     layout: SliceLayout,
     launcher: &'a Launcher,
     input: &'a Image<'i>,
-    /// The number of slices.
-    count: usize,
     delivery: Delivery,
     want_segments: bool,
     pipeline: Pipeline<'a, 'p, 'q>,
@@ -193,7 +190,7 @@ struct Call<'a, 'i, 'p, 'q> {
 impl Call<'_, '_, '_, '_> {
     /// Returns as many slots as the call can use and the device has memory for.
     fn slots(&self, most: usize) -> Result<Vec<Slot>> {
-        let wanted = self.cuda.slots_that_fit(self.slot_bytes, most.min(self.count))?;
+        let wanted = self.cuda.slots_that_fit(self.slot_bytes, most.min(self.pipeline.count))?;
         (0..wanted).map(|_| self.slot()).collect()
     }
 
@@ -225,7 +222,7 @@ impl Call<'_, '_, '_, '_> {
     fn run_slices(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
         let most = if self.layout.map_bytes() <= LARGE_BYTES { SLOTS } else { SLOTS_OF_LARGE };
         let mut slots = self.slots(most)?;
-        run_slices(self, &mut slots, self.count, edges, Self::begin, Self::finish)
+        run_slices(self, &mut slots, self.pipeline.count, edges, Self::begin, Self::finish)
     }
 
     /// Queues the upload of a slice and writes its address to the kernels' arguments.
@@ -256,7 +253,7 @@ impl Call<'_, '_, '_, '_> {
             slot.stream.copy_bytes(counts.side(self.layout.total_at()), back.side(), size_of::<u64>())?;
         }
         slot.delivered = false;
-        if self.count > 1 {
+        if self.pipeline.count > 1 {
             self.copy_edges(slot, slice, edges)?;
         }
         slot.stream.record(&slot.times[3])

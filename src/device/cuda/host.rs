@@ -10,48 +10,35 @@ use rayon::prelude::*;
 /// The number of rows that one worker copies at a time.
 pub(crate) const ROWS_PER_WORKER: usize = 64;
 
-/// The addresses of the caller's host memory, which decide whether copies need staging.
-#[derive(Clone, Copy)]
-pub(crate) struct Host {
-    first: usize,
-    last: usize,
-    contiguous_rows: bool,
+/// Returns whether the device copies from and to this memory itself: it is page-locked, and its rows are contiguous.
+fn is_direct<T>(view: &ArrayView3<'_, T>) -> bool {
+    let [z, y, x] = [view.strides()[0], view.strides()[1], view.strides()[2]];
+    let (depth, height, width) = view.dim();
+    let span = z * (depth as isize - 1) + y * (height as isize - 1) + x * (width as isize - 1);
+    let first = view.as_ptr() as usize;
+    let last = first.wrapping_add_signed(span * size_of::<T>() as isize);
+    let contiguous_rows = (x == 1 || width == 1) && (y >= width as isize || height == 1) && (z >= 0 || depth == 1);
+    contiguous_rows && is_pinned(first) && is_pinned(last)
 }
 
-impl Host {
-    fn new<T>(view: &ArrayView3<'_, T>) -> Self {
-        let [z, y, x] = [view.strides()[0], view.strides()[1], view.strides()[2]];
-        let (depth, height, width) = view.dim();
-        let span = z * (depth as isize - 1) + y * (height as isize - 1) + x * (width as isize - 1);
-        let first = view.as_ptr() as usize;
-        let last = first.wrapping_add_signed(span * size_of::<T>() as isize);
-        let contiguous_rows = (x == 1 || width == 1) && (y >= width as isize || height == 1) && (z >= 0 || depth == 1);
-        Self { first, last, contiguous_rows }
-    }
-
-    pub(crate) fn of(input: &Image<'_>) -> Option<Self> {
-        match input {
-            Image::U8(view) => Some(Self::new(view)),
-            Image::U16(view) => Some(Self::new(view)),
-            Image::F32(view) => Some(Self::new(view)),
-            Image::Device(_) => None,
-        }
-    }
-
-    pub(crate) fn of_mut(output: &ImageMut<'_>) -> Option<Self> {
-        match output {
-            ImageMut::U8(view) => Some(Self::new(&view.view())),
-            ImageMut::U16(view) => Some(Self::new(&view.view())),
-            ImageMut::F32(view) => Some(Self::new(&view.view())),
-            ImageMut::Device(_) => None,
-        }
+/// Returns whether copies from an input go through staging buffers. Device memory needs none.
+pub(crate) fn input_needs_staging(input: &Image<'_>) -> bool {
+    match input {
+        Image::U8(view) => !is_direct(view),
+        Image::U16(view) => !is_direct(view),
+        Image::F32(view) => !is_direct(view),
+        Image::Device(_) => false,
     }
 }
 
-/// Returns whether copies go through staging buffers: they do unless the caller's memory is page-locked with contiguous
-/// rows, or is not host memory.
-pub(crate) fn needs_staging(host: Option<Host>) -> bool {
-    host.is_some_and(|host| !(host.contiguous_rows && is_pinned(host.first) && is_pinned(host.last)))
+/// Returns whether copies to an output go through staging buffers. Device memory needs none.
+pub(crate) fn output_needs_staging(output: &ImageMut<'_>) -> bool {
+    match output {
+        ImageMut::U8(view) => !is_direct(&view.view()),
+        ImageMut::U16(view) => !is_direct(&view.view()),
+        ImageMut::F32(view) => !is_direct(&view.view()),
+        ImageMut::Device(_) => false,
+    }
 }
 
 /// Copies rows into a buffer, `pitch` bytes apart, on all threads of `pool`.

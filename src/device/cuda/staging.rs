@@ -1,7 +1,7 @@
 //! Copies of slices between the caller's memory and device memory: directly where the caller's memory is page-locked or
 //! the device's own, else through page-locked staging buffers that all cores fill and empty.
 
-use super::{Buffer, Cuda, Event, Host, Pinned, Side, Stream, needs_staging, pack};
+use super::{Buffer, Cuda, Event, Pinned, Side, Stream, input_needs_staging, output_needs_staging, pack};
 use crate::error::Result;
 use crate::image::{Image, ImageMut, copy_packed};
 use bytemuck::Pod;
@@ -93,14 +93,14 @@ impl Staging {
     pub(crate) fn for_input(cuda: &Cuda, input: &Image<'_>, slices: usize, alignment: usize) -> Result<Self> {
         let [width, height, _] = input.shape();
         let pitch = (width * input.pixel_type().bytes()).next_multiple_of(alignment);
-        Self::new(cuda, needs_staging(Host::of(input)), height * slices, pitch)
+        Self::new(cuda, input_needs_staging(input), height * slices, pitch)
     }
 
     /// Makes the buffers for downloads of up to `slices` slices of `output`.
     pub(crate) fn for_output(cuda: &Cuda, output: &ImageMut<'_>, slices: usize) -> Result<Self> {
         let [width, height, _] = output.shape();
         let row = width * output.pixel_type().bytes();
-        Self::new(cuda, needs_staging(Host::of_mut(output)), height * slices, row)
+        Self::new(cuda, output_needs_staging(output), height * slices, row)
     }
 
     /// Returns the number of rows that a buffer holds.

@@ -36,8 +36,8 @@ impl Call<'_, '_, '_, '_> {
             });
         }
         let mut all = Segments::default();
-        for first in (0..self.count).step_by(slots.len()) {
-            let batch = slots.len().min(self.count - first);
+        for first in (0..self.pipeline.count).step_by(slots.len()) {
+            let batch = slots.len().min(self.pipeline.count - first);
             for (index, slot) in slots[..batch].iter_mut().enumerate() {
                 self.begin_linked(slot, first + index)?;
             }
