@@ -171,6 +171,16 @@ impl Checked {
         self.pixel_type
     }
 
+    /// Reads a caller's description of an image that is written and of which no two rows overlap.
+    ///
+    /// # Safety
+    /// The requirements of [`new`](Self::new) hold.
+    pub(super) unsafe fn to_write(image: *const isoline_image, name: &'static str) -> Result<Self> {
+        // SAFETY: as the caller ensures.
+        let image = unsafe { Self::new(image, name) }?;
+        image.check_rows().map(|()| image)
+    }
+
     /// Returns the distance between the centres of two pixels along x, y and z, each finite and more than 0.
     pub(super) fn spacing(&self) -> [f64; 3] {
         self.spacing
@@ -194,7 +204,7 @@ impl Checked {
     }
 
     /// Refuses an output whose own rows or slices overlap.
-    pub(super) fn check_rows(&self) -> Result<()> {
+    fn check_rows(&self) -> Result<()> {
         let [width, height, depth] = self.shape;
         let row = width * self.pixel_type.bytes();
         let rows_apart = height == 1 || self.strides[0] >= row;

@@ -348,9 +348,7 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let surface = turn(level_set)?;
-            let mask = Checked::new(mask, "mask")?;
-            mask.check_rows()?;
-            surface.read_mask(mask.output(PixelType::U8)?)
+            surface.read_mask(Checked::to_write(mask, "mask")?.output(PixelType::U8)?)
         }
     })
 }
@@ -370,9 +368,7 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let surface = turn(level_set)?;
-            let phi = Checked::new(phi, "phi")?;
-            phi.check_rows()?;
-            surface.read_phi(phi.output(PixelType::F32)?)
+            surface.read_phi(Checked::to_write(phi, "phi")?.output(PixelType::F32)?)
         }
     })
 }

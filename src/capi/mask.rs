@@ -52,8 +52,7 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused or allowed by each reader. The two
         // sphere types have one layout.
         unsafe {
-            let mask = Checked::new(mask, "mask")?;
-            mask.check_rows()?;
+            let mask = Checked::to_write(mask, "mask")?;
             let spheres = check::slice(spheres.cast::<Sphere>(), count, "spheres")?;
             mask::fill_spheres(mask.output(PixelType::U8)?, mask.spacing(), spheres, value)
         }
@@ -81,8 +80,7 @@ pub unsafe extern "C" fn isoline_mask_fill_boxes(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused or allowed by each reader. The two box
         // types have one layout.
         unsafe {
-            let mask = Checked::new(mask, "mask")?;
-            mask.check_rows()?;
+            let mask = Checked::to_write(mask, "mask")?;
             let boxes = check::slice(boxes.cast::<Cuboid>(), count, "boxes")?;
             mask::fill_boxes(mask.output(PixelType::U8)?, boxes, value)
         }
@@ -116,8 +114,7 @@ pub unsafe extern "C" fn isoline_mask_fill_polygon(
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
-            let mask = Checked::new(mask, "mask")?;
-            mask.check_rows()?;
+            let mask = Checked::to_write(mask, "mask")?;
             let corners = check::slice(xy.cast::<[f64; 2]>(), count, "xy")?;
             let index = |slice: u64| usize::try_from(slice).unwrap_or(usize::MAX);
             let slices = index(first_slice)..index(first_slice.saturating_add(slice_count));

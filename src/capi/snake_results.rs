@@ -228,9 +228,7 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let held = turn(snake)?;
-            let mask = Checked::new(mask, "mask")?;
-            mask.check_rows()?;
-            held.snake.read_mask(mask.output(PixelType::U8)?)
+            held.snake.read_mask(Checked::to_write(mask, "mask")?.output(PixelType::U8)?)
         }
     })
 }
@@ -252,9 +250,7 @@ pub unsafe extern "C" fn isoline_snake_draw_labels(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let held = turn(snake)?;
-            let labels = Checked::new(labels, "labels")?;
-            labels.check_rows()?;
-            held.snake.read_labels(labels.labels()?)
+            held.snake.read_labels(Checked::to_write(labels, "labels")?.labels()?)
         }
     })
 }
