@@ -1782,15 +1782,15 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
  * Creates a level set: a front that evolves with the image's intensity and its own curvature (Mostofi 2009, with its
  * formulas corrected), φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, where H is half the divergence of the
  * normals and φ < 0 inside. The front moves outwards where the intensity is within T ± ε; its curvature slows and
- * smooths it. |ε - |I - T|| is bounded (see `time_step` of isoline_level_set_params). Away from the front, where φ
- * moves away from 0, |∇φ| is limited to 1, so that the front comes to rest where F is 0. docs/level_set.md describes
+ * smooths it. |ε - |I - T|| is bounded (see `time_step` of isoline_level_set_params). Where |φ| grows,
+ * |∇φ| is limited to 1, so that the front comes to rest where F is 0. docs/level_set.md describes
  * the scheme.
  *
  * φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
  * device, as is a copy of the image; the caller's images are not needed after the call. If the mask (with 2
  * dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
  * Pixels that are NaN or infinite are never within the intensity range: they count as far from T as the farthest
- * finite pixel of the image.
+ * finite pixel of the image, but at least 2ε.
  *
  * @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
  * @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
@@ -1803,7 +1803,8 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which
  *   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
  *   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
- *   mask; _INVALID_SIZE; _INVALID_TYPE; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
+ *   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with a
+ *   CPU context and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
  *   one after the other.
  */
 isoline_status isoline_level_set_new(isoline_context *context,
@@ -1814,7 +1815,7 @@ isoline_status isoline_level_set_new(isoline_context *context,
 
 /**
  * Evolves a level set by a number of iterations, or fewer if the stopping criterion is met (the report's
- * `converged`).
+ * `converged`) or no front is left (every voxel is inside, or none, which counts as converged).
  *
  * @param level_set not NULL.
  * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
@@ -1824,8 +1825,8 @@ isoline_status isoline_level_set_new(isoline_context *context,
  *   otherwise.
  * @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
- *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED free the level
- *   set. May be called on any thread; calls on one level set run one after the other, and so do calls on its context.
+ *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
+ *   known: write it or free the level set. May be called on any thread; calls on one level set run one after the other, and so do calls on its context.
  */
 isoline_status isoline_level_set_step(isoline_level_set *level_set,
                                       uint64_t iterations,
