@@ -423,8 +423,8 @@ void isoline_context_free(isoline_context *context);
  * Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
  * call. `stage` is a short English name of the current step, valid only during the callback. A nonzero result
  * cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work. The callback is called on the thread
- * that made the call, about every 10 to 30 ms. It must not throw, call longjmp or use the context that is calling
- * it.
+ * that made the call, at most every 10 ms; how often depends on the operation and the device. It must not throw, call
+ * longjmp or use the context that is calling it.
  */
 typedef int (*isoline_progress_fn)(void *user, double fraction, const char *stage);
 
@@ -471,14 +471,14 @@ typedef struct {
     uint32_t device_index;
     /**
      * 1 if the operation's stopping criterion was met; 0 if a fixed number of iterations was requested or the limit
-     * on iterations was reached first.
+     * on iterations was reached first. A region snake: 1 if all targets have ended, whatever their status.
      */
     uint32_t converged;
     /** The number of iterations done; multigrid counts its cycles. For a stack, the largest number of any slice. */
     uint64_t iterations;
     /** The number of slices that were finished and written. */
     uint64_t slices_done;
-    /** The wall-clock time of the whole call, in seconds. */
+    /** The wall-clock time of the whole call, in seconds; of a step, without the call that created the solver. */
     double seconds_total;
     /**
      * The time spent in copies to the device, in seconds; 0 on the CPU. Copies and computation overlap, so that the
@@ -2032,11 +2032,11 @@ enum isoline_snake_schedule
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * All even nodes at the same time, then all odd ones (the paper's Algorithm 3). CPU and CUDA, with the same
-     * bits.
+     * All even nodes at the same time, then all odd ones (Algorithm 3 of Perrot et al. 2011). CPU and CUDA, with the
+     * same bits.
      */
     ISOLINE_SNAKE_PARALLEL = 0,
-    /** One node after the other, each moved immediately (Algorithm 2). CPU only. */
+    /** One node after the other, each moved immediately (Algorithm 2 there). CPU only. */
     ISOLINE_SNAKE_SEQUENTIAL = 1,
 };
 #ifndef __cplusplus
@@ -2117,9 +2117,8 @@ typedef struct {
     /**
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
      * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel; for
-     * ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0, 0 and the largest. An image in CUDA
-     * memory is copied to the host for that. Else both must be given, this one less than range_max. Must be automatic
-     * for 8- and 16-bit images, which are used unchanged.
+     * ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0, 0 and the largest. Else both must be
+     * given, this one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
      */
     double range_min;
     /** f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic. */
@@ -2149,8 +2148,8 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params,
  *
  * All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
  * image is copied to the device with cumulated rows (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
- * caller's image is not needed after the call. NaN pixels of an f32 image count as the smallest pixel. Distances are
- * in pixels; the image's spacing is not used.
+ * caller's image is not needed after the call, which reports no progress. NaN pixels of an f32 image count as the
+ * smallest pixel. Distances are in pixels; the image's spacing is not used.
  *
  * @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
  * @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
@@ -2196,7 +2195,8 @@ isoline_status isoline_snake_restart(isoline_snake *snake,
  * @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
  *   iteration: the snake can be read, and the next step continues from there.
  * @param report NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
- *   status; `iterations` is the largest number of iterations that any target has done since its start.
+ *   status; `iterations` is the largest number of iterations that any target has done since its start. The first report
+ *   contains the times of upload and sums of isoline_snake_new, except in `seconds_total`.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
  *   _BUSY for a re-entrant call from a callback of the snake's context. After ISOLINE_DEVICE_FAILED free the snake.
  *   May be called on any thread; calls on one snake run one after the other, and so do calls on its context.
@@ -2258,7 +2258,10 @@ enum isoline_target_status
  {
     /** The search has not ended. */
     ISOLINE_TARGET_RUNNING = 0,
-    /** No move of one node by one pixel improves the criterion, and no node can be added. */
+    /**
+     * No move of one node by one pixel improves the criterion; and no node is to be removed (with a node_cost above 0)
+     * or added (with a node_cost of 0).
+     */
     ISOLINE_TARGET_CONVERGED = 1,
     /** No pixel is left inside the polygon. */
     ISOLINE_TARGET_VANISHED = 2,

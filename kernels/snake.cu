@@ -1,8 +1,7 @@
 // Region snakes (src/snake/cuda.rs launches these kernels).
 //
-//   levels_*     converts pixels to integer levels where they are none: f32 in 65536 steps, binary images, strided
-//   device
-//                memory
+//   levels_*     converts pixels to integer levels where they are none: f32 in 65536 levels, binary images, strided
+//                device memory
 //   cumulate_*   sums all pixels before each block of 32 bytes of a row, snake_sums.cuh
 //   whole_*      sums over each target's window
 //   search_*     searches targets with a block each, snake_search.cuh; search_group_*, with several blocks each
@@ -34,7 +33,7 @@ ISOLINE_SNAKE(u8, unsigned char)
 ISOLINE_SNAKE(u16, unsigned short)
 #undef ISOLINE_SNAKE
 
-// Converts a pixel to a level like `Exact` in src/levels.rs: in double precision, rounded once per pixel.
+// Converts a pixel to a level like `QuantiseF64` in src/levels.rs: in double precision, rounded once per pixel.
 __device__ __forceinline__ u32 quantised(float pixel, double minimum, double scale)
 {
     const double scaled = __dmul_rn(__dadd_rn(static_cast<double>(pixel), -minimum), scale);

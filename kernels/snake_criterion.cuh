@@ -1,5 +1,5 @@
-// The criterion of a split into inside and background: src/snake/criterion.rs in CUDA, operation by operation, so that
-// the bits are the same.
+// The criterion of a split into inside and background, with the bits of src/snake/criterion.rs: the operations are the
+// same but for divisions by the number of pixels, which `quotient` makes from one reciprocal and rounds correctly.
 #pragma once
 #include "snake_sums.cuh"
 

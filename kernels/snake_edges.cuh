@@ -71,9 +71,10 @@ __device__ __noinline__ int Searcher<T, GROUP>::longest_edge() const
     return longest;
 }
 
-// Partitions items among the group's warps, into as many parts as there are warps: into parts of the same number of
-// rows, or, where there are more items than a warp has lanes, into the same number of parts per item. A single block
-// never makes more parts than it has warps, except where each item is a part, so that each item is summed in one round.
+// Partitions items among the group's warps, into about as many parts as there are warps: into parts of the same number
+// of rows where `parts_by_rows` says so, else into the same number of parts per item. A single block never makes more
+// parts than it has warps, except where each item is one part. So all parts of an item fall into one round of
+// `sum_edges`, and `add_number` can store a single block's sum instead of adding to it.
 template <typename T, bool GROUP>
 template <typename EdgeOf>
 __device__ __forceinline__ typename Searcher<T, GROUP>::Partition Searcher<T, GROUP>::partition(u32 items, int longest,

@@ -1,4 +1,5 @@
-// Tests whether polygons touch themselves: src/snake/polygon.rs in CUDA. Coordinates have at most 26 bits.
+// Tests whether polygons touch themselves, with the answers of src/snake/polygon.rs by fewer comparisons. Coordinates
+// have at most 26 bits.
 #pragma once
 #include "common.cuh"
 #include "snake_sums.cuh"

@@ -1,4 +1,4 @@
-// Exact sums over polygons from cumulated rows: src/snake/sums.rs is the definition, this is the same in CUDA.
+// Exact sums over polygons from cumulated rows: those that src/snake/sums.rs defines, by other steps.
 //
 // Layout: levels of 8 or 16 bits, rows `pitch` bytes apart (a multiple of 32); for each block of 32 bytes of a row, and
 // for one that begins at or after the row's end, the sums of all pixels before it (16 bytes). These are integers: every

@@ -9,8 +9,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// A progress callback: the fraction done in 0..=1 and the name of the stage. Always called on the thread that made
-/// the call into Isoline, about every 30 ms. `ControlFlow::Break(())` cancels the call, which then returns
-/// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+/// the call into Isoline, at most every 10 ms; how often depends on the operation and the device.
+/// `ControlFlow::Break(())` cancels the call, which then returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 pub type Progress<'a> = dyn FnMut(f64, &str) -> ControlFlow<()> + 'a;
 
 /// The time between two calls of the callback while workers compute. A cancellation must act within 100 ms.

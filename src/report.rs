@@ -15,7 +15,7 @@ pub struct Report {
     /// The number of slices finished and written, counted from the first.
     pub slices_done: u64,
     /// Is `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was
-    /// reached.
+    /// reached. A region snake: `true` if all targets have ended, whatever their status.
     pub converged: bool,
     /// The last residual, as the operation defines it; NaN where there is none.
     pub residual: f64,

@@ -17,13 +17,13 @@ pub struct isoline_report {
     /// The number in cuda:N; 0 for the CPU.
     pub device_index: u32,
     /// 1 if the operation's stopping criterion was met; 0 if a fixed number of iterations was requested or the limit
-    /// on iterations was reached first.
+    /// on iterations was reached first. A region snake: 1 if all targets have ended, whatever their status.
     pub converged: u32,
     /// The number of iterations done; multigrid counts its cycles. For a stack, the largest number of any slice.
     pub iterations: u64,
     /// The number of slices that were finished and written.
     pub slices_done: u64,
-    /// The wall-clock time of the whole call, in seconds.
+    /// The wall-clock time of the whole call, in seconds; of a step, without the call that created the solver.
     pub seconds_total: f64,
     /// The time spent in copies to the device, in seconds; 0 on the CPU. Copies and computation overlap, so that the
     /// parts may add up to more than the total.

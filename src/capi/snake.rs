@@ -15,6 +15,7 @@ use crate::parameter::ends;
 use crate::snake::{Background, Params, Polygons, Snake, parameters};
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 /// The noise model: the distribution of the pixels of a region.
 #[repr(u32)]
@@ -37,10 +38,10 @@ pub enum isoline_snake_noise {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_snake_schedule {
-    /// All even nodes at the same time, then all odd ones (the paper's Algorithm 3). CPU and CUDA, with the same
-    /// bits.
+    /// All even nodes at the same time, then all odd ones (Algorithm 3 of Perrot et al. 2011). CPU and CUDA, with the
+    /// same bits.
     ISOLINE_SNAKE_PARALLEL = 0,
-    /// One node after the other, each moved immediately (Algorithm 2). CPU only.
+    /// One node after the other, each moved immediately (Algorithm 2 there). CPU only.
     ISOLINE_SNAKE_SEQUENTIAL = 1,
 }
 
@@ -91,9 +92,8 @@ pub struct isoline_snake_params {
     pub node_cost: f64,
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
     /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel; for
-    /// ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0, 0 and the largest. An image in CUDA
-    /// memory is copied to the host for that. Else both must be given, this one less than range_max. Must be automatic
-    /// for 8- and 16-bit images, which are used unchanged.
+    /// ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0, 0 and the largest. Else both must be
+    /// given, this one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,
@@ -211,8 +211,8 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 ///
 /// All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
 /// image is copied to the device with cumulated rows (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
-/// caller's image is not needed after the call. NaN pixels of an f32 image count as the smallest pixel. Distances are
-/// in pixels; the image's spacing is not used.
+/// caller's image is not needed after the call, which reports no progress. NaN pixels of an f32 image count as the
+/// smallest pixel. Distances are in pixels; the image's spacing is not used.
 ///
 /// @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
 /// @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
@@ -287,7 +287,8 @@ pub unsafe extern "C" fn isoline_snake_restart(
 /// @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
 ///   iteration: the snake can be read, and the next step continues from there.
 /// @param report NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
-///   status; `iterations` is the largest number of iterations that any target has done since its start.
+///   status; `iterations` is the largest number of iterations that any target has done since its start. The first report
+///   contains the times of upload and sums of isoline_snake_new, except in `seconds_total`.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
 ///   _BUSY for a re-entrant call from a callback of the snake's context. After ISOLINE_DEVICE_FAILED free the snake.
 ///   May be called on any thread; calls on one snake run one after the other, and so do calls on its context.
@@ -375,14 +376,16 @@ pub unsafe extern "C" fn isoline_snake_run(
                 }
             };
             isoline_report::check(report)?;
+            let started = Instant::now();
             let mut snake = Snake::new(context, input.input(), initial.as_ref(), &params)?;
             if let Some(labels) = &labels {
                 snake.check_labels(labels)?;
             }
-            let done = snake.step(u64::MAX, progress.as_deref_mut())?;
+            let mut done = snake.step(u64::MAX, progress.as_deref_mut())?;
             if let Some(labels) = labels {
                 snake.read_labels(labels)?;
             }
+            done.seconds_total = started.elapsed().as_secs_f64();
             isoline_report::give(report, &done)?;
             if !out.is_null() {
                 out.write(isoline_snake::hand_out(context, snake));

@@ -15,7 +15,8 @@ use crate::snake::{Statistics, Status};
 pub enum isoline_target_status {
     /// The search has not ended.
     ISOLINE_TARGET_RUNNING = 0,
-    /// No move of one node by one pixel improves the criterion, and no node can be added.
+    /// No move of one node by one pixel improves the criterion; and no node is to be removed (with a node_cost above 0)
+    /// or added (with a node_cost of 0).
     ISOLINE_TARGET_CONVERGED = 1,
     /// No pixel is left inside the polygon.
     ISOLINE_TARGET_VANISHED = 2,

@@ -28,7 +28,7 @@ impl Backend {
     ) -> Result<(Self, Vec<Target>)> {
         let on_host = !matches!(input, Image::Device(_));
         let needs = DeviceNeeds {
-            device_bytes: cuda::min_device_bytes(params, input),
+            device_bytes: cuda::min_device_bytes(params, input, starts.len()),
             cpu_only: params.schedule == Schedule::Sequential && on_host,
             host_memory: on_host,
         };

@@ -1,4 +1,4 @@
-//! The CPU backend: target by target, on all cores.
+//! The CPU backend: one thread per target, so that a single target uses one core.
 
 use super::image::Levels;
 use super::polygon::{Bounds, normalise};
@@ -38,7 +38,7 @@ pub(super) fn starts(context: &Context, params: &Params, initial: &Polygons, ima
         }
     }
     // Running out of memory must be an error, but the lists of nodes, allocated one by one, would abort the program. So as
-    // much memory is reserved once, and freed.
+    // much memory as they take at the start is reserved once, and freed.
     let bytes =
         initial.len() * (size_of::<Target>() + 64) + initial.nodes().len() * 2 * (size_of::<Node>() + size_of::<Sum>());
     drop(std::hint::black_box(reserved::<u8>(bytes)?));

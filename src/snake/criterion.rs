@@ -1,5 +1,6 @@
 //! The criterion of a split of the image: the negative log-likelihood of both regions, each with its own parameters of the
-//! noise, up to constants (Chesnaud, Réfrégier and Boulet 1999). Smaller is better.
+//! noise, up to constants (Chesnaud, Réfrégier and Boulet 1999). Smaller is better. It is symmetric in the two regions, so
+//! that the start decides which side becomes the target.
 //!
 //! The logarithm and the order of all operations are written out, so that every device gets the same bits.
 

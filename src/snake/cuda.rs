@@ -48,15 +48,16 @@ pub(super) fn check_schedule(params: &Params) -> Result<()> {
     Ok(())
 }
 
-/// Returns the least device memory that a call needs: the image with its sums, and one target.
-pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>) -> u64 {
+/// Returns the least device memory that a call needs: the image with its sums, `targets` targets, and the workspace of one;
+/// as many workspaces are allocated as there are targets that the device searches at once.
+pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>, targets: usize) -> u64 {
     let [width, height, _] = input.shape();
     let level = level_bytes(input, params);
     let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
     let raw = if direct || matches!(input, Image::Device(_)) { 0 } else { width * height * input.pixel_type().bytes() };
-    let target = params.max_nodes as usize * (size_of::<Node>() + size_of::<isoline_snake_sum>());
+    let nodes = targets.max(1) * params.max_nodes as usize * (size_of::<Node>() + size_of::<isoline_snake_sum>());
     let scratch = launch::scratch_bytes_of_one(params.max_nodes as usize);
-    (image_bytes([width, height], level).iter().sum::<usize>() + raw + target + scratch) as u64
+    (image_bytes([width, height], level).iter().sum::<usize>() + raw + nodes + scratch) as u64
 }
 
 /// An image on the device, with the kernels and buffers of a search.
@@ -246,7 +247,7 @@ impl Solver {
     /// Returns the states of the targets.
     fn states(&self, search: &Search) -> Result<Vec<DeviceTarget>> {
         let count = search.job.target_count as usize;
-        let mut states = vec![DeviceTarget::default(); count];
+        let mut states: Vec<DeviceTarget> = zeroed(count)?;
         let bytes = size_of_val(&*states);
         self.stream.copy_bytes(search.targets.side(0), Side::of_mut(&mut states), bytes)?;
         self.stream.synchronize()?;
@@ -257,7 +258,7 @@ impl Solver {
     fn fetch(&self, search: &Search, targets: &mut [Target]) -> Result<()> {
         let states = self.states(search)?;
         let most = states.iter().map(DeviceTarget::count).max().unwrap_or(0);
-        let mut pairs = vec![[0i32; 2]; states.len() * most];
+        let mut pairs: Vec<[i32; 2]> = zeroed(states.len() * most)?;
         let row = most * size_of::<[i32; 2]>();
         let pitch = search.job.capacity as usize * size_of::<Node>();
         self.stream.copy(search.nodes.side(0), Side::of_mut(&mut pairs), row, states.len(), [pitch, row])?;
@@ -327,7 +328,7 @@ impl Solver {
         outcome.and(kept).map(|()| report)
     }
 
-    /// Returns the sums over polygons that [`normalise`](super::polygon::normalise) returned.
+    /// Returns the sums over polygons that [`clip`](super::clip::clip) returned; they may touch themselves.
     pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, image: &Bounds) -> Result<Vec<Sum>> {
         self.cuda.bind()?;
         let most = polygons.iter().map(Vec::len).max().unwrap_or(3);

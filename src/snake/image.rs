@@ -117,7 +117,7 @@ impl Levels {
         }
     }
 
-    /// Returns the sum over a polygon that [`normalise`](super::polygon::normalise) returned.
+    /// Returns the sum over a polygon that [`clip`](super::clip::clip) returned; it may touch itself.
     pub(super) fn sum(&self, nodes: &[super::Node]) -> Sum {
         match self {
             Self::U8(sums) => sums.polygon(nodes),

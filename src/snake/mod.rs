@@ -8,8 +8,8 @@
 //!
 //! * **Coordinates:** nodes lie on pixel corners, (0, 0) is the upper left one of the image; a pixel belongs to the polygon
 //!   that contains its centre. Polygons never touch themselves.
-//! * **QuantiseF64:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in 65536
-//!   steps of their range.
+//! * **Exact:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in 65536
+//!   levels of their range.
 //! * **Same results everywhere:** each target is searched by itself, so that order and number of threads do not matter, and
 //!   every run gives the same bits.
 //! * **Local optimum:** a target that has converged cannot be improved by moving one node by one pixel.
@@ -49,7 +49,7 @@ pub use sums::Sum;
 
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, reserved};
 use crate::parameter::check_scaling;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -63,9 +63,9 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// All even nodes at once, then all odd ones (Algorithm 3 of the paper).
+    /// All even nodes at once, then all odd ones (Algorithm 3 of Perrot et al. 2011).
     Parallel,
-    /// Node after node, each moved at once (Algorithm 2).
+    /// Node after node, each moved at once (Algorithm 2 there).
     Sequential,
 }
 
@@ -89,7 +89,8 @@ pub enum Background {
 pub enum Status {
     /// It has not ended.
     Running,
-    /// No node moves by one pixel and none can be added.
+    /// No move of one node by one pixel improves the criterion; and no node is to be removed (with a `node_cost` above 0) or
+    /// added (with a `node_cost` of 0).
     Converged,
     /// No pixel is left in it.
     Vanished,
@@ -287,7 +288,8 @@ impl Snake {
         Ok(())
     }
 
-    /// Makes up to `iterations` steps of each target that is running.
+    /// Makes up to `iterations` steps of each target that is running. The report's `converged` is `true` once all have
+    /// ended, with any [`Status`]; the first report has the upload and the sums of [`new`](Self::new), too.
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled): every target keeps its last whole step.
@@ -298,6 +300,7 @@ impl Snake {
         let _lock = context.lock()?;
         let targets = &mut self.targets;
         let mut report = self.backend.step(&context, &self.params, targets, iterations, &mut progress)?;
+        report.slices_done = 1;
         report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
         report.complete(started, format_args!("region snakes, {} targets", self.targets.len()));
@@ -349,7 +352,8 @@ impl Snake {
     pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<Sum>> {
         let [width, height] = self.backend.size();
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
-        let mut sums = vec![Sum::default(); polygons.len()];
+        let mut sums = reserved(polygons.len())?;
+        sums.resize(polygons.len(), Sum::default());
         let mut inside = Vec::new();
         for (index, polygon) in polygons.iter().enumerate() {
             if polygon.len() > MAX_NODES as usize {
@@ -460,7 +464,9 @@ pub fn run(
     params: &Params,
     progress: Option<&mut Progress<'_>>,
 ) -> Result<(Polygons, Vec<Statistics>, Report)> {
+    let started = Instant::now();
     let mut snake = Snake::new(context, input, initial, params)?;
-    let report = snake.step(u64::MAX, progress)?;
+    let mut report = snake.step(u64::MAX, progress)?;
+    report.seconds_total = started.elapsed().as_secs_f64();
     Ok((snake.polygons(), snake.statistics(), report))
 }

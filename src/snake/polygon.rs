@@ -152,7 +152,7 @@ impl Bounds {
 }
 
 /// Returns twice the area of the triangle a, b, c: positive when c lies to the right of the line from a to b, as seen on
-/// the screen. QuantiseF64 up to [`MAX_COORDINATE`].
+/// the screen. Exact up to [`MAX_COORDINATE`].
 fn side(a: Node, b: Node, c: Node) -> i64 {
     let (abx, aby) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
     let (acx, acy) = (i64::from(c.x) - i64::from(a.x), i64::from(c.y) - i64::from(a.y));

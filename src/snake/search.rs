@@ -2,17 +2,18 @@
 //! criterion.
 //!
 //! A polygon moves in *steps* at a distance d. When a step moves no node, every edge longer than
-//! [`node_spacing`](super::Params::node_spacing) gets a node in its middle and d is halved, down to 1. When no node moves
-//! at d = 1 and none can be added the target has converged: no move of one node by one pixel improves the criterion.
+//! [`node_spacing`](super::Params::node_spacing) gets a node in its middle and d is halved, down to 1. Without a node cost
+//! the target has converged when no node moves at d = 1 and none can be added: no move of one node by one pixel improves
+//! the criterion.
 //!
-//! *Sequential* (Algorithm 2): node after node, each at once to its best candidate. *Parallel* (Algorithm 3): the best
-//! candidates of all even nodes are found for one and the same polygon, then those of all odd ones (with an odd number of
-//! nodes the last one, whose next neighbour is even too, comes by itself). Moves that each improve the criterion alone are
-//! made together only if together they improve it and cross nothing; else the better half of them is tried, down to the
-//! best one alone, which is known to improve it.
+//! *Sequential* (Algorithm 2 of Perrot et al. 2011): node after node, each at once to its best candidate. *Parallel*
+//! (Algorithm 3 there): the best candidates of all even nodes are found for one and the same polygon, then those of all odd
+//! ones (with an odd number of nodes the last one, whose next neighbour is even too, comes by itself). Moves that each
+//! improve the criterion alone are made together only if together they improve it and cross nothing; else the better half
+//! of them is tried, down to the best one alone, which is known to improve it.
 //!
 //! With a node cost, at the end nodes are removed where that improves the criterion with the cost of nodes, in the same two
-//! schedules, and the others move at d = 1, until neither improves it.
+//! schedules, and the others move at d = 1, until neither improves it. Then none is added any more.
 
 use super::criterion::Noise;
 use super::polygon::{Bounds, Node, edge_crosses, folds, intersect, twice_area};

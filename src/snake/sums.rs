@@ -1,4 +1,4 @@
-//! QuantiseF64 sums of pixels, of values and of squared values over polygons, from cumulated rows (Perrot et al. 2011, with
+//! Exact sums of pixels, of values and of squared values over polygons, from cumulated rows (Perrot et al. 2011, with
 //! exact borders).
 //!
 //! The sum over a polygon is a sum over its edges: in each row that an edge passes, all pixels left of it are added on the

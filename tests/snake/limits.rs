@@ -4,6 +4,7 @@ use super::{Random, converged, cpu, mask_of, overlap, polygon};
 use isoline::snake::{self, Background, Node, Params, Polygons, Schedule, Snake, Status, Sum};
 use isoline::{Context, ErrorKind};
 use ndarray::Array2;
+use std::time::Instant;
 
 fn square(snr: f64, seed: u64) -> (Array2<bool>, Array2<u16>) {
     let truth = Array2::from_shape_fn((160, 160), |(y, x)| (40..120).contains(&x) && (40..120).contains(&y));
@@ -94,6 +95,20 @@ fn a_start_without_a_pixel_has_vanished() {
     assert!(statistics[0].mean.is_nan() && statistics[0].background_mean.is_finite());
     assert_eq!(found.get(0), starts.get(0));
     assert!(statistics[1].status == Status::Converged && report.converged);
+}
+
+#[test]
+fn report_of_a_run_is_of_the_whole_call() {
+    let flat = Array2::from_elem((4096, 4096), 7u16);
+    let params = Params { max_iterations: 1, ..Params::default() };
+    let began = Instant::now();
+    let (_, statistics, report) = snake::run(&cpu(), flat.view().into(), None, &params, None).unwrap();
+    let whole = began.elapsed().as_secs_f64();
+    // Most of the time goes into the sums over the image.
+    assert!(report.seconds_total > 0.5 * whole && report.seconds_total <= whole, "{report:?}, {whole} s");
+    assert_eq!((report.slices_done, report.iterations), (1, 1));
+    // Every target has ended, this one at its limit.
+    assert!(report.converged && statistics[0].status == Status::IterationLimit);
 }
 
 #[test]

@@ -211,7 +211,7 @@ impl Kernels {
     /// Sums over each target's bounds, on the device.
     pub(super) fn whole(&self, stream: &Stream, job: &Job) -> Result<()> {
         let config = geometry([job.target_count.clamp(1, 1 << 16) as usize, 1, 1], [ALONE_THREADS, 1, 1]);
-        // SAFETY: the kernel's argument; bounds lie within the image, which `Solver::start` has checked.
+        // SAFETY: the kernel's argument; bounds lie within the image, to which `cpu::bounds_of` clips them.
         unsafe { stream.launch(&self.whole, config, &[job]) }
     }
 

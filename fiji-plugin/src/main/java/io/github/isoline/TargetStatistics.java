@@ -6,7 +6,7 @@ public final class TargetStatistics {
     public enum State {
         /** The search has not ended. */
         RUNNING,
-        /** No node moves by one pixel and none can be added. */
+        /** No node moves by one pixel, and none is to be removed (node cost above 0) or added (node cost 0). */
         CONVERGED,
         /** No pixel is left in the target. */
         VANISHED,
