@@ -274,6 +274,8 @@ impl Call<'_, '_, '_, '_> {
         self.pipeline.add(&slot.times)?;
         if self.want_segments {
             self.extract(slot, slice)?;
+            // A cancel during the last of the extraction acts now, not after the map was written.
+            self.pipeline.ticker.check()?;
         }
         if self.delivery == Delivery::Copied && !slot.delivered {
             slot.stream.record(&slot.times[2])?;
