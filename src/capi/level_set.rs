@@ -217,7 +217,7 @@ pub struct isoline_level_set(Solver<LevelSet>);
 ///
 /// # Safety
 /// `level_set` is NULL or came from isoline_level_set_new and has not been freed; it lives for `'a`.
-unsafe fn turn<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a, LevelSet>> {
+unsafe fn lock<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a, LevelSet>> {
     // SAFETY: as the caller ensures.
     Solver::lock(unsafe { level_set.as_ref() }.map(|level_set| &level_set.0), "level_set")
 }
@@ -323,7 +323,7 @@ pub unsafe extern "C" fn isoline_level_set_step(
     guard(|| {
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
-            let mut surface = turn(level_set)?;
+            let mut surface = lock(level_set)?;
             let mut progress = callback(progress)?;
             isoline_report::check(report)?;
             let done = surface.step(iterations, progress.as_deref_mut())?;
@@ -347,7 +347,7 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
-            let surface = turn(level_set)?;
+            let surface = lock(level_set)?;
             surface.read_mask(Checked::to_write(mask, "mask")?.output(PixelType::U8)?)
         }
     })
@@ -367,7 +367,7 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
-            let surface = turn(level_set)?;
+            let surface = lock(level_set)?;
             surface.read_phi(Checked::to_write(phi, "phi")?.output(PixelType::F32)?)
         }
     })
@@ -389,7 +389,7 @@ pub unsafe extern "C" fn isoline_level_set_write_phi(
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
-            let mut surface = turn(level_set)?;
+            let mut surface = lock(level_set)?;
             let phi = Checked::new(phi, "phi")?;
             phi.check_type(PixelType::F32)?;
             surface.write_phi(phi.input())
@@ -409,7 +409,7 @@ pub unsafe extern "C" fn isoline_level_set_info(
     out: *mut isoline_level_set_state,
 ) -> isoline_status {
     // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
-    guard(|| unsafe { sized::write(out, &turn(level_set)?.state().into(), "out") })
+    guard(|| unsafe { sized::write(out, &lock(level_set)?.state().into(), "out") })
 }
 
 /// Returns the statistics of iterations, for example to plot how the front comes to rest. The last million are kept.
@@ -432,7 +432,7 @@ pub unsafe extern "C" fn isoline_level_set_statistics(
 ) -> isoline_status {
     guard(|| {
         // SAFETY: as the caller ensures.
-        let surface = unsafe { turn(level_set) }?;
+        let surface = unsafe { lock(level_set) }?;
         let kept = surface.statistics();
         let of_interest = &kept[kept.partition_point(|statistics| statistics.iteration < first)..];
         // SAFETY: as the caller ensures.

@@ -184,7 +184,7 @@ impl isoline_snake {
 ///
 /// # Safety
 /// `snake` is NULL or came from isoline_snake_new or _run and has not been freed; it lives for `'a`.
-pub(super) unsafe fn turn<'a>(snake: *const isoline_snake) -> Result<MutexGuard<'a, Held>> {
+pub(super) unsafe fn lock<'a>(snake: *const isoline_snake) -> Result<MutexGuard<'a, Held>> {
     // SAFETY: as the caller ensures.
     Solver::lock(unsafe { snake.as_ref() }.map(|snake| &snake.solver), "snake")
 }
@@ -268,7 +268,7 @@ pub unsafe extern "C" fn isoline_snake_restart(
     guard(|| {
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
-            let mut held = turn(snake)?;
+            let mut held = lock(snake)?;
             // The polygons are copied before the borrowed ones end, because they may be the same.
             let initial = isoline_polygons::read_optional(initial, "initial")?;
             held.snake.restart(initial.as_ref(), &isoline_snake_params::read(params)?)?;
@@ -302,7 +302,7 @@ pub unsafe extern "C" fn isoline_snake_step(
     guard(|| {
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
-            let mut held = turn(snake)?;
+            let mut held = lock(snake)?;
             let mut progress = callback(progress)?;
             isoline_report::check(report)?;
             let done = held.changing().step(iterations, progress.as_deref_mut())?;

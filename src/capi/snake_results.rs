@@ -3,7 +3,7 @@
 use super::image::{Checked, isoline_image};
 use super::polygons::{isoline_node, isoline_polygons};
 use super::sized;
-use super::snake::{isoline_snake, turn};
+use super::snake::{isoline_snake, lock};
 use super::{check, guard, isoline_status};
 use crate::error::Error;
 use crate::image::PixelType;
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn isoline_snake_polygons(
     out: *mut isoline_polygons,
 ) -> isoline_status {
     // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
-    guard(|| unsafe { sized::write(out, &isoline_polygons::borrowed(turn(snake)?.polygons()?), "out") })
+    guard(|| unsafe { sized::write(out, &isoline_polygons::borrowed(lock(snake)?.polygons()?), "out") })
 }
 
 /// Returns the current polygon of one target, which is borrowed.
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn isoline_snake_polygon(
 ) -> isoline_status {
     guard(|| {
         // SAFETY: as the caller ensures.
-        let mut held = unsafe { turn(snake) }?;
+        let mut held = unsafe { lock(snake) }?;
         check::not_null(nodes, "nodes")?;
         check::not_null(count, "count")?;
         let polygons = held.polygons()?;
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn isoline_snake_statistics(
 ) -> isoline_status {
     guard(|| {
         // SAFETY: as the caller ensures.
-        let held = unsafe { turn(snake) }?;
+        let held = unsafe { lock(snake) }?;
         // SAFETY: as the caller ensures.
         unsafe { check::give(held.snake.statistics_from(first).map(|one| (&one).into()), count, out, written) }
     })
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn isoline_snake_region_sums(
 ) -> isoline_status {
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
-        let (held, polygons) = unsafe { (turn(snake)?, isoline_polygons::read(polygons, "polygons")?) };
+        let (held, polygons) = unsafe { (lock(snake)?, isoline_polygons::read(polygons, "polygons")?) };
         check::array(out, polygons.len(), "out")?;
         for (index, sum) in held.snake.region_sums(&polygons)?.iter().enumerate() {
             let [mean, deviation] = held.snake.moments(sum);
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
-            let held = turn(snake)?;
+            let held = lock(snake)?;
             held.snake.read_mask(Checked::to_write(mask, "mask")?.output(PixelType::U8)?)
         }
     })
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn isoline_snake_draw_labels(
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
-            let held = turn(snake)?;
+            let held = lock(snake)?;
             held.snake.read_labels(Checked::to_write(labels, "labels")?.labels()?)
         }
     })

@@ -27,7 +27,12 @@ pub(super) fn start(context: &Context, levels: &Levels, params: &Params, starts:
 }
 
 /// Makes targets of the polygons, without measuring them.
-pub(super) fn starts(context: &Context, params: &Params, initial: &Polygons, image: &Bounds) -> Result<Vec<Target>> {
+pub(super) fn initial_targets(
+    context: &Context,
+    params: &Params,
+    initial: &Polygons,
+    image: &Bounds,
+) -> Result<Vec<Target>> {
     for (index, polygon) in initial.iter().enumerate() {
         if polygon.len() > params.max_nodes as usize {
             return Err(Error::argument(format!(

@@ -51,7 +51,7 @@ pub(super) fn ln(x: f64) -> f64 {
 
 impl Noise {
     /// Returns whether a region's cost changes when the same is added to all pixels.
-    pub(super) fn is_from_zero(&self) -> bool {
+    pub(super) fn depends_on_offset(&self) -> bool {
         matches!(self, Self::Poisson | Self::Gamma { .. } | Self::Rayleigh)
     }
 

@@ -37,7 +37,7 @@ impl LevelScale {
             }
             (None, _) => context.pool().install(|| input.extremes()).unwrap_or_default(),
         };
-        let low = if params.range.is_none() && params.noise.is_from_zero() && high > 0.0 { 0.0 } else { low };
+        let low = if params.range.is_none() && params.noise.depends_on_offset() && high > 0.0 { 0.0 } else { low };
         let quantise = Some(QuantiseF64::new(low, high));
         Ok(Self { pixel_type, unit: (high - low) / MAX_LEVEL, origin: low, quantise })
     }

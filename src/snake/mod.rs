@@ -252,7 +252,7 @@ impl Snake {
         }
         check_shapes(input.shape(), input.shape())?;
         let _lock = context.lock()?;
-        let starts = starts(context, params, initial, [width, height])?;
+        let starts = initial_targets(context, params, initial, [width, height])?;
         let level_scale = LevelScale::new(context, &input, params)?;
         let (backend, targets) = Backend::new(context, &input, params, &level_scale, starts)?;
         log::debug!("region snakes: {} targets on {width} x {height} pixels: {params:?}", targets.len());
@@ -274,7 +274,7 @@ impl Snake {
             ));
         }
         let automatic = self.level_scale.quantise.is_some() && params.range.is_none();
-        if automatic && params.noise.is_from_zero() != self.params.noise.is_from_zero() {
+        if automatic && params.noise.depends_on_offset() != self.params.noise.depends_on_offset() {
             return Err(Error::argument(
                 "the noise model of an f32 image with an automatic range cannot change from or to gaussian: the other \
                  models' range begins at 0; give range_min and range_max, or make a new snake",
@@ -282,7 +282,7 @@ impl Snake {
         }
         let context = self.context.clone();
         let _lock = context.lock()?;
-        let starts = starts(&context, params, initial, self.backend.size())?;
+        let starts = initial_targets(&context, params, initial, self.backend.size())?;
         self.targets = self.backend.start(&context, params, starts)?;
         self.params = params.clone();
         Ok(())
@@ -362,7 +362,7 @@ impl Snake {
                     polygon.len()
                 )));
             }
-            let nodes = clip::clip(&polygon::simple(polygon, index)?, &image);
+            let nodes = clip::clip(&polygon::validated(polygon, index)?, &image);
             if !nodes.is_empty() {
                 inside.push((index, nodes));
             }
@@ -436,7 +436,7 @@ impl Snake {
 }
 
 /// Returns the targets of the initial polygons, or of the default one, without measuring them.
-fn starts(
+fn initial_targets(
     context: &Context,
     params: &Params,
     initial: Option<&Polygons>,
@@ -444,11 +444,11 @@ fn starts(
 ) -> Result<Vec<Target>> {
     let bounds = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
     match initial {
-        Some(polygons) => cpu::starts(context, params, polygons, &bounds),
+        Some(polygons) => cpu::initial_targets(context, params, polygons, &bounds),
         None => {
             let mut default = Polygons::new();
             default.push(&bounds.default_rectangle());
-            cpu::starts(context, params, &default, &bounds)
+            cpu::initial_targets(context, params, &default, &bounds)
         }
     }
 }

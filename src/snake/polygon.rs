@@ -231,7 +231,7 @@ pub(super) fn twice_area(nodes: &[Node]) -> i128 {
 }
 
 /// Returns a caller's polygon in the form that sums need: no node twice in a row, no crossing, [`canonical`].
-pub(super) fn simple(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
+pub(super) fn validated(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
     let too_far = |node: &&Node| node.x.unsigned_abs().max(node.y.unsigned_abs()) > MAX_COORDINATE as u32;
     if let Some(node) = polygon.iter().find(too_far) {
         return Err(Error::argument(format!(
@@ -266,10 +266,10 @@ fn canonical(mut nodes: Vec<Node>) -> Vec<Node> {
     nodes
 }
 
-/// Returns a caller's polygon in the form that the search needs: [`simple`] and clamped to `bounds`. `None` when nothing of
+/// Returns a caller's polygon in the form that the search needs: [`validated`] and clamped to `bounds`. `None` when nothing of
 /// it lies inside.
 pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Result<Option<Vec<Node>>> {
-    let nodes = simple(polygon, index)?;
+    let nodes = validated(polygon, index)?;
     if nodes.iter().all(|node| bounds.contain(*node)) {
         return Ok(Some(nodes));
     }
