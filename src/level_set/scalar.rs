@@ -303,7 +303,7 @@ pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32]) -> Vec<bool> {
     reached
 }
 
-/// Computes one step of a reinitialisation, from `phi` to `next`, in the tiles that are [`reached`].
+/// Computes one step of a reinitialisation, from `phi` to `next`, in the [`reinitialised_tiles`].
 pub(super) fn reinitialise(
     plan: &Plan,
     phi: &[f32],
