@@ -49,6 +49,7 @@ enum {
     MULTIPROCESSOR_COUNT = 16,
     COMPUTE_CAPABILITY_MAJOR = 75,
     COMPUTE_CAPABILITY_MINOR = 76,
+    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
 static int place_of_a_context, place_of_a_module;
 
@@ -81,10 +82,11 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device) {
 
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     (void)device;
-    *value = attribute == COMPUTE_CAPABILITY_MAJOR   ? number("FAKE_MAJOR", 9)
-             : attribute == COMPUTE_CAPABILITY_MINOR ? 0
-             : attribute == MULTIPROCESSOR_COUNT     ? 132
-                                                     : 1;
+    *value = attribute == COMPUTE_CAPABILITY_MAJOR            ? number("FAKE_MAJOR", 9)
+             : attribute == COMPUTE_CAPABILITY_MINOR          ? 0
+             : attribute == MULTIPROCESSOR_COUNT              ? 132
+             : attribute == MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? 227 << 10
+                                                              : 1;
     return 0;
 }
 
