@@ -1,5 +1,5 @@
 //! CUDA as a device, through the driver API that is loaded at run time: the embedded kernels, streams, events and
-//! textures. [`find`] lists the devices and says why one cannot be used; [`memory`] holds buffers, [`staging`] copies
+//! textures. [`find`] lists the devices and says why one cannot be used; [`memory`] holds buffers, [`transfer`] copies
 //! between them and the caller's memory, and [`launch`] the parts that all kernel launches share.
 //!
 //! # Safety
@@ -10,20 +10,18 @@
 #![allow(unsafe_code)]
 
 pub(super) mod find;
-mod host;
 pub(crate) mod kernels;
 mod launch;
 mod memory;
 mod pipeline;
 mod range;
-mod staging;
+mod transfer;
 
-pub(crate) use host::{ROWS_PER_WORKER, input_needs_staging, output_needs_staging, pack};
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
 pub(crate) use pipeline::{Pipeline, Times, run_slices};
-pub(crate) use staging::{DeviceResult, DeviceSlices, STAGING_BYTES, Staging, Upload};
+pub(crate) use transfer::{DeviceSlices, Transfer, Upload, output_is_direct};
 
 use super::DeviceInfo;
 use crate::error::{Error, ErrorKind, Result};
@@ -82,6 +80,7 @@ fn unavailable(message: impl Into<String>) -> Error {
 /// A CUDA device in use: its context, kernels and memory.
 pub(crate) struct Cuda {
     memory: Arc<Memory>,
+    transfer: Arc<Transfer>,
     context: Arc<CudaContext>,
     index: u32,
     multiprocessors: u32,
@@ -124,6 +123,7 @@ impl Cuda {
             unsafe { context.disable_event_tracking() };
             let cuda = Arc::new(Self {
                 memory: Memory::new(context.clone()),
+                transfer: Transfer::of_device(index, &context),
                 index,
                 multiprocessors: info.multiprocessors,
                 early_launches: info.compute_capability.0 >= 9,
@@ -154,6 +154,10 @@ impl Cuda {
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {
         &self.memory
+    }
+
+    pub(crate) fn transfer(&self) -> &Arc<Transfer> {
+        &self.transfer
     }
 
     /// Queries a limit of the device, such as the largest texture.
@@ -192,16 +196,12 @@ impl Cuda {
     }
 
     pub(crate) fn stream(&self) -> Result<Stream> {
-        let stream = self.context.new_stream().map_err(|e| failed("create a CUDA stream", e))?;
-        Ok(Stream { stream, early_launches: self.early_launches })
+        Stream::new(&self.context, self.early_launches)
     }
 
     /// Creates an event that records the time.
     pub(crate) fn event(&self) -> Result<Event> {
-        self.context
-            .new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
-            .map(Event)
-            .map_err(|e| failed("create a CUDA event", e))
+        Event::new(&self.context)
     }
 
     pub(super) fn free_memory(&self) -> Result<u64> {
@@ -222,6 +222,7 @@ impl Cuda {
 
     pub(super) fn trim(&self) {
         self.memory.trim();
+        self.transfer.trim();
     }
 
     pub(super) fn held(&self) -> u64 {
@@ -237,6 +238,11 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    fn new(context: &Arc<CudaContext>, early_launches: bool) -> Result<Self> {
+        let stream = context.new_stream().map_err(|e| failed("create a CUDA stream", e))?;
+        Ok(Self { stream, early_launches })
+    }
+
     fn raw(&self) -> &cudarc::driver::CudaStream {
         &self.stream
     }
@@ -247,6 +253,11 @@ impl Stream {
 
     pub(crate) fn record(&self, event: &Event) -> Result<()> {
         event.0.record(&self.stream).map_err(|e| failed("record a CUDA event", e))
+    }
+
+    /// Lets the work that is queued from now on begin only after `event`, in any stream.
+    pub(crate) fn wait(&self, event: &Event) -> Result<()> {
+        self.stream.wait(&event.0).map_err(|e| failed("wait for a CUDA event", e))
     }
 }
 
@@ -261,6 +272,11 @@ impl Drop for Stream {
 pub(crate) struct Event(cudarc::driver::CudaEvent);
 
 impl Event {
+    fn new(context: &Arc<CudaContext>) -> Result<Self> {
+        let event = context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
+        event.map(Self).map_err(|e| failed("create a CUDA event", e))
+    }
+
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.0.synchronize().map_err(|e| failed("finish the work on the CUDA device", e))
     }

@@ -15,7 +15,7 @@ mod launch;
 use super::Params;
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceResult, DeviceSlices, Event, Pipeline, Staging, Stream, Times, Upload, check_device_pixels,
+    Buffer, Cuda, DeviceSlices, Event, Pipeline, Stream, Times, Upload, check_device_pixels, output_is_direct,
     run_slices,
 };
 use crate::error::Result;
@@ -95,7 +95,7 @@ pub(super) fn run(
     // 2. Allocate as many slots as are useful and fit the memory budget.
     let slot = slot_bytes(mask, direct, together) + workspace as u64;
     let in_flight = cuda.slots_that_fit(slot, SLOTS.min(groups))?;
-    let mut slots = (0..in_flight).map(|_| call.slot(output, workspace)).collect::<Result<Vec<_>>>()?;
+    let mut slots = (0..in_flight).map(|_| call.slot(workspace)).collect::<Result<Vec<_>>>()?;
     // 3. Run the pipeline.
     run_slices(&mut call, &mut slots, groups, output, Call::begin, Call::finish)?;
     drop(slots);
@@ -113,7 +113,6 @@ struct Slot {
     values: Option<Buffer>,
     workspace: Option<Buffer>,
     upload: Upload,
-    download: Staging,
     /// Set if the download of the group in flight is queued.
     queued: bool,
 }
@@ -131,7 +130,7 @@ struct Call<'a, 'i, 'p, 'q> {
 }
 
 impl Call<'_, '_, '_, '_> {
-    fn slot(&self, output: &ImageMut<'_>, workspace: usize) -> Result<Slot> {
+    fn slot(&self, workspace: usize) -> Result<Slot> {
         let cuda = self.cuda;
         let [width, height, _] = self.mask.shape();
         let pixels = width * height * self.together;
@@ -145,7 +144,6 @@ impl Call<'_, '_, '_, '_> {
             values: when(!self.direct, pixels * size_of::<f32>())?,
             workspace: when(workspace > 0, workspace)?,
             upload: Upload::new(cuda, self.mask, self.together, 1)?,
-            download: Staging::for_output(cuda, output, self.together)?,
             queued: false,
         })
     }
@@ -159,7 +157,6 @@ impl Call<'_, '_, '_, '_> {
     fn begin(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
         self.pipeline.poll(group, 0.0)?;
         let slices = self.slices(group);
-        let [width, ..] = self.mask.shape();
         // 1. Upload the mask.
         slot.stream.record(&slot.times[0])?;
         let pixels = slot.upload.queue(self.context.pool(), &slot.stream, self.mask, slices.clone())?;
@@ -190,47 +187,32 @@ impl Call<'_, '_, '_, '_> {
         })?;
         slot.stream.record(&slot.times[2])?;
         // 3. Download. A single image or a volume is written only after the last call of the callback.
-        slot.queued = match &slot.values {
-            Some(values) => {
-                let may_write = self.pipeline.count > 1;
-                let result = DeviceResult { buffer: values, pitch: width * size_of::<f32>() };
-                slot.download.begin_download(&slot.stream, result, output, slices, may_write)?
-            }
-            None => true,
-        };
+        slot.queued = slot.values.is_none() || (self.pipeline.count > 1 && output_is_direct(output));
+        if slot.queued {
+            self.download(slot, output, slices)?;
+        }
         slot.stream.record(&slot.times[3])
+    }
+
+    /// Copies the distances of a group to the caller's memory, unless they are there.
+    fn download(&self, slot: &Slot, output: &mut ImageMut<'_>, slices: Range<usize>) -> Result<()> {
+        let Some(values) = &slot.values else { return Ok(()) };
+        let pitch = self.mask.shape()[0] * size_of::<f32>();
+        let pool = self.context.pool();
+        self.cuda.transfer().download(pool, &slot.stream, values.side(0), pitch, output, slices)
     }
 
     /// Waits for a group and writes it to the caller's memory.
     fn finish(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
         self.pipeline.wait(&slot.times, group, 0.95)?;
-        // 1. Read the times.
         let slices = self.slices(group);
-        let mut download = 0.0;
-        if slot.queued {
-            slot.times[3].synchronize()?;
-            download = slot.times[2].seconds_to(&slot.times[3])?;
-        }
-        let computed = slot.times[1].seconds_to(&slot.times[2])?;
-        let uploaded = slot.times[0].seconds_to(&slot.times[1])?;
-        // 2. Write the result.
-        if let Some(values) = &slot.values {
-            let result = DeviceResult { buffer: values, pitch: self.mask.shape()[0] * size_of::<f32>() };
-            let pool = self.context.pool();
-            let done = slices.end;
-            slot.stream.record(&slot.times[2])?;
-            slot.download.finish_download(pool, &slot.stream, result, output, slices, slot.queued)?;
+        let done = slices.end as u64;
+        if !slot.queued {
+            self.download(slot, output, slices)?;
             slot.stream.record(&slot.times[3])?;
-            slot.times[3].synchronize()?;
-            download += slot.times[2].seconds_to(&slot.times[3])?;
-            self.pipeline.report.slices_done = done as u64;
-        } else {
-            self.pipeline.report.slices_done = slices.end as u64;
         }
-        self.pipeline.report.seconds_upload += uploaded;
-        self.pipeline.report.seconds_compute += computed;
-        self.pipeline.report.seconds_download += download;
-        Ok(())
+        self.pipeline.report.slices_done = done;
+        self.pipeline.add(&slot.times)
     }
 }
 

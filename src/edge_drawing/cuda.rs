@@ -19,8 +19,7 @@ use super::segments::{self, Part};
 use super::{Params, Profile, Segments, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceResult, Pinned, Pipeline, Stream, Times, Upload, check_device_pixels, output_needs_staging,
-    run_slices,
+    Buffer, Cuda, Pinned, Pipeline, Stream, Times, Upload, check_device_pixels, output_is_direct, run_slices,
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
@@ -141,7 +140,7 @@ impl Delivery {
             None => Self::Nothing,
             Some(ImageMut::Device(_)) if at_the_end => Self::Copied,
             Some(ImageMut::Device(_)) => Self::Direct,
-            Some(edges) if !output_needs_staging(edges) => Self::Copied,
+            Some(edges) if output_is_direct(edges) => Self::Copied,
             Some(_) => Self::Bits,
         }
     }
@@ -261,8 +260,8 @@ impl Call<'_, '_, '_, '_> {
 
     fn copy_edges(&self, slot: &mut Slot, slice: usize, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
         if let (Some(from), Some(edges), false) = (&slot.edges, edges.as_mut(), slot.delivered) {
-            let map = DeviceResult { buffer: from, pitch: self.layout.edge_pitch() };
-            map.copy_to(&slot.stream, edges, slice..slice + 1)?;
+            let (pool, pitch) = (self.context.pool(), self.layout.edge_pitch());
+            self.cuda.transfer().download(pool, &slot.stream, from.side(0), pitch, edges, slice..slice + 1)?;
             slot.delivered = true;
         }
         Ok(())

@@ -12,7 +12,7 @@ use super::prepare::InitialValues;
 use super::{Mode, Outcome, Plan, Start, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceResult, Pipeline, STAGING_BYTES, Staging, Stream, Texture, Times, Upload, check_device_pixels,
+    Buffer, Cuda, Pipeline, Stream, Texture, Times, Upload, check_device_pixels, output_is_direct,
     run_slices,
 };
 use crate::error::{Error, Result};
@@ -22,6 +22,7 @@ use crate::report::Report;
 use field_layout::FieldLayout;
 use launch::Launcher;
 use rayon::ThreadPool;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The largest number of slices in flight. Downloads take the longest, and kernels of different slots slow each other
@@ -29,8 +30,9 @@ use std::sync::Arc;
 /// alone).
 const SLOTS: usize = 8;
 
-/// The same for slices larger than a staging buffer, whose page-locked memory would be large.
+/// The same for slices with results of more than `LARGE_BYTES`, whose device memory would be large.
 const SLOTS_OF_LARGE: usize = 3;
+const LARGE_BYTES: usize = 32 << 20;
 
 /// Returns the least device memory with which the call can run, in bytes: that of one slot.
 pub(super) fn min_device_bytes(plan: &Plan, input: &Image<'_>) -> u64 {
@@ -81,18 +83,10 @@ struct Slot {
     /// The textures over `values`, for the variant `texture`.
     textures: Option<[Texture; 2]>,
     upload: Upload,
-    download: Staging,
     /// The index in `values` of the result of the slice in flight.
     result: usize,
     /// Set if the download of the slice in flight is queued.
     queued: bool,
-}
-
-impl Slot {
-    /// Returns the result of the slice in flight.
-    fn device_result(&self, layout: &SlotLayout) -> DeviceResult<'_> {
-        DeviceResult { buffer: &self.values[self.result], pitch: layout.field.pitch * size_of::<f32>() }
-    }
 }
 
 /// Computes the whole image; see [`super::run`].
@@ -122,9 +116,9 @@ pub(super) fn run(
         pipeline,
     };
     // 2. Allocate as many slots as are useful and fit the memory budget.
-    let most = if layout.packed_result_bytes() <= STAGING_BYTES { SLOTS } else { SLOTS_OF_LARGE };
+    let most = if layout.packed_result_bytes() <= LARGE_BYTES { SLOTS } else { SLOTS_OF_LARGE };
     let wanted = cuda.slots_that_fit(layout.slot_bytes(plan), most.min(layout.count))?;
-    let mut slots = (0..wanted).map(|_| call.slot(output)).collect::<Result<Vec<_>>>()?;
+    let mut slots = (0..wanted).map(|_| call.slot()).collect::<Result<Vec<_>>>()?;
     // 3. Run the pipeline.
     run_slices(&mut call, &mut slots, layout.count, output, Call::begin, Call::finish)?;
     drop(slots);
@@ -176,7 +170,7 @@ struct Call<'a, 'i, 'p, 'q> {
 }
 
 impl Call<'_, '_, '_, '_> {
-    fn slot(&self, output: &ImageMut<'_>) -> Result<Slot> {
+    fn slot(&self) -> Result<Slot> {
         let memory = self.cuda.memory();
         let field = &self.layout.field;
         let values = [memory.device(field.value_bytes())?, memory.device(field.value_bytes())?];
@@ -187,14 +181,13 @@ impl Call<'_, '_, '_, '_> {
             values,
             mask: memory.device(field.mask_bytes())?,
             upload: Upload::new(self.cuda, self.input, field.shape[2], 1)?,
-            download: Staging::for_output(self.cuda, output, field.shape[2])?,
             result: 0,
             queued: false,
         })
     }
 
     /// Returns the z range of the slice, or of the volume.
-    fn slices_of(&self, slice: usize) -> std::ops::Range<usize> {
+    fn slices_of(&self, slice: usize) -> Range<usize> {
         slice..slice + self.layout.field.shape[2]
     }
 
@@ -236,13 +229,18 @@ impl Call<'_, '_, '_, '_> {
         slot.stream.record(&slot.times[2])?;
         // 3. Download. A single image or a volume must stay untouched on a cancellation, so `finish` writes it after
         // the last call of the callback.
-        let may_write = self.layout.count > 1;
-        let result = slot.device_result(&self.layout);
-        slot.queued = slot.download.begin_download(&slot.stream, result, output, slices, may_write)?;
+        slot.queued = self.layout.count > 1 && output_is_direct(output);
         if slot.queued {
-            slot.stream.record(&slot.times[3])?;
+            self.download(slot, output, slices)?;
         }
         Ok(())
+    }
+
+    /// Copies the result of a slice to the caller's memory.
+    fn download(&self, slot: &Slot, output: &mut ImageMut<'_>, slices: Range<usize>) -> Result<()> {
+        let (from, pitch) = (slot.values[slot.result].side(0), self.layout.field.pitch * size_of::<f32>());
+        self.cuda.transfer().download(self.pool, &slot.stream, from, pitch, output, slices)?;
+        slot.stream.record(&slot.times[3])
     }
 
     /// Queues all iterations; waits at intervals, so that it acts on a cancellation in time and the queue stays short.
@@ -278,13 +276,11 @@ impl Call<'_, '_, '_, '_> {
     fn finish(&mut self, slot: &mut Slot, slice: usize, output: &mut ImageMut<'_>) -> Result<()> {
         self.pipeline.wait(&slot.times, slice, 0.99)?;
         let slices = self.slices_of(slice);
-        let done = slices.end;
-        let result = slot.device_result(&self.layout);
-        slot.download.finish_download(self.pool, &slot.stream, result, output, slices, slot.queued)?;
+        let done = slices.end as u64;
         if !slot.queued {
-            slot.stream.record(&slot.times[3])?;
+            self.download(slot, output, slices)?;
         }
-        self.pipeline.report.slices_done = done as u64;
+        self.pipeline.report.slices_done = done;
         self.pipeline.add(&slot.times)
     }
 }

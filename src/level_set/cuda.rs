@@ -60,9 +60,10 @@ pub(super) fn image_statistics(
 ) -> Result<ImageStatistics> {
     cuda.bind()?;
     let stream = cuda.stream()?;
-    transfer::on_host(cuda, &stream, "the input", input, |input| {
-        transfer::on_host(cuda, &stream, "the initial mask", mask, |mask| {
-            context.pool().install(|| plan::image_statistics(input, mask))
+    let pool = context.pool();
+    transfer::on_host(cuda, pool, &stream, "the input", input, |input| {
+        transfer::on_host(cuda, pool, &stream, "the initial mask", mask, |mask| {
+            pool.install(|| plan::image_statistics(input, mask))
         })
     })?
 }
@@ -110,7 +111,13 @@ struct Batch {
 }
 
 impl Solver {
-    pub(super) fn new(cuda: &Arc<Cuda>, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
+    pub(super) fn new(
+        context: &Context,
+        cuda: &Arc<Cuda>,
+        plan: &Plan,
+        input: &Image<'_>,
+        mask: &Image<'_>,
+    ) -> Result<Self> {
         if plan.variant == Variant::Scalar {
             return Err(Error::unsupported(
                 "the variant scalar is the CPU reference; use the device cpu or another variant",
@@ -152,8 +159,8 @@ impl Solver {
         for buffer in [&solver.phi[0], &solver.image, convergence, rows, entries] {
             stream.fill(buffer, 0, buffer.bytes(), 0)?;
         }
-        transfer::upload(stream, input, &solver.image, &layout)?;
-        solver.start(mask)?;
+        transfer::upload(cuda, context.pool(), stream, input, &solver.image, &layout)?;
+        solver.start(context.pool(), mask)?;
         Ok(solver)
     }
 

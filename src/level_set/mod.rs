@@ -209,7 +209,7 @@ impl LevelSet {
                 let statistics =
                     if on_host { host_statistics() } else { cuda::image_statistics(context, cuda, &input, &mask)? };
                 let plan = params.resolve(input.shape(), &statistics)?;
-                Ok((plan, Solver::Cuda(cuda::Solver::new(cuda, &plan, &input, &mask)?)))
+                Ok((plan, Solver::Cuda(cuda::Solver::new(context, cuda, &plan, &input, &mask)?)))
             },
             |()| {
                 if !on_host {
@@ -275,7 +275,7 @@ impl LevelSet {
         check_type("mask", &mask, PixelType::U8)?;
         let _lock = self.context.lock()?;
         match (&self.solver, mask) {
-            (Solver::Cuda(solver), mask) => solver.read_mask(mask),
+            (Solver::Cuda(solver), mask) => solver.read_mask(self.context.pool(), mask),
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
                 self.context.pool().install(|| solver.read_mask(mask));
                 Ok(())
@@ -293,7 +293,7 @@ impl LevelSet {
         check_type("output for phi", &phi, PixelType::F32)?;
         let _lock = self.context.lock()?;
         match (&self.solver, phi) {
-            (Solver::Cuda(solver), phi) => solver.read_phi(phi),
+            (Solver::Cuda(solver), phi) => solver.read_phi(self.context.pool(), phi),
             (Solver::Cpu(solver), ImageMut::F32(phi)) => {
                 self.context.pool().install(|| solver.read_phi(phi));
                 Ok(())
@@ -318,7 +318,7 @@ impl LevelSet {
         }
         let _lock = self.context.lock()?;
         match (&mut self.solver, phi) {
-            (Solver::Cuda(solver), phi) => solver.write_phi(&phi)?,
+            (Solver::Cuda(solver), phi) => solver.write_phi(self.context.pool(), &phi)?,
             (Solver::Cpu(solver), Image::F32(phi)) => self.context.pool().install(|| solver.write_phi(phi))?,
             (Solver::Cpu(_), _) => return Err(Error::in_cuda_memory("image")),
         }

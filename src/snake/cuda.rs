@@ -7,7 +7,7 @@ use super::search::Target;
 use super::sums::{Before, Sum};
 use super::{Bounds, Node, Noise, Params, Schedule};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Side, Staging, Stream, Upload, check_device_pixels};
+use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Side, Stream, Upload, check_device_pixels};
 use crate::device::kernels::snake::{BLOCK_BYTES, isoline_snake_sum};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, zeroed};
@@ -136,8 +136,7 @@ impl Solver {
             check_device_pixels(cuda, "the input", pixels)?;
         }
         if same && !matches!(input, Image::Device(_)) {
-            let mut staging = Staging::for_input(cuda, input, 1, BLOCK_BYTES)?;
-            staging.upload(pool, &stream, input, 0..1, &levels)?;
+            cuda.transfer().upload(pool, &stream, input, 0..1, levels.side(0), pitch)?;
             stream.synchronize()?;
         } else {
             let mut upload = Upload::new(cuda, input, 1, 1)?;

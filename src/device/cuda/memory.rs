@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 
 /// Sizes are rounded up to a multiple of this, so that similar calls reuse each other's buffers.
@@ -29,8 +30,7 @@ type Unused<A> = BTreeMap<usize, Vec<A>>;
 #[derive(Default)]
 struct Pool {
     device: Unused<CUdeviceptr>,
-    /// Page-locked buffers.
-    pinned: Unused<usize>,
+    pinned: Unused<PageLocked>,
     /// Device bytes in buffers that are in use.
     used: u64,
     /// Device bytes in buffers that are not in use.
@@ -87,10 +87,7 @@ impl Memory {
             // SAFETY: from cuMemAlloc, in no buffer any more, and freed once. cuMemFree waits for the device.
             let _ = unsafe { cudarc::driver::result::free_sync(address) };
         }
-        for address in std::mem::take(&mut pool.pinned).into_values().flatten() {
-            // SAFETY: from cuMemHostAlloc, in no buffer any more, and freed once.
-            let _ = unsafe { cudarc::driver::result::free_host(address as *mut c_void) };
-        }
+        pool.pinned.clear();
         pool.pooled = 0;
     }
 
@@ -133,17 +130,12 @@ impl Memory {
     /// run.
     pub(crate) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned> {
         let rounded = bytes.max(1).next_multiple_of(GRANULE);
-        let pinned = |address: usize, bytes| Pinned { address: address as *mut u8, bytes, memory: self.clone() };
-        if let Some((size, address)) = take(&mut self.lock().pinned, rounded) {
-            return Ok(pinned(address, size));
-        }
-        self.context.bind_to_thread().map_err(|e| failed("activate the CUDA context", e))?;
-        // SAFETY: the context is current; the memory is freed by the pool.
-        let address = unsafe { cudarc::driver::result::malloc_host(rounded, 0) }
-            .map_err(|e| failed(&format!("allocate {} of page-locked host memory", human_bytes(rounded as u64)), e))?;
-        // SAFETY: `rounded` bytes were just allocated; zeroed, they are initialised for every slice made of them.
-        unsafe { std::ptr::write_bytes(address.cast::<u8>(), 0, rounded) };
-        Ok(pinned(address as usize, rounded))
+        let pooled = take(&mut self.lock().pinned, rounded);
+        let memory = match pooled {
+            Some((_, memory)) => memory,
+            None => PageLocked::new(&self.context, rounded)?,
+        };
+        Ok(Pinned { memory: Some(memory), pool: self.clone() })
     }
 }
 
@@ -185,19 +177,30 @@ impl Drop for Buffer {
     }
 }
 
-/// A buffer in page-locked host memory; it returns to the pool when dropped.
-pub(crate) struct Pinned {
+/// Page-locked host memory, which the device copies from and to while kernels run.
+pub(crate) struct PageLocked {
     address: *mut u8,
     bytes: usize,
-    memory: Arc<Memory>,
+    context: Arc<CudaContext>,
 }
 
 // SAFETY: the memory is plain bytes that this value owns alone.
-unsafe impl Send for Pinned {}
+unsafe impl Send for PageLocked {}
 // SAFETY: as above; shared references only read.
-unsafe impl Sync for Pinned {}
+unsafe impl Sync for PageLocked {}
 
-impl Pinned {
+impl PageLocked {
+    /// Allocates `bytes` bytes, which are 0.
+    pub(crate) fn new(context: &Arc<CudaContext>, bytes: usize) -> Result<Self> {
+        context.bind_to_thread().map_err(|e| failed("activate the CUDA context", e))?;
+        // SAFETY: the context is current; the memory is freed once, when this value is dropped.
+        let address = unsafe { cudarc::driver::result::malloc_host(bytes, 0) }
+            .map_err(|e| failed(&format!("allocate {} of page-locked host memory", human_bytes(bytes as u64)), e))?;
+        // SAFETY: `bytes` bytes were just allocated; zeroed, they are initialised for every slice made of them.
+        unsafe { std::ptr::write_bytes(address.cast::<u8>(), 0, bytes) };
+        Ok(Self { address: address.cast(), bytes, context: context.clone() })
+    }
+
     /// Returns the memory. The caller has waited for the copies that touch it.
     pub(crate) fn as_slice(&self) -> &[u8] {
         // SAFETY: `bytes` initialised bytes that this value owns.
@@ -210,15 +213,47 @@ impl Pinned {
         unsafe { std::slice::from_raw_parts_mut(self.address, self.bytes) }
     }
 
-    /// Returns the buffer as one side of a copy.
+    /// Returns the memory as one side of a copy.
     pub(crate) fn side(&self) -> Side {
         Side::Host { address: self.address as usize, bytes: self.bytes }
     }
 }
 
+impl Drop for PageLocked {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: from cuMemHostAlloc and freed once. Owners have waited for the copies that touch it.
+            let _ = unsafe { cudarc::driver::result::free_host(self.address.cast()) };
+        }
+    }
+}
+
+/// Page-locked host memory that returns to the pool when dropped.
+pub(crate) struct Pinned {
+    /// The memory; `None` only while this value is dropped.
+    memory: Option<PageLocked>,
+    pool: Arc<Memory>,
+}
+
+impl Deref for Pinned {
+    type Target = PageLocked;
+
+    fn deref(&self) -> &PageLocked {
+        self.memory.as_ref().unwrap_or_else(|| unreachable!("it is taken only by drop"))
+    }
+}
+
+impl DerefMut for Pinned {
+    fn deref_mut(&mut self) -> &mut PageLocked {
+        self.memory.as_mut().unwrap_or_else(|| unreachable!("it is taken only by drop"))
+    }
+}
+
 impl Drop for Pinned {
     fn drop(&mut self) {
-        self.memory.lock().pinned.entry(self.bytes).or_default().push(self.address as usize);
+        if let Some(memory) = self.memory.take() {
+            self.pool.lock().pinned.entry(memory.bytes).or_default().push(memory);
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Edge maps of one bit per pixel, expanded to bytes.
 
-use crate::device::cuda::ROWS_PER_WORKER;
 use ndarray::{ArrayViewMut2, Axis};
 use rayon::ThreadPool;
 use rayon::prelude::*;
+
+/// The number of rows of one task.
+const ROWS: usize = 64;
 
 /// The bytes of eight pixels of an edge map, 0 or 255 each, by their bits.
 static BYTES_OF_BITS: [[u8; 8]; 256] = bytes_of_bits();
@@ -25,7 +27,7 @@ const fn bytes_of_bits() -> [[u8; 8]; 256] {
 /// Expands an edge map of one bit per pixel, in rows of `pitch` words, to bytes, on all cores.
 pub(super) fn expand(pool: &ThreadPool, words: &[u32], pitch: usize, mut plane: ArrayViewMut2<'_, u8>) {
     pool.install(|| {
-        words.par_chunks(pitch * ROWS_PER_WORKER).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER)).for_each(
+        words.par_chunks(pitch * ROWS).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS)).for_each(
             |(words, mut rows)| {
                 for (words, mut row) in words.chunks_exact(pitch).zip(rows.rows_mut()) {
                     let eights =

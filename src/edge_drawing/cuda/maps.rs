@@ -3,7 +3,7 @@
 use super::super::{Maps, Params};
 use super::launch::{self, Job, Launcher, MapKernel, MapTargets, RAW_ALIGNMENT, SliceLayout};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, DeviceResult, Pipeline, Staging, Stream, Upload};
+use crate::device::cuda::{Buffer, Cuda, Pipeline, Stream, Upload};
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
 use crate::progress::Progress;
@@ -16,8 +16,8 @@ const ROW_BYTES: usize = 16;
 /// One map, and the memory to which the kernels write it.
 struct MapOutput<'m, 'i> {
     map: &'m mut ImageMut<'i>,
-    /// The device buffer of a map that is copied to the host, and its way there.
-    buffer: Option<(Buffer, Staging)>,
+    /// The device buffer of a map that is copied to the host.
+    buffer: Option<Buffer>,
     pitch: usize,
 }
 
@@ -30,7 +30,7 @@ impl<'m, 'i> MapOutput<'m, 'i> {
         }
         let [width, height, _] = map.shape();
         let pitch = (width * map.pixel_type().bytes()).next_multiple_of(ROW_BYTES);
-        let buffer = Some((cuda.memory().device(pitch * height)?, Staging::for_output(cuda, map, 1)?));
+        let buffer = Some(cuda.memory().device(pitch * height)?);
         Ok(Some(Self { map, buffer, pitch }))
     }
 
@@ -38,7 +38,7 @@ impl<'m, 'i> MapOutput<'m, 'i> {
     fn of_slice(target: &Option<Self>, slice: usize) -> [u64; 2] {
         let Some(target) = target else { return [0, 0] };
         let address = match (&target.buffer, &*target.map) {
-            (Some((buffer, _)), _) => buffer.address(),
+            (Some(buffer), _) => buffer.address(),
             (None, ImageMut::Device(pixels)) => pixels.address + (slice * pixels.strides[1]) as u64,
             (None, _) => unreachable!("maps in host memory have a buffer"),
         };
@@ -46,10 +46,9 @@ impl<'m, 'i> MapOutput<'m, 'i> {
     }
 
     /// Copies slice `slice` to the caller's host memory.
-    fn deliver(target: &mut Option<Self>, context: &Context, stream: &Stream, slice: usize) -> Result<()> {
-        let Some(Self { map, buffer: Some((buffer, staging)), pitch }) = target else { return Ok(()) };
-        let result = DeviceResult { buffer, pitch: *pitch };
-        staging.finish_download(context.pool(), stream, result, map, slice..slice + 1, false)
+    fn deliver(target: &mut Option<Self>, context: &Context, cuda: &Cuda, stream: &Stream, slice: usize) -> Result<()> {
+        let Some(Self { map, buffer: Some(buffer), pitch }) = target else { return Ok(()) };
+        cuda.transfer().download(context.pool(), stream, buffer.side(0), *pitch, map, slice..slice + 1)
     }
 }
 
@@ -108,7 +107,7 @@ pub(in super::super) fn maps(
             pipeline.ticker.report(pipeline.progress)?;
         }
         for target in [&mut smoothed, &mut gradient, &mut direction, &mut anchors] {
-            MapOutput::deliver(target, context, &stream, slice)?;
+            MapOutput::deliver(target, context, cuda, &stream, slice)?;
         }
         stream.record(&times[3])?;
         pipeline.add(&times)?;

@@ -3,7 +3,7 @@
 use super::super::Segments;
 use super::super::reference::{self, Scratch, Word};
 use super::{Call, Slot};
-use crate::device::cuda::{DeviceResult, Side, Staging};
+use crate::device::cuda::Side;
 use crate::error::Result;
 use crate::image::{ImageMut, PixelType, copy_packed, zeroed};
 use crate::progress;
@@ -76,9 +76,8 @@ impl Call<'_, '_, '_, '_> {
         let words = workspace.scratch.words(width * height)?;
         let words = ArrayViewMut3::from_shape((1, height, width), words);
         let words = words.unwrap_or_else(|_| unreachable!("as many words as pixels"));
-        let staging = Staging::new(self.cuda, true, height, width * size_of::<W>())?;
-        let map = DeviceResult { buffer: &slot.map, pitch: self.layout.map_pitch() * size_of::<W>() };
-        staging.download(self.context.pool(), &slot.stream, map, words, false)?;
+        let (from, pitch) = (slot.map.side(0), self.layout.map_pitch() * size_of::<W>());
+        self.cuda.transfer().download_view(self.context.pool(), &slot.stream, from, pitch, words)?;
         slot.stream.record(&slot.times[3])?;
         self.pipeline.add(&slot.times)
     }
@@ -107,8 +106,7 @@ impl Call<'_, '_, '_, '_> {
                 let (to, pitch) = Side::of_slice(pixels, slice);
                 let packed = ArrayView3::from_shape((1, height, width), packed);
                 let packed = packed.unwrap_or_else(|_| unreachable!("as many bytes as pixels"));
-                let mut staging = Staging::new(self.cuda, true, height, width)?;
-                staging.upload_view(self.context.pool(), &slot.stream, packed, to, pitch)?;
+                self.cuda.transfer().upload_view(self.context.pool(), &slot.stream, packed, to, pitch)?;
                 slot.stream.synchronize()?;
             }
             ImageMut::U16(_) | ImageMut::F32(_) => unreachable!("the type of the edge map was checked"),

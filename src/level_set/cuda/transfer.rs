@@ -4,8 +4,10 @@ use super::tables::{Layout, PADDING_BEFORE};
 use crate::device::cuda::{Buffer, Cuda, Side, Stream, check_device_pixels};
 use crate::device::kernels::level_set::LEAD;
 use crate::error::Result;
-use crate::image::{DevicePixels, Image, ImageMut, PixelType, zeroed};
-use ndarray::{Array3, ArrayView3, ArrayViewMut3};
+use crate::image::{DevicePixels, Image, PixelType, zeroed};
+use bytemuck::Pod;
+use ndarray::{Array3, Axis};
+use rayon::ThreadPool;
 
 /// Returns a side of a copy that begins at the first pixel of a slice of `buffer`, which has the layout `layout`.
 pub(super) fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usize) -> Side {
@@ -13,40 +15,24 @@ pub(super) fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usiz
 }
 
 /// Queues the copy of an image into `buffer`; it is complete when the stream is.
-pub(super) fn upload(stream: &Stream, image: &Image<'_>, buffer: &Buffer, layout: &Layout) -> Result<()> {
-    match image {
-        Image::U8(view) => upload_pixels(stream, *view, buffer, layout),
-        Image::U16(view) => upload_pixels(stream, *view, buffer, layout),
-        Image::F32(view) => upload_pixels(stream, *view, buffer, layout),
-        Image::Device(pixels) => {
-            let bytes = pixels.pixel_type.bytes();
-            let [width, height, depth] = pixels.shape;
-            (0..depth).try_for_each(|z| {
-                let ((from, pitch), to) = (Side::of_slice(pixels, z), slice_side(buffer, layout, bytes, z));
-                stream.copy(from, to, width * bytes, height, [pitch, layout.pitch * bytes])
-            })
-        }
-    }
-}
-
-pub(super) fn upload_pixels<T: bytemuck::Pod>(
+pub(super) fn upload(
+    cuda: &Cuda,
+    pool: &ThreadPool,
     stream: &Stream,
-    view: ArrayView3<'_, T>,
+    image: &Image<'_>,
     buffer: &Buffer,
     layout: &Layout,
 ) -> Result<()> {
-    let bytes = size_of::<T>();
-    let [width, height, _] = layout.shape;
-    for (z, plane) in view.outer_iter().enumerate() {
-        let packed = plane.as_standard_layout();
-        let from = Side::Host { address: packed.as_ptr() as usize, bytes: height * width * bytes };
-        let to = slice_side(buffer, layout, bytes, z);
-        stream.copy(from, to, width * bytes, height, [width * bytes, layout.pitch * bytes])?;
-        if packed.is_owned() {
-            stream.synchronize()?;
-        }
+    let bytes = image.pixel_type().bytes();
+    let [width, height, depth] = layout.shape;
+    let pitch = layout.pitch * bytes;
+    match image {
+        Image::Device(pixels) => (0..depth).try_for_each(|z| {
+            let ((from, from_pitch), to) = (Side::of_slice(pixels, z), slice_side(buffer, layout, bytes, z));
+            stream.copy(from, to, width * bytes, height, [from_pitch, pitch])
+        }),
+        _ => cuda.transfer().upload(pool, stream, image, 0..depth, slice_side(buffer, layout, bytes, 0), pitch),
     }
-    Ok(())
 }
 
 /// Queues the copy of a caller's device pixels to the beginning of `buffer`, without gaps.
@@ -59,50 +45,10 @@ pub(super) fn pack(stream: &Stream, pixels: &DevicePixels<'_>, buffer: &Buffer) 
     })
 }
 
-/// Copies φ to a caller's image.
-pub(super) fn download_phi(stream: &Stream, buffer: &Buffer, layout: &Layout, phi: ImageMut<'_>) -> Result<()> {
-    let bytes = size_of::<f32>();
-    let [width, height, depth] = layout.shape;
-    match phi {
-        ImageMut::F32(mut view) => {
-            download(stream, &mut view, |to, z| {
-                let from = slice_side(buffer, layout, bytes, z);
-                stream.copy(from, to, width * bytes, height, [layout.pitch * bytes, width * bytes])
-            })?;
-        }
-        ImageMut::Device(pixels) => {
-            for z in 0..depth {
-                let (from, (to, pitch)) = (slice_side(buffer, layout, bytes, z), Side::of_slice(&pixels, z));
-                stream.copy(from, to, width * bytes, height, [layout.pitch * bytes, pitch])?;
-            }
-        }
-        _ => unreachable!("the type was checked"),
-    }
-    stream.synchronize()
-}
-
-/// Fills a host image slice by slice with `copy`, which queues the copy of a slice to packed memory.
-pub(super) fn download<T: bytemuck::Pod>(
-    stream: &Stream,
-    view: &mut ArrayViewMut3<'_, T>,
-    mut copy: impl FnMut(Side, usize) -> Result<()>,
-) -> Result<()> {
-    for (z, mut plane) in view.outer_iter_mut().enumerate() {
-        if let Some(packed) = plane.as_slice_mut() {
-            copy(Side::of_mut(packed), z)?;
-            continue;
-        }
-        let mut packed: Vec<T> = zeroed(plane.len())?;
-        copy(Side::of_mut(&mut packed), z)?;
-        stream.synchronize()?;
-        plane.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
-    }
-    stream.synchronize()
-}
-
 /// Calls `work` with an image in host memory: this one, or a copy of one in device memory.
 pub(super) fn on_host<R>(
     cuda: &Cuda,
+    pool: &ThreadPool,
     stream: &Stream,
     what: &str,
     image: &Image<'_>,
@@ -111,20 +57,24 @@ pub(super) fn on_host<R>(
     let Image::Device(pixels) = image else { return Ok(work(image)) };
     check_device_pixels(cuda, what, pixels)?;
     Ok(match pixels.pixel_type {
-        PixelType::U8 => work(&fetch::<u8>(stream, pixels)?.view().into()),
-        PixelType::U16 => work(&fetch::<u16>(stream, pixels)?.view().into()),
-        PixelType::F32 => work(&fetch::<f32>(stream, pixels)?.view().into()),
+        PixelType::U8 => work(&fetch::<u8>(cuda, pool, stream, pixels)?.view().into()),
+        PixelType::U16 => work(&fetch::<u16>(cuda, pool, stream, pixels)?.view().into()),
+        PixelType::F32 => work(&fetch::<f32>(cuda, pool, stream, pixels)?.view().into()),
     })
 }
 
-fn fetch<T: bytemuck::Pod>(stream: &Stream, pixels: &DevicePixels<'_>) -> Result<Array3<T>> {
+fn fetch<T: Pod + Send + Sync>(
+    cuda: &Cuda,
+    pool: &ThreadPool,
+    stream: &Stream,
+    pixels: &DevicePixels<'_>,
+) -> Result<Array3<T>> {
     let [width, height, depth] = pixels.shape;
     let values = zeroed(width * height * depth)?;
     let mut array = Array3::from_shape_vec((depth, height, width), values).unwrap_or_else(|_| unreachable!("its size"));
-    let row = width * size_of::<T>();
-    download(stream, &mut array.view_mut(), |to, z| {
+    for (z, slice) in array.axis_chunks_iter_mut(Axis(0), 1).enumerate() {
         let (from, pitch) = Side::of_slice(pixels, z);
-        stream.copy(from, to, row, height, [pitch, row])
-    })?;
+        cuda.transfer().download_view(pool, stream, from, pitch, slice)?;
+    }
     Ok(array)
 }

@@ -5,6 +5,8 @@ use super::{Solver, transfer};
 use crate::device::cuda::check_device_pixels;
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
+use ndarray::Axis;
+use rayon::ThreadPool;
 
 /// The approximate size of the parts in which the mask is copied from the device.
 const MASK_PART: usize = 64 << 20;
@@ -50,7 +52,7 @@ impl Solver {
         self.stream.synchronize()
     }
 
-    pub(in crate::level_set) fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
+    pub(in crate::level_set) fn read_mask(&self, pool: &ThreadPool, mask: ImageMut<'_>) -> Result<()> {
         self.check_phi_known()?;
         self.cuda.bind()?;
         let (cuda, stream) = (&self.cuda, &self.stream);
@@ -65,36 +67,38 @@ impl Solver {
             ImageMut::U8(mut view) => {
                 let slices = mask_part_slices(self.plan.shape);
                 let part = cuda.memory().device(mask_part_bytes(self.plan.shape))?;
-                let bytes = width * height;
-                transfer::download(stream, &mut view, |to, z| {
-                    if z % slices == 0 {
-                        let target = (part.address(), [width, bytes]);
-                        self.launcher.mask(cuda, stream, slice(z), slices.min(depth - z), target)?;
-                    }
-                    stream.copy_bytes(part.side(z % slices * bytes), to, bytes)
-                })
+                for (index, to) in view.axis_chunks_iter_mut(Axis(0), slices).enumerate() {
+                    let target = (part.address(), [width, width * height]);
+                    self.launcher.mask(cuda, stream, slice(index * slices), to.dim().0, target)?;
+                    cuda.transfer().download_view(pool, stream, part.side(0), width, to)?;
+                }
+                stream.synchronize()
             }
             _ => unreachable!("the type was checked"),
         }
     }
 
-    pub(in crate::level_set) fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
+    pub(in crate::level_set) fn read_phi(&self, pool: &ThreadPool, mut phi: ImageMut<'_>) -> Result<()> {
         self.check_phi_known()?;
         self.cuda.bind()?;
         if let ImageMut::Device(pixels) = &phi {
             check_device_pixels(&self.cuda, "the output for phi", pixels)?;
         }
-        transfer::download_phi(&self.stream, &self.phi[self.current], &self.layout, phi)
+        let (phi_bytes, depth) = (size_of::<f32>(), self.plan.shape[2]);
+        let from = transfer::slice_side(&self.phi[self.current], &self.layout, phi_bytes, 0);
+        let pitch = self.layout.pitch * phi_bytes;
+        self.cuda.transfer().download(pool, &self.stream, from, pitch, &mut phi, 0..depth)?;
+        self.stream.synchronize()
     }
 
     /// Replaces φ by one in host or device memory; refuses values that are not finite.
-    pub(in crate::level_set) fn write_phi(&mut self, phi: &Image<'_>) -> Result<()> {
+    pub(in crate::level_set) fn write_phi(&mut self, pool: &ThreadPool, phi: &Image<'_>) -> Result<()> {
         self.cuda.bind()?;
         if let Image::Device(pixels) = phi {
             check_device_pixels(&self.cuda, "phi", pixels)?;
         }
         let other = 1 - self.current;
-        transfer::upload(&self.stream, phi, &self.phi[other], &self.layout)?;
+        transfer::upload(&self.cuda, pool, &self.stream, phi, &self.phi[other], &self.layout)?;
         self.stream.synchronize()?;
         match self.sanitize_phi(other, self.plan.largest_phi, true)? {
             Ok(inside) => {
