@@ -20,7 +20,7 @@ mod transfer;
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
-pub(crate) use pipeline::{Pipeline, Times, run_slices};
+pub(crate) use pipeline::{Pipeline, SliceOperation, Slot, Times, run_slices};
 pub(crate) use transfer::{DeviceSlices, Transfer, Upload, output_is_direct};
 
 use super::DeviceInfo;

@@ -15,8 +15,7 @@ mod launch;
 use super::Params;
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceSlices, Event, Pipeline, Stream, Times, Upload, check_device_pixels, output_is_direct,
-    run_slices,
+    Buffer, Cuda, DeviceSlices, Event, Pipeline, Side, SliceOperation, Slot, Stream, check_device_pixels,
 };
 use crate::error::Result;
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
@@ -75,106 +74,82 @@ pub(super) fn run(
         }
     };
     let groups = depth.div_ceil(together);
-    let pipeline = Pipeline::new(context, cuda, "distance", groups, progress)?;
+    let mut pipeline = Pipeline::new(context, cuda, "distance", groups, progress)?;
     if let Image::Device(pixels) = mask {
         check_device_pixels(cuda, "the mask", pixels)?;
     }
     if let ImageMut::Device(pixels) = output {
         check_device_pixels(cuda, "the output", pixels)?;
     }
-    let workspace = launch::workspace_bytes(cuda, [width, height, together], params.dimensions)?;
-    let mut call = Call {
-        context,
-        cuda,
-        launcher: Launcher::new(cuda, params, mask.pixel_type(), [width, height, together])?,
-        mask,
-        direct,
-        together,
-        pipeline,
-    };
+    let shape = [width, height, together];
+    let workspace = launch::workspace_bytes(cuda, shape, params.dimensions)?;
+    let launcher = Launcher::new(cuda, params, mask.pixel_type(), shape)?;
+    let mut distance = Distance { launcher, shape, depth };
     // 2. Allocate as many slots as are useful and fit the memory budget.
     let slot = slot_bytes(mask, direct, together) + workspace as u64;
-    let in_flight = cuda.slots_that_fit(slot, SLOTS.min(groups))?;
-    let mut slots = (0..in_flight).map(|_| call.slot(workspace)).collect::<Result<Vec<_>>>()?;
+    let when = |wanted: bool, bytes: usize| if wanted { cuda.memory().device(bytes).map(Some) } else { Ok(None) };
+    let slots = (0..cuda.slots_that_fit(slot, SLOTS.min(groups))?).map(|_| {
+        let buffers = Buffers {
+            reached: [cuda.event()?, cuda.event()?],
+            values: when(!direct, shape.iter().product::<usize>() * size_of::<f32>())?,
+            pitch: width * size_of::<f32>(),
+            workspace: when(workspace > 0, workspace)?,
+        };
+        Slot::new(cuda, mask, together, buffers)
+    });
+    let mut slots = slots.collect::<Result<Vec<_>>>()?;
     // 3. Run the pipeline.
-    run_slices(&mut call, &mut slots, groups, output, Call::begin, Call::finish)?;
+    pipeline.run(context, cuda, &mut distance, &mut slots, mask, output)?;
     drop(slots);
-    Ok(call.pipeline.end(cuda))
+    Ok(pipeline.end(cuda))
 }
 
-/// The stream and the memory of one group in flight. The stream comes first, because dropping it waits for its work,
-/// which uses the memory.
-struct Slot {
-    stream: Stream,
-    times: Times,
+/// The memory of one group in flight.
+struct Buffers {
     /// Events behind every second launch, which keep the queue short if the call can be cancelled.
     reached: [Event; 2],
-    /// The distances; `None` if the kernels write to the caller's memory.
+    /// The distances, and the bytes of a row of them; `None` if the kernels write to the caller's memory.
     values: Option<Buffer>,
+    pitch: usize,
     workspace: Option<Buffer>,
-    upload: Upload,
-    /// Set if the download of the group in flight is queued.
-    queued: bool,
 }
 
-/// A call in progress.
-struct Call<'a, 'i, 'p, 'q> {
-    context: &'a Context,
-    cuda: &'a Arc<Cuda>,
+/// A call in progress: its kernels, the shape of a group, and the number of slices of the image.
+struct Distance {
     launcher: Launcher,
-    mask: &'a Image<'i>,
-    direct: bool,
-    /// The number of slices of a group; the last group may have fewer.
-    together: usize,
-    pipeline: Pipeline<'a, 'p, 'q>,
+    shape: [usize; 3],
+    depth: usize,
 }
 
-impl Call<'_, '_, '_, '_> {
-    fn slot(&self, workspace: usize) -> Result<Slot> {
-        let cuda = self.cuda;
-        let [width, height, _] = self.mask.shape();
-        let pixels = width * height * self.together;
-        let when = |wanted: bool, bytes: usize| {
-            if wanted { cuda.memory().device(bytes).map(Some) } else { Ok(None) }
-        };
-        Ok(Slot {
-            stream: cuda.stream()?,
-            times: cuda.times()?,
-            reached: [cuda.event()?, cuda.event()?],
-            values: when(!self.direct, pixels * size_of::<f32>())?,
-            workspace: when(workspace > 0, workspace)?,
-            upload: Upload::new(cuda, self.mask, self.together, 1)?,
-            queued: false,
-        })
-    }
+impl SliceOperation for Distance {
+    type Buffers = Buffers;
 
     fn slices(&self, group: usize) -> Range<usize> {
-        let first = group * self.together;
-        first..self.mask.shape()[2].min(first + self.together)
+        let together = self.shape[2];
+        group * together..self.depth.min((group + 1) * together)
     }
 
-    /// Queues the upload, the computation and, where the host need not wait for it, the download of one group.
-    fn begin(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
-        self.pipeline.poll(group, 0.0)?;
+    fn compute(
+        &mut self,
+        pipeline: &mut Pipeline<'_, '_, '_>,
+        slot: &mut Slot<Buffers>,
+        pixels: DeviceSlices,
+        group: usize,
+        output: &ImageMut<'_>,
+    ) -> Result<()> {
         let slices = self.slices(group);
-        // 1. Upload the mask.
-        slot.stream.record(&slot.times[0])?;
-        let pixels = slot.upload.queue(self.context.pool(), &slot.stream, self.mask, slices.clone())?;
-        slot.stream.record(&slot.times[1])?;
-        // 2. Compute.
-        let field = match (&slot.values, &*output) {
-            (Some(values), _) => DeviceField::packed(values.address(), self.mask.shape()),
+        let (stream, Buffers { reached, values, workspace, .. }) = (&slot.stream, &slot.buffers);
+        let field = match (values, output) {
+            (Some(values), _) => DeviceField::packed(values.address(), self.shape),
             (None, ImageMut::Device(own)) => DeviceField {
                 address: own.address + (slices.start * own.strides[1]) as u64,
                 strides: own.strides.map(|bytes| bytes / size_of::<f32>()),
             },
             (None, _) => unreachable!("only device memory is written directly"),
         };
-        let workspace = slot.workspace.as_ref().map(Buffer::address);
-        let Self { launcher, pipeline, .. } = self;
-        let (stream, reached) = (&slot.stream, &slot.reached);
         let mut launches = 0;
-        launcher.queue(stream, slices.len(), pixels, field, workspace, &mut |share| {
+        let workspace = workspace.as_ref().map(Buffer::address);
+        self.launcher.queue(stream, slices.len(), pixels, field, workspace, &mut |share| {
             if pipeline.progress.is_none() {
                 return Ok(());
             }
@@ -184,35 +159,11 @@ impl Call<'_, '_, '_, '_> {
             stream.record(&reached[launches % reached.len()])?;
             launches += 1;
             pipeline.poll(group, share * 0.9)
-        })?;
-        slot.stream.record(&slot.times[2])?;
-        // 3. Download. A single image or a volume is written only after the last call of the callback.
-        slot.queued = slot.values.is_none() || (self.pipeline.count > 1 && output_is_direct(output));
-        if slot.queued {
-            self.download(slot, output, slices)?;
-        }
-        slot.stream.record(&slot.times[3])
+        })
     }
 
-    /// Copies the distances of a group to the caller's memory, unless they are there.
-    fn download(&self, slot: &Slot, output: &mut ImageMut<'_>, slices: Range<usize>) -> Result<()> {
-        let Some(values) = &slot.values else { return Ok(()) };
-        let pitch = self.mask.shape()[0] * size_of::<f32>();
-        let pool = self.context.pool();
-        self.cuda.transfer().download(pool, &slot.stream, values.side(0), pitch, output, slices)
-    }
-
-    /// Waits for a group and writes it to the caller's memory.
-    fn finish(&mut self, slot: &mut Slot, group: usize, output: &mut ImageMut<'_>) -> Result<()> {
-        self.pipeline.wait(&slot.times, group, 0.95)?;
-        let slices = self.slices(group);
-        let done = slices.end as u64;
-        if !slot.queued {
-            self.download(slot, output, slices)?;
-            slot.stream.record(&slot.times[3])?;
-        }
-        self.pipeline.report.slices_done = done;
-        self.pipeline.add(&slot.times)
+    fn result(buffers: &Buffers) -> Option<(Side, usize)> {
+        buffers.values.as_ref().map(|values| (values.side(0), buffers.pitch))
     }
 }
 

@@ -1,5 +1,4 @@
-//! Edge strength on CUDA: the slice pipeline. Each slot owns a stream, two fields and a mask; while one slot computes,
-//! another uploads and a third downloads. [`launch`] starts the kernels, [`multigrid`] solves the converged mode.
+//! Edge strength on CUDA: the operation of the slice pipeline. Each slice in flight has two fields and a mask. [`launch`] starts the kernels, [`multigrid`] solves the converged mode.
 
 mod constants;
 mod field_layout;
@@ -12,8 +11,7 @@ use super::prepare::InitialValues;
 use super::{Mode, Outcome, Plan, Start, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, Pipeline, Stream, Texture, Times, Upload, check_device_pixels, output_is_direct,
-    run_slices,
+    Buffer, Cuda, DeviceSlices, Pipeline, Side, SliceOperation, Slot, Stream, Texture, check_device_pixels,
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
@@ -73,20 +71,15 @@ impl SlotLayout {
     }
 }
 
-/// The stream and the memory of one slice in flight. The stream comes first, because dropping it waits for its work,
-/// which uses the memory.
-struct Slot {
-    stream: Stream,
-    times: Times,
+/// The memory of one slice in flight.
+struct Buffers {
     values: [Buffer; 2],
     mask: Buffer,
     /// The textures over `values`, for the variant `texture`.
     textures: Option<[Texture; 2]>,
-    upload: Upload,
-    /// The index in `values` of the result of the slice in flight.
+    /// The index in `values` of the result of the slice in flight, and the bytes from row to row there.
     result: usize,
-    /// Set if the download of the slice in flight is queued.
-    queued: bool,
+    pitch: usize,
 }
 
 /// Computes the whole image; see [`super::run`].
@@ -100,29 +93,21 @@ pub(super) fn run(
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
     let layout = SlotLayout::new(plan, input);
-    let pipeline = Pipeline::new(context, cuda, "edge strength", layout.count, progress)?;
+    let mut pipeline = Pipeline::new(context, cuda, "edge strength", layout.count, progress)?;
     check_request(cuda, plan, input, output)?;
     // 1. Prepare the call: kernels and the scaling of the initial values.
     let launcher = Launcher::new(cuda, plan, start, layout.field, input.pixel_type())?;
-    let mut call = Call {
-        pool: context.pool(),
-        launcher: &launcher,
-        initial: resolve(cuda, plan, start, input, context.pool())?,
-        outcome: Outcome::none(plan),
-        cuda,
-        plan,
-        layout,
-        input,
-        pipeline,
-    };
+    let initial = resolve(cuda, plan, start, input, context.pool())?;
+    let mut call = Call { launcher: &launcher, initial, outcome: Outcome::none(plan), cuda, plan, layout };
     // 2. Allocate as many slots as are useful and fit the memory budget.
     let most = if layout.packed_result_bytes() <= LARGE_BYTES { SLOTS } else { SLOTS_OF_LARGE };
     let wanted = cuda.slots_that_fit(layout.slot_bytes(plan), most.min(layout.count))?;
-    let mut slots = (0..wanted).map(|_| call.slot()).collect::<Result<Vec<_>>>()?;
+    let slots = (0..wanted).map(|_| Slot::new(cuda, input, layout.field.shape[2], call.buffers()?));
+    let mut slots = slots.collect::<Result<Vec<_>>>()?;
     // 3. Run the pipeline.
-    run_slices(&mut call, &mut slots, layout.count, output, Call::begin, Call::finish)?;
+    pipeline.run(context, cuda, &mut call, &mut slots, input, output)?;
     drop(slots);
-    let mut report = call.pipeline.end(cuda);
+    let mut report = pipeline.end(cuda);
     report.iterations = call.outcome.iterations;
     report.residual = call.outcome.residual;
     report.converged = call.outcome.converged;
@@ -157,67 +142,48 @@ fn resolve(cuda: &Arc<Cuda>, plan: &Plan, start: Start, input: &Image<'_>, pool:
 }
 
 /// A call in progress.
-struct Call<'a, 'i, 'p, 'q> {
+struct Call<'a> {
     cuda: &'a Arc<Cuda>,
-    pool: &'a ThreadPool,
     plan: &'a Plan,
     layout: SlotLayout,
     launcher: &'a Launcher<'a>,
     initial: InitialValues,
-    input: &'a Image<'i>,
-    pipeline: Pipeline<'a, 'p, 'q>,
     outcome: Outcome,
 }
 
-impl Call<'_, '_, '_, '_> {
-    fn slot(&self) -> Result<Slot> {
-        let memory = self.cuda.memory();
-        let field = &self.layout.field;
-        let values = [memory.device(field.value_bytes())?, memory.device(field.value_bytes())?];
-        Ok(Slot {
-            textures: self.launcher.textures(&values)?,
-            stream: self.cuda.stream()?,
-            times: self.cuda.times()?,
-            values,
-            mask: memory.device(field.mask_bytes())?,
-            upload: Upload::new(self.cuda, self.input, field.shape[2], 1)?,
-            result: 0,
-            queued: false,
-        })
-    }
+impl SliceOperation for Call<'_> {
+    type Buffers = Buffers;
 
-    /// Returns the z range of the slice, or of the volume.
-    fn slices_of(&self, slice: usize) -> Range<usize> {
+    fn slices(&self, slice: usize) -> Range<usize> {
         slice..slice + self.layout.field.shape[2]
     }
 
-    /// Queues the upload, the computation and, where the host need not wait for it, the download of one slice.
-    fn begin(&mut self, slot: &mut Slot, slice: usize, output: &mut ImageMut<'_>) -> Result<()> {
-        self.pipeline.poll(slice, 0.0)?;
-        let slices = self.slices_of(slice);
-        // 1. Upload the pixels, and prepare the initial values and the mask.
-        slot.stream.record(&slot.times[0])?;
-        let pixels = slot.upload.queue(self.pool, &slot.stream, self.input, slices.clone())?;
-        slot.stream.record(&slot.times[1])?;
-        self.launcher.prepare(&slot.stream, pixels, &self.initial, &slot.values[0], &slot.mask)?;
-        // 2. Compute.
-        slot.result = 0;
+    fn compute(
+        &mut self,
+        pipeline: &mut Pipeline<'_, '_, '_>,
+        slot: &mut Slot<Buffers>,
+        pixels: DeviceSlices,
+        slice: usize,
+        _output: &ImageMut<'_>,
+    ) -> Result<()> {
+        let Slot { stream, buffers, .. } = slot;
+        self.launcher.prepare(stream, pixels, &self.initial, &buffers.values[0], &buffers.mask)?;
+        buffers.result = 0;
         match self.plan.mode {
             Mode::Iterate { iterations } => {
-                slot.result = self.iterate(slot, slice)?;
+                buffers.result = self.iterate(pipeline, stream, buffers, slice)?;
                 self.outcome.iterations = iterations;
             }
             Mode::Converged { tolerance, max_cycles } => {
                 let options = SolveOptions { lambda: self.plan.lambda, tolerance, max_cycles };
                 let field = multigrid::FieldBuffers {
-                    values: &slot.values[0],
-                    workspace: &slot.values[1],
-                    mask: &slot.mask,
+                    values: &buffers.values[0],
+                    workspace: &buffers.values[1],
+                    mask: &buffers.mask,
                     layout: self.layout.field,
                 };
-                let cuda = self.cuda;
-                let solution = multigrid::solve(cuda, &slot.stream, &field, &options, &mut |fraction| {
-                    self.pipeline.poll(slice, fraction)
+                let solution = multigrid::solve(self.cuda, stream, &field, &options, &mut |fraction| {
+                    pipeline.poll(slice, fraction)
                 })?;
                 self.outcome = self.outcome.worst(Outcome {
                     iterations: solution.cycles,
@@ -226,25 +192,36 @@ impl Call<'_, '_, '_, '_> {
                 });
             }
         }
-        slot.stream.record(&slot.times[2])?;
-        // 3. Download. A single image or a volume must stay untouched on a cancellation, so `finish` writes it after
-        // the last call of the callback.
-        slot.queued = self.layout.count > 1 && output_is_direct(output);
-        if slot.queued {
-            self.download(slot, output, slices)?;
-        }
         Ok(())
     }
 
-    /// Copies the result of a slice to the caller's memory.
-    fn download(&self, slot: &Slot, output: &mut ImageMut<'_>, slices: Range<usize>) -> Result<()> {
-        let (from, pitch) = (slot.values[slot.result].side(0), self.layout.field.pitch * size_of::<f32>());
-        self.cuda.transfer().download(self.pool, &slot.stream, from, pitch, output, slices)?;
-        slot.stream.record(&slot.times[3])
+    fn result(buffers: &Buffers) -> Option<(Side, usize)> {
+        Some((buffers.values[buffers.result].side(0), buffers.pitch))
+    }
+}
+
+impl Call<'_> {
+    fn buffers(&self) -> Result<Buffers> {
+        let memory = self.cuda.memory();
+        let field = &self.layout.field;
+        let values = [memory.device(field.value_bytes())?, memory.device(field.value_bytes())?];
+        Ok(Buffers {
+            textures: self.launcher.textures(&values)?,
+            values,
+            mask: memory.device(field.mask_bytes())?,
+            result: 0,
+            pitch: field.pitch * size_of::<f32>(),
+        })
     }
 
     /// Queues all iterations; waits at intervals, so that it acts on a cancellation in time and the queue stays short.
-    fn iterate(&mut self, slot: &Slot, slice: usize) -> Result<usize> {
+    fn iterate(
+        &self,
+        pipeline: &mut Pipeline<'_, '_, '_>,
+        stream: &Stream,
+        buffers: &Buffers,
+        slice: usize,
+    ) -> Result<usize> {
         /// The number of pixel updates between two polls: about a millisecond on a large GPU, 20 on a small one.
         const UPDATES_PER_POLL: u64 = 4_000_000_000;
         /// The number of polls in flight: one batch runs, and one is queued behind it.
@@ -252,11 +229,11 @@ impl Call<'_, '_, '_, '_> {
         let pixels = self.layout.field.shape.iter().product::<usize>() as u64;
         let total = self.plan.centre_weights.len();
         let launcher = self.launcher;
-        let mut binding = launcher.bind(&slot.values, slot.textures.as_ref(), &slot.mask);
+        let mut binding = launcher.bind(&buffers.values, buffers.textures.as_ref(), &buffers.mask);
         let reached = [self.cuda.event()?, self.cuda.event()?];
         let (mut done, mut since, mut polls) = (0, 0u64, 0);
         while done < total {
-            let steps = binding.launch(&slot.stream, done)?;
+            let steps = binding.launch(stream, done)?;
             done += steps;
             since += steps as u64 * pixels;
             if since >= UPDATES_PER_POLL && done < total {
@@ -264,23 +241,11 @@ impl Call<'_, '_, '_, '_> {
                 if polls >= POLLS {
                     reached[polls % POLLS].synchronize()?;
                 }
-                slot.stream.record(&reached[polls % POLLS])?;
+                stream.record(&reached[polls % POLLS])?;
                 polls += 1;
-                self.pipeline.poll(slice, done as f64 / total as f64)?;
+                pipeline.poll(slice, done as f64 / total as f64)?;
             }
         }
         Ok(binding.result())
-    }
-
-    /// Waits for a slice and writes it to the caller's memory.
-    fn finish(&mut self, slot: &mut Slot, slice: usize, output: &mut ImageMut<'_>) -> Result<()> {
-        self.pipeline.wait(&slot.times, slice, 0.99)?;
-        let slices = self.slices_of(slice);
-        let done = slices.end as u64;
-        if !slot.queued {
-            self.download(slot, output, slices)?;
-        }
-        self.pipeline.report.slices_done = done;
-        self.pipeline.add(&slot.times)
     }
 }

@@ -139,7 +139,7 @@ impl Solver {
             cuda.transfer().upload(pool, &stream, input, 0..1, levels.side(0), pitch)?;
             stream.synchronize()?;
         } else {
-            let mut upload = Upload::new(cuda, input, 1, 1)?;
+            let upload = Upload::new(cuda, input, 1, 1)?;
             let DeviceSlices { address, strides } = upload.queue(pool, &stream, input, 0..1)?;
             convert(address, strides[0])?;
             stream.synchronize()?;

@@ -133,7 +133,9 @@ impl Transfer {
     pub(super) fn of_device(index: u32, context: &Arc<CudaContext>) -> Arc<Self> {
         let mut transfers = TRANSFERS.lock().unwrap_or_else(|e| e.into_inner());
         transfers.retain(|(_, shared)| shared.strong_count() > 0);
-        if let Some(shared) = transfers.iter().find(|(known, _)| *known == index).and_then(|(_, shared)| shared.upgrade()) {
+        if let Some(shared) =
+            transfers.iter().find(|(known, _)| *known == index).and_then(|(_, shared)| shared.upgrade())
+        {
             return shared;
         }
         let shared = Arc::new(Self { lanes: Mutex::default(), context: context.clone() });
@@ -464,7 +466,7 @@ impl Upload {
 
     /// Queues the copy of `slices` of the input, unless they are on the device; returns where they are.
     pub(crate) fn queue(
-        &mut self,
+        &self,
         pool: &ThreadPool,
         stream: &Stream,
         input: &Image<'_>,

@@ -27,26 +27,23 @@ const fn bytes_of_bits() -> [[u8; 8]; 256] {
 /// Expands an edge map of one bit per pixel, in rows of `pitch` words, to bytes, on all cores.
 pub(super) fn expand(pool: &ThreadPool, words: &[u32], pitch: usize, mut plane: ArrayViewMut2<'_, u8>) {
     pool.install(|| {
-        words.par_chunks(pitch * ROWS).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS)).for_each(
-            |(words, mut rows)| {
-                for (words, mut row) in words.chunks_exact(pitch).zip(rows.rows_mut()) {
-                    let eights =
-                        bytemuck::cast_slice::<u32, u8>(words).iter().map(|bits| &BYTES_OF_BITS[*bits as usize]);
-                    match row.as_slice_mut() {
-                        Some(row) => {
-                            // Eight pixels are copied at a time, a length that the compiler knows.
-                            let (whole, rest) = row.as_chunks_mut::<8>();
-                            let mut eights = eights;
-                            whole.iter_mut().zip(&mut eights).for_each(|(to, from)| *to = *from);
-                            if let Some(from) = eights.next() {
-                                rest.copy_from_slice(&from[..rest.len()]);
-                            }
+        words.par_chunks(pitch * ROWS).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS)).for_each(|(words, mut rows)| {
+            for (words, mut row) in words.chunks_exact(pitch).zip(rows.rows_mut()) {
+                let eights = bytemuck::cast_slice::<u32, u8>(words).iter().map(|bits| &BYTES_OF_BITS[*bits as usize]);
+                match row.as_slice_mut() {
+                    Some(row) => {
+                        // Eight pixels are copied at a time, a length that the compiler knows.
+                        let (whole, rest) = row.as_chunks_mut::<8>();
+                        let mut eights = eights;
+                        whole.iter_mut().zip(&mut eights).for_each(|(to, from)| *to = *from);
+                        if let Some(from) = eights.next() {
+                            rest.copy_from_slice(&from[..rest.len()]);
                         }
-                        None => row.iter_mut().zip(eights.flatten()).for_each(|(to, from)| *to = *from),
                     }
+                    None => row.iter_mut().zip(eights.flatten()).for_each(|(to, from)| *to = *from),
                 }
-            },
-        );
+            }
+        });
     });
 }
 

@@ -67,7 +67,7 @@ pub(in super::super) fn maps(
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;
     let times = cuda.times()?;
-    let mut upload = Upload::new(cuda, input, 1, RAW_ALIGNMENT)?;
+    let upload = Upload::new(cuda, input, 1, RAW_ALIGNMENT)?;
     let map = cuda.memory().device(layout.map_bytes())?;
     let mut smoothed = MapOutput::new(cuda, &mut maps.smoothed)?;
     let mut gradient = MapOutput::new(cuda, &mut maps.gradient)?;
