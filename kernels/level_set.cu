@@ -79,7 +79,7 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
 {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * ITERATION_WARPS + threadIdx.x / WARP;
     const u32 warps = gridDim.x * ITERATION_WARPS;
-    const u64 *now = lists.list(set), *last = lists.list(set + LISTS - 1);
+    const u64 *now = lists.list(set), *last = lists.list(set + LISTS - 1);   // of this set and of the one before
 
     // 1. Everything that must be known first is loaded in one round trip to memory. Entries of a list
     //    beyond its count are not used.
@@ -184,7 +184,7 @@ __device__ __forceinline__ void reinitialise(float *from, float *to, const Level
     float *shared = all[threadIdx.x / WARP];
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * REINIT_WARPS + threadIdx.x / WARP;
     const u32 warps = gridDim.x * REINIT_WARPS;
-    const u64 *now = lists.list(set), *last = lists.list(set + LISTS - 1);
+    const u64 *now = lists.list(set), *last = lists.list(set + LISTS - 1);   // of this set and of the one before
     wait_for_previous_launch();
     const u32 active = __ldcg(lists.count(set));
     const u32 before = __ldcg(lists.count(set + LISTS - 1));
@@ -192,12 +192,12 @@ __device__ __forceinline__ void reinitialise(float *from, float *to, const Level
     if (!context.continues()) return;
     if (blockIdx.x == 0 && threadIdx.x == 0) *lists.count(set + 2) = 0;
     const TileSplit split = TileSplit::of<VOLUME>(active, warps);
-    const u64 mine = prefetched.for_split(split);
+    const u64 first_entry = prefetched.for_split(split);
     const u32 count = active * split.parts;
 #pragma unroll 1
     for (u32 k = 0;; ++k) {
         for (u32 i = first; i < count; i += warps) {
-            const TileIndex t = unpack_tile(i == first ? mine : __ldcg(now + split.tile(i)));
+            const TileIndex t = unpack_tile(i == first ? first_entry : __ldcg(now + split.tile(i)));
             const TilePart part = split.part<VOLUME>(t, i);
             load_reinit_part<VOLUME>(shared, from, setup, part, lane);
             TileActivity activity;

@@ -160,14 +160,15 @@ impl Solver {
     }
 
     /// Returns the address of the first row of φ `which`.
-    fn address(&self, which: usize) -> u64 {
+    fn phi_address(&self, which: usize) -> u64 {
         self.phi[which].address() + (PADDING_BEFORE * size_of::<f32>()) as u64
     }
 
+    /// Returns the addresses of the newest φ, of the other and of the image.
     fn fields(&self) -> Fields {
         Fields {
-            from: self.address(self.current),
-            to: self.address(1 - self.current),
+            from: self.phi_address(self.current),
+            to: self.phi_address(1 - self.current),
             image: self.image.address() + (PADDING_BEFORE * self.pixel_bytes) as u64,
         }
     }
@@ -204,6 +205,7 @@ impl Solver {
         Ok(())
     }
 
+    /// Tells whether no voxel is inside any more, or none outside: nothing can move then.
     fn front_vanished(&self) -> bool {
         self.inside == 0 || self.inside == self.plan.voxels() as u64
     }
@@ -222,7 +224,7 @@ impl Solver {
             return Ok(());
         }
         ticker.expect(iterations);
-        self.begin(monitor.iterations)?;
+        self.prepare_iterations(monitor.iterations)?;
         let mut queue = Queue::new(self, monitor.iterations);
         let mut flight: VecDeque<Batch> = VecDeque::new();
         let (mut queued, mut size) = (0, FIRST_BATCH);
@@ -233,11 +235,11 @@ impl Solver {
             while flight.len() < BATCHES && queued < iterations && cancelled.is_ok() && !monitor.converged {
                 let count = size.min(iterations - queued);
                 let slot = (0..BATCHES).find(|slot| flight.iter().all(|batch| batch.slot != *slot)).unwrap_or(0);
-                flight.push_back(self.queue(&mut queue, count, slot)?);
+                flight.push_back(self.queue_batch(&mut queue, count, slot)?);
                 queued += count;
             }
             let Some(batch) = flight.pop_front() else { break };
-            self.wait(&batch, progress, ticker, &mut cancelled)?;
+            self.wait_for_batch(&batch, progress, ticker, &mut cancelled)?;
             if !monitor.converged {
                 let done = self.collect_batch(&batch, monitor);
                 ticker.add(done);
@@ -262,7 +264,7 @@ impl Solver {
     }
 
     /// Waits for a batch, and calls the progress callback while waiting.
-    fn wait(
+    fn wait_for_batch(
         &self,
         batch: &Batch,
         progress: &mut Option<&mut Progress<'_>>,
@@ -285,7 +287,7 @@ impl Solver {
     }
 
     /// Prepares the state of the iterations on the device.
-    fn begin(&mut self, iterations: u64) -> Result<()> {
+    fn prepare_iterations(&mut self, iterations: u64) -> Result<()> {
         // The state is "not stopped", and the number of voxels inside, at the parity of the iteration.
         const STATE_BYTES: usize = std::mem::offset_of!(ConvergenceState, inside_sum);
         let mut convergence = [0u64; 3];
@@ -301,7 +303,7 @@ impl Solver {
             self.tables.clear_lists(stream)?;
             self.set = 0;
             if self.launcher.band() {
-                self.launcher.activate_near_front(stream, self.address(self.current), 0, iterations, 0)?;
+                self.launcher.activate_near_front(stream, self.phi_address(self.current), 0, iterations, 0)?;
             }
             self.lists_valid = true;
         }
@@ -309,7 +311,7 @@ impl Solver {
     }
 
     /// Queues iterations with their reinitialisations and tests of convergence, and the download of their statistics.
-    fn queue(&self, queue: &mut Queue, count: u64, slot: usize) -> Result<Batch> {
+    fn queue_batch(&self, queue: &mut Queue, count: u64, slot: usize) -> Result<Batch> {
         let stream = &self.stream;
         let first = queue.iteration + 1;
         // The statistics of a batch are in up to two parts of the ring: from where, to where in the staging buffer,
@@ -329,13 +331,13 @@ impl Solver {
         let mut unchecked = first;
         let end = queue.iteration + count;
         while queue.iteration < end {
-            let span = self.span(queue, end);
+            let span = self.next_span(queue, end);
             queue.iteration += u64::from(span.count);
             let iteration = queue.iteration;
             let reinitialises = self.plan.reinitialises_after(iteration);
             self.launcher.iterate(stream, queue.fields, span, !reinitialises, barrier)?;
             barrier += 1;
-            queue.advance(span.count, self.sets(false));
+            queue.advance(span.count, self.sets_per_iteration(false));
             if queue.interval_iterations == self.plan.check_interval {
                 self.launcher.check_convergence(stream, unchecked, iteration, true)?;
                 (unchecked, queue.interval_iterations) = (iteration + 1, 0);
@@ -365,7 +367,7 @@ impl Solver {
 
     /// Returns the iterations after those of `queue`, up to `end`, that one launch can do: until a reinitialisation or
     /// the end of a check interval.
-    fn span(&self, queue: &Queue, end: u64) -> Span {
+    fn next_span(&self, queue: &Queue, end: u64) -> Span {
         let every = u64::from(self.plan.reinitialise_every);
         let mut count = if self.launcher.takes_many_iterations() { end - queue.iteration } else { 1 };
         count = count.min(u64::from(self.plan.check_interval - queue.interval_iterations));
@@ -377,7 +379,7 @@ impl Solver {
 
     /// Returns the number of sets of tiles that an iteration makes, with the reinitialisation that follows it or
     /// without.
-    fn sets(&self, reinitialised: bool) -> u32 {
+    fn sets_per_iteration(&self, reinitialised: bool) -> u32 {
         u32::from(self.launcher.band()) + u32::from(reinitialised)
     }
 
@@ -402,7 +404,7 @@ impl Solver {
             monitor.converged = monitor.should_stop();
             self.interval_iterations = (self.interval_iterations + 1) % self.plan.check_interval;
             self.current = 1 - self.current;
-            self.set = self.set.wrapping_add(self.sets(monitor.should_reinitialise()));
+            self.set = self.set.wrapping_add(self.sets_per_iteration(monitor.should_reinitialise()));
             done += 1;
             if monitor.converged {
                 break;

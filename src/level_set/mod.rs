@@ -24,18 +24,22 @@
 //!   says whether the stopping criterion is met. On CUDA the device decides that by the same arithmetic, so that
 //!   iterations can be queued ahead, and the host repeats it when it has the statistics.
 //! * **Reinitialisation:** after every [`Params::reinitialise_every`] iterations φ is made a distance again in the tiles
-//!   that the narrow band affects, in a few steps, each from one buffer to the other. With the band these tiles are
-//!   active afterwards.
+//!   that the narrow band affects, in a few steps, each from one buffer to the other. With the band those that it
+//!   affects then are active.
 //!
-//! | file | contents |
-//! |---|---|
-//! | `parameters.rs` | the table of the parameters: names, ranges, defaults, help |
-//! | `plan.rs`, `types.rs` | the checks, the automatic parameters, the plan; its constants, and the counts of an iteration |
-//! | `scalar.rs` | the definition: an iteration and a reinitialisation, voxel by voxel |
-//! | `convergence.rs` | the statistics, the stopping criterion, when φ is reinitialised |
-//! | `cpu.rs` | the CPU's solver: `cpu/plain.rs` for the variant scalar, else tiles (`cpu/tiles.rs`) that are updated by vectors (`cpu/kernel.rs`, `cpu/vector.rs`) |
-//! | `cuda.rs` | the CUDA solver, which queues batches of iterations: start (`cuda/start.rs`), memory (`cuda/tables.rs`), launches (`cuda/launch.rs`, `cuda/dense_grid.rs`), transfer (`cuda/transfer.rs`, `cuda/values.rs`); `cuda/paper.rs` is for the benchmark |
-//! | `kernels/level_set.cu` | the kernels; what they share with the crate is in `kernels/level_set.h` |
+//! # Files
+//!
+//! * `parameters.rs`: the table of the parameters, with names, ranges, defaults and help.
+//! * `plan.rs`: the checks, the automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
+//! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
+//! * `convergence.rs`: the statistics, the stopping criterion.
+//! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`) and
+//!   update them by vectors (`cpu/kernel.rs`, `cpu/vector.rs`).
+//! * `cuda.rs`: the CUDA solver, which queues batches of iterations. Its start is in `cuda/start.rs`, its memory in
+//!   `cuda/tables.rs`, launches in `cuda/launch.rs` and `cuda/dense_grid.rs`, transfer in `cuda/transfer.rs` and
+//!   `cuda/values.rs`; `cuda/paper.rs` is for the benchmark.
+//! * `kernels/level_set.cu`: the kernels. `kernels/level_set.h`: the constants and arguments that they share with the
+//!   crate.
 
 mod convergence;
 mod cpu;

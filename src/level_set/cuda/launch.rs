@@ -38,6 +38,7 @@ pub(super) struct Launcher {
     /// The number of blocks of `iterate`, unless it has a dense grid, and of `reinitialise` that are resident on the
     /// device together.
     resident: [u32; 2],
+    /// The address of the counters of the grid barriers.
     barriers: u64,
     activate_near_front: Kernel,
     check_convergence: Kernel,
@@ -313,11 +314,11 @@ impl Launcher {
     ) -> Result<()> {
         let (found, report_nonfinite) = (found.address(), u32::from(report_nonfinite));
         let arguments: [&dyn DeviceRepr; 5] = [&phi, &self.setup, &far, &report_nonfinite, &found];
-        self.rows(cuda, stream, "isoline_ls_sanitize_phi", self.setup, &arguments)
+        self.launch_over_rows(cuda, stream, "isoline_ls_sanitize_phi", self.setup, &arguments)
     }
 
     /// Queues the computation of the mask of `slices` slices from `phi` on.
-    pub(super) fn mask(
+    pub(super) fn write_mask(
         &self,
         cuda: &Cuda,
         stream: &Stream,
@@ -327,10 +328,11 @@ impl Launcher {
     ) -> Result<()> {
         let setup = LevelSetSetup { depth: slices as u32, ..self.setup };
         let [row, slice] = strides.map(|bytes| bytes as u64);
-        self.rows(cuda, stream, "isoline_ls_write_mask", setup, &[&phi, &mask, &row, &slice, &setup])
+        self.launch_over_rows(cuda, stream, "isoline_ls_write_mask", setup, &[&phi, &mask, &row, &slice, &setup])
     }
 
-    fn rows(
+    /// Queues a kernel whose warps take the rows of φ, one after another.
+    fn launch_over_rows(
         &self,
         cuda: &Cuda,
         stream: &Stream,
