@@ -1807,8 +1807,8 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
  *   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
  *   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
  *   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with
- *   a CPU context and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called
- *   on any thread; calls on one context run one after the other.
+ *   a CPU context and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
+ *   called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_level_set_new(isoline_context *context,
                                      const isoline_image *input,

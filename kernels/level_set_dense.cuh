@@ -64,7 +64,9 @@ struct DenseMarch {
     bool side;           // the strip has repeated elements beside the volume
     float low_z[ROWS][2], low_dz[ROWS][2];   // of the faces below: normals, and four times the differences
     // Returns the bit of `flags` for the voxel of row i and column c.
-    static constexpr __device__ __forceinline__ u32 own_bit(int i, int c) { return 1u << (2 * i + c); }
+    static constexpr __device__ __forceinline__ u32 own_bit(int i, int c) { return (c ? 2u : 1u) << 2 * i; }
+    // Returns whether the lane owns that voxel.
+    __device__ __forceinline__ bool owns(int i, int c) const { return (flags >> (2 * i + c) & 1u) != 0; }
     // Tasks of a lane at the sides of the volume: it repeats the first or the last pixel within its pair, or takes the
     // last pixel from the lane before.
     static constexpr u32 COPIES_FIRST = 1u << 31, COPIES_LAST = 1u << 30, TAKES_LAST = 1u << 29;
@@ -205,7 +207,7 @@ struct DenseMarch {
         if (__any_sync(ALL_LANES, near || static_cast<int>(sign_changes) < 0)) {
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) {
-                const bool own[2] = {(flags & own_bit(i, 0)) != 0, (flags & own_bit(i, 1)) != 0};
+                const bool own[2] = {owns(i, 0), owns(i, 1)};
                 stats.add_two_near<UNIT>(setup, here.v[i + 1], result[i], own);
             }
             if (__any_sync(ALL_LANES, static_cast<int>(sign_changes) < 0)) {
@@ -213,7 +215,7 @@ struct DenseMarch {
                 for (int i = 0; i < ROWS; ++i)
 #pragma unroll
                     for (int c = 0; c < 2; ++c)
-                        stats.add_crossing(here.v[i + 1][c], result[i][c], (flags & own_bit(i, c)) != 0);
+                        stats.add_crossing(here.v[i + 1][c], result[i][c], owns(i, c));
             }
         }
         if (side) {

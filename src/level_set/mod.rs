@@ -18,13 +18,13 @@
 //!   sizes of φ in device memory.
 //! * **Start:** φ is the signed distance to the boundary of the mask.
 //! * **Iteration:** reads φ, writes φ' to a second buffer, and swaps the two. The dense variant updates all voxels, the
-//!   band those of the active tiles: of those that hold, or are at most two voxels from, a voxel of the narrow band that
-//!   the last iteration changed.
+//!   band those of the active tiles: of those that hold, or are at most two voxels from, a voxel of the narrow band
+//!   that the last iteration changed.
 //! * **Statistics:** the counts of each iteration go to the `ConvergenceMonitor`. At the end of each check interval it
 //!   says whether the stopping criterion is met. On CUDA the device decides that by the same arithmetic, so that
 //!   iterations can be queued ahead, and the host repeats it when it has the statistics.
-//! * **Reinitialisation:** after every [`Params::reinitialise_every`] iterations φ is made a distance again in the tiles
-//!   that the narrow band affects, in a few steps, each from one buffer to the other. With the band those that it
+//! * **Reinitialisation:** after every [`Params::reinitialise_every`] iterations φ is made a distance again in the
+//!   tiles that the narrow band affects, in a few steps, each from one buffer to the other. With the band those that it
 //!   affects then are active.
 //!
 //! # Files
@@ -33,8 +33,8 @@
 //! * `plan.rs`: the checks, the automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
 //! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
 //! * `convergence.rs`: the statistics, the stopping criterion.
-//! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`) and
-//!   update them by vectors (`cpu/kernel.rs`, `cpu/vector.rs`).
+//! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`)
+//!   and update them by vectors (`cpu/kernel.rs`, `cpu/vector.rs`).
 //! * `cuda.rs`: the CUDA solver, which queues batches of iterations. Its start is in `cuda/start.rs`, its memory in
 //!   `cuda/tables.rs`, launches in `cuda/launch.rs` and `cuda/dense_grid.rs`, transfer in `cuda/transfer.rs` and
 //!   `cuda/values.rs`; `cuda/paper.rs` is for the benchmark.

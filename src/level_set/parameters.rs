@@ -44,8 +44,8 @@ pub(crate) const CHECK_INTERVAL: Parameter = Parameter::integer(
     c"check_interval",
     c"Check interval",
     0,
-    c"Iterations that the stopping criterion looks at together. A larger one waits longer before it says that the front \
-      is at rest.",
+    c"Iterations that the stopping criterion looks at together. A larger one waits longer before it says that the \
+      front is at rest.",
 )
 .at_least(1.0)
 .unit(c"iterations")

@@ -85,8 +85,8 @@ impl Launcher {
             || layout.rows() as u64 > MAX_ROWS
         {
             return Err(Error::unsupported(format!(
-                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice, 2^32 rows and 2^31 tiles, but \
-                 this has {width} x {height} x {depth}; use the device cpu"
+                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice, 2^32 rows and 2^31 tiles, \
+                 but this has {width} x {height} x {depth}; use the device cpu"
             )));
         }
         let constants = &plan.constants;
