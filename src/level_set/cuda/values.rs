@@ -32,7 +32,7 @@ impl Solver {
         let found = memory.device(16)?;
         let mut back = memory.pinned(16)?;
         stream.fill(&found, 0, 16, 0)?;
-        self.launcher.sanitize_phi(&self.cuda, stream, self.address(which), (far, report_nonfinite), &found)?;
+        self.launcher.sanitize_phi(&self.cuda, stream, self.phi_address(which), (far, report_nonfinite), &found)?;
         stream.copy_bytes(found.side(0), back.side(), 16)?;
         stream.synchronize()?;
         let words: &[u64] = bytemuck::cast_slice(&back.as_mut_slice()[..16]);
@@ -55,11 +55,12 @@ impl Solver {
         self.cuda.bind()?;
         let (cuda, stream) = (&self.cuda, &self.stream);
         let [width, height, depth] = self.plan.shape;
-        let slice = |z: usize| self.address(self.current) + (z * height * self.layout.pitch * size_of::<f32>()) as u64;
+        let slice =
+            |z: usize| self.phi_address(self.current) + (z * height * self.layout.pitch * size_of::<f32>()) as u64;
         match mask {
             ImageMut::Device(pixels) => {
                 check_device_pixels(cuda, "the mask", &pixels)?;
-                self.launcher.mask(cuda, stream, slice(0), depth, (pixels.address, pixels.strides))?;
+                self.launcher.write_mask(cuda, stream, slice(0), depth, (pixels.address, pixels.strides))?;
                 stream.synchronize()
             }
             ImageMut::U8(mut view) => {
@@ -69,7 +70,7 @@ impl Solver {
                 transfer::download(stream, &mut view, |to, z| {
                     if z % slices == 0 {
                         let target = (part.address(), [width, bytes]);
-                        self.launcher.mask(cuda, stream, slice(z), slices.min(depth - z), target)?;
+                        self.launcher.write_mask(cuda, stream, slice(z), slices.min(depth - z), target)?;
                     }
                     stream.copy_bytes(part.side(z % slices * bytes), to, bytes)
                 })
