@@ -11,9 +11,10 @@
 //   paper    the paper's kernel, for comparison (paper/level_set.cuh)
 //
 // A chain of launches runs without the host: each iteration begins by testing whether iterations go on, and adds to its
-// own row of statistics, which `check_convergence` reads at the end of a check interval and of a batch. A launch of `tiles` or
-// `isoline_ls_reinitialise_*` may do many iterations or steps with grid barriers between them. Kernels that may be launched
-// early (programmatic dependent launch) wait for the launch ahead themselves.
+// own statistics, which `check_convergence` reads at the end of a check interval and of a batch. A launch of `tiles` or
+// `isoline_ls_reinitialise_*` may do many iterations or steps with grid barriers between them. Kernels that may be
+// launched early (programmatic dependent launch) wait for the launch ahead themselves. The functions of this file are
+// called by all threads of a grid, unless their comments say otherwise.
 #include "level_set_dense.cuh"
 #include "level_set_reinit.cuh"
 #include "level_set_support.cuh"
@@ -21,6 +22,7 @@
 
 // ------------------------------------------------------------------------------------------------ dense
 
+// Does an iteration of every voxel of a volume, and adds its statistics.
 template <typename PIXEL, bool UNIT>
 __device__ __forceinline__ void dense_iteration(const float *from, float *to, const PIXEL *image,
                                                 const LevelSetSetup &setup, const IterationContext &context,
@@ -34,7 +36,7 @@ __device__ __forceinline__ void dense_iteration(const float *from, float *to, co
     if (threadIdx.x == 0) context.add(sums);
 }
 
-// Block (32, DENSE_WARPS), a chunk of planes per block; see dense().
+// Blocks of (32, DENSE_WARPS) threads, a chunk of planes each; the grid is that of dense().
 #define ISOLINE_LS_DENSE(NAME, PIXEL, UNIT)                                                                          \
     extern "C" __global__ void __launch_bounds__(WARP *DENSE_WARPS, DENSE_BLOCKS)                                    \
     NAME(const float *from, float *to, const PIXEL *image, LevelSetSetup setup, IterationContext context,            \
@@ -52,8 +54,8 @@ ISOLINE_LS_DENSE(isoline_ls_dense_f32, float, false)
 
 // ------------------------------------------------------------------------------------------------ tiles
 
-// Copies the tiles that left the set of `set`, of the `before` tiles on the last set's list; a warp copies half a
-// tile. `entry` is the warp's first entry, already loaded where PREFETCHED.
+// Copies the tiles that are on the list `last` of the set before, which has `before` tiles, and not in this set, from
+// one phi to the other; a warp copies half a tile. `entry` is the warp's first entry, already loaded where PREFETCHED.
 template <bool VOLUME, bool PREFETCHED>
 __device__ __forceinline__ void copy_tiles_that_left(const float *from, float *to, const LevelSetSetup &setup,
                                                      const TileLists &lists, const u64 *last, u32 set, u32 before,
@@ -68,9 +70,8 @@ __device__ __forceinline__ void copy_tiles_that_left(const float *from, float *t
     }
 }
 
-// Does one iteration of the tiles in the set of `set`, or of all tiles. Returns whether iterations go on, which is the
-// same in all threads. With `activate`, tiles that changed are added to the next set's set with their neighbours.
-// `shared` is the warp's.
+// Does one iteration of the tiles in a set, or of all tiles. Returns whether it was to be done, which is the same in
+// all threads. With `activate`, the tiles that its changes affect are added to the next set.
 template <typename PIXEL, bool VOLUME, bool UNIT>
 __device__ __forceinline__ bool tile_iteration(float *shared, const float *from, float *to, const PIXEL *image,
                                                const LevelSetSetup &setup, const IterationContext &context,
@@ -78,26 +79,26 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
 {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * ITERATION_WARPS + threadIdx.x / WARP;
     const u32 warps = gridDim.x * ITERATION_WARPS;
-    const u64 *now = lists.list(set), *last = lists.list(set + RING - 1);
+    const u64 *now = lists.list(set), *last = lists.list(set + LISTS - 1);   // of this set and of the one before
 
     // 1. Everything that must be known first is loaded in one round trip to memory. Entries of a list
     //    beyond its count are not used.
-    const u32 own = lists.all() ? lists.tiles : __ldcg(lists.counts + set % RING);
-    const u32 before = lists.all() ? 0 : __ldcg(lists.counts + (set + RING - 1) % RING);
+    const u32 active = lists.all() ? lists.tiles : __ldcg(lists.count(set));
+    const u32 before = lists.all() ? 0 : __ldcg(lists.count(set + LISTS - 1));
     auto load_entry = [&](const u64 *list, u32 at) { return lists.all() || at >= lists.tiles ? 0 : __ldcg(list + at); };
     const PrefetchedEntry prefetched(first, [&](u32 at) { return load_entry(now, at); });
     u64 left = load_entry(last, first / HALVES);
     if (!context.begin()) return false;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        if (!lists.all()) lists.counts[(set + 2) % RING] = 0;
-        context.row(context.iteration)->tiles = own;
+        if (!lists.all()) *lists.count(set + 2) = 0;
+        context.statistics_of(context.iteration)->tiles = active;
     }
 
     // 2. The parts of the active tiles. While the first one is on its way, the tiles that left the set are copied.
-    const TileSplit split = TileSplit::of<VOLUME>(own, warps);
+    const TileSplit split = TileSplit::of<VOLUME>(active, warps);
     u64 entry = prefetched.for_split(split);
     PartialStatistics stats{};
-    const u32 count = own * split.parts;
+    const u32 count = active * split.parts;
     for (u32 i = first; i == first || i < count; i += warps) {
         const bool works = i < count;
         const u32 at = split.tile(i);
@@ -115,8 +116,8 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
         if constexpr (VOLUME) update_part<PIXEL, UNIT>(shared, to, image, setup, part, lane, stats, activity);
         else update_slice_half<PIXEL, UNIT>(shared, to, image, setup, t, i % HALVES, lane, stats, activity);
         if (activate && !lists.all()) {
-            const u32 neighbours = activity.warp_union();
-            if (neighbours != 0) lists.push_neighbours<VOLUME>(set + 1, t, neighbours, lane);
+            const u32 affected = activity.warp_union();
+            if (affected != 0) lists.push_affected<VOLUME>(set + 1, t, affected, lane);
         }
         __syncwarp();
     }
@@ -127,6 +128,7 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
 }
 
 // Does `count` iterations with a grid barrier between them. `activate` is for the last; the others always activate.
+// Tiles are copied to shared memory, of which each warp has a part.
 template <typename PIXEL, bool VOLUME, bool UNIT>
 __device__ __forceinline__ void
 tile_iterations(float *&from, float *&to, const PIXEL *image, const LevelSetSetup &setup, IterationContext &context,
@@ -147,8 +149,8 @@ tile_iterations(float *&from, float *&to, const PIXEL *image, const LevelSetSetu
     }
 }
 
-// Block 32 ITERATION_WARPS. Any grid where `count` is 1, else one whose blocks are resident together; `arrivals` is 0
-// before the launch.
+// Blocks of 32 ITERATION_WARPS threads. Any grid where `count` is 1, else one whose blocks are resident together;
+// `arrivals` is 0 before the launch.
 #define ISOLINE_LS_TILES(NAME, PIXEL, VOLUME, UNIT)                                                                  \
     extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, ITERATION_BLOCKS)                            \
     NAME(float *from, float *to, const PIXEL *image, LevelSetSetup setup, IterationContext context, TileLists lists, \
@@ -171,8 +173,8 @@ ISOLINE_LS_TILES_OF(f32, float)
 // ------------------------------------------------------------------------------------------------ reinitialisation
 
 // Does the steps of the reinitialisation that follows context.iteration. All of them work on one set. The first also
-// copies the tiles that left the set; the last set, with `activate`, adds the tiles that the narrow band reaches
-// to the next set.
+// copies the tiles that left the set; the last, with `activate`, adds the tiles that the narrow band affects to the
+// next set. Tiles are copied to shared memory, of which each warp has a part.
 template <bool VOLUME, bool UNIT>
 __device__ __forceinline__ void reinitialise(float *from, float *to, const LevelSetSetup &setup,
                                              const IterationContext &context, const TileLists &lists, u32 set,
@@ -182,28 +184,28 @@ __device__ __forceinline__ void reinitialise(float *from, float *to, const Level
     float *shared = all[threadIdx.x / WARP];
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * REINIT_WARPS + threadIdx.x / WARP;
     const u32 warps = gridDim.x * REINIT_WARPS;
-    const u64 *now = lists.list(set), *last = lists.list(set + RING - 1);
+    const u64 *now = lists.list(set), *last = lists.list(set + LISTS - 1);   // of this set and of the one before
     wait_for_previous_launch();
-    const u32 own = __ldcg(lists.counts + set % RING);
-    const u32 before = __ldcg(lists.counts + (set + RING - 1) % RING);
+    const u32 active = __ldcg(lists.count(set));
+    const u32 before = __ldcg(lists.count(set + LISTS - 1));
     const PrefetchedEntry prefetched(first, [&](u32 at) { return at >= lists.tiles ? 0 : __ldcg(now + at); });
     if (!context.continues()) return;
-    if (blockIdx.x == 0 && threadIdx.x == 0) lists.counts[(set + 2) % RING] = 0;
-    const TileSplit split = TileSplit::of<VOLUME>(own, warps);
-    const u64 mine = prefetched.for_split(split);
-    const u32 count = own * split.parts;
+    if (blockIdx.x == 0 && threadIdx.x == 0) *lists.count(set + 2) = 0;
+    const TileSplit split = TileSplit::of<VOLUME>(active, warps);
+    const u64 first_entry = prefetched.for_split(split);
+    const u32 count = active * split.parts;
 #pragma unroll 1
     for (u32 k = 0;; ++k) {
         for (u32 i = first; i < count; i += warps) {
-            const TileIndex t = unpack_tile(i == first ? mine : __ldcg(now + split.tile(i)));
+            const TileIndex t = unpack_tile(i == first ? first_entry : __ldcg(now + split.tile(i)));
             const TilePart part = split.part<VOLUME>(t, i);
             load_reinit_part<VOLUME>(shared, from, setup, part, lane);
             TileActivity activity;
-            if constexpr (VOLUME) activity.neighbours = reinit_part<UNIT>(shared, to, setup, part, lane, k == 0);
-            else activity.neighbours = reinit_slice_half<UNIT>(shared, to, setup, part, lane, k == 0);
+            if constexpr (VOLUME) activity.affected = reinit_part<UNIT>(shared, to, setup, part, lane, k == 0);
+            else activity.affected = reinit_slice_half<UNIT>(shared, to, setup, part, lane, k == 0);
             if (activate && k + 1 == steps) {
-                const u32 neighbours = activity.warp_union();
-                if (neighbours != 0) lists.push_neighbours<VOLUME>(set + 1, t, neighbours, lane);
+                const u32 affected = activity.warp_union();
+                if (affected != 0) lists.push_affected<VOLUME>(set + 1, t, affected, lane);
             }
             __syncwarp();
         }
@@ -218,8 +220,8 @@ __device__ __forceinline__ void reinitialise(float *from, float *to, const Level
     }
 }
 
-// Block 32 REINIT_WARPS; a grid and `arrivals` as for `tiles`.
-#define ISOLINE_LS_REINITIALISE(NAME, VOLUME, UNIT)                                                                        \
+// Blocks of 32 REINIT_WARPS threads; a grid and `arrivals` as for `tiles`.
+#define ISOLINE_LS_REINITIALISE(NAME, VOLUME, UNIT)                                                                  \
     extern "C" __global__ void __launch_bounds__(WARP *REINIT_WARPS)                                                 \
     NAME(float *from, float *to, LevelSetSetup setup, IterationContext context, TileLists lists, u32 set,           \
          u32 steps, u32 activate, u32 *arrivals)                                                                     \
@@ -234,7 +236,8 @@ ISOLINE_LS_REINITIALISE(isoline_ls_reinitialise_2d, false, false)
 
 // ------------------------------------------------------------------------------------------------ active tiles
 
-// Activates the tiles near the front for what follows context.iteration.
+// Adds the tiles that the narrow band affects to a set, for the reinitialisation that follows context.iteration or the
+// first iteration. `copy`, if not null, becomes a copy of phi.
 template <bool VOLUME>
 __device__ __forceinline__ void activate_near_front(const float *phi, float *copy, const LevelSetSetup &setup,
                                                     const IterationContext &context, const TileLists &lists, u32 set)
@@ -250,8 +253,8 @@ __device__ __forceinline__ void activate_near_front(const float *phi, float *cop
     }
 }
 
-// Block 32 LOOP_WARPS, any grid. A warp has as many adjacent tiles as NearTiles says.
-#define ISOLINE_LS_ACTIVATE(NAME, VOLUME)                                                                                \
+// Blocks of 32 LOOP_WARPS threads, any grid. A warp has as many adjacent tiles as NearTiles says.
+#define ISOLINE_LS_ACTIVATE(NAME, VOLUME)                                                                            \
     extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS, MARK_BLOCKS)                                      \
     NAME(const float *phi, float *copy, LevelSetSetup setup, IterationContext context, TileLists lists, u32 set)    \
     {                                                                                                                \
@@ -263,7 +266,7 @@ ISOLINE_LS_ACTIVATE(isoline_ls_activate_near_front_2d, false)
 
 // ------------------------------------------------------------------------------------------------ stop, import, export
 
-// One warp.
+// One warp, which checks convergence.
 extern "C" __global__ void __launch_bounds__(WARP)
     isoline_ls_check_convergence(IterationContext context, u64 first, u32 test, u32 interval, double change_tolerance,
                                  double rms_tolerance)
@@ -281,7 +284,7 @@ __device__ __forceinline__ void for_each_row(const LevelSetSetup &setup, const B
         body(row, threadIdx.x % WARP);
 }
 
-// Block 32 LOOP_WARPS, any grid. Not launched early.
+// Blocks of 32 LOOP_WARPS threads, any grid. Not launched early.
 extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
 isoline_ls_sanitize_phi(float *phi, LevelSetSetup setup, float far, u32 report_nonfinite, u64 *found)
 {
@@ -290,7 +293,7 @@ isoline_ls_sanitize_phi(float *phi, LevelSetSetup setup, float far, u32 report_n
     });
 }
 
-// Block 32 LOOP_WARPS, any grid. Not launched early.
+// Blocks of 32 LOOP_WARPS threads, any grid. Not launched early.
 extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
 isoline_ls_write_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride, LevelSetSetup setup)
 {

@@ -8,9 +8,9 @@
 // The elements of a row before its first pixel.
 constexpr int LEAD = 1;
 
-// The constants of 1/sqrt(x) over RSQRT_SCALE, which minimise the largest relative error (1.7e-5): RSQRT_START - bits(x),
-// halved, are the bits of a first guess s, which is refined by s * ((x s^2 + RSQRT_SHIFT)^2 + RSQRT_REST). RSQRT_SCALE is the
-// factor that normalises this polynomial's leading coefficient to 1, which saves a multiplication.
+// The constants of 1/sqrt(x) over RSQRT_SCALE, which minimise the largest relative error (1.7e-5): RSQRT_START -
+// bits(x), halved, are the bits of a first guess s, which is refined by s * ((x s^2 + RSQRT_SHIFT)^2 + RSQRT_REST).
+// RSQRT_SCALE is the factor that normalises this polynomial's leading coefficient to 1, which saves a multiplication.
 constexpr double RSQRT_SCALE = 0.68062353;
 constexpr u32 RSQRT_START = 0xBE3E0000;
 constexpr float RSQRT_SHIFT = -1.3139546, RSQRT_REST = 1.3784941;
@@ -22,10 +22,10 @@ constexpr float TINY = 1.6e-19;
 // reciprocal.
 constexpr float MIN_INVERSE_GRADIENT = 0.98, MAX_INVERSE_GRADIENT = 1.0204082;
 
-// The sizes and constants that all kernels of one solver share. Sides have 1..2^30 voxels, slices at most 2^30
-// elements. phi: row r = z*height + y begins at r*pitch, and its pixel x is at LEAD + x. The elements of pixels -1 and
-// width repeat the pixels beside them; whoever writes those pixels also writes these elements. The image has the same
-// layout in its own type.
+// The sizes and constants that all kernels of one solver share; src/level_set/cuda/launch.rs fills them. Sides have
+// 1..2^30 voxels, slices at most 2^30 elements. phi: row r = z*height + y begins at r*pitch, and its pixel x is at
+// LEAD + x. The elements of pixels -1 and width repeat the pixels beside them; whoever writes those pixels also writes
+// these elements. The image has the same layout in its own type.
 struct LevelSetSetup {
     u32 width, height, depth;
     u32 pitch;                      // in elements, a multiple of 8
@@ -46,22 +46,24 @@ struct LevelSetSetup {
 
 // ------------------------------------------------------------------------------------------------ statistics, stop
 
-// Squared changes are summed as fixed-point integers with the unit 1/SQUARE_ONE, clamped to SQUARE_MAX. SQUARES_SHIFT is
-// the right shift applied to their sums before those are added over a check interval, so that the interval's sum cannot
-// overflow.
+// Squared changes are summed as fixed-point integers with the unit 1/SQUARE_ONE, clamped to SQUARE_MAX. SQUARES_SHIFT
+// is the right shift applied to their sums before those are added over a check interval, so that the interval's sum
+// cannot overflow.
 constexpr float SQUARE_ONE = 16777216.0, SQUARE_MAX = 64.0;
 constexpr int SQUARES_SHIFT = 10;
 
-// A front at rest may oscillate: SWING times the tolerance of the difference between two check intervals is allowed for
-// the difference of the most and the fewest voxels inside (docs/level_set.md).
-constexpr double SWING = 50.0;
+// A front at rest may oscillate: within a check interval the number of voxels inside may vary by this many times the
+// tolerance of the difference between two check intervals (docs/level_set.md).
+constexpr double MAX_OSCILLATION = 50.0;
 
 // One iteration's statistics.
 struct IterationStatistics {
-    u64 changed, near, squares;
-    i64 inside;   // the change of the number of voxels inside
-    u32 tiles;    // the number of tiles updated
-    u32 done;
+    u64 changed;   // the voxels whose sign changed
+    u64 near;      // the voxels near the front before the iteration
+    u64 squares;   // the sum of the squared changes of the latter
+    i64 inside;    // the change of the number of voxels inside
+    u32 tiles;     // the number of tiles updated
+    u32 done;      // 1 if the iteration was done, 0 if the front had come to rest or vanished before it
 };
 
 // The state of the stopping criterion.
@@ -75,35 +77,42 @@ struct ConvergenceState {
     u64 most, fewest;   // of the current interval: the most voxels inside, and the complement of the fewest
 };
 
-// The number of an iteration and where its statistics go. The rows of statistics are a ring.
+// The number of an iteration and where its statistics go: into element `iteration & ring` of a ring.
 struct IterationArguments {
     ConvergenceState *convergence;
-    IterationStatistics *rows;
+    IterationStatistics *statistics;
     u64 iteration;   // counted from 1
-    u64 voxels;
-    u32 ring;        // the number of rows less one; a power of two less one
+    u64 voxels;      // of the whole image
+    u32 ring;        // the length of the ring, a power of two, less one
 };
 
 // ------------------------------------------------------------------------------------------------ tiles
 
 constexpr int TILE = 8, TILE_SLICE = 16;   // sides of a tile of a volume and of a slice
-constexpr u32 RING = 4;        // lists of tiles: of the set before, this one, the next one, and one that is being emptied
+constexpr u32 LISTS = 4;       // lists of tiles: of the set before, this one, the next one, and one that is emptied
 constexpr u32 MAX_PARTS = 8;   // parts of a tile, at most
 // The bits of a tile's position along an axis.
 constexpr u32 TILE_BITS = 21;
+
 // A change of a voxel affects the tiles that are within this many voxels of it along each axis.
 constexpr u32 BAND_REACH = 2;
+// The affected tiles are a word with one bit for each of AFFECTED_SIDE^3 tiles, x fastest, the voxel's own in the
+// middle: the tile that is [dx, dy, dz] further, each -1, 0 or 1, has bit (dx + 1) + 3 (dy + 1) + 9 (dz + 1). The
+// affected tiles along one axis are a word of AFFECTED_SIDE bits, for -1, 0 and 1.
+constexpr u32 AFFECTED_SIDE = 3;
+constexpr u32 TILE_BEFORE = 1, OWN_TILE = 2, TILE_AFTER = 4;
+
 // Warps of a block: of the kernels around the iterations (LOOP_WARPS), of iterations, and of the steps of a
-// reinitialisation. The latter two prefer few blocks, because they meet at grid barriers.
+// reinitialisation. The latter two prefer few blocks, because these wait for each other at grid barriers.
 constexpr u32 LOOP_WARPS = 4, ITERATION_WARPS = 10, REINIT_WARPS = 6;
 constexpr u32 ITERATION_BLOCKS = 2, MARK_BLOCKS = 8;   // per multiprocessor; bounds the registers
 
 // The lists of active tiles. Without entries all tiles are active.
 struct TileListArguments {
-    u64 *entries;   // RING lists of `tiles` entries
-    u32 *counts;    // RING numbers of entries
+    u64 *entries;   // LISTS lists of `tiles` entries
+    u32 *counts;    // LISTS numbers of entries
     u32 *stamps;    // twice `tiles`, of even and odd sets: the number plus 1 of the last set that holds the tile
-    u32 tiles_x, tiles_y, tiles_z, tiles;
+    u32 tiles_x, tiles_y, tiles_z, tiles;   // numbers of tiles: along each axis, and of the whole image
 };
 
 // ------------------------------------------------------------------------------------------------ dense
@@ -112,8 +121,8 @@ constexpr int DENSE_WARPS = 2, DENSE_BLOCKS = 10;   // warps of a block; blocks 
 constexpr int DENSE_ROWS = 2;       // rows of a warp
 constexpr int DENSE_COLUMNS = 62;   // columns of a warp: the outer two of its 64 belong to its neighbours
 
-// The chunks into which columns of planes are cut: the first `large_count` chunks have `large_planes` planes, those after
-// them `small_planes`, the first `longer_count` of these one more.
+// The chunks into which columns of planes are cut: the first `large_count` chunks have `large_planes` planes, those
+// after them `small_planes`, the first `longer_count` of these one more.
 struct DenseChunks {
     u32 large_count, large_planes, small_planes, longer_count;
 };

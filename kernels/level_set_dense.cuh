@@ -18,13 +18,14 @@ __device__ __forceinline__ T *offset_bytes(T *at, u32 bytes)
     return reinterpret_cast<T *>(reinterpret_cast<Byte *>(at) + bytes);
 }
 
-// Returns the same value, or the same pointer into shared memory, through a shuffle. The compiler cannot see that it is
-// the same, and so keeps it in a register instead of computing it again for every use.
+// Returns the same value, through a shuffle; all lanes of a warp call it. The compiler cannot see that it is the same,
+// and so keeps it in a register instead of computing it again for every use.
 template <typename T>
 __device__ __forceinline__ T keep_in_register(T value)
 {
     return __shfl_sync(ALL_LANES, value, static_cast<int>(threadIdx.x));
 }
+// Does the same for a pointer into shared memory.
 __device__ __forceinline__ float *keep_shared_pointer(float *at)
 {
 #if defined(__CUDA_ARCH__)
@@ -35,29 +36,37 @@ __device__ __forceinline__ float *keep_shared_pointer(float *at)
 #endif
 }
 
-// The values of a plane, with those of the column to the right; and its wide differences along x (also of the two rows
-// beside the warp's) and along y.
+// A Plane has the values of a lane's two columns in one plane, in the warp's rows and the two beside them; `right` are
+// those of the column to the right, which wide_differences() fills.
 template <int ROWS>
 struct Plane {
     float v[ROWS + 2][2], right[ROWS + 2];
 };
+// WideDifferences are those of a Plane: along x also in the two rows beside the warp's, along y. `left` are the values
+// of the column to the left.
 template <int ROWS>
 struct WideDifferences {
     float x[ROWS + 2][2], y[ROWS][2];
     float left[ROWS];
 };
 
-// The position of a warp, and the planes around it.
+// A DenseMarch is a lane's state while its warp goes from plane to plane: its position, where the planes ahead arrive,
+// and what the next plane needs of the one below. All lanes of the warp call its functions together.
 template <typename PIXEL, int ROWS, bool UNIT>
 struct DenseMarch {
     const LevelSetSetup &setup;
     PartialStatistics &stats;
-    // In shared memory: planes, the words that hold their pixels, and pairs of pixels in those.
+    // The lane's elements in shared memory: planes of phi, a slot each, the words that hold their pixels, and pairs of
+    // pixels in those.
     float *slots, *words, *pairs;
     u32 row[ROWS + 2];   // offsets of its rows within a plane, in bytes of phi
-    u32 flags;           // bit 2 * row + column: this voxel counts; and the bits below
+    u32 flags;           // own_bit() of the voxels that the lane owns, and the bits below
     bool side;           // the strip has repeated elements beside the volume
     float low_z[ROWS][2], low_dz[ROWS][2];   // of the faces below: normals, and four times the differences
+    // Returns the bit of `flags` for the voxel of row i and column c.
+    static constexpr __device__ __forceinline__ u32 own_bit(int i, int c) { return (c ? 2u : 1u) << 2 * i; }
+    // Returns whether the lane owns that voxel.
+    __device__ __forceinline__ bool owns(int i, int c) const { return (flags >> (2 * i + c) & 1u) != 0; }
     // Tasks of a lane at the sides of the volume: it repeats the first or the last pixel within its pair, or takes the
     // last pixel from the lane before.
     static constexpr u32 COPIES_FIRST = 1u << 31, COPIES_LAST = 1u << 30, TAKES_LAST = 1u << 29;
@@ -65,7 +74,7 @@ struct DenseMarch {
     static constexpr u32 WRITES_BOTH = 1u << 28, WRITES_LEFT = 1u << 27, WRITES_RIGHT = 1u << 26;
     static constexpr int PAIR = sizeof(PIXEL) == sizeof(float) ? 8 : 4;   // bytes that are copied for two pixels
 
-    // request() and request_pixels() start the copies of this lane's elements to a slot; load_plane() reads a slot.
+    // Starts the copies of the lane's elements of a plane of phi to a slot.
     __device__ __forceinline__ void request(int slot, const float *from) const
     {
 #pragma unroll
@@ -73,11 +82,13 @@ struct DenseMarch {
             __pipeline_memcpy_async(slots + (slot * (ROWS + 2) + i) * 2 * WARP, offset_bytes(from, row[i]),
                                     sizeof(float2));
     }
+    // Reads the lane's elements of a plane from its slot.
     __device__ __forceinline__ void load_plane(Plane<ROWS> &plane, int slot) const
     {
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i) load_vector<2>(plane.v[i], slots + (slot * (ROWS + 2) + i) * 2 * WARP);
     }
+    // Starts the copies of the lane's pixels of a plane of the image to a slot.
     __device__ __forceinline__ void request_pixels(int slot, const PIXEL *pixels) const
     {
         // A pair of bytes lies within a word.
@@ -86,12 +97,14 @@ struct DenseMarch {
             __pipeline_memcpy_async(words + (slot * ROWS + i) * 2 * WARP,
                                     offset_bytes(pixels, row[i + 1] / (sizeof(float) / sizeof(PIXEL)) & ~3u), PAIR);
     }
+    // Returns the pixel of row i and column c from a slot.
     __device__ __forceinline__ float pixel(int slot, int i, int c) const
     {
         const PIXEL value = reinterpret_cast<const PIXEL *>(pairs + (slot * ROWS + i) * 2 * WARP)[c];
         if constexpr (sizeof(PIXEL) < sizeof(float)) return static_cast<float>(static_cast<u32>(value));
         else return value;
     }
+    // Computes the wide differences w of a plane p, whose column to the right it fills.
     __device__ __forceinline__ void wide_differences(WideDifferences<ROWS> &w, Plane<ROWS> &p) const
     {
 #pragma unroll
@@ -109,10 +122,11 @@ struct DenseMarch {
             for (int c = 0; c < 2; ++c) w.y[i][c] = scaled<UNIT>(__fsub_rn(p.v[i + 2][c], p.v[i][c]), setup.inv_dy);
     }
 
+    // Computes the wide differences w of the first plane, `here`, and its faces below.
     __device__ __forceinline__ void begin(Plane<ROWS> &below, Plane<ROWS> &here, WideDifferences<ROWS> &w)
     {
-        WideDifferences<ROWS> b;
-        wide_differences(b, below);
+        WideDifferences<ROWS> w_below;
+        wide_differences(w_below, below);
         wide_differences(w, here);
 #pragma unroll
         for (int i = 0; i < ROWS; ++i)
@@ -120,26 +134,30 @@ struct DenseMarch {
             for (int c = 0; c < 2; ++c) {
                 low_dz[i][c] = difference4<UNIT>(here.v[i + 1][c], __fmul_rn(4.0f, below.v[i + 1][c]), setup.inv_dz);
                 low_z[i][c] =
-                    face_normal(low_dz[i][c], __fadd_rn(b.x[i + 1][c], w.x[i + 1][c]), __fadd_rn(b.y[i][c], w.y[i][c]));
+                    face_normal(low_dz[i][c], __fadd_rn(w_below.x[i + 1][c], w.x[i + 1][c]),
+                                __fadd_rn(w_below.y[i][c], w.y[i][c]));
             }
     }
 
-    // Updates the plane `here`, whose wide differences are w, and leaves those of `above` in u.
+    // Does an iteration of the plane `here`, whose pixels are in `slot` and whose wide differences are w, and leaves
+    // those of `above` in w_above. `out` is the plane of the other phi, in device memory.
     __device__ __forceinline__ void update_plane(const Plane<ROWS> &below, const Plane<ROWS> &here, Plane<ROWS> &above,
-                                         const WideDifferences<ROWS> &w, WideDifferences<ROWS> &u, int slot, float *out)
+                                                 const WideDifferences<ROWS> &w, WideDifferences<ROWS> &w_above,
+                                                 int slot, float *out)
     {
         // 1. Differences along z and the normals of the faces towards -y.
-        float sz[ROWS + 2][2], four_[2], low_y[2], low_dy[2];
+        float wide_z[ROWS + 2][2], here4[2], low_y[2], low_dy[2];
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i)
 #pragma unroll
-            for (int c = 0; c < 2; ++c) sz[i][c] = scaled<UNIT>(__fsub_rn(above.v[i][c], below.v[i][c]), setup.inv_dz);
-        wide_differences(u, above);
+            for (int c = 0; c < 2; ++c)
+                wide_z[i][c] = scaled<UNIT>(__fsub_rn(above.v[i][c], below.v[i][c]), setup.inv_dz);
+        wide_differences(w_above, above);
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
-            four_[c] = __fmul_rn(4.0f, here.v[1][c]);
-            low_dy[c] = scaled<UNIT>(__fmaf_rn(-4.0f, here.v[0][c], four_[c]), setup.inv_dy);
-            low_y[c] = face_normal(low_dy[c], __fadd_rn(w.x[0][c], w.x[1][c]), __fadd_rn(sz[0][c], sz[1][c]));
+            here4[c] = __fmul_rn(4.0f, here.v[1][c]);
+            low_dy[c] = scaled<UNIT>(__fmaf_rn(-4.0f, here.v[0][c], here4[c]), setup.inv_dy);
+            low_y[c] = face_normal(low_dy[c], __fadd_rn(w.x[0][c], w.x[1][c]), __fadd_rn(wide_z[0][c], wide_z[1][c]));
         }
         float result[ROWS][2];
         bool near = false;
@@ -147,30 +165,32 @@ struct DenseMarch {
         // 2. The update, row by row.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
-            const float sy_after = scaled<UNIT>(__fsub_rn(here.right[i + 2], here.right[i]), setup.inv_dy);
-            const float sz_after = scaled<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), setup.inv_dz);
-            if (i > 0) four_[0] = __fmul_rn(4.0f, here.v[i + 1][0]), four_[1] = __fmul_rn(4.0f, here.v[i + 1][1]);
+            const float wide_y_right = scaled<UNIT>(__fsub_rn(here.right[i + 2], here.right[i]), setup.inv_dy);
+            const float wide_z_right = scaled<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), setup.inv_dz);
+            if (i > 0) here4[0] = __fmul_rn(4.0f, here.v[i + 1][0]), here4[1] = __fmul_rn(4.0f, here.v[i + 1][1]);
             // Four times the differences across the faces before, between and after the lane's two voxels.
-            const float dx[3] = {scaled<UNIT>(__fmaf_rn(-4.0f, w.left[i], four_[0]), setup.inv_dx),
-                                 difference4<UNIT>(here.v[i + 1][1], four_[0], setup.inv_dx),
-                                 difference4<UNIT>(here.right[i + 1], four_[1], setup.inv_dx)};
-            const float nx0 =
-                face_normal(dx[1], __fadd_rn(w.y[i][0], w.y[i][1]), __fadd_rn(sz[i + 1][0], sz[i + 1][1]));
-            const float nx1 = face_normal(dx[2], __fadd_rn(w.y[i][1], sy_after), __fadd_rn(sz[i + 1][1], sz_after));
-            const float nx_ = __shfl_up_sync(ALL_LANES, nx1, 1);
+            const float dx[3] = {scaled<UNIT>(__fmaf_rn(-4.0f, w.left[i], here4[0]), setup.inv_dx),
+                                 difference4<UNIT>(here.v[i + 1][1], here4[0], setup.inv_dx),
+                                 difference4<UNIT>(here.right[i + 1], here4[1], setup.inv_dx)};
+            const float nx_between =
+                face_normal(dx[1], __fadd_rn(w.y[i][0], w.y[i][1]), __fadd_rn(wide_z[i + 1][0], wide_z[i + 1][1]));
+            const float nx_after =
+                face_normal(dx[2], __fadd_rn(w.y[i][1], wide_y_right), __fadd_rn(wide_z[i + 1][1], wide_z_right));
+            const float nx_before = __shfl_up_sync(ALL_LANES, nx_after, 1);
 #pragma unroll
             for (int c = 0; c < 2; ++c) {
                 const float old = here.v[i + 1][c];
-                const float dy = difference4<UNIT>(here.v[i + 2][c], four_[c], setup.inv_dy);
-                const float dz = difference4<UNIT>(above.v[i + 1][c], four_[c], setup.inv_dz);
-                const float ny =
-                    face_normal(dy, __fadd_rn(w.x[i + 1][c], w.x[i + 2][c]), __fadd_rn(sz[i + 1][c], sz[i + 2][c]));
-                const float nz =
-                    face_normal(dz, __fadd_rn(w.x[i + 1][c], u.x[i + 1][c]), __fadd_rn(w.y[i][c], u.y[i][c]));
-                float curvature = scaled<UNIT>(c ? __fsub_rn(nx1, nx0) : __fsub_rn(nx0, nx_), setup.inv_dx);
-                curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(ny, low_y[c]), setup.inv_dy));
-                curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(nz, low_z[i][c]), setup.inv_dz));
-                VoxelUpdate update(setup, old, curvature, image_term(setup, pixel(slot, i, c)));
+                const float dy = difference4<UNIT>(here.v[i + 2][c], here4[c], setup.inv_dy);
+                const float dz = difference4<UNIT>(above.v[i + 1][c], here4[c], setup.inv_dz);
+                const float ny = face_normal(dy, __fadd_rn(w.x[i + 1][c], w.x[i + 2][c]),
+                                             __fadd_rn(wide_z[i + 1][c], wide_z[i + 2][c]));
+                const float nz = face_normal(dz, __fadd_rn(w.x[i + 1][c], w_above.x[i + 1][c]),
+                                             __fadd_rn(w.y[i][c], w_above.y[i][c]));
+                float divergence = scaled<UNIT>(
+                    c ? __fsub_rn(nx_after, nx_between) : __fsub_rn(nx_between, nx_before), setup.inv_dx);
+                divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(ny, low_y[c]), setup.inv_dy));
+                divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(nz, low_z[i][c]), setup.inv_dz));
+                VoxelUpdate update(setup, old, divergence, image_term(setup, pixel(slot, i, c)));
                 update.add_difference(dx[c + 1]);
                 update.add_difference(-dx[c]);
                 update.add_difference(dy);
@@ -187,15 +207,15 @@ struct DenseMarch {
         if (__any_sync(ALL_LANES, near || static_cast<int>(sign_changes) < 0)) {
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) {
-                const bool mine[2] = {(flags >> 2 * i & 1u) != 0, (flags >> 2 * i & 2u) != 0};
-                stats.add_two_near<UNIT>(setup, here.v[i + 1], result[i], mine);
+                const bool own[2] = {owns(i, 0), owns(i, 1)};
+                stats.add_two_near<UNIT>(setup, here.v[i + 1], result[i], own);
             }
             if (__any_sync(ALL_LANES, static_cast<int>(sign_changes) < 0)) {
 #pragma unroll
                 for (int i = 0; i < ROWS; ++i)
 #pragma unroll
                     for (int c = 0; c < 2; ++c)
-                        stats.add_crossing(here.v[i + 1][c], result[i][c], (flags >> (2 * i + c) & 1u) != 0);
+                        stats.add_crossing(here.v[i + 1][c], result[i][c], owns(i, c));
             }
         }
         if (side) {
@@ -228,8 +248,9 @@ __device__ __forceinline__ u32 first_plane(const DenseChunks &chunks, u32 chunk)
            min(after_large, chunks.longer_count);
 }
 
-// Block (32, DENSE_WARPS), grid (strips of DENSE_COLUMNS, groups of DENSE_WARPS * ROWS rows, chunks). height >= ROWS.
-// Returns whether iterations go on.
+// Does an iteration of a chunk of planes, from phi `from` to phi `to`, and adds a lane's statistics to `stats`. Returns
+// whether the iteration was to be done. All threads of the grid call it: blocks of (32, DENSE_WARPS), grid (strips of
+// DENSE_COLUMNS, groups of DENSE_WARPS * ROWS rows, chunks). height >= ROWS.
 template <typename PIXEL, int ROWS, bool UNIT>
 __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__restrict__ to,
                                       const PIXEL *__restrict__ image, const LevelSetSetup &setup,
@@ -243,9 +264,9 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     const int lane = threadIdx.x;
     const int width = static_cast<int>(setup.width), height = static_cast<int>(setup.height);
     const int depth = static_cast<int>(setup.depth);
-    DenseMarch<PIXEL, ROWS, UNIT> job{setup, stats};
-    job.slots = keep_shared_pointer(all[threadIdx.y] + 2 * lane);
-    job.words = job.slots + (SLOTS + 1) * PLANE;
+    DenseMarch<PIXEL, ROWS, UNIT> march{setup, stats};
+    march.slots = keep_shared_pointer(all[threadIdx.y] + 2 * lane);
+    march.words = march.slots + (SLOTS + 1) * PLANE;
 
     const int strip = static_cast<int>(blockIdx.x);
     const int x = strip * DENSE_COLUMNS - 1 + 2 * lane;   // odd, so that pairs are aligned with LEAD
@@ -258,22 +279,22 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
 
 #pragma unroll
     for (int i = 0; i < ROWS + 2; ++i)
-        job.row[i] = (static_cast<u32>(clamp_index(y + i - 1, height)) * setup.pitch +
+        march.row[i] = (static_cast<u32>(clamp_index(y + i - 1, height)) * setup.pitch +
                       static_cast<u32>(min(x, (width - 1) | 1) + LEAD)) * static_cast<u32>(sizeof(float));
     // Rows have a multiple of 8 elements, so a pair begins at the same position in its word everywhere.
-    job.pairs = offset_bytes(job.words, job.row[1] / (sizeof(float) / sizeof(PIXEL)) & 3u);
+    march.pairs = offset_bytes(march.words, march.row[1] / (sizeof(float) / sizeof(PIXEL)) & 3u);
     // Planes z - 1, z and as many above as there are slots.
     const u32 stride = setup.height * setup.pitch;
     const float *at = from + static_cast<u64>(stride) * z;
     const PIXEL *pixels = image + static_cast<u64>(stride) * z;
     int requested = z;   // planes up to this one are requested; those up to `end` will be read
-    job.request(SLOTS - 1, z > 0 ? at - stride : at);
-    job.request(SLOTS, at);
+    march.request(SLOTS - 1, z > 0 ? at - stride : at);
+    march.request(SLOTS, at);
     auto request = [&](int slot) {
         if (++requested <= end) {
             at += requested < depth ? stride : 0;
-            job.request(slot, at);
-            job.request_pixels(slot, pixels);
+            march.request(slot, at);
+            march.request_pixels(slot, pixels);
             pixels += stride;
         }
         __pipeline_commit();
@@ -289,28 +310,28 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     const bool write0 = x <= width && (lane > 0 || x < 0), write1 = x + 1 <= width && (lane < 31 || x + 1 == width);
     const bool own0 = lane > 0 && x < width, own1 = lane < 31 && x + 1 < width;
     const bool last_strip = width - strip * DENSE_COLUMNS <= DENSE_COLUMNS;
-    job.side = strip == 0 || last_strip;
-    u32 flags = (x < 0 ? job.COPIES_FIRST : 0) | (last_strip && own0 && !own1 ? job.COPIES_LAST : 0) |
-                (last_strip && x == width ? job.TAKES_LAST : 0) | (write0 && write1 ? job.WRITES_BOTH : 0) |
-                (write0 && !write1 ? job.WRITES_LEFT : 0) | (write1 && !write0 ? job.WRITES_RIGHT : 0);
+    march.side = strip == 0 || last_strip;
+    u32 flags = (x < 0 ? march.COPIES_FIRST : 0) | (last_strip && own0 && !own1 ? march.COPIES_LAST : 0) |
+                (last_strip && x == width ? march.TAKES_LAST : 0) | (write0 && write1 ? march.WRITES_BOTH : 0) |
+                (write0 && !write1 ? march.WRITES_LEFT : 0) | (write1 && !write0 ? march.WRITES_RIGHT : 0);
 #pragma unroll
     for (int i = 0; i < ROWS; ++i)   // the first `start - y` rows belong to the group above
-        if (i >= start - y) flags |= (own0 ? 1u << 2 * i : 0) | (own1 ? 2u << 2 * i : 0);
-    job.flags = keep_in_register(flags);
+        if (i >= start - y) flags |= (own0 ? march.own_bit(i, 0) : 0) | (own1 ? march.own_bit(i, 1) : 0);
+    march.flags = keep_in_register(flags);
 
     Plane<ROWS> p[3];
     WideDifferences<ROWS> w[2];
     __pipeline_wait_prior(DENSE_AHEAD - 1);
-    job.load_plane(p[0], SLOTS - 1);
-    job.load_plane(p[1], SLOTS);
-    job.begin(p[0], p[1], w[0]);
+    march.load_plane(p[0], SLOTS - 1);
+    march.load_plane(p[1], SLOTS);
+    march.begin(p[0], p[1], w[0]);
     float *out = to + static_cast<u64>(stride) * z;
     auto next = [&](auto constant) {
         constexpr int K = decltype(constant)::value;
         request((K + DENSE_AHEAD) % SLOTS);
         __pipeline_wait_prior(DENSE_AHEAD);
-        job.load_plane(p[(K + 2) % 3], K % SLOTS);
-        job.update_plane(p[K % 3], p[(K + 1) % 3], p[(K + 2) % 3], w[K % 2], w[(K + 1) % 2], K % SLOTS, out);
+        march.load_plane(p[(K + 2) % 3], K % SLOTS);
+        march.update_plane(p[K % 3], p[(K + 1) % 3], p[(K + 2) % 3], w[K % 2], w[(K + 1) % 2], K % SLOTS, out);
         out += stride;
         return ++z == end;
     };

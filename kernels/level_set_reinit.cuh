@@ -1,12 +1,14 @@
-// One step of a reinitialisation, a part of a tile per warp. Second-order differences need two voxels of halo.
+// One step of a reinitialisation, a part of a tile per warp. Second-order differences need two voxels of halo. In this
+// file a `slope` is the first difference across a face, over the spacing, and a `second` is the second difference at a
+// voxel, the difference of the slopes on its two sides.
 #pragma once
 #include "level_set_slice.cuh"
 
 // Rows in shared memory begin five pixels before the tile, which LEAD aligns to 16 bytes.
 constexpr int REINIT_LEAD = 5, REINIT_HALO = 2;
 
-// The part of a warp: of a volume up to 8 x 8 x 4 voxels, two rows per lane; of a slice 16 x 8 pixels, four rows per
-// lane.
+// A ReinitTile has the sizes of a warp's part and of its copy in shared memory: of a volume up to 8 x 8 x 4 voxels, two
+// rows per lane; of a slice 16 x 8 pixels, four rows per lane.
 template <bool VOLUME>
 struct ReinitTile {
     static constexpr int SIDE = VOLUME ? TILE : TILE_SLICE;
@@ -15,11 +17,13 @@ struct ReinitTile {
     static constexpr int OWN_ROWS = VOLUME ? TILE : SLICE_HALF;
     static constexpr int ROWS = OWN_ROWS + 2 * REINIT_HALO;
     static constexpr int PLANES = VOLUME ? HALF + 2 * REINIT_HALO : 1;
-    static constexpr int PLANE = ROWS * ROW;
-    static constexpr int SHARED = PLANES * PLANE;
+    static constexpr int PLANE = ROWS * ROW;        // floats of a plane
+    static constexpr int SHARED = PLANES * PLANE;   // floats of a warp
     static constexpr int LANE_ROWS = VOLUME ? 2 : SLICE_ROWS;
 };
 
+// Copies a part of a tile with its halo from phi to shared memory, and fills what is beyond the image's borders along
+// x; all lanes of a warp call it. The copy is complete when it returns.
 template <bool VOLUME>
 __device__ __forceinline__ void load_reinit_part(float *shared, const float *from, const LevelSetSetup &setup,
                                                  const TilePart &part, u32 lane)
@@ -63,40 +67,45 @@ __device__ __forceinline__ void load_reinit_part(float *shared, const float *fro
     }
 }
 
+// Returns the number nearer to 0 of two of the same sign, and 0 for others.
 __device__ __forceinline__ float minmod(float a, float b)
 {
     return __fmul_rn(a, b) > 0.0f ? (fabsf(a) < fabsf(b) ? a : b) : 0.0f;
 }
 
-// Returns the larger square of the second-order one-sided differences towards the front along one axis, from five
-// values.
+// Returns Godunov's squared gradient along one axis: the larger square of the second-order one-sided differences, of
+// those that look towards the front. The values are those of two voxels before this one, of it and of two after it.
 template <bool UNIT>
-__device__ __forceinline__ float upwind_square(bool inside, float b2, float b1, float here, float a1, float a2,
-                                               float inverse_spacing)
+__device__ __forceinline__ float upwind_square(bool inside, float before2, float before1, float here, float after1,
+                                               float after2, float inverse_spacing)
 {
-    const float forward = scaled<UNIT>(__fsub_rn(a1, here), inverse_spacing), backward = scaled<UNIT>(__fsub_rn(here, b1), inverse_spacing);
-    const float middle = __fsub_rn(forward, backward);
-    const float after = __fsub_rn(scaled<UNIT>(__fsub_rn(a2, a1), inverse_spacing), forward);
-    const float before = __fsub_rn(backward, scaled<UNIT>(__fsub_rn(b1, b2), inverse_spacing));
-    const float f = __fmaf_rn(minmod(middle, after), -0.5f, forward);
-    const float b = __fmaf_rn(minmod(middle, before), 0.5f, backward);
-    const float back = fmaxf(inside ? -b : b, 0.0f), fore = fminf(inside ? -f : f, 0.0f);
-    return fmaxf(__fmul_rn(back, back), __fmul_rn(fore, fore));
+    const float slope_after = scaled<UNIT>(__fsub_rn(after1, here), inverse_spacing);
+    const float slope_before = scaled<UNIT>(__fsub_rn(here, before1), inverse_spacing);
+    const float second = __fsub_rn(slope_after, slope_before);
+    const float second_after = __fsub_rn(scaled<UNIT>(__fsub_rn(after2, after1), inverse_spacing), slope_after);
+    const float second_before = __fsub_rn(slope_before, scaled<UNIT>(__fsub_rn(before1, before2), inverse_spacing));
+    const float forward = __fmaf_rn(minmod(second, second_after), -0.5f, slope_after);
+    const float backward = __fmaf_rn(minmod(second, second_before), 0.5f, slope_before);
+    // Inside, everything is mirrored.
+    const float from_before = fmaxf(inside ? -backward : backward, 0.0f),
+                from_after = fminf(inside ? -forward : forward, 0.0f);
+    return fmaxf(__fmul_rn(from_before, from_before), __fmul_rn(from_after, from_after));
 }
 
-// Returns phi beside the front, scaled to a gradient within 2 % of 1. `square` is the square of the wide
-// gradient.
+// Returns phi of a voxel beside the front, scaled to a gradient within 2 % of 1, and at most the largest spacing. `old`
+// is its phi, `square` the sum of its squared wide differences.
 __device__ __forceinline__ float scale_to_unit_gradient(float square, float old, const LevelSetSetup &setup)
 {
     const float inverse_gradient = __fmul_rn(static_cast<float>(2.0 * RSQRT_SCALE), scaled_rsqrt(square));
-    const float scale = inverse_gradient < MIN_INVERSE_GRADIENT  ? __fmul_rn(inverse_gradient, MAX_INVERSE_GRADIENT)
+    const float scale = inverse_gradient < MIN_INVERSE_GRADIENT   ? __fmul_rn(inverse_gradient, MAX_INVERSE_GRADIENT)
                         : inverse_gradient > MAX_INVERSE_GRADIENT ? __fmul_rn(inverse_gradient, MIN_INVERSE_GRADIENT)
-                                               : 1.0f;
+                                                                  : 1.0f;
     return clamp_magnitude(__fmul_rn(old, scale), setup.max_spacing);
 }
 
-// Updates half a slice's tile. In the first step (`first`) pixels beside the front are scaled to a gradient within
-// 2 % of 1; later they do not change. Returns the tiles that the lane's pixels within the narrow band reach.
+// Does a step of a reinitialisation of half a slice's tile, from shared memory to phi `to`; all lanes of a warp call it
+// after load_reinit_part(). In the first step (`first`) pixels beside the front are scaled to a gradient within 2 % of
+// 1; later they do not change. Returns the tiles that the lane's pixels within the narrow band affect.
 template <bool UNIT>
 __device__ __forceinline__ u32 reinit_slice_half(const float *shared, float *to, const LevelSetSetup &setup,
                                                   const TilePart &part, u32 lane, bool first)
@@ -108,7 +117,7 @@ __device__ __forceinline__ u32 reinit_slice_half(const float *shared, float *to,
         x < setup.width ? min(max(static_cast<int>(setup.height) - static_cast<int>(y), 0), S::LANE_ROWS) : 0;
     const float *at = shared + (REINIT_HALO + first_row) * S::ROW + REINIT_LEAD + column;
     float *out = to + (static_cast<u64>(part.t.z) * setup.height + y) * setup.pitch + x + LEAD;
-    u32 along_y = 0;
+    u32 along_y = 0;   // the affected tiles along y
 #pragma unroll
     for (int i = 0; i < S::LANE_ROWS; ++i) {
         if (i >= rows) break;
@@ -122,40 +131,41 @@ __device__ __forceinline__ u32 reinit_slice_half(const float *shared, float *to,
             float square = __fadd_rn(TINY, upwind_square<UNIT>(inside, p[-2], left, old, right, p[2], setup.inv_dx));
             square = __fadd_rn(square,
                                upwind_square<UNIT>(inside, p[-2 * S::ROW], up, old, down, p[2 * S::ROW], setup.inv_dy));
-            const float slope = sqrt_rn(square);
-            const float change = __fmul_rn(__fsub_rn(1.0f, slope), setup.reinit_time_step);
+            const float gradient = sqrt_rn(square);
+            const float change = __fmul_rn(__fsub_rn(1.0f, gradient), setup.reinit_time_step);
             const float next = inside ? __fsub_rn(old, change) : __fadd_rn(old, change);
             if ((next < 0.0f) == inside) result = next;
         } else if (first) {
-            const float wx = scaled<UNIT>(__fsub_rn(right, left), setup.inv_dx);
-            const float wy = scaled<UNIT>(__fsub_rn(down, up), setup.inv_dy);
-            result = scale_to_unit_gradient(__fmaf_rn(wy, wy, __fmaf_rn(wx, wx, TINY)), old, setup);
+            const float wide_x = scaled<UNIT>(__fsub_rn(right, left), setup.inv_dx);
+            const float wide_y = scaled<UNIT>(__fsub_rn(down, up), setup.inv_dy);
+            result = scale_to_unit_gradient(__fmaf_rn(wide_y, wide_y, __fmaf_rn(wide_x, wide_x, TINY)), old, setup);
         }
         float *line = out + i * setup.pitch;
         line[0] = result;
         if (x == 0) line[-1] = result;
         if (x + 1 == setup.width) line[1] = result;
         if (fabsf(result) <= setup.band_width)
-            along_y |= neighbours_along_axis<TILE_SLICE>(part.first + first_row + static_cast<u32>(i));
+            along_y |= affected_along_axis<TILE_SLICE>(part.first + first_row + static_cast<u32>(i));
     }
-    return repeat_along_axis(repeat_along_axis(neighbours_along_axis<TILE_SLICE>(column), along_y, 3), OWN_SLICE, 9);
+    return affected_tiles(affected_in_plane(affected_along_axis<TILE_SLICE>(column), along_y), OWN_TILE);
 }
 
-// A face: the first difference across it, and the lesser of the second differences on its two sides.
+// A Face is described by the slope across it and the minmod() of the second differences of the voxels on its two sides.
 struct Face {
     float slope, second;
 };
 
-// Returns the same as the other upwind_square(), from the faces before and after a voxel. `sign` is the voxel's.
+// Returns the same as the other upwind_square(), from the faces before and after a voxel. `sign` is the voxel's, 1 or
+// -1.
 __device__ __forceinline__ float upwind_square(float sign, Face before, Face after)
 {
-    const float back = __fmul_rn(sign, __fmaf_rn(before.second, 0.5f, before.slope));
-    const float fore = __fmul_rn(sign, __fmaf_rn(after.second, -0.5f, after.slope));
-    const float larger = fmaxf(fmaxf(back, -fore), 0.0f);
+    const float backward = __fmul_rn(sign, __fmaf_rn(before.second, 0.5f, before.slope));
+    const float forward = __fmul_rn(sign, __fmaf_rn(after.second, -0.5f, after.slope));
+    const float larger = fmaxf(fmaxf(backward, -forward), 0.0f);
     return __fmul_rn(larger, larger);
 }
 
-// Computes the inner N - 3 faces of N voxels in a row.
+// Computes the inner N - 3 faces between N voxels along an axis.
 template <bool UNIT, int N>
 __device__ __forceinline__ void faces(const float (&value)[N], float inverse_spacing, Face (&face)[N - 3])
 {
@@ -168,8 +178,8 @@ __device__ __forceinline__ void faces(const float (&value)[N], float inverse_spa
     for (int i = 0; i < N - 3; ++i) face[i] = {slope[i + 1], minmod(second[i + 1], second[i])};
 }
 
-// Does the same as reinit_slice_half() for a part of a volume. What a lane's two voxels share, along y and from plane to
-// plane, is computed once. phi is never -0, so the sign is a bit.
+// Does the same as reinit_slice_half() for a part of a volume's tile. What a lane's two voxels share, along y and from
+// plane to plane, is computed once. phi is never -0, so the sign is a bit.
 template <bool UNIT>
 __device__ __forceinline__ u32 reinit_part(const float *shared, float *to, const LevelSetSetup &setup,
                                             const TilePart &part, u32 lane, bool first)
@@ -184,21 +194,21 @@ __device__ __forceinline__ u32 reinit_part(const float *shared, float *to, const
     const float *at = shared + REINIT_HALO * PLANE + (REINIT_HALO + first_row) * ROW + REINIT_LEAD + column;
     const u64 stride = static_cast<u64>(setup.height) * setup.pitch;
     float *out = to + z * stride + y * static_cast<u64>(setup.pitch) + x + LEAD;
-    const bool edge = x == 0 || x + 1 == setup.width;
+    const bool at_border = x == 0 || x + 1 == setup.width;
     float below[2], here[2], above[2];
-    float slope_above[2], second_above[2];   // the slope and the second difference of the face above
-    Face under[2];
+    float slope_above[2], second[2];   // the slope of the face above, and the second difference along z of the voxel
+    Face face_below[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const float *p = at + i * ROW;
         below[i] = p[-PLANE], here[i] = p[0], above[i] = p[PLANE];
         const float first_slope = scaled<UNIT>(__fsub_rn(below[i], p[-2 * PLANE]), setup.inv_dz);
-        under[i].slope = scaled<UNIT>(__fsub_rn(here[i], below[i]), setup.inv_dz);
+        face_below[i].slope = scaled<UNIT>(__fsub_rn(here[i], below[i]), setup.inv_dz);
         slope_above[i] = scaled<UNIT>(__fsub_rn(above[i], here[i]), setup.inv_dz);
-        second_above[i] = __fsub_rn(slope_above[i], under[i].slope);
-        under[i].second = minmod(second_above[i], __fsub_rn(under[i].slope, first_slope));
+        second[i] = __fsub_rn(slope_above[i], face_below[i].slope);
+        face_below[i].second = minmod(second[i], __fsub_rn(face_below[i].slope, first_slope));
     }
-    u32 along_z[2] = {};   // of the lane's two voxels
+    u32 along_z[2] = {};   // the affected tiles along z, of the lane's two rows
 #pragma unroll 1
     for (int k = 0; k < planes; ++k, at += PLANE, out += stride) {
         const float column_values[6] = {at[-2 * ROW], at[-ROW], here[0], here[1], at[2 * ROW], at[3 * ROW]};
@@ -213,47 +223,48 @@ __device__ __forceinline__ u32 reinit_part(const float *shared, float *to, const
             const float two_above = p[2 * PLANE];
             const float next_slope = scaled<UNIT>(__fsub_rn(two_above, above[i]), setup.inv_dz);
             const float next_second = __fsub_rn(next_slope, slope_above[i]);
-            const Face over = {slope_above[i], minmod(second_above[i], next_second)};
-            const float left = row_values[1], right = row_values[3], up = column_values[i + 1], down = column_values[i + 3];
+            const Face face_above = {slope_above[i], minmod(second[i], next_second)};
+            const float left = row_values[1], right = row_values[3];
+            const float up = column_values[i + 1], down = column_values[i + 3];
 
             const u32 bits = __float_as_uint(old);
-            u32 other = (__float_as_uint(left) ^ bits) | (__float_as_uint(right) ^ bits);
-            other |= (__float_as_uint(up) ^ bits) | (__float_as_uint(down) ^ bits);
-            other |= (__float_as_uint(below[i]) ^ bits) | (__float_as_uint(above[i]) ^ bits);
-            const bool beside = static_cast<int>(other) < 0;
+            u32 sign_changes = (__float_as_uint(left) ^ bits) | (__float_as_uint(right) ^ bits);
+            sign_changes |= (__float_as_uint(up) ^ bits) | (__float_as_uint(down) ^ bits);
+            sign_changes |= (__float_as_uint(below[i]) ^ bits) | (__float_as_uint(above[i]) ^ bits);
+            const bool beside = static_cast<int>(sign_changes) < 0;
             const float sign = static_cast<int>(bits) < 0 ? -1.0f : 1.0f;
             float square = __fadd_rn(TINY, upwind_square(sign, along_x[0], along_x[1]));
             square = __fadd_rn(square, upwind_square(sign, along_y[i], along_y[i + 1]));
-            square = __fadd_rn(square, upwind_square(sign, under[i], over));
+            square = __fadd_rn(square, upwind_square(sign, face_below[i], face_above));
             const float change = __fmul_rn(__fsub_rn(1.0f, sqrt_rn(square)), setup.reinit_time_step);
             const float next = __fmaf_rn(sign, change, old);
             float result = beside || static_cast<int>(__float_as_uint(next) ^ bits) < 0 ? old : next;
             if (first && beside) {
-                const float wx = scaled<UNIT>(__fsub_rn(right, left), setup.inv_dx);
-                const float wy = scaled<UNIT>(__fsub_rn(down, up), setup.inv_dy);
-                const float wz = scaled<UNIT>(__fsub_rn(above[i], below[i]), setup.inv_dz);
-                result =
-                    scale_to_unit_gradient(__fmaf_rn(wz, wz, __fmaf_rn(wy, wy, __fmaf_rn(wx, wx, TINY))), old, setup);
+                const float wide_x = scaled<UNIT>(__fsub_rn(right, left), setup.inv_dx);
+                const float wide_y = scaled<UNIT>(__fsub_rn(down, up), setup.inv_dy);
+                const float wide_z = scaled<UNIT>(__fsub_rn(above[i], below[i]), setup.inv_dz);
+                const float wide_xy = __fmaf_rn(wide_y, wide_y, __fmaf_rn(wide_x, wide_x, TINY));
+                result = scale_to_unit_gradient(__fmaf_rn(wide_z, wide_z, wide_xy), old, setup);
             }
             if (i < rows) {
                 float *line = out + i * setup.pitch;
                 line[0] = result;
-                if (edge) {
+                if (at_border) {
                     if (x == 0) line[-1] = result;
                     if (x + 1 == setup.width) line[1] = result;
                 }
                 if (fabsf(result) <= setup.band_width)
-                    along_z[i] |= neighbours_along_axis<TILE>(part.first + static_cast<u32>(k));
+                    along_z[i] |= affected_along_axis<TILE>(part.first + static_cast<u32>(k));
             }
             below[i] = old, here[i] = above[i], above[i] = two_above;
-            under[i] = over, slope_above[i] = next_slope, second_above[i] = next_second;
+            face_below[i] = face_above, slope_above[i] = next_slope, second[i] = next_second;
         }
     }
-    u32 reached = 0;
+    u32 affected = 0;
 #pragma unroll
     for (u32 i = 0; i < 2; ++i) {
-        const u32 along_y = neighbours_along_axis<TILE>(first_row + i);
-        reached |= repeat_along_axis(repeat_along_axis(neighbours_along_axis<TILE>(column), along_y, 3), along_z[i], 9);
+        const u32 along_y = affected_along_axis<TILE>(first_row + i);
+        affected |= affected_tiles(affected_in_plane(affected_along_axis<TILE>(column), along_y), along_z[i]);
     }
-    return reached;
+    return affected;
 }

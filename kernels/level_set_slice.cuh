@@ -5,8 +5,10 @@
 constexpr int SLICE_HALF = TILE_SLICE / 2;   // rows of a warp
 constexpr int SLICE_ROW = 20;                // floats of a row in shared memory, which begins at the tile's pixel -1
 constexpr int SLICE_ROWS = 4;                // rows of a lane
-constexpr int SLICE_SHARED = (SLICE_HALF + 2) * SLICE_ROW;
+constexpr int SLICE_SHARED = (SLICE_HALF + 2) * SLICE_ROW;   // floats of a warp
 
+// Starts the copy of half a slice's tile with its halo from phi to shared memory; all lanes of a warp call it, and wait
+// for it later.
 __device__ __forceinline__ void load_slice_half(float *shared, const float *from, const LevelSetSetup &setup,
                                                 TileIndex t, u32 half, u32 lane)
 {
@@ -23,6 +25,8 @@ __device__ __forceinline__ void load_slice_half(float *shared, const float *from
     __pipeline_commit();
 }
 
+// Does an iteration of half a slice's tile, from shared memory and the image to phi `to`; all lanes of a warp call it
+// after load_slice_half().
 template <typename PIXEL, bool UNIT>
 __device__ __forceinline__ void update_slice_half(const float *shared, float *to, const PIXEL *image,
                                                   const LevelSetSetup &setup, TileIndex t, u32 half, u32 lane,
@@ -44,26 +48,27 @@ __device__ __forceinline__ void update_slice_half(const float *shared, float *to
     auto wide_y = [&](const float *p) { return scaled<UNIT>(__fsub_rn(p[SLICE_ROW], p[-SLICE_ROW]), setup.inv_dy); };
     float low_dy = difference4<UNIT>(at[0], __fmul_rn(4.0f, at[-SLICE_ROW]), setup.inv_dy);
     float low_y = face_normal(low_dy, __fadd_rn(wide_x(at - SLICE_ROW), wide_x(at)));
-    float here_x = wide_x(at);
+    float wide_x_here = wide_x(at);
     float *out = to + place;
 #pragma unroll
     for (int i = 0; i < SLICE_ROWS; ++i) {
         const float *p = at + i * SLICE_ROW;
-        const float old = p[0], four_ = __fmul_rn(4.0f, old), after_x = wide_x(p + SLICE_ROW), here_y = wide_y(p);
-        const float low_dx = scaled<UNIT>(__fmaf_rn(-4.0f, p[-1], four_), setup.inv_dx);
-        const float dx = difference4<UNIT>(p[1], four_, setup.inv_dx),
-                    dy = difference4<UNIT>(p[SLICE_ROW], four_, setup.inv_dy);
-        const float low_x = face_normal(low_dx, __fadd_rn(wide_y(p - 1), here_y));
-        const float nx = face_normal(dx, __fadd_rn(here_y, wide_y(p + 1))),
-                    ny = face_normal(dy, __fadd_rn(here_x, after_x));
-        float curvature = scaled<UNIT>(__fsub_rn(nx, low_x), setup.inv_dx);
-        curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(ny, low_y), setup.inv_dy));
-        VoxelUpdate update(setup, old, curvature, image_term(setup, pixel[i]));
+        const float old = p[0], here4 = __fmul_rn(4.0f, old);
+        const float wide_x_after = wide_x(p + SLICE_ROW), wide_y_here = wide_y(p);
+        const float low_dx = scaled<UNIT>(__fmaf_rn(-4.0f, p[-1], here4), setup.inv_dx);
+        const float dx = difference4<UNIT>(p[1], here4, setup.inv_dx),
+                    dy = difference4<UNIT>(p[SLICE_ROW], here4, setup.inv_dy);
+        const float low_x = face_normal(low_dx, __fadd_rn(wide_y(p - 1), wide_y_here));
+        const float nx = face_normal(dx, __fadd_rn(wide_y_here, wide_y(p + 1))),
+                    ny = face_normal(dy, __fadd_rn(wide_x_here, wide_x_after));
+        float divergence = scaled<UNIT>(__fsub_rn(nx, low_x), setup.inv_dx);
+        divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(ny, low_y), setup.inv_dy));
+        VoxelUpdate update(setup, old, divergence, image_term(setup, pixel[i]));
         update.add_difference(dx);
         update.add_difference(-low_dx);
         update.add_difference(dy);
         update.add_difference(-low_dy);
-        low_y = ny, low_dy = dy, here_x = after_x;
+        low_y = ny, low_dy = dy, wide_x_here = wide_x_after;
         const float result = update.result();
         if (i >= rows) continue;
         out[0] = result;
@@ -71,16 +76,14 @@ __device__ __forceinline__ void update_slice_half(const float *shared, float *to
         if (x + 1 == setup.width) out[1] = result;
         out += setup.pitch;
         const u32 row = half * SLICE_HALF + first + static_cast<u32>(i);
-        activity.record(
-            setup, old, result,
-            repeat_along_axis(repeat_along_axis(neighbours_along_axis<TILE_SLICE>(column),
-                                                neighbours_along_axis<TILE_SLICE>(row), 3),
-                              OWN_SLICE, 9));
+        const u32 in_plane =
+            affected_in_plane(affected_along_axis<TILE_SLICE>(column), affected_along_axis<TILE_SLICE>(row));
+        activity.record(setup, old, result, affected_tiles(in_plane, OWN_TILE));
         stats.add(setup, old, result);
     }
 }
 
-// Copies half a tile from one phi to the other.
+// Copies half a slice's tile from one phi to the other; all lanes of a warp call it.
 __device__ __forceinline__ void copy_slice_half(const float *from, float *to, const LevelSetSetup &setup, TileIndex t,
                                                 u32 half, u32 lane)
 {

@@ -4,13 +4,15 @@
 #include "level_set_tile.cuh"
 #include <cfloat>
 
-// Adds the tiles that the voxels within the narrow band reach to the set of `set`. A warp has as many adjacent tiles
-// as make a row of them one request. `copy`, if not null, becomes a copy of phi: before a reinitialisation both phi
-// must agree where it does not work.
+// NearTiles has the sizes of what a warp does in activate_near_tiles(): as many adjacent tiles as make a row of them
+// one request, and their sides.
 template <bool VOLUME>
 struct NearTiles {
     static constexpr u32 SIDE = VOLUME ? TILE : TILE_SLICE, TILES = WARP / SIDE, DEPTH = VOLUME ? TILE : 1;
 };
+// Adds the tiles that the voxels within the narrow band affect to a set; all lanes of a warp call it for the tiles from
+// t on. `copy`, if not null, becomes a copy of phi: before a reinitialisation both phi must agree where it does not
+// work.
 template <bool VOLUME>
 __device__ __forceinline__ void activate_near_tiles(const float *phi, float *copy, const LevelSetSetup &setup,
                                                     const TileLists &lists, u32 set, TileIndex t, u32 lane)
@@ -19,8 +21,8 @@ __device__ __forceinline__ void activate_near_tiles(const float *phi, float *cop
     constexpr u32 AT_ONCE = 16;   // rows that are loaded together, because the latency of memory is long
     const u32 x = t.x * S::SIDE + lane;
     const bool exists = x < setup.width;
-    const u32 along_x = neighbours_along_axis<S::SIDE>(lane % S::SIDE);
-    u32 reached = 0;
+    const u32 along_x = affected_along_axis<S::SIDE>(lane % S::SIDE);
+    u32 affected = 0;   // by the voxels within the band of the lane's column
 #pragma unroll 1
     for (u32 first = 0; first < S::SIDE * S::DEPTH; first += AT_ONCE) {
         const u32 z = t.z * S::DEPTH + first / S::SIDE, y = t.y * S::SIDE;
@@ -28,16 +30,18 @@ __device__ __forceinline__ void activate_near_tiles(const float *phi, float *cop
         auto place = [&](u32 i) {
             return corner + static_cast<u64>(i / S::SIDE * setup.height + i % S::SIDE) * setup.pitch;
         };
-        auto is = [&](u32 i) { return exists && y + i % S::SIDE < setup.height && z + i / S::SIDE < setup.depth; };
+        auto is_pixel = [&](u32 i) {
+            return exists && y + i % S::SIDE < setup.height && z + i / S::SIDE < setup.depth;
+        };
         float value[AT_ONCE];
 #pragma unroll
-        for (u32 i = 0; i < AT_ONCE; ++i) value[i] = is(i) ? __ldcg(phi + place(i)) : __int_as_float(0x7F800000);
+        for (u32 i = 0; i < AT_ONCE; ++i) value[i] = is_pixel(i) ? __ldcg(phi + place(i)) : __int_as_float(0x7F800000);
         u32 along_y[AT_ONCE / S::SIDE] = {};   // of one plane, or of two
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; ++i) {
             if (fabsf(value[i]) <= setup.band_width)
-                along_y[i / S::SIDE] |= neighbours_along_axis<S::SIDE>(i % S::SIDE);
-            if (copy == nullptr || !is(i)) continue;
+                along_y[i / S::SIDE] |= affected_along_axis<S::SIDE>(i % S::SIDE);
+            if (copy == nullptr || !is_pixel(i)) continue;
             float *to = copy + place(i);
             to[0] = value[i];
             if (x == 0) to[-1] = value[i];
@@ -45,21 +49,22 @@ __device__ __forceinline__ void activate_near_tiles(const float *phi, float *cop
         }
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE / S::SIDE; ++i) {
-            const u32 along_z = VOLUME ? neighbours_along_axis<TILE>(first / S::SIDE + i) : OWN_SLICE;
-            reached |= repeat_along_axis(repeat_along_axis(along_x, along_y[i], 3), along_z, 9);
+            const u32 along_z = VOLUME ? affected_along_axis<TILE>(first / S::SIDE + i) : OWN_TILE;
+            affected |= affected_tiles(affected_in_plane(along_x, along_y[i]), along_z);
         }
     }
 #pragma unroll
-    for (u32 i = S::SIDE / 2; i > 0; i /= 2) reached |= __shfl_xor_sync(ALL_LANES, reached, i);
+    for (u32 i = S::SIDE / 2; i > 0; i /= 2) affected |= __shfl_xor_sync(ALL_LANES, affected, i);
 #pragma unroll 1
     for (u32 k = 0; k < S::TILES; ++k) {
-        const u32 neighbours = __shfl_sync(ALL_LANES, reached, k * S::SIDE);
-        if (neighbours) lists.push_neighbours<VOLUME>(set, {t.x + k, t.y, t.z}, neighbours, lane);
+        const u32 of_tile = __shfl_sync(ALL_LANES, affected, k * S::SIDE);
+        if (of_tile) lists.push_affected<VOLUME>(set, {t.x + k, t.y, t.z}, of_tile, lane);
     }
 }
 
-// The stopping criterion, in the arithmetic of the host (src/level_set/convergence.rs): iterations first ..
-// context.iteration are added to the check interval of `interval` iterations, which ends here if `test`. One warp.
+// Applies the stopping criterion, in the arithmetic of the host (src/level_set/convergence.rs): the statistics of
+// iterations first .. context.iteration are added to the check interval of `interval` iterations, which ends here if
+// `test`. Both are in device memory. The only warp of the grid calls it.
 __device__ __forceinline__ void check_convergence(const IterationContext &context, u64 first, bool test, u32 interval,
                                                   double change_tolerance, double rms_tolerance, u32 lane)
 {
@@ -67,21 +72,21 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
     ConvergenceState &convergence = *context.convergence;
     u64 near = 0, squares = 0;
     bool done = true;
-    // Phase 1: the rows from the last iteration backwards, 32 at a time. The voxels inside after an iteration are those
-    // after the last one less the later changes.
+    // Phase 1: the statistics from the last iteration backwards, one a lane. The voxels inside after an iteration are
+    // those after the last one less the later changes.
     long long inside =
-        __ldcg(&convergence.inside[context.iteration & 1]) + __ldcg(&context.row(context.iteration)->inside);
+        __ldcg(&convergence.inside[context.iteration & 1]) + __ldcg(&context.statistics_of(context.iteration)->inside);
     long long inside_sum = 0, most = 0, fewest = 0x7FFFFFFFFFFFFFFFll;
     for (u64 last = context.iteration; last + 1 > first; last -= min(last + 1 - first, static_cast<u64>(WARP))) {
-        const bool is = last >= first + lane;
-        const IterationStatistics *row = context.row(is ? last - lane : last);
-        const long long added = is ? __ldcg(&row->inside) : 0;
-        if (is) {
-            done = done && __ldcg(&row->done) != 0;
-            near += __ldcg(&row->near), squares += __ldcg(&row->squares) >> SQUARES_SHIFT;
+        const bool is_added = last >= first + lane;
+        const IterationStatistics *statistics = context.statistics_of(is_added ? last - lane : last);
+        const long long added = is_added ? __ldcg(&statistics->inside) : 0;
+        if (is_added) {
+            done = done && __ldcg(&statistics->done) != 0;
+            near += __ldcg(&statistics->near), squares += __ldcg(&statistics->squares) >> SQUARES_SHIFT;
         }
         const long long later = lanes_inclusive_sum(added, lane);
-        if (is) {
+        if (is_added) {
             const long long here = inside - (later - added);
             inside_sum += here, most = max(most, here), fewest = min(fewest, here);
         }
@@ -109,19 +114,21 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
     const u64 last = convergence.inside_before;
     const double near_total = static_cast<double>(max(near, static_cast<u64>(1)));
     const double drift = static_cast<double>(sum > last ? sum - last : last - sum) / near_total;
-    const double swing = static_cast<double>(interval_most - ~interval_fewest) * static_cast<double>(interval) / near_total;
-    const double rms = sqrt(static_cast<double>(squares) * ((1 << SQUARES_SHIFT) / static_cast<double>(SQUARE_ONE)) / near_total);
+    const double oscillation =
+        static_cast<double>(interval_most - ~interval_fewest) * static_cast<double>(interval) / near_total;
+    constexpr double SQUARES_UNIT = (1 << SQUARES_SHIFT) / static_cast<double>(SQUARE_ONE);
+    const double rms = sqrt(static_cast<double>(squares) * SQUARES_UNIT / near_total);
     const bool never = change_tolerance == 0.0 && rms_tolerance == 0.0;
-    const bool still = drift <= change_tolerance && swing <= SWING * change_tolerance;
+    const bool still = drift <= change_tolerance && oscillation <= MAX_OSCILLATION * change_tolerance;
     if (!never && last != 0 && still && rms <= rms_tolerance) convergence.stopped = context.iteration + 1;
     convergence.inside_before = sum;
     convergence.inside_sum = 0, convergence.near_sum = 0, convergence.squares_sum = 0, convergence.most = 0,
     convergence.fewest = 0;
 }
 
-// Prepares a phi that came from outside: clamps values to +-far, replaces -0 by 0 and fills the repeated elements
-// beside the borders. found[0] counts the voxels inside. If `report_nonfinite`, found[1] becomes the complement of the
-// smallest index of a value that is not finite, or stays 0. A warp has a row.
+// Prepares a row of a phi that came from outside; all lanes of a warp call it. It clamps values to +-far, replaces -0
+// by 0 and fills the repeated elements beside the borders. found[0], in device memory, counts the voxels inside. If
+// `report_nonfinite`, found[1] becomes the complement of the smallest index of a value that is not finite, or stays 0.
 __device__ __forceinline__ void sanitize_phi(float *phi, const LevelSetSetup &setup, float far, bool report_nonfinite,
                                              u64 *found, u64 row, u32 lane)
 {
@@ -140,7 +147,7 @@ __device__ __forceinline__ void sanitize_phi(float *phi, const LevelSetSetup &se
     if (lane == 0 && inside) atomicAdd(found, static_cast<u64>(inside));
 }
 
-// Writes 255 where phi < 0, else 0. A warp has a row.
+// Writes a row of the mask, 255 where phi < 0, else 0; all lanes of a warp call it.
 __device__ __forceinline__ void write_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride,
                                           const LevelSetSetup &setup, u64 row, u32 lane)
 {

@@ -1,11 +1,11 @@
 // Tiles of 8 x 8 x 8 voxels (16 x 16 pixels in slices): the list of active tiles, which the device makes, and an
 // iteration of one tile.
 //
-// An iteration, or a reinitialisation with all its steps, works on one set of active tiles. Sets are numbered; what works on
-// set s adds tiles to set s + 1. Each pass reads one phi and writes the other. A tile that left the set is copied, so that
-// both phi agree outside of it. A stamp keeps a tile from being in a set twice. The
-// order of a list is arbitrary, and no result depends on it. Each warp updates a part of a tile: one to four planes
-// of a volume (see TileSplit), 16 x 8 pixels of a slice.
+// An iteration, or a reinitialisation with all its steps, works on one set of active tiles. Sets are numbered; what
+// works on set s adds tiles to set s + 1. An iteration, or a step of a reinitialisation, reads one phi and writes the
+// other. A tile that left the set is copied, so that both phi agree outside of it. A stamp keeps a tile from being in a
+// set twice. The order of a list is arbitrary, and no result depends on it. Each warp updates a part of a tile: one to
+// four planes of a volume (see TileSplit), 16 x 8 pixels of a slice.
 #pragma once
 #include "level_set_update.cuh"
 #include <cuda/atomic>
@@ -13,36 +13,38 @@
 constexpr u32 HALVES = 2;        // halves of a tile: the parts of a slice's tile, and the unit of copying
 constexpr int HALF = TILE / 2;   // planes of a part, at most
 
-// The position of a tile among the tiles.
+// A TileIndex is the position of a tile among the tiles.
 struct TileIndex {
     u32 x, y, z;
 };
+// Returns a position as an entry of a list.
 __device__ __forceinline__ u64 pack_tile(TileIndex t)
 {
     return static_cast<u64>(t.z) << 2 * TILE_BITS | static_cast<u64>(t.y) << TILE_BITS | t.x;
 }
+// Returns the position that an entry of a list holds.
 __device__ __forceinline__ TileIndex unpack_tile(u64 packed)
 {
-    constexpr u32 MASK = (1u << TILE_BITS) - 1;
-    return {static_cast<u32>(packed) & MASK, static_cast<u32>(packed >> TILE_BITS) & MASK,
+    constexpr u32 LOW_BITS = (1u << TILE_BITS) - 1;
+    return {static_cast<u32>(packed) & LOW_BITS, static_cast<u32>(packed >> TILE_BITS) & LOW_BITS,
             static_cast<u32>(packed >> 2 * TILE_BITS)};
 }
 
-// The part of a tile that a warp updates: `planes` planes of a volume from plane `first` on, or the half of a slice's
-// tile from row `first` on.
+// A TilePart is what a warp updates of a tile: `planes` planes of a volume from plane `first` on, or the half of a
+// slice's tile from row `first` on.
 struct TilePart {
     TileIndex t;
     u32 first, planes;
 };
 
-// The split of tiles into parts. A warp updates its planes one after another; while there is a warp for each part,
-// that time decides. With more parts than warps, the total number of planes of a warp's parts counts, and the cost to
-// begin each part.
+// A TileSplit says into how many parts tiles are split. A warp updates its planes one after another; while there is a
+// warp for each part, that time decides. With more parts than warps, the total number of planes of a warp's parts
+// counts, and the cost to begin each part.
 struct TileSplit {
-    u32 parts, planes;
+    u32 parts, planes;   // of a tile; of a part, at most
     u32 reciprocal;   // 2^32 / parts, rounded up: exact for 3 up to 2^31 parts
 
-    // `warps`: the number of warps that share the tiles.
+    // Returns the split of a number of tiles that `warps` warps share.
     template <bool VOLUME>
     __device__ __forceinline__ static TileSplit of(u32 tiles, u32 warps)
     {
@@ -52,8 +54,9 @@ struct TileSplit {
         if (tiles <= warps / 3 || (tiles > warps / 2 && tiles <= warps / 3 * 2)) return {3, 3, 0x55555556};
         return {2, 4, 1u << 31};
     }
-    // Returns the tile of a part.
+    // Returns the number of the tile to which part i of all parts belongs.
     __device__ __forceinline__ u32 tile(u32 i) const { return __umulhi(i, reciprocal); }
+    // Returns part i of all parts, which belongs to tile t.
     template <bool VOLUME>
     __device__ __forceinline__ TilePart part(TileIndex t, u32 i) const
     {
@@ -63,28 +66,31 @@ struct TileSplit {
     }
 };
 
-// A warp's first list entry, loaded for every possible number of parts per tile before that number is known: one round
-// trip to memory for all.
+// A PrefetchedEntry is a warp's first list entry, loaded from device memory for every possible number of parts per tile
+// before that number is known: one round trip to memory for all.
 struct PrefetchedEntry {
     u64 halves, thirds, quarters, eighths;
 
+    // Loads the entries of a warp whose first part is number `first` by load_entry(number of the entry).
     template <typename LOAD>
     __device__ __forceinline__ PrefetchedEntry(u32 first, LOAD &&load_entry)
         : halves(load_entry(first / 2)), thirds(load_entry(first / 3)), quarters(load_entry(first / 4)),
           eighths(load_entry(first / MAX_PARTS))
     {
     }
+    // Returns the entry of the first part once the split is known.
     __device__ __forceinline__ u64 for_split(const TileSplit &split) const
     {
         return split.parts == 2 ? halves : split.parts == 3 ? thirds : split.parts == 4 ? quarters : eighths;
     }
 };
 
-// Grid barrier: no block passes before all blocks, which must be resident together, have reached it, and what they
-// wrote before it all see after it. `arrivals` is 0 before the first barrier of a launch; `all` is the number of blocks
-// times the number of barriers so far, this one included. (Turing's copies to shared memory go through the first-level
-// cache; the fence empties it. cooperative_groups' grid.sync() waits for the counter's old value before it first looks
-// at the new one: one more way to the counter and back.)
+// Waits at a grid barrier; all threads of all blocks, which must be resident together, call it. No block passes before
+// all have reached it, and what they wrote to device memory before it all see after it. `arrivals`, in device memory,
+// is 0 before the first barrier of a launch; `all` is the number of blocks times the number of barriers so far, this
+// one included. (Turing's copies to shared memory go through the first-level cache; the fence empties it.
+// cooperative_groups' grid.sync() waits for the counter's old value before it first looks at the new one: one more way
+// to the counter and back.)
 __device__ __forceinline__ void grid_barrier(u32 *arrivals, u32 all)
 {
     __syncthreads();
@@ -98,70 +104,91 @@ __device__ __forceinline__ void grid_barrier(u32 *arrivals, u32 all)
     __syncthreads();
 }
 
+// TileLists are the lists of active tiles of LISTS successive sets, with their counts and stamps, in device memory.
+// Without them (`all()`) every tile is active.
 struct TileLists : TileListArguments {
+    // Returns whether all tiles are active.
     __device__ __forceinline__ bool all() const { return entries == nullptr; }
-    __device__ __forceinline__ u64 *list(u32 set) const { return entries + static_cast<u64>(set % RING) * tiles; }
+    // Returns the address of a set's list.
+    __device__ __forceinline__ u64 *list(u32 set) const { return entries + static_cast<u64>(set % LISTS) * tiles; }
+    // Returns the address of the number of tiles in a set.
+    __device__ __forceinline__ u32 *count(u32 set) const { return counts + set % LISTS; }
+    // Returns the number of a tile, in the order of an image.
     __device__ __forceinline__ u32 index(TileIndex t) const { return (t.z * tiles_y + t.y) * tiles_x + t.x; }
+    // Returns the position of the tile with a number.
     __device__ __forceinline__ TileIndex tile_at(u32 i) const
     {
         return {i % tiles_x, i / tiles_x % tiles_y, i / tiles_x / tiles_y};
     }
+    // Returns the address of a tile's stamp for a set.
     __device__ __forceinline__ u32 *stamp(u32 set, TileIndex t) const
     {
         return stamps + static_cast<u64>(set & 1) * tiles + index(t);
     }
 
-    // Adds a tile to the set of `set`.
+    // Adds a tile to a set, unless it is in it; each thread that has a tile calls it.
     __device__ __forceinline__ void push(u32 set, TileIndex t) const
     {
         if (atomicExch(stamp(set, t), set + 1) == set + 1) return;
         // The active lanes reserve their entries by one atomic operation.
         const u32 here = __activemask(), leader = __ffs(here) - 1, lane = threadIdx.x % WARP;
         u32 first = 0;
-        if (lane == leader) first = atomicAdd(counts + set % RING, static_cast<u32>(__popc(here)));
+        if (lane == leader) first = atomicAdd(count(set), static_cast<u32>(__popc(here)));
         first = __shfl_sync(here, first, leader);
         list(set)[first + __popc(here & ((1u << lane) - 1))] = pack_tile(t);
     }
 
-    // A warp adds the tiles that `neighbours` names, among this tile and the 26 around it (see
-    // neighbours_along_axis()).
+    // Adds the tiles of a word of affected tiles, of which t is the one in the middle, to a set. All lanes of a warp
+    // call it with the same arguments; each has a bit of the word.
     template <bool VOLUME>
-    __device__ __forceinline__ void push_neighbours(u32 set, TileIndex t, u32 neighbours, u32 lane) const
+    __device__ __forceinline__ void push_affected(u32 set, TileIndex t, u32 affected, u32 lane) const
     {
-        const u32 x = t.x + lane % 3 - 1, y = t.y + lane / 3 % 3 - 1, z = t.z + lane / 9 - 1;
-        if ((neighbours >> lane & 1) == 0 || (!VOLUME && z != t.z)) return;
+        const u32 x = t.x + lane % AFFECTED_SIDE - 1, y = t.y + lane / AFFECTED_SIDE % AFFECTED_SIDE - 1;
+        const u32 z = t.z + lane / (AFFECTED_SIDE * AFFECTED_SIDE) - 1;
+        if ((affected >> lane & 1) == 0 || (!VOLUME && z != t.z)) return;
         if (x < tiles_x && y < tiles_y && z < tiles_z) push(set, {x, y, z});
     }
 };
 
-// The tiles that a change of a voxel may affect, of its own tile and the 26 around it, as bits; `reached_from` in
-// src/level_set/cpu/tiles.rs defines them. neighbours_along_axis() gives the bits 0, 1 and 2 of one axis: a voxel
-// affects the neighbour if it is within BAND_REACH voxels of it.
-constexpr u32 OWN_SLICE = 2;   // the bits of the z axis in slices, which do not affect each other
+// Returns the tiles along one axis (TILE_BEFORE, OWN_TILE, TILE_AFTER) that a change of voxel number `place` of a tile
+// affects. level_set.h defines the words of affected tiles; src/level_set/cpu/tiles.rs computes the same ones.
 template <int SIDE>
-__device__ __forceinline__ u32 neighbours_along_axis(u32 place)
+__device__ __forceinline__ u32 affected_along_axis(u32 place)
 {
-    return (place < BAND_REACH ? 1u : 0u) | 2u | (place + BAND_REACH >= SIDE ? 4u : 0u);
+    return (place < BAND_REACH ? TILE_BEFORE : 0u) | OWN_TILE | (place + BAND_REACH >= SIDE ? TILE_AFTER : 0u);
 }
-// Repeats `pattern` for each bit of an axis, `stride` bits apart.
+// Returns `pattern` once for each tile of one axis' word, `stride` bits apart.
 __device__ __forceinline__ u32 repeat_along_axis(u32 pattern, u32 axis, u32 stride)
 {
-    return (axis & 1 ? pattern : 0) | (axis & 2 ? pattern << stride : 0) | (axis & 4 ? pattern << 2 * stride : 0);
+    return (axis & TILE_BEFORE ? pattern : 0) | (axis & OWN_TILE ? pattern << stride : 0) |
+           (axis & TILE_AFTER ? pattern << 2 * stride : 0);
+}
+// Returns the affected tiles of one plane of tiles from those along x and along y.
+__device__ __forceinline__ u32 affected_in_plane(u32 along_x, u32 along_y)
+{
+    return repeat_along_axis(along_x, along_y, AFFECTED_SIDE);
+}
+// Returns the affected tiles from those of one plane and those along z. In slices, which do not affect each other, that
+// is OWN_TILE.
+__device__ __forceinline__ u32 affected_tiles(u32 in_plane, u32 along_z)
+{
+    return repeat_along_axis(in_plane, along_z, AFFECTED_SIDE * AFFECTED_SIDE);
 }
 
-// The tiles that the changes of phi within the narrow band may affect.
+// A TileActivity collects the tiles that a lane's changes of phi within the narrow band affect.
 struct TileActivity {
-    u32 neighbours = 0;
+    u32 affected = 0;
 
-    __device__ __forceinline__ void record(const LevelSetSetup &setup, float before, float after, u32 concerned)
+    // Adds the tiles that the change of a voxel affects, if it is within the narrow band and large enough.
+    __device__ __forceinline__ void record(const LevelSetSetup &setup, float before, float after, u32 affected_by_voxel)
     {
         if (fabsf(before) <= setup.band_width && fabsf(__fsub_rn(after, before)) > setup.activity_threshold)
-            neighbours |= concerned;
+            affected |= affected_by_voxel;
     }
-    // Returns the union over a warp.
+    // Returns the union over a warp, whose lanes all call it and all get it.
     __device__ __forceinline__ u32 warp_union() const
     {
-        u32 all = neighbours;
+        u32 all = affected;
         if (!__any_sync(ALL_LANES, all != 0)) return 0;
 #pragma unroll
         for (u32 offset = WARP / 2; offset > 0; offset /= 2) all |= __shfl_xor_sync(ALL_LANES, all, offset);
@@ -169,55 +196,58 @@ struct TileActivity {
     }
 };
 
-// Does TileActivity::record() and PartialStatistics::add() for a lane's two voxels, of which it owns some. Few voxels
-// cross the front. phi is never -0, so the sign is a bit. Changes are scaled by a power of two before they are squared,
-// which gives the same squares.
+// Does what TileActivity::record() and PartialStatistics::add() do, for a lane's two voxels, of which it owns some. Few
+// voxels change sides. phi is never -0, so the sign is a bit. Changes are scaled by a power of two before they are
+// squared, which gives the same squares.
 __device__ __forceinline__ void count_two_voxels(const LevelSetSetup &setup, const bool (&own)[2],
                                                  const float (&before)[2], const float (&after)[2],
-                                                 const u32 (&concerned)[2], PartialStatistics &stats,
+                                                 const u32 (&affected)[2], PartialStatistics &stats,
                                                  TileActivity &activity)
 {
-    static_assert(SQUARE_ONE == 4096.0f * 4096.0f, "");
-    u32 other[2];
+    constexpr float ROOT_ONE = 4096.0f;
+    static_assert(SQUARE_ONE == ROOT_ONE * ROOT_ONE, "it is the root of SQUARE_ONE");
+    u32 sign_change[2];   // the sign bit is set where the voxel changes sides
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const float change = __fsub_rn(after[i], before[i]),
-                    scaled = __fmul_rn(change, __fmul_rn(setup.rms_scale, 4096.0f));
+                    scaled = __fmul_rn(change, __fmul_rn(setup.rms_scale, ROOT_ONE));
         const u32 square = __float2uint_rz(fminf(__fmul_rn(scaled, scaled), SQUARE_MAX * SQUARE_ONE));
-        if (own[i]) activity.record(setup, before[i], after[i], concerned[i]);
+        if (own[i]) activity.record(setup, before[i], after[i], affected[i]);
         if (own[i] && fabsf(before[i]) <= setup.max_spacing) stats.near += 1, stats.squares += square;
-        other[i] = own[i] ? __float_as_uint(before[i]) ^ __float_as_uint(after[i]) : 0;
+        sign_change[i] = own[i] ? __float_as_uint(before[i]) ^ __float_as_uint(after[i]) : 0;
     }
-    if (static_cast<int>(other[0] | other[1]) >= 0) return;
+    if (static_cast<int>(sign_change[0] | sign_change[1]) >= 0) return;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const int crossed = static_cast<int>(other[i] >> 31);
+        const int crossed = static_cast<int>(sign_change[i] >> 31);
         stats.changed += crossed, stats.inside += before[i] < 0.0f ? -crossed : crossed;
     }
 }
 
-// Adds the sums of a block of WARPS warps; all its threads call it. There is one atomic addition per block and number,
-// because all of them go to one address, where they are serialised. (A block has far fewer than 2^32 voxels.)
+// Adds the sums of a block of WARPS warps to the iteration's statistics, by way of shared memory; all its threads call
+// it. There is one atomic addition per block and number, because all of them go to one address, where they are
+// serialised. (A block has far fewer than 2^32 voxels.)
 template <u32 WARPS>
 __device__ __forceinline__ void add_block_statistics(const IterationContext &context, const PartialStatistics &stats)
 {
-    __shared__ PartialStatistics of[WARPS];
+    __shared__ PartialStatistics of_warps[WARPS];
     const PartialStatistics own = stats.warp_sum();
-    if (threadIdx.x % WARP == 0) of[threadIdx.x / WARP] = own;
+    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = own;
     __syncthreads();
     if (threadIdx.x != 0) return;
     PartialStatistics sums{};
 #pragma unroll
     for (u32 i = 0; i < WARPS; ++i) {
-        sums.changed += of[i].changed, sums.near += of[i].near;
-        sums.inside += of[i].inside, sums.squares += of[i].squares;
+        sums.changed += of_warps[i].changed, sums.near += of_warps[i].near;
+        sums.inside += of_warps[i].inside, sums.squares += of_warps[i].squares;
     }
     context.add(sums);
 }
 
-// Copies ROWS elements of a lane from one phi to the other, and the repeated elements beside the borders. `at` returns
-// the index of the i-th, or NO_ELEMENT. All are loaded together, because the latency of memory is long.
-constexpr u64 NO_ELEMENT = ~0ull;
+constexpr u64 NO_ELEMENT = ~0ull;   // the index of an element that is beyond the image
+
+// Copies ROWS elements of column x, a lane's, from one phi to the other, and the repeated elements beside the borders.
+// at(i) returns the index of the i-th, or NO_ELEMENT. All are loaded together, because the latency of memory is long.
 template <u32 ROWS, typename AT>
 __device__ __forceinline__ void copy_elements(const float *from, float *to, const LevelSetSetup &setup, u32 x, AT at)
 {
@@ -241,8 +271,9 @@ constexpr int TILE_ROWS = TILE + 2;
 constexpr int TILE_PLANE = TILE_ROWS * TILE_ROW;
 constexpr int TILE_SHARED = (HALF + 2) * TILE_PLANE;   // floats of a warp
 
-// Three lanes copy a row, one instruction copies a plane, so that adjacent lanes make one request. The last lane of a
-// row copies two elements that are not read.
+// Starts the copy of a part of a volume's tile with its halo from phi to shared memory; all lanes of a warp call it,
+// and wait for it later. Three lanes copy a row, one instruction copies a plane, so that adjacent lanes make one
+// request. The last lane of a row copies two elements that are not read.
 __device__ __forceinline__ void load_part(float *shared, const float *from, const LevelSetSetup &setup,
                                           const TilePart &part, u32 lane)
 {
@@ -263,9 +294,9 @@ __device__ __forceinline__ void load_part(float *shared, const float *from, cons
     __pipeline_commit();
 }
 
-// Differences of values in shared memory around the voxel `at`. Wide differences are twice the central ones.
+// A WideDifferencesAt computes wide differences from the values in shared memory around the voxel `at`.
 template <bool UNIT>
-struct Differences {
+struct WideDifferencesAt {
     const LevelSetSetup &setup;
     __device__ __forceinline__ float x(const float *at) const
     {
@@ -281,10 +312,12 @@ struct Differences {
     }
 };
 
-// Rows -1 .. 2 of a lane's column in a plane, and of the columns beside it; left[0] is not used.
+// ColumnValues are the values in a plane of rows -1 .. 2 of a lane's column, whose own rows are 0 and 1, and of the
+// columns beside it; left[0] is not used.
 struct ColumnValues {
     float left[4], here[4], right[4];
 
+    // Reads them from shared memory; `from` is the voxel of row 0.
     __device__ __forceinline__ void load(const float *from)
     {
 #pragma unroll
@@ -295,11 +328,13 @@ struct ColumnValues {
     }
 };
 
-// Their wide differences along x (of rows 0 .. 2) and y.
+// ColumnDifferences are the wide differences of ColumnValues: along x in rows 0 .. 2, along y in rows 0 and 1, these
+// also in the column to the right.
 template <bool UNIT>
 struct ColumnDifferences {
     float x[3], y[2], y_right[2];
 
+    // Computes them from the values of a plane.
     __device__ __forceinline__ void compute(const LevelSetSetup &setup, const ColumnValues &v)
     {
 #pragma unroll
@@ -312,55 +347,58 @@ struct ColumnDifferences {
     }
 };
 
-// The normals of a part's faces towards -x and -y. Each lane computes one of 32, (row, plane) and (column, plane).
-// Planes that the part does not have give values that are not read.
+// BorderNormals are the normals of the outermost faces of a part towards -x and -y. Each lane of a warp has one of 32
+// for each: of (row, plane) and of (column, plane). Planes that the part does not have give values that are not read.
 template <bool UNIT>
 struct BorderNormals {
     float x, y;
 
+    // Computes a lane's from the part in shared memory.
     __device__ __forceinline__ BorderNormals(const LevelSetSetup &setup, const float *shared, u32 lane)
     {
-        const Differences<UNIT> differences{setup};
+        const WideDifferencesAt<UNIT> wide{setup};
         const float *p = shared + TILE_PLANE * (1 + lane / TILE) + (lane % TILE + 1) * TILE_ROW + 1;
         x = face_normal(difference4<UNIT>(p[0], __fmul_rn(4.0f, p[-1]), setup.inv_dx),
-                        __fadd_rn(differences.y(p - 1), differences.y(p)),
-                        __fadd_rn(differences.z(p - 1), differences.z(p)));
+                        __fadd_rn(wide.y(p - 1), wide.y(p)),
+                        __fadd_rn(wide.z(p - 1), wide.z(p)));
         const float *q = shared + TILE_PLANE * (1 + lane / TILE) + TILE_ROW + lane % TILE + 1;
         y = face_normal(difference4<UNIT>(q[0], __fmul_rn(4.0f, q[-TILE_ROW]), setup.inv_dy),
-                        __fadd_rn(differences.x(q - TILE_ROW), differences.x(q)),
-                        __fadd_rn(differences.z(q - TILE_ROW), differences.z(q)));
+                        __fadd_rn(wide.x(q - TILE_ROW), wide.x(q)),
+                        __fadd_rn(wide.z(q - TILE_ROW), wide.z(q)));
     }
 };
 
-// Updates a lane's two voxels of the plane `here`, number k of the part, with the planes below and above; `at` is the
-// plane above, which is loaded first. `now` and `then` are the wide differences of `here` and of `above`. low_z and
-// low_dz are the normals at the faces below and four times the differences there; those of the faces above replace
-// them.
+// Computes `result`, phi after the iteration of a lane's two voxels (column, two rows of row group `group`) of the
+// plane `here`, number k of the part, with the planes below and above; all lanes of a warp call it. `at` is the plane
+// above in shared memory, which is read first. wide_here and wide_above are the wide differences of `here` and of
+// `above`. low_z and low_dz are those of the faces below; those of the faces above replace them.
 template <bool UNIT, typename PIXEL>
 __device__ __forceinline__ void
 update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UNIT> &border, u32 column, u32 group,
              int k, const PIXEL (&pixel)[2], const ColumnValues &below, const ColumnValues &here, ColumnValues &above,
-             const ColumnDifferences<UNIT> &now, ColumnDifferences<UNIT> &then, float (&low_z)[2], float (&low_dz)[2],
-             float (&result)[2])
+             const ColumnDifferences<UNIT> &wide_here, ColumnDifferences<UNIT> &wide_above, float (&low_z)[2],
+             float (&low_dz)[2], float (&result)[2])
 {
     // 1. The plane above, and the differences and normals of the faces.
     above.load(at);
-    then.compute(setup, above);
+    wide_above.compute(setup, above);
     float wide_z[3];   // rows 0 .. 2
 #pragma unroll
     for (int i = 0; i < 3; ++i)
         wide_z[i] = scaled<UNIT>(__fsub_rn(above.here[i + 1], below.here[i + 1]), setup.inv_dz);
-    float nx[2], low_x[2], ny[3], four_[2], dx[2], dy[3];
+    // ny[0] and dy[0] are of the face towards -y of the first voxel, the others of the faces towards +y.
+    float nx[2], low_x[2], ny[3], here4[2], dx[2], dy[3];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const float right_z = scaled<UNIT>(__fsub_rn(above.right[i + 1], below.right[i + 1]), setup.inv_dz);
-        four_[i] = __fmul_rn(4.0f, here.here[i + 1]);
-        dx[i] = difference4<UNIT>(here.right[i + 1], four_[i], setup.inv_dx);
-        dy[i + 1] = difference4<UNIT>(here.here[i + 2], four_[i], setup.inv_dy);
-        nx[i] = face_normal(dx[i], __fadd_rn(now.y[i], now.y_right[i]), __fadd_rn(wide_z[i], right_z));
-        ny[i + 1] = face_normal(dy[i + 1], __fadd_rn(now.x[i], now.x[i + 1]), __fadd_rn(wide_z[i], wide_z[i + 1]));
+        here4[i] = __fmul_rn(4.0f, here.here[i + 1]);
+        dx[i] = difference4<UNIT>(here.right[i + 1], here4[i], setup.inv_dx);
+        dy[i + 1] = difference4<UNIT>(here.here[i + 2], here4[i], setup.inv_dy);
+        nx[i] = face_normal(dx[i], __fadd_rn(wide_here.y[i], wide_here.y_right[i]), __fadd_rn(wide_z[i], right_z));
+        ny[i + 1] = face_normal(dy[i + 1], __fadd_rn(wide_here.x[i], wide_here.x[i + 1]),
+                                __fadd_rn(wide_z[i], wide_z[i + 1]));
     }
-    dy[0] = scaled<UNIT>(__fmaf_rn(-4.0f, here.here[0], four_[0]), setup.inv_dy);
+    dy[0] = scaled<UNIT>(__fmaf_rn(-4.0f, here.here[0], here4[0]), setup.inv_dy);
 
     // 2. The normals of the faces towards -x and -y come from the lane there, or from the part's border.
 #pragma unroll
@@ -379,14 +417,15 @@ update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UN
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const float old = here.here[i + 1];
-        const float dz = difference4<UNIT>(above.here[i + 1], four_[i], setup.inv_dz);
-        const float nz = face_normal(dz, __fadd_rn(now.x[i], then.x[i]), __fadd_rn(now.y[i], then.y[i]));
-        float curvature = scaled<UNIT>(__fsub_rn(nx[i], low_x[i]), setup.inv_dx);
-        curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(ny[i + 1], ny[i]), setup.inv_dy));
-        curvature = __fadd_rn(curvature, scaled<UNIT>(__fsub_rn(nz, low_z[i]), setup.inv_dz));
-        VoxelUpdate update(setup, old, curvature, image_term(setup, pixel[i]));
+        const float dz = difference4<UNIT>(above.here[i + 1], here4[i], setup.inv_dz);
+        const float nz = face_normal(dz, __fadd_rn(wide_here.x[i], wide_above.x[i]),
+                                     __fadd_rn(wide_here.y[i], wide_above.y[i]));
+        float divergence = scaled<UNIT>(__fsub_rn(nx[i], low_x[i]), setup.inv_dx);
+        divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(ny[i + 1], ny[i]), setup.inv_dy));
+        divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(nz, low_z[i]), setup.inv_dz));
+        VoxelUpdate update(setup, old, divergence, image_term(setup, pixel[i]));
         update.add_difference(dx[i]);
-        update.add_difference(scaled<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -four_[i]), setup.inv_dx));
+        update.add_difference(scaled<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -here4[i]), setup.inv_dx));
         update.add_difference(dy[i + 1]);
         update.add_difference(-dy[i]);
         update.add_difference(dz);
@@ -396,14 +435,15 @@ update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UN
     }
 }
 
-// Stores a lane's two voxels, and the repeated elements beside the borders.
+// Stores a lane's two voxels in phi, and the repeated elements beside the borders. `beside_x` is true if the tile is at
+// a border along x.
 __device__ __forceinline__ void store_two_voxels(float *out, const LevelSetSetup &setup, u32 x, bool beside_x,
                                                  const bool (&own)[2], const float (&result)[2])
 {
     if (own[0]) out[0] = result[0];
     if (own[1]) out[setup.pitch] = result[1];
     if (beside_x) {
-        const int copy = x == 0 ? -1 : 1;
+        const int copy = x == 0 ? -1 : 1;   // where the repeated element is
         if (own[0] && (x == 0 || x + 1 == setup.width)) out[copy] = result[0];
         if (own[1] && (x == 0 || x + 1 == setup.width)) out[static_cast<int>(setup.pitch) + copy] = result[1];
         if (setup.width == 1 && own[0]) out[1] = result[0];
@@ -411,7 +451,8 @@ __device__ __forceinline__ void store_two_voxels(float *out, const LevelSetSetup
     }
 }
 
-// Updates a part of a volume's tile. A lane has a column and two rows; the planes come one after another.
+// Does an iteration of a part of a volume's tile, from shared memory and the image to phi `to`; all lanes of a warp
+// call it after load_part(). A lane has a column and two rows; the planes come one after another.
 template <typename PIXEL, bool UNIT>
 __device__ __forceinline__ void update_part(const float *shared, float *to, const PIXEL *image,
                                             const LevelSetSetup &setup, const TilePart &part, u32 lane,
@@ -427,9 +468,9 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
     const bool own[2] = {x < setup.width && y < setup.height && planes > 0,
                          x < setup.width && y + 1 < setup.height && planes > 0};
     const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= setup.width;
-    const u32 neighbours_xy[2] = {
-        repeat_along_axis(neighbours_along_axis<TILE>(column), neighbours_along_axis<TILE>(group * 2), 3),
-        repeat_along_axis(neighbours_along_axis<TILE>(column), neighbours_along_axis<TILE>(group * 2 + 1), 3)};
+    const u32 in_plane[2] = {
+        affected_in_plane(affected_along_axis<TILE>(column), affected_along_axis<TILE>(group * 2)),
+        affected_in_plane(affected_along_axis<TILE>(column), affected_along_axis<TILE>(group * 2 + 1))};
     float *out = to + place;
     const PIXEL *pixels[2] = {image + place, image + place + setup.pitch};
     // Pixels are loaded a plane ahead, because the latency of memory is long.
@@ -439,14 +480,15 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
 
     const BorderNormals<UNIT> border(setup, shared, lane);
     ColumnValues below, here, above;
-    ColumnDifferences<UNIT> now, then;
+    ColumnDifferences<UNIT> wide_here, wide_beside;   // of the plane here, and of the one below or above
     float low_z[2], low_dz[2];
     below.load(at - TILE_PLANE), here.load(at);
-    then.compute(setup, below), now.compute(setup, here);
+    wide_beside.compute(setup, below), wide_here.compute(setup, here);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         low_dz[i] = difference4<UNIT>(here.here[i + 1], __fmul_rn(4.0f, below.here[i + 1]), setup.inv_dz);
-        low_z[i] = face_normal(low_dz[i], __fadd_rn(then.x[i], now.x[i]), __fadd_rn(then.y[i], now.y[i]));
+        low_z[i] = face_normal(low_dz[i], __fadd_rn(wide_beside.x[i], wide_here.x[i]),
+                               __fadd_rn(wide_beside.y[i], wide_here.y[i]));
     }
 #pragma unroll 1
     for (int k = 0; k < planes; ++k) {
@@ -456,7 +498,8 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
         for (int i = 0; i < 2; ++i) pixels[i] += stride, next_pixel[i] = own[i] && more ? *pixels[i] : PIXEL(0);
         at += TILE_PLANE;
         float result[2];
-        update_plane(setup, at, border, column, group, k, pixel, below, here, above, now, then, low_z, low_dz, result);
+        update_plane(setup, at, border, column, group, k, pixel, below, here, above, wide_here, wide_beside, low_z,
+                     low_dz, result);
         store_two_voxels(out, setup, x, beside_x, own, result);
 
         // Far from the front nothing is counted unless a voxel changes sides, which may happen where phi is steep.
@@ -464,18 +507,17 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
         const u32 sign_changes = (__float_as_uint(before[0]) ^ __float_as_uint(result[0])) |
                                  (__float_as_uint(before[1]) ^ __float_as_uint(result[1]));
         if (fminf(fabsf(before[0]), fabsf(before[1])) <= setup.band_width || static_cast<int>(sign_changes) < 0) {
-            const u32 along_z = neighbours_along_axis<TILE>(part.first + static_cast<u32>(k));
-            const u32 concerned[2] = {repeat_along_axis(neighbours_xy[0], along_z, 9),
-                                      repeat_along_axis(neighbours_xy[1], along_z, 9)};
-            count_two_voxels(setup, own, before, result, concerned, stats, activity);
+            const u32 along_z = affected_along_axis<TILE>(part.first + static_cast<u32>(k));
+            const u32 affected[2] = {affected_tiles(in_plane[0], along_z), affected_tiles(in_plane[1], along_z)};
+            count_two_voxels(setup, own, before, result, affected, stats, activity);
         }
         out += stride;
-        below = here, here = above, now = then;
+        below = here, here = above, wide_here = wide_beside;
         pixel[0] = next_pixel[0], pixel[1] = next_pixel[1];
     }
 }
 
-// Copies half a tile from one phi to the other.
+// Copies half a tile of a volume from one phi to the other; all lanes of a warp call it.
 __device__ __forceinline__ void copy_half(const float *from, float *to, const LevelSetSetup &setup, TileIndex t,
                                           u32 half, u32 lane)
 {

@@ -1,9 +1,19 @@
 // The level set's arithmetic, the same for every kernel. src/level_set/scalar.rs defines it.
+//
+// A function of kernels/level_set*.cuh is called by one thread for itself and computes in registers, unless its comment
+// says more: that all lanes of a warp or all threads of a block call it, or which memory it reads and writes. phi, the
+// image, statistics and lists are in device memory; `shared` is a warp's own part of a block's shared memory, where
+// phi is copied to. `lane` is the thread's number within its warp.
+//
+// Differences are over the spacing. Their names: dx, dy, dz are four times the first differences across the faces
+// towards +x, +y, +z, and nx, ny, nz the normals there; low_dx ... low_z are those of the faces towards -x, -y, -z.
+// Wide differences, twice the central ones, are called by their axis (wide_x, or w.x). `own` voxels are those that a
+// lane has to write and to count: lanes beyond the image's borders compute too.
 #pragma once
 #include "common.cuh"
 #include "level_set.h"
 
-// Computes 1/sqrt(x) over RSQRT_SCALE with the same bits on every device; src/level_set/scalar.rs describes the method.
+// Returns 1/sqrt(x) over RSQRT_SCALE, with the same bits on every device; src/level_set/scalar.rs describes the method.
 __device__ __forceinline__ float scaled_rsqrt(float x)
 {
     const float start = __uint_as_float((RSQRT_START - __float_as_uint(x)) >> 1);
@@ -11,16 +21,16 @@ __device__ __forceinline__ float scaled_rsqrt(float x)
     return __fmul_rn(start, __fmaf_rn(off, off, RSQRT_REST));
 }
 
-// Divides v by the spacing, whose reciprocal is given. With unit spacing nothing is computed.
+// Returns v over the spacing, whose reciprocal is given. UNIT is true for a spacing of 1: nothing is computed then.
 template <bool UNIT>
 __device__ __forceinline__ float scaled(float v, float inverse_spacing)
 {
     return UNIT ? v : __fmul_rn(v, inverse_spacing);
 }
 
-// Returns the component of the normal across a face, 1/RSQRT_SCALE long: d4 is four times the first difference across the
-// face, a and b are the sums of both sides' wide differences (twice the central ones) along the other axes. These
-// are four times as large as in the formula, as in src/level_set/scalar.rs.
+// Returns the component of the normal across a face, 1/RSQRT_SCALE long: d4 is four times the first difference across
+// the face, a and b (in slices only a) are the sums of both sides' wide differences along the other axes. These are
+// four times as large as in the formula, as in src/level_set/scalar.rs.
 __device__ __forceinline__ float face_normal(float d4, float a, float b)
 {
     return __fmul_rn(d4, scaled_rsqrt(__fmaf_rn(d4, d4, __fmaf_rn(a, a, __fmaf_rn(b, b, TINY)))));
@@ -30,18 +40,20 @@ __device__ __forceinline__ float face_normal(float d4, float a)
     return __fmul_rn(d4, scaled_rsqrt(__fmaf_rn(d4, d4, __fmaf_rn(a, a, TINY))));
 }
 
-// Returns 4 (after - here) / h.
+// Returns 4 (after - here) / h, given here4 = 4 here.
 template <bool UNIT>
 __device__ __forceinline__ float difference4(float after, float here4, float inverse_spacing)
 {
     return scaled<UNIT>(__fmaf_rn(4.0f, after, -here4), inverse_spacing);
 }
 
+// Returns the value clamped to +-limit.
 __device__ __forceinline__ float clamp_magnitude(float value, float limit)
 {
     return fmaxf(fminf(value, limit), -limit);
 }
 
+// Returns the image term of a quarter of the speed, dt included.
 template <typename PIXEL>
 __device__ __forceinline__ float image_term(const LevelSetSetup &setup, PIXEL pixel)
 {
@@ -50,9 +62,9 @@ __device__ __forceinline__ float image_term(const LevelSetSetup &setup, PIXEL pi
     return __fmaf_rn(apart, setup.intensity_gain, setup.intensity_offset);
 }
 
-// The update of one voxel: a quarter of the speed, and the square of four times the gradient, which is summed one side
-// after another. Powers of two change no digit unless a result is subnormal; src/level_set/plan.rs keeps
-// setup.intensity_gain from being so.
+// A VoxelUpdate is the update of one voxel under way: a quarter of the speed, and the square of four times the
+// gradient, which is summed one side after another. Powers of two change no digit unless a result is subnormal;
+// src/level_set/plan.rs keeps setup.intensity_gain from being so.
 struct VoxelUpdate {
     float old, speed;
     float unbounded_speed;   // the speed without the bound of the image term, for where |phi| grows
@@ -63,14 +75,15 @@ struct VoxelUpdate {
     float min_difference;
     float square = 16.0f * TINY;   // differences have the factor 4 here, and not in scalar.rs
 
-    __device__ __forceinline__ VoxelUpdate(const LevelSetSetup &setup, float old, float curvature, float image)
+    // Begins the update of a voxel with the value `old`, the divergence of its normals and its image term.
+    __device__ __forceinline__ VoxelUpdate(const LevelSetSetup &setup, float old, float divergence, float image)
         : old(old)
     {
-        curvature = clamp_magnitude(curvature, setup.max_divergence);
+        divergence = clamp_magnitude(divergence, setup.max_divergence);
         const float bounded = fminf(image, setup.max_inward_term);
-        speed = __fmaf_rn(curvature, setup.curvature_weight, bounded);
-        unbounded_speed = __fmaf_rn(curvature, setup.curvature_weight, image);
-        both_sides = fabsf(__fmul_rn(curvature, setup.curvature_weight)) > fabsf(bounded);
+        speed = __fmaf_rn(divergence, setup.curvature_weight, bounded);
+        unbounded_speed = __fmaf_rn(divergence, setup.curvature_weight, image);
+        both_sides = fabsf(__fmul_rn(divergence, setup.curvature_weight)) > fabsf(bounded);
         min_difference = both_sides ? __uint_as_float(0xFF800000u) : 0.0f;
         downwards = !both_sides && speed < 0.0f;   // where the speed is 0, either is right
     }
@@ -79,6 +92,7 @@ struct VoxelUpdate {
     {
         if ((d4 > min_difference) != downwards) square = __fmaf_rn(d4, d4, square);
     }
+    // Returns phi after the iteration, once all sides are added.
     __device__ __forceinline__ float result() const
     {
         float counted = both_sides ? __fmul_rn(0.5f, square) : square;
@@ -89,12 +103,13 @@ struct VoxelUpdate {
     }
 };
 
-// The statistics of a lane, a warp or a block, which an iteration sums.
+// PartialStatistics are a lane's, a warp's or a block's share of IterationStatistics, in registers.
 struct PartialStatistics {
     u32 changed, near;
     int inside;
     u64 squares;
 
+    // Adds a voxel by its values before and after the iteration.
     __device__ __forceinline__ void add(const LevelSetSetup &setup, float before, float after)
     {
         const bool was = before < 0.0f, is = after < 0.0f;
@@ -106,11 +121,10 @@ struct PartialStatistics {
             squares += __float2uint_rz(__fmul_rn(fminf(__fmul_rn(change, change), SQUARE_MAX), SQUARE_ONE));
         }
     }
-    // Adds the voxels near the front of two, where they are `mine`, without a branch. add_crossing() counts sign
-    // changes the same way.
+    // Adds two voxels to `near` and `squares`, of which the lane owns some, without a branch.
     template <bool UNIT>
     __device__ __forceinline__ void add_two_near(const LevelSetSetup &setup, const float *before, const float *after,
-                                                 const bool *mine)
+                                                 const bool *own)
     {
         constexpr float ROOT_ONE = 4096.0f;   // the root of SQUARE_ONE; what a subnormal square loses is far below 1
         u32 sum = 0;
@@ -119,54 +133,65 @@ struct PartialStatistics {
             const float change =
                 __fmul_rn(__fsub_rn(after[c], before[c]), UNIT ? ROOT_ONE : __fmul_rn(setup.rms_scale, ROOT_ONE));
             const u32 square = __float2uint_rz(fminf(__fmul_rn(change, change), SQUARE_MAX * SQUARE_ONE));
-            if (mine[c] && fabsf(before[c]) <= setup.max_spacing) sum += square, near += 1;
+            if (own[c] && fabsf(before[c]) <= setup.max_spacing) sum += square, near += 1;
         }
         squares += sum;
     }
-    __device__ __forceinline__ void add_crossing(float before, float after, bool mine)
+    // Adds a voxel, if the lane owns it, to `changed` and `inside`, without a branch.
+    __device__ __forceinline__ void add_crossing(float before, float after, bool own)
     {
         const bool was = before < 0.0f, is = after < 0.0f;
-        changed += mine && was != is ? 1u : 0u;
-        inside += mine ? static_cast<int>(is) - static_cast<int>(was) : 0;
+        changed += own && was != is ? 1u : 0u;
+        inside += own ? static_cast<int>(is) - static_cast<int>(was) : 0;
     }
-    // Returns the sums over a warp, in all its lanes.
+    // Returns the sums over a warp, whose lanes all call it and all get them.
     __device__ __forceinline__ PartialStatistics warp_sum() const
     {
         if (!__any_sync(ALL_LANES, near != 0 || changed != 0)) return {};
         // The sum of the squares is made in two parts: a lane has less than 2^51.
-        const u32 low = lanes_total(static_cast<u32>(squares) & 0xFFFFFF);
-        const u32 high = lanes_total(static_cast<u32>(squares >> 24));
+        constexpr u32 LOW_BITS = 24;
+        const u32 low = lanes_total(static_cast<u32>(squares) & ((1u << LOW_BITS) - 1));
+        const u32 high = lanes_total(static_cast<u32>(squares >> LOW_BITS));
         return {lanes_total(changed), lanes_total(near), static_cast<int>(lanes_total(static_cast<u32>(inside))),
-                (static_cast<u64>(high) << 24) + low};
+                (static_cast<u64>(high) << LOW_BITS) + low};
     }
 };
 
+// An IterationContext knows where the iteration's statistics and the state of the stopping criterion are in device
+// memory.
 struct IterationContext : IterationArguments {
-    __device__ __forceinline__ IterationStatistics *row(u64 of) const { return rows + (of & ring); }
+    // Returns the address of the statistics of an iteration.
+    __device__ __forceinline__ IterationStatistics *statistics_of(u64 number) const
+    {
+        return statistics + (number & ring);
+    }
 
-    // Returns whether this iteration is to be done. All threads call it, after the launch ahead is over.
+    // Returns whether this iteration is to be done, which is the same in all threads. All of them call it, after the
+    // launch ahead is over. One thread of the grid records that the iteration is done, and how many voxels were inside
+    // before it; or that iterations end here.
     __device__ __forceinline__ bool begin() const
     {
         const u64 stopped = __ldcg(&convergence->stopped);
         const long long inside =
-            __ldcg(&convergence->inside[(iteration - 1) & 1]) + __ldcg(&row(iteration - 1)->inside);
-        const bool over = (stopped != 0 && iteration >= stopped) || inside == 0 || inside == static_cast<long long>(voxels);
+            __ldcg(&convergence->inside[(iteration - 1) & 1]) + __ldcg(&statistics_of(iteration - 1)->inside);
+        const bool over =
+            (stopped != 0 && iteration >= stopped) || inside == 0 || inside == static_cast<long long>(voxels);
         if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y == 0) {
-            if (!over) convergence->inside[iteration & 1] = inside, row(iteration)->done = 1;
+            if (!over) convergence->inside[iteration & 1] = inside, statistics_of(iteration)->done = 1;
             else if (stopped == 0) convergence->stopped = iteration;
         }
         return !over;
     }
-    // Returns whether what follows this iteration is to be done.
+    // Returns whether what follows this iteration is to be done: a reinitialisation or the stopping criterion.
     __device__ __forceinline__ bool continues() const
     {
         const u64 stopped = __ldcg(&convergence->stopped);
         return stopped == 0 || iteration < stopped;
     }
-    // Adds the sums of a warp or a block; one of its threads calls it.
+    // Adds the sums of a warp or a block to the iteration's statistics; one of its threads calls it.
     __device__ __forceinline__ void add(const PartialStatistics &sums) const
     {
-        IterationStatistics *to = row(iteration);
+        IterationStatistics *to = statistics_of(iteration);
         if (sums.changed) atomicAdd(&to->changed, static_cast<u64>(sums.changed));
         if (sums.near) atomicAdd(&to->near, static_cast<u64>(sums.near));
         if (sums.squares) atomicAdd(&to->squares, sums.squares);

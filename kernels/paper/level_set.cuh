@@ -33,7 +33,8 @@ __device__ __forceinline__ void paper(const float *from, float *to, const float 
     const u64 plane = static_cast<u64>(setup.pitch) * setup.height;
     u64 at = place(i, j), halo_at = halo ? place(halo_x, halo_y) : 0;
     float *const mine = planes + slot(i, j), *const halo_mine = planes + (halo ? slot(halo_x, halo_y) : 0);
-    const bool active = static_cast<int>(blockIdx.x) * PAPER_X + i < width && static_cast<int>(blockIdx.y) * PAPER_Y + j < height;
+    const bool active =
+        static_cast<int>(blockIdx.x) * PAPER_X + i < width && static_cast<int>(blockIdx.y) * PAPER_Y + j < height;
 
     const auto shift = [&](float *to_plane, u64 next, bool more) {
         to_plane[-PAPER_PLANE] = to_plane[0];

@@ -26,7 +26,8 @@ pub enum isoline_level_set_variant {
     ISOLINE_LEVEL_SET_BAND = 1,
     /// The whole image: every voxel is updated in every iteration. CPU and CUDA.
     ISOLINE_LEVEL_SET_DENSE = 2,
-    /// A plain loop on one thread, which is the reference. CPU only, with the same bits as ISOLINE_LEVEL_SET_DENSE there.
+    /// A plain loop on one thread, which is the reference. CPU only, with the same bits as ISOLINE_LEVEL_SET_DENSE
+    /// there.
     ISOLINE_LEVEL_SET_SCALAR = 3,
 }
 
@@ -274,9 +275,9 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which
 ///   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
 ///   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
-///   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with a
-///   CPU context and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
-///   one after the other.
+///   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with
+///   a CPU context and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
+///   called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_new(
     context: *mut isoline_context,
@@ -312,7 +313,8 @@ pub unsafe extern "C" fn isoline_level_set_new(
 /// @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
 ///   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
-///   known: write it or free the level set. May be called on any thread; calls on one level set run one after the other, and so do calls on its context.
+///   known: write it or free the level set. May be called on any thread; calls on one level set run one after the
+///   other, and so do calls on its context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_step(
     level_set: *mut isoline_level_set,

@@ -4,7 +4,7 @@
 use super::Statistics;
 use super::plan::Plan;
 use super::types::Counts;
-use crate::device::kernels::level_set::{SQUARE_ONE, SQUARES_SHIFT, SWING};
+use crate::device::kernels::level_set::{MAX_OSCILLATION, SQUARE_ONE, SQUARES_SHIFT};
 
 /// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;
@@ -29,10 +29,7 @@ pub(super) struct ConvergenceMonitor {
     /// The fewest and the most voxels inside after an iteration of the current check interval.
     fewest: u64,
     most: u64,
-    check_interval: u32,
-    change_tolerance: f64,
-    rms_tolerance: f64,
-    reinitialise_every: u32,
+    plan: Plan,
 }
 
 impl ConvergenceMonitor {
@@ -48,10 +45,7 @@ impl ConvergenceMonitor {
             previous_inside_sum: 0,
             fewest: u64::MAX,
             most: 0,
-            check_interval: plan.check_interval,
-            change_tolerance: plan.change_tolerance,
-            rms_tolerance: plan.rms_tolerance,
-            reinitialise_every: plan.reinitialise_every,
+            plan: *plan,
         }
     }
 
@@ -78,26 +72,27 @@ impl ConvergenceMonitor {
 
     /// Tells whether φ is to be reinitialised now, after the iteration just recorded.
     pub(super) fn should_reinitialise(&self) -> bool {
-        self.reinitialise_every > 0 && self.iterations.is_multiple_of(u64::from(self.reinitialise_every))
+        self.plan.reinitialises_after(self.iterations)
     }
 
     /// Tells whether the stopping criterion is met, after the iteration just recorded. It is tested at the end of every
-    /// check interval but the first; the next interval then begins. `check_convergence` in `kernels/level_set_support.cuh`
-    /// computes the same.
+    /// check interval but the first; the next interval then begins. `check_convergence` in
+    /// `kernels/level_set_support.cuh` computes the same.
     pub(super) fn should_stop(&mut self) -> bool {
-        if self.interval_iterations < self.check_interval {
+        let Plan { check_interval, change_tolerance, rms_tolerance, .. } = self.plan;
+        if self.interval_iterations < check_interval {
             return false;
         }
         // The means are over whole intervals, each of which holds whole periods of the reinitialisation, with which a
         // front at rest may oscillate a little. A front that oscillates by much has not come to rest.
         let near = self.near_sum.max(1) as f64;
         let drift = self.inside_sum.abs_diff(self.previous_inside_sum) as f64 / near;
-        let swing = (self.most - self.fewest) as f64 * f64::from(self.check_interval) / near;
+        let oscillation = (self.most - self.fewest) as f64 * f64::from(check_interval) / near;
         let rms = (self.squares_sum as f64 * (SQUARES_UNIT * f64::from(1 << SQUARES_SHIFT)) / near).sqrt();
-        let never = self.change_tolerance == 0.0 && self.rms_tolerance == 0.0;
+        let never = change_tolerance == 0.0 && rms_tolerance == 0.0;
         let first = self.previous_inside_sum == 0;
-        let still = drift <= self.change_tolerance && swing <= SWING * self.change_tolerance;
-        let met = !never && !first && still && rms <= self.rms_tolerance;
+        let still = drift <= change_tolerance && oscillation <= MAX_OSCILLATION * change_tolerance;
+        let met = !never && !first && still && rms <= rms_tolerance;
         let inside = self.inside_sum;
         self.begin_interval();
         self.previous_inside_sum = inside;
@@ -168,7 +163,7 @@ mod tests {
     fn a_front_that_oscillates_about_a_constant_mean_has_not_converged() {
         // The count oscillates with every reinitialisation, so that each interval has the same mean.
         let oscillating = |by: u64| move |i: u64| 5000 + if i % 20 < 10 { by } else { 0 };
-        let bound = (SWING * Params::default().change_tolerance * NEAR as f64) as u64;
+        let bound = (MAX_OSCILLATION * Params::default().change_tolerance * NEAR as f64) as u64;
         assert_eq!(bound, 100, "a tenth of the voxels near the front");
         assert_eq!(stop(Params::default(), oscillating(bound + 1), 0.0), None);
         assert_eq!(stop(Params::default(), oscillating(bound - 1), 0.0), Some(2 * INTERVAL));

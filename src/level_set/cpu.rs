@@ -154,7 +154,7 @@ impl Solver {
     pub(super) fn active_tiles(&self) -> u64 {
         match &self.field {
             Field::Plain(_) => self.plan.tiles().iter().product::<usize>() as u64,
-            Field::Tiled(field) => field.active,
+            Field::Tiled(field) => field.active_tiles,
         }
     }
 }
@@ -197,7 +197,7 @@ struct Tiled {
     pixels: Pixels,
     phi: Vec<f32>,
     next: Vec<f32>,
-    /// For each tile, the tiles that its changes within the band in the last iteration may affect, see
+    /// For each tile, the word of tiles that its changes within the band in the last iteration affect, see
     /// `tiles::affected_tiles`.
     affected: Vec<u32>,
     /// For each tile, true if it holds a voxel within the band.
@@ -208,9 +208,10 @@ struct Tiled {
     list: Vec<u32>,
     /// The tiles in which `next` differs from φ, in order.
     written: Vec<u32>,
-    /// The number of tiles of the last iteration.
-    active: u64,
-    reached: Vec<u8>,
+    /// The number of tiles that the last iteration updated.
+    active_tiles: u64,
+    /// For each tile, 1 if a tile's word of affected tiles names it. Only [`list_tiles`](Self::list_tiles) uses it.
+    is_active: Vec<u8>,
     buffers: PerThread<Buffers>,
 }
 
@@ -240,8 +241,8 @@ impl Tiled {
             listed: false,
             list: reserved(layout.count())?,
             written: reserved(layout.count())?,
-            active: 0,
-            reached: zeroed(layout.count())?,
+            active_tiles: 0,
+            is_active: zeroed(layout.count())?,
             buffers: context.pool().install(|| PerThread::new(|| Ok(Buffers::new())))?,
         };
         context.pool().install(|| tiled.recount(&plan.constants));
@@ -274,7 +275,7 @@ impl Tiled {
     /// Counts every voxel within the band as changed.
     fn activate_band(&mut self, constants: &Constants) {
         let Self { layout, volume, phi, affected, in_band, .. } = self;
-        let reached = |index: usize, tile: &[f32]| {
+        let affected_by = |index: usize, tile: &[f32]| {
             if *volume {
                 layout.affected_by_band::<{ VOLUME_TILE[0] }>(index, tile, constants.band_width)
             } else {
@@ -283,20 +284,20 @@ impl Tiled {
         };
         let tiles = phi.par_chunks(layout.tile_voxels()).zip(in_band.par_iter()).zip(affected.par_iter_mut());
         tiles.enumerate().with_min_len(64).for_each(|(index, ((tile, in_band), affected))| {
-            *affected = if *in_band { reached(index, tile) } else { 0 };
+            *affected = if *in_band { affected_by(index, tile) } else { 0 };
         });
         self.listed = false;
     }
 
-    /// Lists the tiles of the next pass: those that the marks reach, or all.
+    /// Lists the tiles of the next pass: those that the changes affect, or all.
     fn list_tiles(&mut self, all: bool) {
-        let Self { layout, volume, affected, list, reached, .. } = self;
+        let Self { layout, volume, affected, list, is_active, .. } = self;
         list.clear();
         if all {
             list.extend(0..layout.count() as u32);
         } else {
-            layout.spread(affected, *volume, reached);
-            list.extend((0..).zip(&*reached).filter(|(_, mark)| **mark != 0).map(|(index, _)| index));
+            layout.mark_affected(affected, *volume, is_active);
+            list.extend((0..).zip(&*is_active).filter(|(_, is_active)| **is_active != 0).map(|(index, _)| index));
         }
     }
 
@@ -306,9 +307,9 @@ impl Tiled {
             self.list_tiles(!self.band);
             self.listed = true;
         }
-        let active = self.list.len() as u64;
+        let active_tiles = self.list.len() as u64;
         let total = self.pass(constants, None, ticker)?;
-        self.active = active;
+        self.active_tiles = active_tiles;
         Ok(Counts {
             inside: inside + total.entered - total.left,
             changed: total.entered + total.left,
@@ -317,7 +318,7 @@ impl Tiled {
         })
     }
 
-    /// Computes one step of a reinitialisation, of the tiles that the band reaches when it begins.
+    /// Computes one step of a reinitialisation, of the tiles that the band affects when it begins.
     fn reinitialisation_step(&mut self, constants: &Constants, first: bool, last: bool, ticker: &Ticker) -> Result<()> {
         if first {
             self.activate_band(constants);
@@ -384,7 +385,7 @@ impl Tiled {
                 Pixels::F32(pixels) => run!(pixels),
             })
         };
-        // Pieces of at most eight tiles: a thread that wakes late leaves the others little to wait for.
+        // A thread takes at most eight tiles at a time: one that wakes late leaves the others little to wait for.
         tasks.into_par_iter().with_max_len(8).map(work).collect_into_vec(&mut statistics);
         if let Err(cancelled) = ticker.check() {
             written.clone_from(&touched);

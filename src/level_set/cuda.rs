@@ -1,5 +1,5 @@
-//! The level set on CUDA: φ, a second φ and the image stay on the device; iterations are queued in batches, and the device
-//! itself counts, keeps the list of active tiles and stops. [`launch`] launches the kernels.
+//! The level set on CUDA: φ, a second φ and the image stay on the device; iterations are queued in batches, and the
+//! device itself counts, keeps the list of active tiles and stops. [`launch`] launches the kernels.
 
 mod dense_grid;
 mod launch;
@@ -25,7 +25,7 @@ use launch::{Fields, Launcher, Span};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
-use tables::{BARRIERS, Layout, PADDING_BEFORE, ROW_BYTES, ROWS, Tables, table_bytes};
+use tables::{BARRIERS, Layout, PADDING_BEFORE, STATISTICS, STATISTICS_BYTES, Tables, table_bytes};
 
 /// The iterations of the first batch and of the largest; batches grow until one takes this long.
 const FIRST_BATCH: u64 = 16;
@@ -80,12 +80,14 @@ pub(super) struct Solver {
     /// The bytes of a pixel of the image.
     pixel_bytes: usize,
     tables: Tables,
-    /// The staging buffers for rows of statistics, one for each batch in flight.
-    rows: [Pinned; BATCHES],
+    /// The staging buffers for the statistics of iterations, one for each batch in flight.
+    staged_statistics: [Pinned; BATCHES],
     /// The index of the newest φ.
     current: usize,
+    /// The number of voxels inside.
     inside: u64,
-    active: u64,
+    /// The number of tiles that the last iteration updated.
+    active_tiles: u64,
     /// The number of the next set of active tiles; the lists are empty before the first.
     set: u32,
     /// True if the lists hold the set of tiles that φ needs; false after φ was written.
@@ -133,7 +135,7 @@ impl Solver {
         let pixel_type = input.pixel_type();
         let tables = Tables::new(cuda, plan)?;
         let phi_bytes = layout.elements() * size_of::<f32>();
-        let rows = || memory.pinned(LARGEST_BATCH as usize * ROW_BYTES);
+        let staging = || memory.pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);
         let solver = Self {
             stream: cuda.stream()?,
             cuda: cuda.clone(),
@@ -144,10 +146,10 @@ impl Solver {
             image: memory.device(layout.elements() * pixel_type.bytes())?,
             pixel_bytes: pixel_type.bytes(),
             tables,
-            rows: [rows()?, rows()?],
+            staged_statistics: [staging()?, staging()?],
             current: 0,
             inside: plan.inside,
-            active: 0,
+            active_tiles: 0,
             set: 0,
             lists_valid: false,
             interval_iterations: 0,
@@ -155,8 +157,8 @@ impl Solver {
         };
         let stream = &solver.stream;
         // Lists are filled too: kernels load entries before they know how many are valid.
-        let Tables { convergence, rows, lists: [entries, ..], .. } = &solver.tables;
-        for buffer in [&solver.phi[0], &solver.image, convergence, rows, entries] {
+        let Tables { convergence, statistics, lists: [entries, ..], .. } = &solver.tables;
+        for buffer in [&solver.phi[0], &solver.image, convergence, statistics, entries] {
             stream.fill(buffer, 0, buffer.bytes(), 0)?;
         }
         transfer::upload(cuda, context.pool(), stream, input, &solver.image, &layout)?;
@@ -165,14 +167,15 @@ impl Solver {
     }
 
     /// Returns the address of the first row of φ `which`.
-    fn address(&self, which: usize) -> u64 {
+    fn phi_address(&self, which: usize) -> u64 {
         self.phi[which].address() + (PADDING_BEFORE * size_of::<f32>()) as u64
     }
 
+    /// Returns the addresses of the newest φ, of the other and of the image.
     fn fields(&self) -> Fields {
         Fields {
-            from: self.address(self.current),
-            to: self.address(1 - self.current),
+            from: self.phi_address(self.current),
+            to: self.phi_address(1 - self.current),
             image: self.image.address() + (PADDING_BEFORE * self.pixel_bytes) as u64,
         }
     }
@@ -202,13 +205,14 @@ impl Solver {
         if self.phi_unknown {
             return Err(Error::new(
                 ErrorKind::DeviceFailed,
-                "the device failed in an earlier step of this level set, so its phi is not known; write phi, or begin a \
-                 new level set",
+                "the device failed in an earlier step of this level set, so its phi is not known; write phi, or begin \
+                 a new level set",
             ));
         }
         Ok(())
     }
 
+    /// Tells whether no voxel is inside any more, or none outside: nothing can move then.
     fn front_vanished(&self) -> bool {
         self.inside == 0 || self.inside == self.plan.voxels() as u64
     }
@@ -227,7 +231,7 @@ impl Solver {
             return Ok(());
         }
         ticker.expect(iterations);
-        self.begin(monitor.iterations)?;
+        self.prepare_iterations(monitor.iterations)?;
         let mut queue = Queue::new(self, monitor.iterations);
         let mut flight: VecDeque<Batch> = VecDeque::new();
         let (mut queued, mut size) = (0, FIRST_BATCH);
@@ -238,11 +242,11 @@ impl Solver {
             while flight.len() < BATCHES && queued < iterations && cancelled.is_ok() && !monitor.converged {
                 let count = size.min(iterations - queued);
                 let slot = (0..BATCHES).find(|slot| flight.iter().all(|batch| batch.slot != *slot)).unwrap_or(0);
-                flight.push_back(self.queue(&mut queue, count, slot)?);
+                flight.push_back(self.queue_batch(&mut queue, count, slot)?);
                 queued += count;
             }
             let Some(batch) = flight.pop_front() else { break };
-            self.wait(&batch, progress, ticker, &mut cancelled)?;
+            self.wait_for_batch(&batch, progress, ticker, &mut cancelled)?;
             if !monitor.converged {
                 let done = self.collect_batch(&batch, monitor);
                 ticker.add(done);
@@ -267,7 +271,7 @@ impl Solver {
     }
 
     /// Waits for a batch, and calls the progress callback while waiting.
-    fn wait(
+    fn wait_for_batch(
         &self,
         batch: &Batch,
         progress: &mut Option<&mut Progress<'_>>,
@@ -290,23 +294,23 @@ impl Solver {
     }
 
     /// Prepares the state of the iterations on the device.
-    fn begin(&mut self, iterations: u64) -> Result<()> {
+    fn prepare_iterations(&mut self, iterations: u64) -> Result<()> {
         // The state is "not stopped", and the number of voxels inside, at the parity of the iteration.
         const STATE_BYTES: usize = std::mem::offset_of!(ConvergenceState, inside_sum);
         let mut convergence = [0u64; 3];
         convergence[1 + (iterations & 1) as usize] = self.inside;
-        let staged = &mut self.rows[0];
+        let staged = &mut self.staged_statistics[0];
         staged.as_mut_slice()[..STATE_BYTES].copy_from_slice(bytemuck::cast_slice(&convergence));
         let stream = &self.stream;
         stream.copy_bytes(staged.side(), self.tables.convergence.side(0), STATE_BYTES)?;
-        // The iteration before the first has an empty row.
-        let row = ROW_BYTES;
-        stream.fill(&self.tables.rows, (iterations % ROWS) as usize * row, row, 0)?;
+        // The statistics of the iteration before the first are empty.
+        let at = (iterations % STATISTICS) as usize * STATISTICS_BYTES;
+        stream.fill(&self.tables.statistics, at, STATISTICS_BYTES, 0)?;
         if !self.lists_valid {
             self.tables.clear_lists(stream)?;
             self.set = 0;
             if self.launcher.band() {
-                self.launcher.activate_near_front(stream, self.address(self.current), 0, iterations, 0)?;
+                self.launcher.activate_near_front(stream, self.phi_address(self.current), 0, iterations, 0)?;
             }
             self.lists_valid = true;
         }
@@ -314,17 +318,18 @@ impl Solver {
     }
 
     /// Queues iterations with their reinitialisations and tests of convergence, and the download of their statistics.
-    fn queue(&self, queue: &mut Queue, count: u64, slot: usize) -> Result<Batch> {
+    fn queue_batch(&self, queue: &mut Queue, count: u64, slot: usize) -> Result<Batch> {
         let stream = &self.stream;
-        let row = ROW_BYTES;
         let first = queue.iteration + 1;
-        // The rows of a batch are in up to two parts of the ring.
-        let begin = (first % ROWS) as usize;
-        let head = (count as usize).min(ROWS as usize - begin);
-        let parts = [(begin, 0, head), (0, head, count as usize - head)];
-        for (at, _, rows) in parts {
-            if rows > 0 {
-                stream.fill(&self.tables.rows, at * row, rows * row, 0)?;
+        // The statistics of a batch are in up to two parts of the ring: from where, to where in the staging buffer,
+        // bytes.
+        let begin = (first % STATISTICS) as usize;
+        let head = (count as usize).min(STATISTICS as usize - begin);
+        let parts = [(begin, 0, head), (0, head, count as usize - head)]
+            .map(|(at, to, number)| [at, to, number].map(|n| n * STATISTICS_BYTES));
+        for [at, _, bytes] in parts {
+            if bytes > 0 {
+                stream.fill(&self.tables.statistics, at, bytes, 0)?;
             }
         }
         const { assert!(BARRIERS >= 2 * LARGEST_BATCH as usize, "an iteration is at most two launches") }
@@ -333,14 +338,13 @@ impl Solver {
         let mut unchecked = first;
         let end = queue.iteration + count;
         while queue.iteration < end {
-            let span = self.span(queue, end);
+            let span = self.next_span(queue, end);
             queue.iteration += u64::from(span.count);
             let iteration = queue.iteration;
-            let every = u64::from(self.plan.reinitialise_every);
-            let reinitialises = every > 0 && iteration.is_multiple_of(every);
+            let reinitialises = self.plan.reinitialises_after(iteration);
             self.launcher.iterate(stream, queue.fields, span, !reinitialises, barrier)?;
             barrier += 1;
-            queue.advance(span.count, self.sets(false));
+            queue.advance(span.count, self.sets_per_iteration(false));
             if queue.interval_iterations == self.plan.check_interval {
                 self.launcher.check_convergence(stream, unchecked, iteration, true)?;
                 (unchecked, queue.interval_iterations) = (iteration + 1, 0);
@@ -357,10 +361,10 @@ impl Solver {
         if unchecked <= queue.iteration {
             self.launcher.check_convergence(stream, unchecked, queue.iteration, false)?;
         }
-        for (at, to, rows) in parts {
-            if rows > 0 {
-                let back = self.rows[slot].side().after(to * row);
-                stream.copy_bytes(self.tables.rows.side(at * row), back, rows * row)?;
+        for [at, to, bytes] in parts {
+            if bytes > 0 {
+                let staged = self.staged_statistics[slot].side().after(to);
+                stream.copy_bytes(self.tables.statistics.side(at), staged, bytes)?;
             }
         }
         let end = self.cuda.event()?;
@@ -370,7 +374,7 @@ impl Solver {
 
     /// Returns the iterations after those of `queue`, up to `end`, that one launch can do: until a reinitialisation or
     /// the end of a check interval.
-    fn span(&self, queue: &Queue, end: u64) -> Span {
+    fn next_span(&self, queue: &Queue, end: u64) -> Span {
         let every = u64::from(self.plan.reinitialise_every);
         let mut count = if self.launcher.takes_many_iterations() { end - queue.iteration } else { 1 };
         count = count.min(u64::from(self.plan.check_interval - queue.interval_iterations));
@@ -382,31 +386,32 @@ impl Solver {
 
     /// Returns the number of sets of tiles that an iteration makes, with the reinitialisation that follows it or
     /// without.
-    fn sets(&self, reinitialised: bool) -> u32 {
+    fn sets_per_iteration(&self, reinitialised: bool) -> u32 {
         u32::from(self.launcher.band()) + u32::from(reinitialised)
     }
 
-    /// Records the iterations of a finished batch, up to the one at which it stopped. Returns their number. The device has
-    /// stopped by the same arithmetic (`check_convergence` in `kernels/level_set_support.cuh`), so that batches queued ahead do
-    /// nothing; the host repeats it to learn at which iteration.
+    /// Records the iterations of a finished batch, up to the one at which it stopped. Returns their number. The device
+    /// has stopped by the same arithmetic (`check_convergence` in `kernels/level_set_support.cuh`), so that batches
+    /// queued ahead do nothing; the host repeats it to learn at which iteration.
     fn collect_batch(&mut self, batch: &Batch, monitor: &mut ConvergenceMonitor) -> u64 {
-        let bytes = &self.rows[batch.slot].as_slice()[..batch.count as usize * ROW_BYTES];
-        let rows: &[IterationStatistics] = bytemuck::cast_slice(bytes);
+        let bytes = &self.staged_statistics[batch.slot].as_slice()[..batch.count as usize * STATISTICS_BYTES];
+        let statistics: &[IterationStatistics] = bytemuck::cast_slice(bytes);
         let mut done = 0;
-        for row in rows {
-            if row.done == 0 {
+        for iteration in statistics {
+            let IterationStatistics { changed, near, squares, inside, tiles, .. } = *iteration;
+            if iteration.done == 0 {
                 // The device found before this iteration that no voxel is inside any more, or none outside.
                 monitor.converged = true;
                 break;
             }
-            self.inside = self.inside.wrapping_add_signed(row.inside);
-            self.active = u64::from(row.tiles);
-            monitor.record(Counts { inside: self.inside, changed: row.changed, near: row.near, squares: row.squares });
+            self.inside = self.inside.wrapping_add_signed(inside);
+            self.active_tiles = u64::from(tiles);
+            monitor.record(Counts { inside: self.inside, changed, near, squares });
             debug_assert_eq!(monitor.iterations, batch.first + done);
             monitor.converged = monitor.should_stop();
             self.interval_iterations = (self.interval_iterations + 1) % self.plan.check_interval;
             self.current = 1 - self.current;
-            self.set = self.set.wrapping_add(self.sets(monitor.should_reinitialise()));
+            self.set = self.set.wrapping_add(self.sets_per_iteration(monitor.should_reinitialise()));
             done += 1;
             if monitor.converged {
                 break;
@@ -421,7 +426,11 @@ impl Solver {
 
     /// Returns the number of tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
-        if self.launcher.band() { self.active } else { u64::from(self.plan.tiles().iter().product::<usize>() as u32) }
+        if self.launcher.band() {
+            self.active_tiles
+        } else {
+            u64::from(self.plan.tiles().iter().product::<usize>() as u32)
+        }
     }
 }
 

@@ -9,6 +9,37 @@
 //!
 //! so the front grows where the intensity lies within T ± ε and is held back, and smoothed, by its curvature. |D(I)| is
 //! bounded (see [`Params::time_step`]), and where φ moves away from 0, |∇φ| counts at most 1.
+//!
+//! # How a run goes
+//!
+//! * **Parameters:** the caller gives [`Params`]. `Params::resolve` computes the automatic ones from the image; the
+//!   result is the `Plan`, which never changes, with the numbers of the formulas in f32 as its `Constants`. The CPU
+//!   computes with these. The kernels get them as `LevelSetSetup`, with a quarter of each term of the speed, beside the
+//!   sizes of φ in device memory.
+//! * **Start:** φ is the signed distance to the boundary of the mask.
+//! * **Iteration:** reads φ, writes φ' to a second buffer, and swaps the two. The dense variant updates all voxels, the
+//!   band those of the active tiles: of those that hold, or are at most two voxels from, a voxel of the narrow band
+//!   that the last iteration changed.
+//! * **Statistics:** the counts of each iteration go to the `ConvergenceMonitor`. At the end of each check interval it
+//!   says whether the stopping criterion is met. On CUDA the device decides that by the same arithmetic, so that
+//!   iterations can be queued ahead, and the host repeats it when it has the statistics.
+//! * **Reinitialisation:** after every [`Params::reinitialise_every`] iterations φ is made a distance again in the
+//!   tiles that the narrow band affects, in a few steps, each from one buffer to the other. With the band those that it
+//!   affects then are active.
+//!
+//! # Files
+//!
+//! * `parameters.rs`: the table of the parameters, with names, ranges, defaults and help.
+//! * `plan.rs`: the checks, the automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
+//! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
+//! * `convergence.rs`: the statistics, the stopping criterion.
+//! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`)
+//!   and update them by vectors (`cpu/kernel.rs`, `cpu/vector.rs`).
+//! * `cuda.rs`: the CUDA solver, which queues batches of iterations. Its start is in `cuda/start.rs`, its memory in
+//!   `cuda/tables.rs`, launches in `cuda/launch.rs` and `cuda/dense_grid.rs`, transfer in `cuda/transfer.rs` and
+//!   `cuda/values.rs`; `cuda/paper.rs` is for the benchmark.
+//! * `kernels/level_set.cu`: the kernels. `kernels/level_set.h`: the constants and arguments that they share with the
+//!   crate.
 
 mod convergence;
 mod cpu;
@@ -56,8 +87,9 @@ pub enum Variant {
 pub struct Params {
     /// One volume (default), or slices, each segmented separately.
     pub dimensions: Dimensions,
-    /// The voxel's size along x, y, z, each from 1e-9 to 1e9 and at most 1000 times another. Default 1, 1, 1. Curvature,
-    /// distances and speeds are in its unit. With [`Dimensions::Slices`] that along z is not used, and may be anything.
+    /// The voxel's size along x, y, z, each from 1e-9 to 1e9 and at most 1000 times another. Default 1, 1, 1.
+    /// Curvature, distances and speeds are in its unit. With [`Dimensions::Slices`] that along z is not used, and may
+    /// be anything.
     pub spacing: [f64; 3],
     /// The intensity range T ± ε. `None` (default): mean and twice the standard deviation of the pixels inside the
     /// initial mask.
@@ -68,8 +100,8 @@ pub struct Params {
     /// The time step Δt. `None` (default): `cfl` times the largest stable step, 1 / (α·D·√Σh⁻² + (1 − α)·Σh⁻²), where D
     /// is the bound of |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and
     /// (1 − α)/α·½·√(2·Σh⁻²). Beyond that no curvature outweighs the image: where φ approaches 0, |D(I)| is clamped to
-    /// it, and the front rests in the same place. Refused if α·Δt is neither 0 nor from 4.702e-38 to 3.403e38, the range of
-    /// 32-bit numbers with all their digits; very large pixels in a very small spacing leave it.
+    /// it, and the front rests in the same place. Refused if α·Δt is neither 0 nor from 4.702e-38 to 3.403e38, the
+    /// range of 32-bit numbers with all their digits; very large pixels in a very small spacing leave it.
     pub time_step: Option<f64>,
     /// The share of the largest stable step that the automatic Δt takes, in (0, 1]. Default 0.95.
     pub cfl: f64,
@@ -183,13 +215,13 @@ enum Solver {
 impl LevelSet {
     /// Starts from the boundary of `mask` (pixels > 0 are inside) on `input` (u8, u16 or f32; the same size).
     ///
-    /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all outside,
-    /// φ starts as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count as far
-    /// from T as the farthest finite pixel of the image, but at least 2ε: never in range.
+    /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all
+    /// outside, φ starts as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count
+    /// as far from T as the farthest finite pixel of the image, but at least 2ε: never in range.
     ///
     /// # Errors
-    /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]), an
-    /// automatic range with an empty mask, sizes that do not match, an allocation that fails, a device failure.
+    /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]),
+    /// an automatic range with an empty mask, sizes that do not match, an allocation that fails, a device failure.
     pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
         params.check()?;
         check_shapes(input.shape(), input.shape())?;

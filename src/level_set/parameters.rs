@@ -44,7 +44,8 @@ pub(crate) const CHECK_INTERVAL: Parameter = Parameter::integer(
     c"check_interval",
     c"Check interval",
     0,
-    c"Iterations that the stopping criterion looks at together. A larger one waits longer before it says that the front is at rest.",
+    c"Iterations that the stopping criterion looks at together. A larger one waits longer before it says that the \
+      front is at rest.",
 )
 .at_least(1.0)
 .unit(c"iterations")
@@ -65,7 +66,8 @@ pub(crate) const EPSILON: Parameter = Parameter::float(
     c"epsilon",
     c"Epsilon",
     0.0,
-    c"The front grows where the intensity is within target ± epsilon, and shrinks elsewhere. A larger one takes in more.",
+    c"The front grows where the intensity is within target ± epsilon, and shrinks elsewhere. A larger one takes in \
+      more.",
 )
 .above(0.0)
 .at_most(LARGEST_PIXEL)
@@ -76,7 +78,8 @@ pub(crate) const ALPHA: Parameter = Parameter::float(
     c"alpha",
     c"Alpha",
     0.0,
-    c"The weight of the image against that of curvature. A larger one follows the image more closely, a smaller one is smoother.",
+    c"The weight of the image against that of curvature. A larger one follows the image more closely, a smaller one is \
+      smoother.",
 )
 .at_least(0.0)
 .at_most(1.0)
@@ -106,7 +109,8 @@ pub(crate) const CHANGE_TOLERANCE: Parameter = Parameter::float(
     c"change_tolerance",
     c"Change tolerance",
     2e-3,
-    c"Stopping criterion: how far the front may move between two check intervals, on average. A larger one stops earlier.",
+    c"Stopping criterion: how far the front may move between two check intervals, on average. A larger one stops \
+      earlier.",
 )
 .at_least(0.0)
 .unit(c"voxels")
@@ -116,7 +120,8 @@ pub(crate) const RMS_TOLERANCE: Parameter = Parameter::float(
     c"rms_tolerance",
     c"RMS tolerance",
     8.0,
-    c"Stopping criterion: the change of φ near the front in an iteration, root mean square. A larger one stops earlier.",
+    c"Stopping criterion: the change of φ near the front in an iteration, root mean square. A larger one stops \
+      earlier.",
 )
 .at_least(0.0)
 .unit(c"voxels")

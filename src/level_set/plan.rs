@@ -201,6 +201,11 @@ impl Plan {
         std::array::from_fn(|axis| self.shape[axis].div_ceil(tile[axis]))
     }
 
+    /// Tells whether φ is reinitialised after the iteration with this number.
+    pub(super) fn reinitialises_after(&self, iteration: u64) -> bool {
+        self.reinitialise_every > 0 && iteration.is_multiple_of(u64::from(self.reinitialise_every))
+    }
+
     pub(super) fn voxels(&self) -> usize {
         self.shape.iter().product()
     }
@@ -229,8 +234,8 @@ fn check_gain(alpha: f64, time_step: f64) -> Result<()> {
         "lower time_step or cfl, scale the pixels up, or choose a larger unit of length"
     };
     Err(Error::argument(format!(
-        "alpha times time_step must be 0 or from {least:.3e} to {most:.3e}, what 32-bit numbers hold with all their digits, \
-         but it is {gain:e} (alpha {alpha}, time_step {time_step:e}); {advice}"
+        "alpha times time_step must be 0 or from {least:.3e} to {most:.3e}, what 32-bit numbers hold with all their \
+         digits, but it is {gain:e} (alpha {alpha}, time_step {time_step:e}); {advice}"
     )))
 }
 

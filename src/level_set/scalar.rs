@@ -5,12 +5,11 @@
 //! so it gives the same bits. CUDA does the same or moves factors that are powers of two, which changes no digit unless
 //! a number is subnormal; its results may differ by more, see `docs/level_set.md`.
 //!
-//! * **1/√x** is [`scaled_rsqrt`] times [`RSQRT_SCALE`], within 1.7e-5 of the value: a start from the bits, and a polynomial of
-//!   degree 2 in its error, whose constants are in `kernels/level_set.h`. Unlike division and root it takes no special
-//!   instruction, and is cheap on every device.
-//!   Its error changes slowly with x, so differences of normals, of which the curvature is made, are more exact than
-//!   that. The constant factor saves an operation: it is in the constants that normals are multiplied or compared
-//!   with.
+//! * **1/√x** is [`scaled_rsqrt`] times [`RSQRT_SCALE`], within 1.7e-5 of the value: a start from the bits, and a
+//!   polynomial of degree 2 in its error, whose constants are in `kernels/level_set.h`. Unlike division and root it
+//!   takes no special instruction, and is cheap on every device. Its error changes slowly with x, so differences of
+//!   normals, of which the curvature is made, are more exact than that. The constant factor saves an operation: it is
+//!   in the constants that normals are multiplied or compared with.
 //! * **Normals** stand on the faces between voxels, so a voxel's normal towards +x is its neighbour's towards −x, and
 //!   a pass over many voxels computes one normal per axis and voxel. They are computed from numbers four times as
 //!   large as in the formula, which saves the factors ½.
@@ -21,8 +20,8 @@
 //!   across the front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster
 //!   the steeper it is: the zero of φ would then be near the side that grows more slowly and not where F is 0. With
 //!   the bound φ grows by F·Δt, so its zero tends to that of F.
-//! * **Where |φ| shrinks**, −D counts at most as much as `image_term_bounds` in `plan.rs` says, which does not change the
-//!   sign of F: only there can a step be too long, so one bright pixel does not shorten the steps of all voxels.
+//! * **Where |φ| shrinks**, −D counts at most as much as `image_term_bounds` in `plan.rs` says, which does not change
+//!   the sign of F: only there can a step be too long, so one bright pixel does not shorten the steps of all voxels.
 //! * **The divergence** is bounded by √(2·Σh⁻²), the curvature of about one voxel. Without that bound the step is
 //!   unstable where φ has an extremum: there |∇φ| times the divergence is several times what a Laplacian would see,
 //!   and its sign alternates.
@@ -151,10 +150,11 @@ pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel
 /// Returns φ of a voxel after one step of a reinitialisation, which makes φ a distance again within a few voxels of the
 /// front and does not move the front.
 ///
-/// Voxels beside the front (a face neighbour has the other sign) are scaled in the `first` step if |∇φ| is off 1 by more
-/// than 2 %, and then keep their value; the others follow φ_τ = sign(φ)·(1 − |∇φ|) (Sussman, Smereka and Osher 1994) with second-order one-sided differences, from the
-/// front outwards. Holding the voxels beside the front is Russo and Smereka's remedy (2000) for the drift of the front
-/// in the original. No sign changes. Only tiles near the front are updated, see [`reinitialised_tiles`].
+/// Voxels beside the front (a face neighbour has the other sign) are scaled in the `first` step if |∇φ| is off 1 by
+/// more than 2 %, and then keep their value; the others follow φ_τ = sign(φ)·(1 − |∇φ|) (Sussman, Smereka and Osher
+/// 1994) with second-order one-sided differences, from the front outwards. Holding the voxels beside the front is Russo
+/// and Smereka's remedy (2000) for the drift of the front in the original. No sign changes. Only tiles near the front
+/// are updated, see [`reinitialised_tiles`].
 pub(super) fn reinitialised(constants: &Constants, phi: &impl Neighbourhood, first: bool) -> f32 {
     let old = phi.at([0, 0, 0]);
     let axes = if constants.volume { 3 } else { 2 };
@@ -179,8 +179,8 @@ pub(super) fn reinitialised(constants: &Constants, phi: &impl Neighbourhood, fir
     if (new < 0.0) == (old < 0.0) { new } else { old }
 }
 
-/// Returns Godunov's squared gradient along an axis: the larger of the squares of the two one-sided differences, of those
-/// that look towards the front.
+/// Returns Godunov's squared gradient along an axis: the larger of the squares of the two one-sided differences, of
+/// those that look towards the front.
 #[inline(always)]
 pub(super) fn upwind_square(inside: bool, forward: f32, backward: f32) -> f32 {
     // Inside, everything is mirrored.
@@ -287,7 +287,7 @@ pub(super) fn iterate(
 pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32]) -> Vec<bool> {
     let (tile, [along_x, along_y, along_z]) = (plan.tile(), plan.tiles());
     let [width, height, _] = plan.shape;
-    let mut reached = vec![false; along_x * along_y * along_z];
+    let mut is_updated = vec![false; along_x * along_y * along_z];
     for (i, _) in phi.iter().enumerate().filter(|(_, phi)| phi.abs() <= plan.constants.band_width) {
         let voxel = [i % width, i / width % height, i / width / height];
         let [xs, ys, zs] = std::array::from_fn(|axis| {
@@ -297,10 +297,10 @@ pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32]) -> Vec<bool> {
             voxel[axis].saturating_sub(reach) / tile[axis]..=last
         });
         for (z, y) in zs.flat_map(|z| ys.clone().map(move |y| (z, y))) {
-            reached[(z * along_y + y) * along_x..][xs.clone()].fill(true);
+            is_updated[(z * along_y + y) * along_x..][xs.clone()].fill(true);
         }
     }
-    reached
+    is_updated
 }
 
 /// Computes one step of a reinitialisation, from `phi` to `next`, in the [`reinitialised_tiles`].
@@ -308,14 +308,14 @@ pub(super) fn reinitialise(
     plan: &Plan,
     phi: &[f32],
     next: &mut [f32],
-    reached: &[bool],
+    is_updated: &[bool],
     first: bool,
     ticker: &Ticker,
 ) -> Result<()> {
     let (tile, [along_x, along_y, _]) = (plan.tile(), plan.tiles());
     for_each_voxel(plan, phi, ticker, |around, index| {
         let [x, y, z]: [usize; 3] = std::array::from_fn(|axis| around.position[axis] / tile[axis]);
-        let updates = reached[(z * along_y + y) * along_x + x];
+        let updates = is_updated[(z * along_y + y) * along_x + x];
         next[index] = if updates { reinitialised(&plan.constants, &around, first) } else { phi[index] };
     })
 }

@@ -2,9 +2,16 @@
 //!
 //! Every voxel gets the operations of `scalar.rs` in their order. The rows of a plane are contiguous, so a vector may
 //! hold several of them: neighbours along y and z are a row and a plane away, and those along x are in copies of the
-//! tile that are shifted along x.
+//! tile that are shifted along x ([`HaloTile`]).
+//!
+//! Sizes are constants of the type, so that the compiler unrolls and vectorises for both kinds of tiles. Their names:
+//! `VOLUME` is true for tiles of a volume, false for those of slices; `UNIT` is true if all spacings are 1; `ROW` is
+//! the number of voxels of a tile's row, `AREA` of a tile's plane, `PLANES` the number of its planes; `AREA1` and
+//! `PLANES1` are those of the tile with a halo of one voxel, which an iteration reads, and `AREA2` and `PLANES2` of the
+//! one with a halo of two, which a reinitialisation reads. Within a plane, voxel `i` of the tile is voxel `q` of the
+//! tile with its halo; plane `k` counts the halo's planes too.
 
-use super::tiles::{Block, Layout, affected_along_axis, affected_tiles};
+use super::tiles::{ALL_ALONG_AXIS, HaloTile, Layout, affected_along_axis, affected_tiles};
 use super::vector::Floats;
 use crate::device::kernels::level_set::{MAX_INVERSE_GRADIENT, MIN_INVERSE_GRADIENT, TINY};
 use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
@@ -70,10 +77,10 @@ impl<'a, S: Simd> Counter<'a, S> {
     /// Counts plane `z` of a tile with sides `tile`, of which `rows` rows lie in the image, from its values before and
     /// after.
     #[inline(always)]
-    fn plane<const N: usize>(&mut self, tile: [usize; 3], z: usize, rows: usize, old: &[f32], new: &[f32]) {
-        if self.columns < N || rows < tile[1] {
+    fn plane<const ROW: usize>(&mut self, tile: [usize; 3], z: usize, rows: usize, old: &[f32], new: &[f32]) {
+        if self.columns < ROW || rows < tile[1] {
             for y in 0..rows {
-                let row = y * N..y * N + self.columns;
+                let row = y * ROW..y * ROW + self.columns;
                 self.row(tile, [y, z], &old[row.clone()], &new[row]);
             }
             return;
@@ -88,9 +95,9 @@ impl<'a, S: Simd> Counter<'a, S> {
             let moved = before.less_than(zero).differs(after.less_than(zero));
             if before.abs().min(after.abs()).at_most(band).or(moved).any() {
                 if before.abs().at_most(band).and(threshold.less_than((after - before).abs())).any() {
-                    let lanes = const { if S::F32_LANES < N { S::F32_LANES } else { N } };
+                    let lanes = const { if S::F32_LANES < ROW { S::F32_LANES } else { ROW } };
                     for i in (i..i + S::F32_LANES).step_by(lanes) {
-                        self.record_affected(tile, [i / N, z], i % N, &old[i..i + lanes], &new[i..i + lanes]);
+                        self.record_affected(tile, [i / ROW, z], i % ROW, &old[i..i + lanes], &new[i..i + lanes]);
                     }
                 }
                 self.closest = self.closest.min(after.abs().smallest());
@@ -113,7 +120,7 @@ impl<'a, S: Simd> Counter<'a, S> {
     fn record_affected(&mut self, tile: [usize; 3], [y, z]: [usize; 2], first: usize, old: &[f32], new: &[f32]) {
         let [y, z] = [affected_along_axis(tile[1], y), affected_along_axis(tile[2], z)];
         // The search is skipped if this row can add no bit.
-        let most = affected_tiles([7, y, z]);
+        let most = affected_tiles([ALL_ALONG_AXIS, y, z]);
         if self.statistics.affected & most == most {
             return;
         }
@@ -153,20 +160,47 @@ pub(super) enum Work<'a, T: ?Sized> {
     Reinitialise(bool),
 }
 
+/// Returns the number of voxels in a plane of a tile with `halo` rows beside it on both sides.
+const fn area(tile: [usize; 3], halo: usize) -> usize {
+    tile[0] * (tile[1] + 2 * halo)
+}
+
+/// Returns the number of planes of a tile with `halo` planes beside it on both sides, which a slice's tile has not.
+const fn planes(tile: [usize; 3], halo: usize) -> usize {
+    if tile[2] == 1 { 1 } else { tile[2] + 2 * halo }
+}
+
+/// Gives the type of the buffers for a kind of tile.
+macro_rules! tile_buffers {
+    ($tile:expr) => {
+        TileBuffers<
+            { area($tile, 0) }, { planes($tile, 0) },
+            { area($tile, 1) }, { planes($tile, 1) },
+            { area($tile, 2) }, { planes($tile, 2) },
+        >
+    };
+}
+
 /// The buffers of a thread, for one tile after another.
 #[derive(Debug)]
 pub(super) struct Buffers {
-    volume: TileBuffers<64, 8, 80, 10, 96, 12>,
-    slice: TileBuffers<256, 1, 288, 1, 320, 1>,
+    volume: tile_buffers!(VOLUME_TILE),
+    slice: tile_buffers!(SLICE_TILE),
 }
 
-/// Buffers for a tile of `K` planes of `A` voxels: the image terms, and φ with a halo of one voxel, which are `K1`
-/// planes of `A1`, and of two voxels, which are `K2` planes of `A2`.
+/// Buffers for one tile: the image terms of its voxels, and φ with a halo of one voxel and of two.
 #[derive(Debug)]
-struct TileBuffers<const A: usize, const K: usize, const A1: usize, const K1: usize, const A2: usize, const K2: usize> {
-    terms: [[f32; A]; K],
-    one: Block<A1, K1, 3>,
-    two: Block<A2, K2, 5>,
+struct TileBuffers<
+    const AREA: usize,
+    const PLANES: usize,
+    const AREA1: usize,
+    const PLANES1: usize,
+    const AREA2: usize,
+    const PLANES2: usize,
+> {
+    terms: [[f32; AREA]; PLANES],
+    phi1: HaloTile<AREA1, PLANES1, 3>,
+    phi2: HaloTile<AREA2, PLANES2, 5>,
 }
 
 impl Buffers {
@@ -175,11 +209,20 @@ impl Buffers {
     }
 }
 
-impl<const A: usize, const K: usize, const A1: usize, const K1: usize, const A2: usize, const K2: usize>
-    TileBuffers<A, K, A1, K1, A2, K2>
+impl<
+    const AREA: usize,
+    const PLANES: usize,
+    const AREA1: usize,
+    const PLANES1: usize,
+    const AREA2: usize,
+    const PLANES2: usize,
+> TileBuffers<AREA, PLANES, AREA1, PLANES1, AREA2, PLANES2>
 {
-    const ZERO: Self =
-        Self { terms: [[0.0; A]; K], one: Block([[[0.0; A1]; K1]; 3]), two: Block([[[0.0; A2]; K2]; 5]) };
+    const ZERO: Self = Self {
+        terms: [[0.0; AREA]; PLANES],
+        phi1: HaloTile([[[0.0; AREA1]; PLANES1]; 3]),
+        phi2: HaloTile([[[0.0; AREA2]; PLANES2]; 5]),
+    };
 }
 
 /// One tile of `field`, and the buffer for its new values.
@@ -203,10 +246,10 @@ impl<T: Term + ?Sized> WithSimd for TaskWithBuffers<'_, T> {
         let Self(task, Buffers { volume, slice }) = self;
         let unit = task.constants.inverse_spacing == [1.0; 3];
         match (task.constants.volume, unit) {
-            (true, true) => task.update::<S, true, true, 8, _, _, _, _, _, _>(simd, volume),
-            (true, false) => task.update::<S, true, false, 8, _, _, _, _, _, _>(simd, volume),
-            (false, true) => task.update::<S, false, true, 16, _, _, _, _, _, _>(simd, slice),
-            (false, false) => task.update::<S, false, false, 16, _, _, _, _, _, _>(simd, slice),
+            (true, true) => task.update::<S, true, true, { VOLUME_TILE[0] }, _, _, _, _, _, _>(simd, volume),
+            (true, false) => task.update::<S, true, false, { VOLUME_TILE[0] }, _, _, _, _, _, _>(simd, volume),
+            (false, true) => task.update::<S, false, true, { SLICE_TILE[0] }, _, _, _, _, _, _>(simd, slice),
+            (false, false) => task.update::<S, false, false, { SLICE_TILE[0] }, _, _, _, _, _, _>(simd, slice),
         }
     }
 }
@@ -216,40 +259,40 @@ impl<T: Term + ?Sized> Task<'_, T> {
         arch.dispatch(TaskWithBuffers(self, buffers))
     }
 
-    /// Updates the tile. `V` is true for a volume, `UNIT` if all spacings are 1; a row of the tile has `N` voxels.
+    /// Updates the tile.
     #[inline(always)]
     fn update<
         S: Simd,
-        const V: bool,
+        const VOLUME: bool,
         const UNIT: bool,
-        const N: usize,
-        const A: usize,
-        const K: usize,
-        const A1: usize,
-        const K1: usize,
-        const A2: usize,
-        const K2: usize,
+        const ROW: usize,
+        const AREA: usize,
+        const PLANES: usize,
+        const AREA1: usize,
+        const PLANES1: usize,
+        const AREA2: usize,
+        const PLANES2: usize,
     >(
         self,
         simd: S,
-        buffers: &mut TileBuffers<A, K, A1, K1, A2, K2>,
+        buffers: &mut TileBuffers<AREA, PLANES, AREA1, PLANES1, AREA2, PLANES2>,
     ) -> TileStatistics {
         let Self { constants, layout, work, field, index, out } = self;
-        let TileBuffers { terms, one, two } = buffers;
+        let TileBuffers { terms, phi1, phi2 } = buffers;
         let position = layout.position(index);
         let valid = layout.valid(position);
         match work {
             Work::Iterate(pixels) => {
-                layout.gather::<1, N, A, V, _, _, _>(field, position, one);
-                pixels.fill(constants, index * A * K, terms.as_flattened_mut());
-                iterate::<S, V, UNIT, N, A, A1, K1>(simd, constants, &one.0, terms, out, valid)
+                layout.gather::<1, ROW, AREA, VOLUME, _, _, _>(field, position, phi1);
+                pixels.fill(constants, index * AREA * PLANES, terms.as_flattened_mut());
+                iterate::<S, VOLUME, UNIT, ROW, AREA, AREA1, PLANES1>(simd, constants, phi1, terms, out, valid)
             }
             Work::Reinitialise(first) => {
-                layout.gather::<2, N, A, V, _, _, _>(field, position, two);
+                layout.gather::<2, ROW, AREA, VOLUME, _, _, _>(field, position, phi2);
                 if first {
-                    reinitialise::<S, V, UNIT, true, N, A, A2, K2>(simd, constants, &two.0, out, valid)
+                    reinitialise::<S, VOLUME, UNIT, true, ROW, AREA, AREA2, PLANES2>(simd, constants, phi2, out, valid)
                 } else {
-                    reinitialise::<S, V, UNIT, false, N, A, A2, K2>(simd, constants, &two.0, out, valid)
+                    reinitialise::<S, VOLUME, UNIT, false, ROW, AREA, AREA2, PLANES2>(simd, constants, phi2, out, valid)
                 }
             }
         }
@@ -267,40 +310,53 @@ impl<S: Simd, const UNIT: bool> Scale<S, UNIT> {
     }
 }
 
-/// Differences of φ in a [`Block`] with a halo of one voxel, at the voxel `i` of plane `k`. These are functions and not
-/// closures, which would be compiled without the vector unit.
+/// The copies of a [`HaloTile`] with a halo of one voxel that hold the values towards −x, the voxel's own, and those
+/// towards +x.
+const LEFT: usize = 0;
+const OWN: usize = 1;
+const RIGHT: usize = 2;
+
+/// Differences of φ in a tile with a halo of one voxel, at voxel `q` of plane `k`, in one of its copies. These are
+/// functions and not closures, which would be compiled without the vector unit.
 #[derive(Clone, Copy)]
-struct Differences<'a, S: Simd, const V: bool, const UNIT: bool, const N: usize, const A1: usize, const K1: usize> {
+struct Differences<
+    'a,
+    S: Simd,
+    const VOLUME: bool,
+    const UNIT: bool,
+    const ROW: usize,
+    const AREA1: usize,
+    const PLANES1: usize,
+> {
     simd: S,
     scales: [Scale<S, UNIT>; 3],
-    /// The tile shifted by −1, 0 and 1 along x.
-    block: &'a [[[f32; A1]; K1]; 3],
+    phi: &'a HaloTile<AREA1, PLANES1, 3>,
 }
 
-impl<S: Simd, const V: bool, const UNIT: bool, const N: usize, const A1: usize, const K1: usize>
-    Differences<'_, S, V, UNIT, N, A1, K1>
+impl<S: Simd, const VOLUME: bool, const UNIT: bool, const ROW: usize, const AREA1: usize, const PLANES1: usize>
+    Differences<'_, S, VOLUME, UNIT, ROW, AREA1, PLANES1>
 {
     #[inline(always)]
-    fn load(self, shift: usize, k: usize, i: usize) -> Floats<S> {
-        Floats::load(self.simd, &self.block[shift][k], i)
+    fn load(self, copy: usize, k: usize, q: usize) -> Floats<S> {
+        Floats::load(self.simd, &self.phi.0[copy][k], q)
     }
 
     /// Returns the wide difference along x, twice the central one.
     #[inline(always)]
-    fn wide_x(self, k: usize, i: usize) -> Floats<S> {
-        self.scales[0].of(self.load(2, k, i) - self.load(0, k, i))
+    fn wide_x(self, k: usize, q: usize) -> Floats<S> {
+        self.scales[0].of(self.load(RIGHT, k, q) - self.load(LEFT, k, q))
     }
 
     #[inline(always)]
-    fn wide_y(self, shift: usize, k: usize, i: usize) -> Floats<S> {
-        self.scales[1].of(self.load(shift, k, i + N) - self.load(shift, k, i - N))
+    fn wide_y(self, copy: usize, k: usize, q: usize) -> Floats<S> {
+        self.scales[1].of(self.load(copy, k, q + ROW) - self.load(copy, k, q - ROW))
     }
 
     /// Returns the wide difference along z, in slices 0.
     #[inline(always)]
-    fn wide_z(self, shift: usize, k: usize, i: usize) -> Floats<S> {
-        if V {
-            self.scales[2].of(self.load(shift, k + 1, i) - self.load(shift, k - 1, i))
+    fn wide_z(self, copy: usize, k: usize, q: usize) -> Floats<S> {
+        if VOLUME {
+            self.scales[2].of(self.load(copy, k + 1, q) - self.load(copy, k - 1, q))
         } else {
             Floats::splat(self.simd, 0.0)
         }
@@ -308,74 +364,76 @@ impl<S: Simd, const V: bool, const UNIT: bool, const N: usize, const A1: usize, 
 
     /// Returns the normal of the face towards +y.
     #[inline(always)]
-    fn normal_y(self, k: usize, i: usize) -> Floats<S> {
-        let d = self.scales[1].of(self.load(1, k, i + N) - self.load(1, k, i));
-        let a = self.wide_x(k, i) + self.wide_x(k, i + N);
-        d.normal::<V>(a, self.wide_z(1, k, i) + self.wide_z(1, k, i + N))
+    fn normal_y(self, k: usize, q: usize) -> Floats<S> {
+        let d = self.scales[1].of(self.load(OWN, k, q + ROW) - self.load(OWN, k, q));
+        let a = self.wide_x(k, q) + self.wide_x(k, q + ROW);
+        d.normal::<VOLUME>(a, self.wide_z(OWN, k, q) + self.wide_z(OWN, k, q + ROW))
     }
 
     /// Returns the normal of the face towards +z.
     #[inline(always)]
-    fn normal_z(self, k: usize, i: usize) -> Floats<S> {
-        let d = self.scales[2].of(self.load(1, k + 1, i) - self.load(1, k, i));
-        let a = self.wide_x(k, i) + self.wide_x(k + 1, i);
-        d.normal::<V>(a, self.wide_y(1, k, i) + self.wide_y(1, k + 1, i))
+    fn normal_z(self, k: usize, q: usize) -> Floats<S> {
+        let d = self.scales[2].of(self.load(OWN, k + 1, q) - self.load(OWN, k, q));
+        let a = self.wide_x(k, q) + self.wide_x(k + 1, q);
+        d.normal::<VOLUME>(a, self.wide_y(OWN, k, q) + self.wide_y(OWN, k + 1, q))
     }
 }
 
-/// One iteration. `block` is the tile shifted by −1, 0 and 1 along x; row 0 and plane 0 are of the halo.
+/// Computes one iteration of a tile, of which the given numbers of columns, rows and planes lie in the image.
 #[inline(always)]
 fn iterate<
     S: Simd,
-    const V: bool,
+    const VOLUME: bool,
     const UNIT: bool,
-    const N: usize,
-    const A: usize,
-    const A1: usize,
-    const K1: usize,
+    const ROW: usize,
+    const AREA: usize,
+    const AREA1: usize,
+    const PLANES1: usize,
 >(
     simd: S,
     constants: &Constants,
-    block: &[[[f32; A1]; K1]; 3],
-    terms: &[[f32; A]],
+    phi: &HaloTile<AREA1, PLANES1, 3>,
+    terms: &[[f32; AREA]],
     out: &mut [f32],
     [columns, rows, planes]: [usize; 3],
 ) -> TileStatistics {
     let scales = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
-    let ([x, y, z], phi) = (scales, Differences::<S, V, UNIT, N, A1, K1> { simd, scales, block });
+    let HaloTile(copies) = phi;
+    let ([x, y, z], phi) = (scales, Differences::<S, VOLUME, UNIT, ROW, AREA1, PLANES1> { simd, scales, phi });
     let [zero, tiny, half, one] = [0.0, TINY, 0.5, 1.0].map(|value| Floats::splat(simd, value));
     let [curvature_weight, max_inward_term] =
         [constants.curvature_weight, constants.max_inward_term].map(|value| Floats::splat(simd, value));
     let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|value| Floats::splat(simd, value));
     // The normals of the faces towards +z of a plane; those of the plane before are the ones towards −z.
-    let mut low_z = [0.0f32; A];
-    if V {
-        for i in (0..A).step_by(S::F32_LANES) {
-            phi.normal_z(0, i + N).store(&mut low_z, i);
+    let mut low_z = [0.0f32; AREA];
+    if VOLUME {
+        for i in (0..AREA).step_by(S::F32_LANES) {
+            phi.normal_z(0, i + ROW).store(&mut low_z, i);
         }
     }
     let mut counter = Counter::new(simd, constants, columns);
-    for (plane, (out, terms)) in out.as_chunks_mut::<A>().0.iter_mut().zip(terms).enumerate().take(planes) {
-        let k = if V { plane + 1 } else { 0 };
+    for (plane, (out, terms)) in out.as_chunks_mut::<AREA>().0.iter_mut().zip(terms).enumerate().take(planes) {
+        let k = if VOLUME { plane + 1 } else { 0 };
         // The normals of the faces towards +y, of the halo's row and of all rows of the tile.
-        let mut normals_y = [0.0f32; A1];
-        for i in (0..A + N).step_by(S::F32_LANES) {
+        let mut normals_y = [0.0f32; AREA1];
+        for i in (0..AREA + ROW).step_by(S::F32_LANES) {
             // The last vector begins earlier where it would not end with the last row.
-            let i = i.min(A + N - S::F32_LANES);
+            let i = i.min(AREA + ROW - S::F32_LANES);
             phi.normal_y(k, i).store(&mut normals_y, i);
         }
-        for i in (0..A).step_by(S::F32_LANES) {
-            let q = i + N;
-            let old = phi.load(1, k, q);
-            let mut forward = [x.of(phi.load(2, k, q) - old), y.of(phi.load(1, k, q + N) - old), zero];
-            let mut backward = [x.of(old - phi.load(0, k, q)), y.of(old - phi.load(1, k, i)), zero];
-            let (wide_y, wide_z) = (phi.wide_y(1, k, q), phi.wide_z(1, k, q));
-            let right_x = forward[0].normal::<V>(wide_y + phi.wide_y(2, k, q), wide_z + phi.wide_z(2, k, q));
-            let left_x = backward[0].normal::<V>(wide_y + phi.wide_y(0, k, q), wide_z + phi.wide_z(0, k, q));
+        for i in (0..AREA).step_by(S::F32_LANES) {
+            let q = i + ROW;
+            let old = phi.load(OWN, k, q);
+            let mut forward = [x.of(phi.load(RIGHT, k, q) - old), y.of(phi.load(OWN, k, q + ROW) - old), zero];
+            let mut backward = [x.of(old - phi.load(LEFT, k, q)), y.of(old - phi.load(OWN, k, i)), zero];
+            let (wide_y, wide_z) = (phi.wide_y(OWN, k, q), phi.wide_z(OWN, k, q));
+            let right_x =
+                forward[0].normal::<VOLUME>(wide_y + phi.wide_y(RIGHT, k, q), wide_z + phi.wide_z(RIGHT, k, q));
+            let left_x = backward[0].normal::<VOLUME>(wide_y + phi.wide_y(LEFT, k, q), wide_z + phi.wide_z(LEFT, k, q));
             let mut divergence =
                 x.of(right_x - left_x) + y.of(Floats::load(simd, &normals_y, q) - Floats::load(simd, &normals_y, i));
-            if V {
-                let (below, above) = (phi.load(1, k - 1, q), phi.load(1, k + 1, q));
+            if VOLUME {
+                let (below, above) = (phi.load(OWN, k - 1, q), phi.load(OWN, k + 1, q));
                 (forward[2], backward[2]) = (z.of(above - old), z.of(old - below));
                 let high_z = phi.normal_z(k, q);
                 divergence = divergence + z.of(high_z - Floats::load(simd, &low_z, i));
@@ -392,7 +450,7 @@ fn iterate<
             let high = curvature_leads.select(most, inwards.select(most, zero));
             let [backward_low, backward_high] = [zero - high, zero - low];
             let mut gradient = tiny;
-            for axis in 0..if V { 3 } else { 2 } {
+            for axis in 0..if VOLUME { 3 } else { 2 } {
                 let a = forward[axis].max(low).min(high);
                 let b = backward[axis].max(backward_low).min(backward_high);
                 gradient = b.mul_add(b, a.mul_add(a, gradient));
@@ -403,11 +461,11 @@ fn iterate<
             let speed = grows.select(divergence.mul_add(curvature_weight, of_image), speed);
             speed.mul_add(gradient.sqrt(), old).store(out, i);
         }
-        counter.plane::<N>(
-            const { if V { VOLUME_TILE } else { SLICE_TILE } },
+        counter.plane::<ROW>(
+            const { if VOLUME { VOLUME_TILE } else { SLICE_TILE } },
             plane,
             rows,
-            &block[1][k][N..N + A],
+            &copies[OWN][k][ROW..ROW + AREA],
             out,
         );
     }
@@ -421,47 +479,49 @@ fn minmod<S: Simd>(zero: Floats<S>, a: Floats<S>, b: Floats<S>) -> Floats<S> {
     zero.less_than(a * b).select(nearer, zero)
 }
 
-/// One step of a reinitialisation. `block` is the tile shifted by −2 … 2 along x; rows and planes 0 and 1 are of the
-/// halo.
+/// Computes one step of a reinitialisation of a tile, of which the given numbers of columns, rows and planes lie in the
+/// image; `FIRST` is true for the first step.
 #[inline(always)]
 fn reinitialise<
     S: Simd,
-    const V: bool,
+    const VOLUME: bool,
     const UNIT: bool,
     const FIRST: bool,
-    const N: usize,
-    const A: usize,
-    const A2: usize,
-    const K2: usize,
+    const ROW: usize,
+    const AREA: usize,
+    const AREA2: usize,
+    const PLANES2: usize,
 >(
     simd: S,
     constants: &Constants,
-    block: &[[[f32; A2]; K2]; 5],
+    HaloTile(copies): &HaloTile<AREA2, PLANES2, 5>,
     out: &mut [f32],
     [columns, rows, planes]: [usize; 3],
 ) -> TileStatistics {
     let scales = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
     let [zero, tiny, one, half, reinit_time_step, band] =
         [0.0, TINY, 1.0, 0.5, constants.reinit_time_step, constants.band_width].map(|value| Floats::splat(simd, value));
+    let own = &copies[2];
     let [steep, flat] = [MIN_INVERSE_GRADIENT, MAX_INVERSE_GRADIENT].map(|value| Floats::splat(simd, value));
     let mut in_band = false;
-    for (plane, out) in out.as_chunks_mut::<A>().0.iter_mut().enumerate().take(planes) {
-        let k = if V { plane + 2 } else { 0 };
-        for i in (0..A).step_by(S::F32_LANES) {
-            let q = i + 2 * N;
-            let old = Floats::load(simd, &block[2][k], q);
+    for (plane, out) in out.as_chunks_mut::<AREA>().0.iter_mut().enumerate().take(planes) {
+        let k = if VOLUME { plane + 2 } else { 0 };
+        for i in (0..AREA).step_by(S::F32_LANES) {
+            let q = i + 2 * ROW;
+            let old = Floats::load(simd, &own[k], q);
             let inside = old.less_than(zero);
+            // The neighbours −2, −1, 1 and 2 voxels away along each axis, which are at these places from the first on.
             let mut along = [[old; 4]; 3];
             for (n, offset) in [0, 1, 3, 4].into_iter().enumerate() {
-                along[0][n] = Floats::load(simd, &block[offset][k], q);
-                along[1][n] = Floats::load(simd, &block[2][k], i + offset * N);
-                if V {
-                    along[2][n] = Floats::load(simd, &block[2][plane + offset], q);
+                along[0][n] = Floats::load(simd, &copies[offset][k], q);
+                along[1][n] = Floats::load(simd, &own[k], i + offset * ROW);
+                if VOLUME {
+                    along[2][n] = Floats::load(simd, &own[plane + offset], q);
                 }
             }
             let mut beside = inside.differs(inside);
             let [mut gradient, mut wide_gradient] = [tiny; 2];
-            for (axis, scale) in scales.into_iter().enumerate().take(if V { 3 } else { 2 }) {
+            for (axis, scale) in scales.into_iter().enumerate().take(if VOLUME { 3 } else { 2 }) {
                 let [before2, before1, after1, after2] = along[axis];
                 beside = beside.or(before1.less_than(zero).differs(inside));
                 beside = beside.or(after1.less_than(zero).differs(inside));
@@ -493,12 +553,12 @@ fn reinitialise<
             };
             beside.select(held, new).store(out, i);
         }
-        if columns == N && rows * N == A {
-            for i in (0..A).step_by(S::F32_LANES) {
+        if columns == ROW && rows * ROW == AREA {
+            for i in (0..AREA).step_by(S::F32_LANES) {
                 in_band |= Floats::load(simd, out, i).abs().at_most(band).any();
             }
         } else {
-            let valid = out.chunks(N).take(rows).flat_map(|row| &row[..columns]);
+            let valid = out.chunks(ROW).take(rows).flat_map(|row| &row[..columns]);
             in_band |= valid.into_iter().any(|phi| phi.abs() <= constants.band_width);
         }
     }

@@ -2,34 +2,39 @@
 //!
 //! Tiles at the end of an axis may extend beyond the image; the values there are never used.
 
-use crate::device::kernels::level_set::BAND_REACH;
+use crate::device::kernels::level_set::{AFFECTED_SIDE, BAND_REACH, OWN_TILE, TILE_AFTER, TILE_BEFORE};
 use crate::error::Result;
 use crate::image::zeroed;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 
-/// A tile with a halo of rows and planes, in copies that are shifted along x: `K` planes of `A` voxels for each of the
-/// `SHIFTS` shifts.
+/// A tile with a halo of rows and planes, in `SHIFTS` copies that are shifted along x, each of `PLANES` planes of
+/// `AREA` voxels. In the middle copy each voxel is at its own place; in the one before it each place holds the
+/// value of its neighbour towards −x, in the one after it that of its neighbour towards +x, and so on.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(super) struct Block<const A: usize, const K: usize, const SHIFTS: usize>(pub [[[f32; A]; K]; SHIFTS]);
+pub(super) struct HaloTile<const AREA: usize, const PLANES: usize, const SHIFTS: usize>(
+    pub [[[f32; AREA]; PLANES]; SHIFTS],
+);
 
-/// Returns the tiles along one axis that a change at `place` of a tile of this size may affect: those within two
-/// voxels. Bits 0, 1 and 2 are the tile below, the tile itself and the one above.
+/// The word of affected tiles along one axis with all its tiles; `kernels/level_set.h` says which tile has which bit.
+pub(super) const ALL_ALONG_AXIS: u32 = (TILE_BEFORE | OWN_TILE | TILE_AFTER) as u32;
+
+/// Returns the tiles along one axis that a change of voxel number `place` of a tile of `size` voxels affects.
 #[inline(always)]
 pub(super) fn affected_along_axis(size: usize, place: usize) -> u32 {
-    u32::from(place < BAND_REACH) | 2 | u32::from(place + BAND_REACH >= size) << 2
+    let bit = |is_affected: bool, tile: usize| u32::from(is_affected) * tile as u32;
+    bit(place < BAND_REACH, TILE_BEFORE) | OWN_TILE as u32 | bit(place + BAND_REACH >= size, TILE_AFTER)
 }
 
-/// Returns the tiles, of a tile and the 26 around it, that are reached along x, y and z: the tile that is
-/// `[dx, dy, dz]` further, each −1, 0 or 1, has bit (dx + 1) + 3·(dy + 1) + 9·(dz + 1).
+/// Returns the affected tiles, of a tile and the 26 around it, from those along x, y and z.
 #[inline(always)]
 pub(super) fn affected_tiles([x, y, z]: [u32; 3]) -> u32 {
-    let spread = |pattern: u32, axis: u32, stride: u32| {
-        let times = |bit: u32| (pattern * (axis >> bit & 1)) << (bit * stride);
+    let repeat_along_axis = |pattern: u32, axis: u32, stride: usize| {
+        let times = |bit: u32| (pattern * (axis >> bit & 1)) << (bit * stride as u32);
         times(0) | times(1) | times(2)
     };
-    spread(spread(x, y, 3), z, 9)
+    repeat_along_axis(repeat_along_axis(x, y, AFFECTED_SIDE), z, AFFECTED_SIDE * AFFECTED_SIDE)
 }
 
 /// The order of tiles and voxels in memory.
@@ -76,74 +81,77 @@ impl Layout {
         (z / tz * along_y + y / ty) * along_x * self.tile_voxels() + (z % tz * ty + y % ty) * tx
     }
 
-    /// Copies a tile whose planes have `AREA` voxels in rows of `N`, with a halo of `H` rows and (in volumes) planes on
-    /// every side, and shifted by −`H` … `H` columns, clamped to the image. With H > 1 only the tile's own rows and
-    /// planes are shifted.
+    /// Copies a tile whose planes have `AREA` voxels in rows of `ROW`, with a halo of `HALO` rows and (in volumes)
+    /// planes on every side, so that planes have `HALO_AREA` voxels; positions are clamped to the image. With `HALO` >
+    /// 1 only the tile's own rows and planes are shifted.
     #[inline(always)]
     pub(super) fn gather<
-        const H: usize,
-        const N: usize,
+        const HALO: usize,
+        const ROW: usize,
         const AREA: usize,
         const VOLUME: bool,
-        const A: usize,
-        const K: usize,
+        const HALO_AREA: usize,
+        const HALO_PLANES: usize,
         const SHIFTS: usize,
     >(
         &self,
         field: &[f32],
         position: [usize; 3],
-        Block(block): &mut Block<A, K, SHIFTS>,
+        HaloTile(copies): &mut HaloTile<HALO_AREA, HALO_PLANES, SHIFTS>,
     ) {
         // Divisions by sizes that are known here are shifts; others took a quarter of the time of an iteration.
-        let (rows, extra) = const { (AREA / N, if VOLUME { H } else { 0 }) };
-        let own_planes = const { if VOLUME { K - 2 * H } else { K } };
-        let tile_voxels = const { AREA * if VOLUME { K - 2 * H } else { K } };
-        debug_assert_eq!(([N, rows, own_planes], A, SHIFTS), (self.tile, AREA + 2 * H * N, 2 * H + 1));
+        let (rows, extra) = const { (AREA / ROW, if VOLUME { HALO } else { 0 }) };
+        let own_planes = const { if VOLUME { HALO_PLANES - 2 * HALO } else { HALO_PLANES } };
+        let tile_voxels = const { AREA * if VOLUME { HALO_PLANES - 2 * HALO } else { HALO_PLANES } };
+        debug_assert_eq!(
+            ([ROW, rows, own_planes], HALO_AREA, SHIFTS),
+            (self.tile, AREA + 2 * HALO * ROW, 2 * HALO + 1)
+        );
         let [along_x, along_y, _] = self.tiles;
         let [width, height, depth] = self.shape;
-        let [x0, y0, z0] = [position[0] * N, position[1] * rows, position[2] * own_planes];
-        let column = |x: usize| x / N * tile_voxels + x % N;
-        let left: [usize; H] = std::array::from_fn(|h| column(x0.saturating_sub(h + 1)));
-        let right: [usize; H] = std::array::from_fn(|h| column((x0 + N + h).min(width - 1)));
+        let [x0, y0, z0] = [position[0] * ROW, position[1] * rows, position[2] * own_planes];
+        let column = |x: usize| x / ROW * tile_voxels + x % ROW;
+        let left: [usize; HALO] = std::array::from_fn(|h| column(x0.saturating_sub(h + 1)));
+        let right: [usize; HALO] = std::array::from_fn(|h| column((x0 + ROW + h).min(width - 1)));
         let own = column(x0);
-        let valid = (width - x0).min(N);
+        let valid = (width - x0).min(ROW);
         let mut row_starts = [0; 20];
-        let row_starts = &mut row_starts[..const { AREA / N + 2 * H }];
+        let row_starts = &mut row_starts[..const { AREA / ROW + 2 * HALO }];
         for (j, start) in row_starts.iter_mut().enumerate() {
-            let y = (y0 + j).saturating_sub(H).min(height - 1);
-            *start = y / rows * along_x * tile_voxels + y % rows * N;
+            let y = (y0 + j).saturating_sub(HALO).min(height - 1);
+            *start = y / rows * along_x * tile_voxels + y % rows * ROW;
         }
-        for k in 0..K {
+        for k in 0..HALO_PLANES {
             let z = (z0 + k).saturating_sub(extra).min(depth - 1);
             let plane_start = z / own_planes * along_y * along_x * tile_voxels + z % own_planes * AREA;
-            let own_plane = (extra..K - extra).contains(&k);
-            let planes = block.each_mut().map(|shifted| shifted[k].as_chunks_mut::<N>().0);
+            let own_plane = (extra..HALO_PLANES - extra).contains(&k);
+            let planes = copies.each_mut().map(|shifted| shifted[k].as_chunks_mut::<ROW>().0);
             for (j, row_start) in row_starts.iter().enumerate() {
                 let start = plane_start + row_start;
-                let Some(from) = field[start + own..].first_chunk::<N>() else { unreachable!("a row of a tile") };
-                planes[H][j] = *from;
+                let Some(from) = field[start + own..].first_chunk::<ROW>() else { unreachable!("a row of a tile") };
+                planes[HALO][j] = *from;
                 let last = from[valid - 1];
-                if valid < N {
-                    planes[H][j][valid..].fill(last);
+                if valid < ROW {
+                    planes[HALO][j][valid..].fill(last);
                 }
-                if H > 1 && !(own_plane && (H..rows + H).contains(&j)) {
+                if HALO > 1 && !(own_plane && (HALO..rows + HALO).contains(&j)) {
                     continue;
                 }
-                for shift in 1..=H {
-                    let low = &mut planes[H - shift][j];
-                    low[shift..].copy_from_slice(&from[..N - shift]);
+                for shift in 1..=HALO {
+                    let low = &mut planes[HALO - shift][j];
+                    low[shift..].copy_from_slice(&from[..ROW - shift]);
                     for (x, left) in left[..shift].iter().rev().enumerate() {
                         low[x] = field[start + left];
                     }
-                    if valid < N {
-                        low[(valid + shift).min(N)..].fill(last);
+                    if valid < ROW {
+                        low[(valid + shift).min(ROW)..].fill(last);
                     }
-                    let high = &mut planes[H + shift][j];
-                    high[..N - shift].copy_from_slice(&from[shift..]);
+                    let high = &mut planes[HALO + shift][j];
+                    high[..ROW - shift].copy_from_slice(&from[shift..]);
                     for (x, right) in right[..shift].iter().enumerate() {
-                        high[N - shift + x] = field[start + right];
+                        high[ROW - shift + x] = field[start + right];
                     }
-                    if valid < N {
+                    if valid < ROW {
                         high[valid.saturating_sub(shift)..].fill(last);
                     }
                 }
@@ -193,41 +201,46 @@ impl Layout {
         });
     }
 
-    /// Returns the tiles that those voxels of tile `index` reach that are within the band, as the bits of
-    /// [`affected_tiles`]. `tile` holds the tile's values, in rows of `N`.
-    pub(super) fn affected_by_band<const N: usize>(&self, index: usize, tile: &[f32], band_width: f32) -> u32 {
+    /// Returns the tiles that the voxels of tile `index` within the band affect. `tile` holds the tile's values, in
+    /// rows of `ROW`.
+    pub(super) fn affected_by_band<const ROW: usize>(&self, index: usize, tile: &[f32], band_width: f32) -> u32 {
         let [_, height, depth] = self.tile;
         let [columns, rows, planes] = self.valid(self.position(index));
-        // All rows that reach the same tiles along y and z are one: the smallest |φ| of each column counts.
-        let mut closest = [[f32::INFINITY; N]; 64];
+        // All rows that affect the same tiles along y and z are one: the smallest |φ| of each column counts.
+        const WORDS: usize = 1 << AFFECTED_SIDE;
+        let mut closest = [[f32::INFINITY; ROW]; WORDS * WORDS];
         let along = |size: usize, place: usize| affected_along_axis(size, place) as usize;
-        for (k, plane) in tile.as_chunks::<N>().0.chunks_exact(height).enumerate().take(planes) {
+        for (k, plane) in tile.as_chunks::<ROW>().0.chunks_exact(height).enumerate().take(planes) {
             for (j, row) in plane.iter().enumerate().take(rows) {
-                let closest = &mut closest[along(depth, k) * 8 + along(height, j)];
+                let closest = &mut closest[along(depth, k) * WORDS + along(height, j)];
                 for (closest, phi) in closest.iter_mut().zip(row) {
                     *closest = if phi.abs() < *closest { phi.abs() } else { *closest };
                 }
             }
         }
-        let within = |place: usize| {
-            let bits = |(x, closest): (usize, &f32)| if *closest <= band_width { affected_along_axis(N, x) } else { 0 };
-            let x = closest[place][..columns].iter().enumerate().map(bits).fold(0, |all, one| all | one);
-            affected_tiles([x, place as u32 % 8, place as u32 / 8])
+        let affected_by_rows = |y: usize, z: usize| {
+            let bits =
+                |(x, closest): (usize, &f32)| if *closest <= band_width { affected_along_axis(ROW, x) } else { 0 };
+            let closest = &closest[z * WORDS + y][..columns];
+            let x = closest.iter().enumerate().map(bits).fold(0, |all, one| all | one);
+            affected_tiles([x, y as u32, z as u32])
         };
-        [2, 3, 6, 7].iter().flat_map(|z| [2, 3, 6, 7].map(|y| within(z * 8 + y))).fold(0, |all, one| all | one)
+        // The words that `affected_along_axis` returns.
+        let along = [0, TILE_BEFORE, TILE_AFTER, TILE_BEFORE | TILE_AFTER].map(|others| OWN_TILE | others);
+        along.iter().flat_map(|z| along.map(|y| affected_by_rows(y, *z))).fold(0, |all, one| all | one)
     }
 
-    /// Sets `reached` to 1 for the tiles that the bits of `marks` name, see [`affected_tiles`], and to 0 for others. In
+    /// Sets `is_active` to 1 for the tiles that some tile's word of `affected` tiles names, and to 0 for others. In
     /// slices the tiles of other slices are left out.
-    pub(super) fn spread(&self, marks: &[u32], volume: bool, reached: &mut [u8]) {
-        reached.fill(0);
-        for (index, mark) in marks.iter().enumerate().filter(|(_, mark)| **mark != 0) {
+    pub(super) fn mark_affected(&self, affected: &[u32], volume: bool, is_active: &mut [u8]) {
+        is_active.fill(0);
+        for (index, affected) in affected.iter().enumerate().filter(|(_, affected)| **affected != 0) {
             let position = self.position(index);
-            for bit in (0..27).filter(|bit| mark >> bit & 1 == 1) {
-                let offset = [bit % 3, bit / 3 % 3, bit / 9];
+            for bit in (0..AFFECTED_SIDE.pow(3)).filter(|bit| affected >> bit & 1 == 1) {
+                let offset = [bit, bit / AFFECTED_SIDE, bit / AFFECTED_SIDE.pow(2)].map(|tiles| tiles % AFFECTED_SIDE);
                 let [x, y, z]: [usize; 3] = std::array::from_fn(|axis| (position[axis] + offset[axis]).wrapping_sub(1));
                 if x < self.tiles[0] && y < self.tiles[1] && z < self.tiles[2] && (volume || z == position[2]) {
-                    reached[(z * self.tiles[1] + y) * self.tiles[0] + x] = 1;
+                    is_active[(z * self.tiles[1] + y) * self.tiles[0] + x] = 1;
                 }
             }
         }
@@ -256,9 +269,9 @@ mod tests {
             assert_eq!(back, image);
             for index in 0..layout.count() {
                 let position = layout.position(index);
-                let mut one = Block([[[0.0; 80]; 10]; 3]);
+                let mut one = HaloTile([[[0.0; 80]; 10]; 3]);
                 layout.gather::<1, 8, 64, true, 80, 10, 3>(&packed, position, &mut one);
-                let mut two = Block([[[0.0; 96]; 12]; 5]);
+                let mut two = HaloTile([[[0.0; 96]; 12]; 5]);
                 layout.gather::<2, 8, 64, true, 96, 12, 5>(&packed, position, &mut two);
                 for (k, j, i) in (0..12).flat_map(|k| (0..12).flat_map(move |j| (0..12).map(move |i| (k, j, i)))) {
                     let at =
@@ -287,29 +300,29 @@ mod tests {
     }
 
     #[test]
-    fn marks_reach_the_tiles_that_they_name_and_no_others() {
+    fn affected_tiles_are_active_and_no_others() {
         let layout = Layout { shape: [40, 32, 24], tile: [8; 3], tiles: [5, 4, 3] };
         let single = (0..27).map(|bit| 1 << bit);
-        for mark in single.chain([0, ALL_NEIGHBOURS, 0x2AA_5555]) {
+        for word in single.chain([0, ALL_NEIGHBOURS, 0x2AA_5555]) {
             for (volume, index) in [true, false].into_iter().flat_map(|v| (0..layout.count()).map(move |i| (v, i))) {
-                let mut marks = vec![0; layout.count()];
-                marks[index] = mark;
-                let mut reached = vec![7; layout.count()];
-                layout.spread(&marks, volume, &mut reached);
+                let mut affected = vec![0; layout.count()];
+                affected[index] = word;
+                let mut is_active = vec![7; layout.count()];
+                layout.mark_affected(&affected, volume, &mut is_active);
                 let centre = layout.position(index);
-                for (other, reached) in reached.iter().enumerate() {
+                for (other, is_active) in is_active.iter().enumerate() {
                     let position = layout.position(other);
                     let [dx, dy, dz] = std::array::from_fn(|axis| position[axis] as i64 - centre[axis] as i64);
                     let near = [dx, dy, dz].iter().all(|d| d.abs() <= 1) && (volume || dz == 0);
-                    let expected = near && mark >> (dx + 1 + 3 * (dy + 1) + 9 * (dz + 1)) & 1 == 1;
-                    assert_eq!(*reached == 1, expected, "{mark:b} {centre:?} {position:?}");
+                    let expected = near && word >> (dx + 1 + 3 * (dy + 1) + 9 * (dz + 1)) & 1 == 1;
+                    assert_eq!(*is_active == 1, expected, "{word:b} {centre:?} {position:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn a_voxel_reaches_the_tiles_within_two_voxels() {
+    fn a_voxel_affects_the_tiles_within_two_voxels() {
         let bit = |dx: i32, dy: i32, dz: i32| 1u32 << (dx + 1 + 3 * (dy + 1) + 9 * (dz + 1));
         let from = |voxel: [usize; 3]| affected_tiles(voxel.map(|place| affected_along_axis(8, place)));
         assert_eq!(from([2, 5, 3]), bit(0, 0, 0));

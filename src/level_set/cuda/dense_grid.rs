@@ -16,10 +16,10 @@ impl DenseGrid {
     /// A block has at least `MIN_PLANES`.
     const PLANES: u64 = 20;
     const MIN_PLANES: u64 = 2;
-    /// Up to `MAX_PLANES_OF_TWO_SIZES` planes per resident block, blocks end far apart, because the first block on a multiprocessor has
-    /// priority and planes with a front take longer. Then four fifths of the planes are divided among large blocks, one
-    /// per resident block, and the rest among twice as many small ones, which the multiprocessors take as they become
-    /// free. This is done if a block has at least `MIN_PLANES_OF_TWO_SIZES` planes.
+    /// Up to `MAX_PLANES_OF_TWO_SIZES` planes per resident block, blocks end far apart, because the first block on a
+    /// multiprocessor has priority and planes with a front take longer. Then four fifths of the planes are divided
+    /// among large blocks, one per resident block, and the rest among twice as many small ones, which the
+    /// multiprocessors take as they become free. This is done if a block has at least `MIN_PLANES_OF_TWO_SIZES` planes.
     const MAX_PLANES_OF_TWO_SIZES: u64 = 64;
     const MIN_PLANES_OF_TWO_SIZES: u64 = 8;
 

@@ -6,7 +6,7 @@ use super::super::Variant;
 use super::super::plan::{INTENSITY_GAIN_BOUNDS, Plan, REINITIALISATION_STEPS};
 use super::super::types::Constants;
 use super::dense_grid::DenseGrid;
-use super::tables::{BARRIERS, Layout, ROWS, Tables};
+use super::tables::{BARRIERS, Layout, STATISTICS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::level_set::{
     DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS, PAPER_X,
@@ -35,9 +35,10 @@ pub(super) struct Launcher {
     /// The chunks of planes of the blocks, if iterations are of the dense kernel of volumes, which goes along z.
     dense_grid: Option<DenseGrid>,
     reinitialise: Kernel,
-    /// The number of blocks of `iterate`, unless it has a dense grid, and of `reinitialise` that are resident on the device
-    /// together.
+    /// The number of blocks of `iterate`, unless it has a dense grid, and of `reinitialise` that are resident on the
+    /// device together.
     resident: [u32; 2],
+    /// The address of the counters of the grid barriers.
     barriers: u64,
     activate_near_front: Kernel,
     check_convergence: Kernel,
@@ -84,8 +85,8 @@ impl Launcher {
             || layout.rows() as u64 > MAX_ROWS
         {
             return Err(Error::unsupported(format!(
-                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice, 2^32 rows and 2^31 tiles, but this \
-                 has {width} x {height} x {depth}; use the device cpu"
+                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice, 2^32 rows and 2^31 tiles, \
+                 but this has {width} x {height} x {depth}; use the device cpu"
             )));
         }
         let constants = &plan.constants;
@@ -140,10 +141,10 @@ impl Launcher {
             band: plan.variant == Variant::Band,
             context: IterationArguments {
                 convergence: tables.convergence.address(),
-                rows: tables.rows.address(),
+                statistics: tables.statistics.address(),
                 iteration: 0,
                 voxels: plan.voxels() as u64,
-                ring: ROWS as u32 - 1,
+                ring: STATISTICS as u32 - 1,
             },
             iterate,
             dense_grid,
@@ -186,9 +187,9 @@ impl Launcher {
         self.dense_grid.is_none()
     }
 
-    /// Queues iterations, of the tiles in the sets from `span.set` on or of all. With `activate` the tiles that change in
-    /// the last are added to the next set, as they are in those before. `barrier` is a number that no other launch has
-    /// had since the counters were cleared.
+    /// Queues iterations, of the tiles in the sets from `span.set` on or of all. With `activate` the tiles that change
+    /// in the last are added to the next set, as they are in those before. `barrier` is a number that no other launch
+    /// has had since the counters were cleared.
     pub(super) fn iterate(
         &self,
         stream: &Stream,
@@ -223,8 +224,7 @@ impl Launcher {
     }
 
     /// Queues the reinitialisation of the tiles in `set` that follows `iteration`; the result is in the same φ as
-    /// before.
-    /// `barrier` has the meaning that it has for `iterate`.
+    /// before. `barrier` has the meaning that it has for `iterate`.
     pub(super) fn reinitialise(
         &self,
         stream: &Stream,
@@ -244,8 +244,8 @@ impl Launcher {
         unsafe { stream.launch_cooperative(&self.reinitialise, config, arguments) }
     }
 
-    /// Adds the tiles that the voxels within the band reach to the set, after `iteration`. `copy` becomes a
-    /// copy of φ, unless it is 0.
+    /// Queues the addition of the tiles that the voxels within the band affect to a set, after `iteration`. `copy`
+    /// becomes a copy of φ, unless it is 0.
     pub(super) fn activate_near_front(
         &self,
         stream: &Stream,
@@ -272,7 +272,8 @@ impl Launcher {
         let (interval, change_tolerance, rms_tolerance) = self.criterion;
         let arguments: &[&dyn DeviceRepr] = &[&context, &first, &test, &interval, &change_tolerance, &rms_tolerance];
         let config = geometry([1, 1, 1], [WARP, 1, 1]);
-        // SAFETY: these are the kernel's arguments; the rows are those of at most as many iterations as there are rows.
+        // SAFETY: these are the kernel's arguments; the statistics are those of at most as many iterations as the ring
+        // holds.
         unsafe { stream.launch_early(&self.check_convergence, config, arguments) }
     }
 
@@ -302,8 +303,7 @@ impl Launcher {
     }
 
     /// Queues the preparation of a φ that came from outside: its values are clamped to ±`far` and repeated beside the
-    /// borders.
-    /// `sanitize_phi` of the kernels describes `report_nonfinite` and `found`.
+    /// borders. `sanitize_phi` of the kernels describes `report_nonfinite` and `found`.
     pub(super) fn sanitize_phi(
         &self,
         cuda: &Cuda,
@@ -314,11 +314,11 @@ impl Launcher {
     ) -> Result<()> {
         let (found, report_nonfinite) = (found.address(), u32::from(report_nonfinite));
         let arguments: [&dyn DeviceRepr; 5] = [&phi, &self.setup, &far, &report_nonfinite, &found];
-        self.rows(cuda, stream, "isoline_ls_sanitize_phi", self.setup, &arguments)
+        self.launch_over_rows(cuda, stream, "isoline_ls_sanitize_phi", self.setup, &arguments)
     }
 
     /// Queues the computation of the mask of `slices` slices from `phi` on.
-    pub(super) fn mask(
+    pub(super) fn write_mask(
         &self,
         cuda: &Cuda,
         stream: &Stream,
@@ -328,10 +328,11 @@ impl Launcher {
     ) -> Result<()> {
         let setup = LevelSetSetup { depth: slices as u32, ..self.setup };
         let [row, slice] = strides.map(|bytes| bytes as u64);
-        self.rows(cuda, stream, "isoline_ls_write_mask", setup, &[&phi, &mask, &row, &slice, &setup])
+        self.launch_over_rows(cuda, stream, "isoline_ls_write_mask", setup, &[&phi, &mask, &row, &slice, &setup])
     }
 
-    fn rows(
+    /// Queues a kernel whose warps take the rows of φ, one after another.
+    fn launch_over_rows(
         &self,
         cuda: &Cuda,
         stream: &Stream,

@@ -3,17 +3,17 @@
 
 use super::super::plan::Plan;
 use crate::device::cuda::{Buffer, Cuda, Stream};
-use crate::device::kernels::level_set::{ConvergenceState, IterationStatistics, RING};
+use crate::device::kernels::level_set::{ConvergenceState, IterationStatistics, LISTS};
 use crate::error::Result;
 
 /// The number of elements before the first row, so that a tile's halo may begin before it; a multiple of 16 bytes.
 pub(super) const PADDING_BEFORE: usize = 8;
 /// The number of elements after the last row, so that a tile's halo may end after it.
 const PADDING_AFTER: usize = 64;
-/// The number of rows of statistics on the device.
-pub(super) const ROWS: u64 = 8192;
-/// The bytes of a row of statistics, and of the state of the stopping criterion.
-pub(super) const ROW_BYTES: usize = size_of::<IterationStatistics>();
+/// The length of the ring of statistics on the device.
+pub(super) const STATISTICS: u64 = 8192;
+/// The bytes of the statistics of an iteration, and of the state of the stopping criterion.
+pub(super) const STATISTICS_BYTES: usize = size_of::<IterationStatistics>();
 pub(super) const CONVERGENCE_BYTES: usize = size_of::<ConvergenceState>();
 
 /// The layout of φ, and of the image in its own type.
@@ -44,14 +44,15 @@ pub(super) const BARRIERS: usize = 4096;
 
 /// Returns the bytes of the tables of a plan with `tiles` tiles.
 pub(super) fn table_bytes(tiles: u64) -> u64 {
-    tiles * (RING as u64 * 8 + 2 * 4) + ROWS * ROW_BYTES as u64 + BARRIERS as u64 * 4 + 4096
+    tiles * (LISTS as u64 * 8 + 2 * 4) + STATISTICS * STATISTICS_BYTES as u64 + BARRIERS as u64 * 4 + 4096
 }
 
 /// The tables on the device.
 pub(super) struct Tables {
     /// The state of the stopping criterion.
     pub convergence: Buffer,
-    pub rows: Buffer,
+    /// The ring of the statistics of iterations.
+    pub statistics: Buffer,
     /// The lists of active tiles, their lengths, and the stamps of tiles.
     pub lists: [Buffer; 3],
     /// The counters of the grid barriers.
@@ -62,10 +63,10 @@ impl Tables {
     pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
         let memory = cuda.memory();
         let tiles: usize = plan.tiles().into_iter().product();
-        let lists = [memory.device(RING * tiles * 8)?, memory.device(RING * 4)?, memory.device(2 * tiles * 4)?];
+        let lists = [memory.device(LISTS * tiles * 8)?, memory.device(LISTS * 4)?, memory.device(2 * tiles * 4)?];
         Ok(Self {
             convergence: memory.device(CONVERGENCE_BYTES)?,
-            rows: memory.device(ROWS as usize * ROW_BYTES)?,
+            statistics: memory.device(STATISTICS as usize * STATISTICS_BYTES)?,
             lists,
             barriers: memory.device(BARRIERS * 4)?,
         })

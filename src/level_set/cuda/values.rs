@@ -34,7 +34,7 @@ impl Solver {
         let found = memory.device(16)?;
         let mut back = memory.pinned(16)?;
         stream.fill(&found, 0, 16, 0)?;
-        self.launcher.sanitize_phi(&self.cuda, stream, self.address(which), (far, report_nonfinite), &found)?;
+        self.launcher.sanitize_phi(&self.cuda, stream, self.phi_address(which), (far, report_nonfinite), &found)?;
         stream.copy_bytes(found.side(0), back.side(), 16)?;
         stream.synchronize()?;
         let words: &[u64] = bytemuck::cast_slice(&back.as_mut_slice()[..16]);
@@ -57,11 +57,12 @@ impl Solver {
         self.cuda.bind()?;
         let (cuda, stream) = (&self.cuda, &self.stream);
         let [width, height, depth] = self.plan.shape;
-        let slice = |z: usize| self.address(self.current) + (z * height * self.layout.pitch * size_of::<f32>()) as u64;
+        let slice =
+            |z: usize| self.phi_address(self.current) + (z * height * self.layout.pitch * size_of::<f32>()) as u64;
         match mask {
             ImageMut::Device(pixels) => {
                 check_device_pixels(cuda, "the mask", &pixels)?;
-                self.launcher.mask(cuda, stream, slice(0), depth, (pixels.address, pixels.strides))?;
+                self.launcher.write_mask(cuda, stream, slice(0), depth, (pixels.address, pixels.strides))?;
                 stream.synchronize()
             }
             ImageMut::U8(mut view) => {
@@ -69,7 +70,7 @@ impl Solver {
                 let part = cuda.memory().device(mask_part_bytes(self.plan.shape))?;
                 for (index, to) in view.axis_chunks_iter_mut(Axis(0), slices).enumerate() {
                     let target = (part.address(), [width, width * height]);
-                    self.launcher.mask(cuda, stream, slice(index * slices), to.dim().0, target)?;
+                    self.launcher.write_mask(cuda, stream, slice(index * slices), to.dim().0, target)?;
                     cuda.transfer().download_view(pool, stream, part.side(0), width, to)?;
                 }
                 stream.synchronize()
