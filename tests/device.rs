@@ -5,7 +5,7 @@ mod common;
 
 use isoline::edge_strength::{self, Mode, Params, Variant};
 use isoline::{Context, DeviceKind, ErrorKind, PixelType, devices};
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, s};
 use std::ops::ControlFlow;
 
 /// Returns a CUDA context, or prints why there is none and returns `None`.
@@ -205,6 +205,38 @@ fn cuda_device_images_download_in_their_own_type() {
     let mut image = context.device_image(PixelType::F32, shape).unwrap();
     image.upload(floats.view().into()).unwrap();
     assert_eq!(image.download::<f32>().unwrap(), floats.as_slice().unwrap());
+}
+
+#[test]
+fn cuda_copies_images_of_any_size_and_layout() {
+    let Some(context) = cuda() else { return };
+    // One pixel, one row that is longer than a page-locked chunk, slices of which several fit a chunk and slices that
+    // take several, and a size that ends within a part.
+    let shapes = [(1, 1, 1), (2, 3, 300_001), (70, 31, 257), (3, 1021, 1031), (1, 4000, 1100)];
+    let copy = |shape: (usize, usize, usize)| {
+        let all = Array3::from_shape_fn((shape.0, shape.1 + 3, 2 * shape.2), |(z, y, x)| {
+            (z * 1_000_003 + y * 10_007 + x) as f32
+        });
+        let crop = all.slice(s![.., 2..shape.1 + 2, 1..=shape.2]);
+        let apart = all.slice(s![.., 1..=shape.1, ..;2]);
+        let backwards = all.slice(s![..;-1, 3..;-1, ..shape.2]);
+        let turned = apart.permuted_axes([1, 0, 2]);
+        let whole = crop.to_owned();
+        for view in [whole.view(), crop, apart, backwards, turned] {
+            let (depth, height, width) = view.dim();
+            let mut image = context.device_image(PixelType::F32, [width, height, depth]).unwrap();
+            image.upload(view.into()).unwrap();
+            let back = Array3::from_shape_vec(view.dim(), image.download::<f32>().unwrap()).unwrap();
+            assert!(back == view, "{:?} with strides {:?}", view.dim(), view.strides());
+        }
+    };
+    shapes.into_iter().for_each(copy);
+    // Several threads share the device's page-locked chunks.
+    std::thread::scope(|scope| {
+        for shape in [shapes[1], shapes[2], shapes[3], shapes[4]] {
+            scope.spawn(move || (0..3).for_each(|_| copy(shape)));
+        }
+    });
 }
 
 #[test]

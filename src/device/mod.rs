@@ -263,7 +263,7 @@ impl Context {
             Backend::Cpu => Err(Error::unsupported(
                 "cannot make a device image: the context is on the CPU; use a context on a CUDA device",
             )),
-            Backend::Cuda(cuda) => DeviceImage::new(cuda, pixel_type, shape),
+            Backend::Cuda(cuda) => DeviceImage::new(cuda, &self.shared.pool, pixel_type, shape),
         }
     }
 

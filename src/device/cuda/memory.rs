@@ -5,13 +5,13 @@
 //! keeps a buffer until the streams that use it are done (rule 2 of the parent module).
 #![allow(unsafe_code)]
 
-use super::{Cuda, Stream, failed};
+use super::{Cuda, Stream, Transfer, failed};
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype};
-use ndarray::ArrayView3;
-use std::borrow::Cow;
+use ndarray::ArrayViewMut3;
+use rayon::ThreadPool;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -388,6 +388,8 @@ impl Stream {
 pub struct DeviceImage {
     stream: Stream,
     buffer: Buffer,
+    transfer: Arc<Transfer>,
+    pool: Arc<ThreadPool>,
     pixel_type: PixelType,
     shape: [usize; 3],
 }
@@ -399,10 +401,22 @@ impl std::fmt::Debug for DeviceImage {
 }
 
 impl DeviceImage {
-    pub(in crate::device) fn new(cuda: &Arc<Cuda>, pixel_type: PixelType, shape: [usize; 3]) -> Result<Self> {
+    pub(in crate::device) fn new(
+        cuda: &Arc<Cuda>,
+        pool: &Arc<ThreadPool>,
+        pixel_type: PixelType,
+        shape: [usize; 3],
+    ) -> Result<Self> {
         crate::image::check_shapes(shape, shape)?;
         let bytes = shape.iter().product::<usize>() * pixel_type.bytes();
-        Ok(Self { stream: cuda.stream()?, buffer: cuda.memory.device(bytes)?, pixel_type, shape })
+        Ok(Self {
+            stream: cuda.stream()?,
+            buffer: cuda.memory.device(bytes)?,
+            transfer: cuda.transfer.clone(),
+            pool: pool.clone(),
+            pixel_type,
+            shape,
+        })
     }
 
     /// Returns width, height and depth in pixels.
@@ -437,9 +451,6 @@ impl DeviceImage {
     /// [`ErrorKind::InvalidSize`] for another type or size, [`ErrorKind::Unsupported`] for a source in device
     /// memory, or a device failure.
     pub fn upload(&mut self, source: Image<'_>) -> Result<()> {
-        fn packed<'a, T: Copy>(view: &ArrayView3<'a, T>) -> Cow<'a, [T]> {
-            view.to_slice().map_or_else(|| view.iter().copied().collect(), Cow::Borrowed)
-        }
         if source.shape() != self.shape || source.pixel_type() != self.pixel_type {
             return Err(Error::size(format!(
                 "cannot upload: the source must have the type and size of the device image, {} of {:?} pixels (got {} of \
@@ -450,19 +461,12 @@ impl DeviceImage {
                 source.shape()
             )));
         }
-        let all = self.shape.iter().product::<usize>() * self.pixel_type.bytes();
-        let send = |from: Side| {
-            self.stream.copy_bytes(from, self.buffer.side(0), all)?;
-            self.stream.synchronize()
-        };
-        match source {
-            Image::U8(view) => send(Side::of(&packed(&view))),
-            Image::U16(view) => send(Side::of(&packed(&view))),
-            Image::F32(view) => send(Side::of(&packed(&view))),
-            Image::Device(_) => {
-                Err(Error::unsupported("cannot upload: the source is in CUDA memory; download it first"))
-            }
+        if matches!(source, Image::Device(_)) {
+            return Err(Error::unsupported("cannot upload: the source is in CUDA memory; download it first"));
         }
+        let (to, row) = (self.buffer.side(0), self.shape[0] * self.pixel_type.bytes());
+        self.transfer.upload(&self.pool, &self.stream, &source, 0..self.shape[2], to, row)?;
+        self.stream.synchronize()
     }
 
     /// Returns the pixels, packed, x fastest; `T` is their type.
@@ -480,17 +484,19 @@ impl DeviceImage {
                 ),
             ));
         }
-        let mut values = vec![T::default(); self.shape.iter().product()];
-        let bytes = size_of_val(&*values);
-        let to = Side::Host { address: values.as_mut_ptr() as usize, bytes };
-        self.stream.copy_bytes(self.buffer.side(0), to, bytes)?;
+        let [width, height, depth] = self.shape;
+        let mut values = crate::image::zeroed(width * height * depth)?;
+        let view = ArrayViewMut3::from_shape((depth, height, width), &mut values);
+        let view = view.unwrap_or_else(|_| unreachable!("as many values as pixels"));
+        let (from, row) = (self.buffer.side(0), width * size_of::<T>());
+        self.transfer.download_view(&self.pool, &self.stream, from, row, view)?;
         self.stream.synchronize()?;
         Ok(values)
     }
 }
 
 /// A pixel that [`DeviceImage::download`] returns: u8, u16 or f32.
-pub trait DevicePixel: Copy + Default + sealed::Sealed {
+pub trait DevicePixel: bytemuck::Pod + Send + Sync + sealed::Sealed {
     /// The pixel type.
     const TYPE: PixelType;
 }

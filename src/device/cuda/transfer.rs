@@ -27,6 +27,10 @@ const MIN_LANE_BYTES: usize = 512 << 10;
 /// The largest number of threads that fill or empty chunks: with more, the memory of the host is the limit.
 const MAX_LANES: usize = 8;
 
+/// The largest number of lanes that are kept for later copies: a call copies both ways at once, and two calls may run side
+/// by side. Their chunks have 64 MiB.
+const MAX_KEPT_LANES: usize = 32;
+
 /// A stream and two page-locked chunks, for one thread.
 struct Lane {
     stream: Stream,
@@ -152,7 +156,7 @@ impl Transfer {
     /// Keeps a lane for the next copy, unless there are enough.
     fn keep(&self, lane: Lane) {
         let mut lanes = self.lanes.lock().unwrap_or_else(|e| e.into_inner());
-        if lanes.len() < MAX_LANES {
+        if lanes.len() < MAX_KEPT_LANES {
             lanes.push(lane);
         }
     }
