@@ -74,10 +74,10 @@ impl Drop for Leased<'_> {
     fn drop(&mut self) {
         // After an error or a panic the caller frees memory to which the lane may still copy. A lane whose stream
         // failed is freed.
-        if let Some(lane) = self.lane.take() {
-            if lane.stream.synchronize().is_ok() {
-                self.transfer.keep(lane);
-            }
+        if let Some(lane) = self.lane.take()
+            && lane.stream.synchronize().is_ok()
+        {
+            self.transfer.keep(lane);
         }
     }
 }
