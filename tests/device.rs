@@ -210,7 +210,7 @@ fn cuda_device_images_download_in_their_own_type() {
 #[test]
 fn cuda_copies_images_of_any_size_and_layout() {
     let Some(context) = cuda() else { return };
-    // One pixel, one row that is longer than a page-locked chunk, slices of which several fit a chunk and slices that
+    // One pixel, one row that is longer than a staging buffer, slices of which several fit a buffer and slices that
     // take several, and a size that ends within a part.
     let shapes = [(1, 1, 1), (2, 3, 300_001), (70, 31, 257), (3, 1021, 1031), (1, 4000, 1100)];
     let copy = |shape: (usize, usize, usize)| {
@@ -231,7 +231,7 @@ fn cuda_copies_images_of_any_size_and_layout() {
         }
     };
     shapes.into_iter().for_each(copy);
-    // Several threads share the device's page-locked chunks.
+    // Several threads share the device's staging buffers.
     std::thread::scope(|scope| {
         for shape in [shapes[1], shapes[2], shapes[3], shapes[4]] {
             scope.spawn(move || (0..3).for_each(|_| copy(shape)));

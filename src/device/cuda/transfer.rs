@@ -1,7 +1,7 @@
 //! Copies of images between the caller's memory and device memory.
 //!
-//! The device copies page-locked memory by itself. All other host memory goes through page-locked chunks: each of
-//! several threads has two, and fills (or empties) one of them while the device copies the other. So a copy takes as
+//! The device copies page-locked memory by itself. All other host memory goes through page-locked staging buffers: each
+//! of several threads has two, and fills (or empties) one of them while the device copies the other. So a copy takes as
 //! long as the slower of the link and the memory of the host. A small image is copied by the calling thread alone.
 
 use super::memory::PageLocked;
@@ -16,74 +16,74 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, Weak};
 
-/// The size of a chunk in bytes. With larger ones the device waits longer for the first to be filled, and the caller for
-/// the last to be emptied.
-const CHUNK_BYTES: usize = 1 << 20;
+/// The size of a staging buffer in bytes. With larger ones the device waits longer for the first to be filled, and the
+/// caller for the last to be emptied.
+const STAGING_BYTES: usize = 1 << 20;
 
 /// The smallest part of an image that is worth a copy of its own, and the smallest share of a thread, in bytes.
 const MIN_PART_BYTES: usize = 128 << 10;
-const MIN_LANE_BYTES: usize = 512 << 10;
+const MIN_COPIER_BYTES: usize = 512 << 10;
 
-/// The largest number of threads that fill or empty chunks: with more, the memory of the host is the limit.
-const MAX_LANES: usize = 8;
+/// The largest number of threads that fill or empty staging buffers: with more, the memory of the host is the limit.
+const MAX_COPIERS: usize = 8;
 
-/// The largest number of lanes that are kept for later copies: a call copies both ways at once, and two calls may run side
-/// by side. Their chunks have 64 MiB.
-const MAX_KEPT_LANES: usize = 32;
+/// The largest number of copiers that are kept for later copies: a call copies both ways at once, and two calls may run
+/// side by side. Their buffers have 64 MiB.
+const MAX_KEPT_COPIERS: usize = 32;
 
-/// A stream and two page-locked chunks, for one thread.
-struct Lane {
+/// A stream and two page-locked staging buffers, for one thread.
+struct Copier {
     stream: Stream,
-    chunks: [PageLocked; 2],
-    /// The events after the last copy from or to each chunk.
+    staging: [PageLocked; 2],
+    /// The events after the last copy from or to each buffer.
     copied: [Event; 2],
     /// An event of the operation's stream, before which no copy may begin.
     ready: Event,
 }
 
-/// The lanes of a device that are not in use. All contexts on the device share them, because making page-locked memory
-/// takes longer than most copies.
+/// The copiers of a device that are not in use. All contexts on the device share them, because making page-locked
+/// memory takes longer than most copies.
 pub(crate) struct Transfer {
-    lanes: Mutex<Vec<Lane>>,
+    copiers: Mutex<Vec<Copier>>,
     context: Arc<CudaContext>,
 }
 
-/// The lanes of each device that is in use.
+/// The copiers of each device that is in use.
 static TRANSFERS: Mutex<Vec<(u32, Weak<Transfer>)>> = Mutex::new(Vec::new());
 
-/// A lane in use. Dropping it waits for its copies, except after [`give_back`](Self::give_back).
+/// A copier in use. Dropping it waits for its copies, except after [`give_back`](Self::give_back).
 struct Leased<'a> {
-    lane: Option<Lane>,
+    copier: Option<Copier>,
     transfer: &'a Transfer,
 }
 
 impl Leased<'_> {
-    /// Makes the lane available while the device may still copy from its chunks; `copied` tells when it has done so.
+    /// Makes the copier available while the device may still copy from its buffers; `copied` tells when it has done so.
     fn give_back(mut self) {
-        if let Some(lane) = self.lane.take() {
-            self.transfer.keep(lane);
+        if let Some(copier) = self.copier.take() {
+            self.transfer.keep(copier);
         }
     }
 
-    fn lane(&mut self) -> &mut Lane {
-        self.lane.as_mut().unwrap_or_else(|| unreachable!("only give_back takes the lane"))
+    fn copier(&mut self) -> &mut Copier {
+        self.copier.as_mut().unwrap_or_else(|| unreachable!("only give_back takes the copier"))
     }
 }
 
 impl Drop for Leased<'_> {
     fn drop(&mut self) {
-        // After an error or a panic the caller frees memory to which the lane may still copy. A lane whose stream
+        // After an error or a panic the caller frees memory to which the copier may still copy. A copier whose stream
         // failed is freed.
-        if let Some(lane) = self.lane.take()
-            && lane.stream.synchronize().is_ok()
+        if let Some(copier) = self.copier.take()
+            && copier.stream.synchronize().is_ok()
         {
-            self.transfer.keep(lane);
+            self.transfer.keep(copier);
         }
     }
 }
 
-/// A part of an image that fits into a chunk: whole slices, rows of one slice, or a part of one row. The fields are its
-/// first slice, row and column.
+/// A part of an image that fits into a staging buffer: whole slices, rows of one slice, or a part of one row. The fields
+/// are its first slice, row and column.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     z: usize,
@@ -142,72 +142,72 @@ impl Transfer {
         {
             return shared;
         }
-        let shared = Arc::new(Self { lanes: Mutex::default(), context: context.clone() });
+        let shared = Arc::new(Self { copiers: Mutex::default(), context: context.clone() });
         transfers.push((index, Arc::downgrade(&shared)));
         shared
     }
 
-    /// Frees the lanes that are not in use.
+    /// Frees the copiers that are not in use.
     pub(super) fn trim(&self) {
-        let lanes = std::mem::take(&mut *self.lanes.lock().unwrap_or_else(|e| e.into_inner()));
-        drop(lanes);
+        let copiers = std::mem::take(&mut *self.copiers.lock().unwrap_or_else(|e| e.into_inner()));
+        drop(copiers);
     }
 
-    /// Keeps a lane for the next copy, unless there are enough.
-    fn keep(&self, lane: Lane) {
-        let mut lanes = self.lanes.lock().unwrap_or_else(|e| e.into_inner());
-        if lanes.len() < MAX_KEPT_LANES {
-            lanes.push(lane);
+    /// Keeps a copier for the next copy, unless there are enough.
+    fn keep(&self, copier: Copier) {
+        let mut copiers = self.copiers.lock().unwrap_or_else(|e| e.into_inner());
+        if copiers.len() < MAX_KEPT_COPIERS {
+            copiers.push(copier);
         }
     }
 
-    /// Returns a lane that was not in use, or else a new one.
+    /// Returns a copier that was not in use, or else a new one.
     fn lease(&self) -> Result<Leased<'_>> {
-        let kept = self.lanes.lock().unwrap_or_else(|e| e.into_inner()).pop();
-        let lane = match kept {
-            Some(lane) => lane,
+        let kept = self.copiers.lock().unwrap_or_else(|e| e.into_inner()).pop();
+        let copier = match kept {
+            Some(copier) => copier,
             None => {
-                let chunk = || PageLocked::new(&self.context, CHUNK_BYTES);
+                let staging = || PageLocked::new(&self.context, STAGING_BYTES);
                 let event = || Event::new(&self.context);
-                Lane {
+                Copier {
                     stream: Stream::new(&self.context, false)?,
-                    chunks: [chunk()?, chunk()?],
+                    staging: [staging()?, staging()?],
                     copied: [event()?, event()?],
                     ready: event()?,
                 }
             }
         };
-        Ok(Leased { lane: Some(lane), transfer: self })
+        Ok(Leased { copier: Some(copier), transfer: self })
     }
 
-    /// Returns the number of lanes for a copy of `bytes` bytes, and the bytes of a part.
-    fn lanes_for(pool: &ThreadPool, bytes: usize) -> (usize, usize) {
-        let lanes = (bytes / MIN_LANE_BYTES).clamp(1, pool.current_num_threads().min(MAX_LANES));
-        (lanes, (bytes / (8 * lanes)).clamp(MIN_PART_BYTES, CHUNK_BYTES))
+    /// Returns the number of copiers for a copy of `bytes` bytes, and the bytes of a part.
+    fn copiers_for(pool: &ThreadPool, bytes: usize) -> (usize, usize) {
+        let copiers = (bytes / MIN_COPIER_BYTES).clamp(1, pool.current_num_threads().min(MAX_COPIERS));
+        (copiers, (bytes / (8 * copiers)).clamp(MIN_PART_BYTES, STAGING_BYTES))
     }
 
-    /// Calls `work` with a lane that begins after what `stream` has queued, on as many threads as there are `lanes`.
-    fn on_lanes(
+    /// Calls `work` with a copier that begins after what `stream` has queued, on `copiers` threads.
+    fn on_copiers(
         &self,
         pool: &ThreadPool,
         stream: &Stream,
-        lanes: usize,
-        work: impl Fn(&mut Lane) -> Result<()> + Sync,
+        copiers: usize,
+        work: impl Fn(&mut Copier) -> Result<()> + Sync,
     ) -> Result<()> {
         let one = || {
             self.context.bind_to_thread().map_err(|e| super::failed("activate the CUDA context", e))?;
             let mut leased = self.lease()?;
-            let lane = leased.lane();
-            stream.record(&lane.ready)?;
-            lane.stream.wait(&lane.ready)?;
-            work(lane)?;
+            let copier = leased.copier();
+            stream.record(&copier.ready)?;
+            copier.stream.wait(&copier.ready)?;
+            work(copier)?;
             leased.give_back();
             Ok(())
         };
-        if lanes == 1 {
+        if copiers == 1 {
             return one();
         }
-        pool.install(|| (0..lanes).into_par_iter().with_max_len(1).try_for_each(|_| one()))
+        pool.install(|| (0..copiers).into_par_iter().with_max_len(1).try_for_each(|_| one()))
     }
 
     /// Queues the copy of `slices` of an image in host memory to device memory, to rows `pitch` bytes apart without
@@ -250,21 +250,21 @@ impl Transfer {
                 stream.copy(from, to.after(z * height * pitch), row, rows, [from_pitch, pitch])
             });
         }
-        // 2. Other memory goes through chunks.
-        let (lanes, part_bytes) = Self::lanes_for(pool, size_of_val_of(&view));
+        // 2. Other memory goes through staging buffers.
+        let (copiers, part_bytes) = Self::copiers_for(pool, size_of_val_of(&view));
         let parts = split_into_parts(view, view.dim(), part_bytes / size_of::<T>(), ArrayView3::split_at);
-        self.on_lanes(pool, stream, lanes, |lane| {
+        self.on_copiers(pool, stream, copiers, |copier| {
             let mut turn = 0;
             while let Some((place, part)) = next(&parts) {
-                let chunk = turn % 2;
-                lane.copied[chunk].synchronize()?;
+                let index = turn % 2;
+                copier.copied[index].synchronize()?;
                 let (slices, rows, columns) = part.dim();
                 let part_row = columns * size_of::<T>();
-                fill(lane.chunks[chunk].as_mut_slice(), &part);
+                fill(copier.staging[index].as_mut_slice(), &part);
                 let to = to.after((place.z * height + place.y) * pitch + place.x * size_of::<T>());
-                lane.stream.copy(lane.chunks[chunk].side(), to, part_row, slices * rows, [part_row, pitch])?;
-                lane.stream.record(&lane.copied[chunk])?;
-                stream.wait(&lane.copied[chunk])?;
+                copier.stream.copy(copier.staging[index].side(), to, part_row, slices * rows, [part_row, pitch])?;
+                copier.stream.record(&copier.copied[index])?;
+                stream.wait(&copier.copied[index])?;
                 turn += 1;
             }
             Ok(())
@@ -320,27 +320,33 @@ impl Transfer {
                 stream.copy(from.after(z * height * pitch), to, row, rows, [pitch, to_pitch])
             });
         }
-        // 2. Other memory goes through chunks: the device fills one while the thread empties the other.
+        // 2. Other memory goes through staging buffers: the device fills one while the thread empties the other.
         if let Some(values) = view.as_slice_mut() {
             use_huge_pages(bytemuck::cast_slice_mut(values));
         }
-        let (lanes, part_bytes) = Self::lanes_for(pool, size_of_val_of(&view.view()));
+        let (copiers, part_bytes) = Self::copiers_for(pool, size_of_val_of(&view.view()));
         let shape = view.dim();
         let parts = split_into_parts(view, shape, part_bytes / size_of::<T>(), ArrayViewMut3::split_at);
-        self.on_lanes(pool, stream, lanes, |lane| {
+        self.on_copiers(pool, stream, copiers, |copier| {
             let mut before = None;
-            for chunk in [0, 1].into_iter().cycle() {
+            for index in [0, 1].into_iter().cycle() {
                 let part = next(&parts);
                 if let Some((place, part)) = &part {
                     let (slices, rows, columns) = part.dim();
                     let part_row = columns * size_of::<T>();
                     let from = from.after((place.z * height + place.y) * pitch + place.x * size_of::<T>());
-                    lane.stream.copy(from, lane.chunks[chunk].side(), part_row, slices * rows, [pitch, part_row])?;
-                    lane.stream.record(&lane.copied[chunk])?;
+                    copier.stream.copy(
+                        from,
+                        copier.staging[index].side(),
+                        part_row,
+                        slices * rows,
+                        [pitch, part_row],
+                    )?;
+                    copier.stream.record(&copier.copied[index])?;
                 }
                 if let Some((_, part)) = before {
-                    lane.copied[1 - chunk].synchronize()?;
-                    empty(lane.chunks[1 - chunk].as_slice(), part);
+                    copier.copied[1 - index].synchronize()?;
+                    empty(copier.staging[1 - index].as_slice(), part);
                 }
                 if part.is_none() {
                     break;
@@ -370,9 +376,9 @@ fn runs_of_rows(
     (0..runs).map(move |z| (z, rows, pitch * pixel_bytes))
 }
 
-/// Copies the pixels of a part to a chunk, without gaps.
-fn fill<T: Pod>(chunk: &mut [u8], part: &ArrayView3<'_, T>) {
-    let to: &mut [T] = bytemuck::cast_slice_mut(&mut chunk[..size_of_val_of(part)]);
+/// Copies the pixels of a part to a buffer, without gaps.
+fn fill<T: Pod>(buffer: &mut [u8], part: &ArrayView3<'_, T>) {
+    let to: &mut [T] = bytemuck::cast_slice_mut(&mut buffer[..size_of_val_of(part)]);
     if let Some(from) = part.as_slice() {
         to.copy_from_slice(from);
         return;
@@ -385,9 +391,9 @@ fn fill<T: Pod>(chunk: &mut [u8], part: &ArrayView3<'_, T>) {
     }
 }
 
-/// Copies the pixels of a chunk, which have no gaps, to a part.
-fn empty<T: Pod>(chunk: &[u8], mut part: ArrayViewMut3<'_, T>) {
-    let from: &[T] = bytemuck::cast_slice(&chunk[..size_of_val_of(&part.view())]);
+/// Copies the pixels of a buffer, which have no gaps, to a part.
+fn empty<T: Pod>(buffer: &[u8], mut part: ArrayViewMut3<'_, T>) {
+    let from: &[T] = bytemuck::cast_slice(&buffer[..size_of_val_of(&part.view())]);
     if let Some(to) = part.as_slice_mut() {
         to.copy_from_slice(from);
         return;
