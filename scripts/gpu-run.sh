@@ -260,6 +260,31 @@ fi
 
 # ------------------------------------------------------------------------------------------------------- sanitizer
 
+sanitize() { # sanitize TOOL PROGRAM: output to $work/TOOL-NAME, exit status and seconds to $work/TOOL-NAME.end
+    local out few=0 began=$SECONDS
+    out=$work/$1-$(basename "$2")
+    # It follows every access to shared memory, a thousand times slower than the kernels are.
+    [ "$1" != racecheck ] || few=1
+    ISOLINE_FEW_SIZES=$few timeout 540 "$sanitizer" --tool "$1" --error-exitcode 99 \
+        "$2" sanitizer_ --nocapture --test-threads=1 > "$out" 2>&1 < /dev/null
+    echo "$? $((SECONDS - began))" > "$out.end"
+}
+check() { # check TOOL NAME: what sanitize wrote, to the log and the record
+    local found outcome=clean
+    mv "$work/$1-$2" "$work/out"
+    read -r status took < "$work/$1-$2.end"
+    { printf '\n==== %s\n' "$1 $2"; cat "$work/out"; } >> "$log"
+    found=$(sed -nE -e 's/.*ERROR SUMMARY: ([0-9]+) error.*/\1/p' \
+        -e 's/.*RACECHECK SUMMARY: ([0-9]+) hazard.*/\1/p' "$work/out" | awk '{ sum += $1; n++ } END { print n ? sum : "null" }')
+    if [ "$status" != 0 ] || [ "$found" != 0 ]; then
+        outcome=FAIL
+        overall=FAIL
+    fi
+    printf '%-5s %s: %s found, %s s\n' "$outcome" "$1 $2" "$found" "$took"
+    checks+=("{\"tool\": \"$1\", \"program\": $(json_string "$2"), \"tests\": $(number 'passed;'), \"found\": $found, \"seconds\": $took, \"outcome\": \"$outcome\"}")
+    write_record incomplete
+}
+
 if wanted sanitizer memcheck racecheck initcheck; then
     sanitizer=$(command -v compute-sanitizer)
     for candidate in /usr/local/cuda*/bin/compute-sanitizer; do
@@ -268,28 +293,24 @@ if wanted sanitizer memcheck racecheck initcheck; then
     if [ -z "$sanitizer" ]; then
         field sanitizer_note '"compute-sanitizer is not installed on this machine"'
     else
+        pairs=()
+        pids=()
+        # Side by side, at most one per core.
         for tool in memcheck racecheck initcheck; do
             wanted sanitizer "$tool" || continue
-            # It follows every access to shared memory, a thousand times slower than the kernels are.
-            few=$([ "$tool" = racecheck ] && echo 1 || echo 0)
             for program in "$work"/rust/*; do
                 # Tests made for this are named so: every kernel once, on small images. (Not grep -q, which would leave
                 # before the program has written all its names.)
                 "$program" --list 2> /dev/null | grep 'sanitizer_.*: test' > /dev/null || continue
-                name="$tool $(basename "$program")"
-                logged "$name" env ISOLINE_FEW_SIZES="$few" timeout 540 "$sanitizer" --tool "$tool" --error-exitcode 99 \
-                    "$program" sanitizer_ --nocapture --test-threads=1
-                found=$(sed -nE -e 's/.*ERROR SUMMARY: ([0-9]+) error.*/\1/p' \
-                    -e 's/.*RACECHECK SUMMARY: ([0-9]+) hazard.*/\1/p' "$work/out" | awk '{ sum += $1; n++ } END { print n ? sum : "null" }')
-                outcome=clean
-                if [ "$status" != 0 ] || [ "$found" != 0 ]; then
-                    outcome=FAIL
-                    overall=FAIL
-                fi
-                printf '%-5s %s: %s found, %s s\n' "$outcome" "$name" "$found" "$took"
-                checks+=("{\"tool\": \"$tool\", \"program\": $(json_string "$(basename "$program")"), \"tests\": $(number 'passed;'), \"found\": $found, \"seconds\": $took, \"outcome\": \"$outcome\"}")
-                write_record incomplete
+                while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+                sanitize "$tool" "$program" &
+                pairs+=("$tool $(basename "$program")")
+                pids+=($!)
             done
+        done
+        for i in "${!pairs[@]}"; do
+            wait "${pids[i]}" 2> /dev/null # it complains where `wait -n` has seen the end
+            check "${pairs[i]%% *}" "${pairs[i]#* }"
         done
         if [ ${#checks[@]} -eq 0 ]; then
             overall=FAIL
