@@ -5,7 +5,7 @@
 #   tests      rust and c: the Rust and the C test programs
 #   macro      ImageJ runs a macro on the GPU and on the CPU
 #   oracle     Python programs that compare with another library; left out, saying so, where that is not installed
-#   bench      every bench; bench:NAME for one, as bench:level_set
+#   bench      every bench; bench:NAME for one, as bench:level_set; the one in Python is left out like an oracle
 #   sanitizer  memcheck, racecheck and initcheck: the sanitizer_ tests under NVIDIA's compute-sanitizer
 # Parts may run apart, each with a RESULTS of its own; merge_gpu_records.py makes one record of theirs.
 #
@@ -153,6 +153,13 @@ number() { # number WORD: the sum of all numbers before that word in the last ou
     sed -nE "s/(.*[^0-9])?([0-9]+) $1.*/\2/p" "$work/out" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
+skipped_python() { # skipped_python NAME: whether the last program, NAME, lacked Python, a library, or a part of one
+    local missing
+    missing=$(grep -E "^(ModuleNotFoundError|AttributeError: module '.*' has no attribute|.*python3: command not found)|python3.: No such file" "$work/out" | tail -1)
+    [ "$status" != 0 ] && [ -n "$missing" ] || return 1
+    suite "$1 (skipped: $missing)" 0 0 1 "$took" 0
+}
+
 if wanted tests rust; then
     for program in "$work"/rust/*; do
         [ -e "$program" ] || continue
@@ -223,12 +230,7 @@ if wanted oracle; then
         name=$(basename "$program" .py)
         logged "$name" timeout 300 python3 "$program" "$work/lib" --device cuda
         passed=$(sed -nE 's/^oracle: ([0-9]+) .* (identical to|ahead of) .*/\1/p' "$work/out" | tail -1)
-        # Without Python, the other library, or a part of it.
-        missing=$(grep -E "^(ModuleNotFoundError|AttributeError: module '.*' has no attribute|.*python3: command not found)|python3.: No such file" "$work/out" | tail -1)
-        if [ "$status" != 0 ] && [ -n "$missing" ]; then
-            suite "$name (skipped: $missing)" 0 0 1 "$took" 0
-            continue
-        fi
+        ! skipped_python "$name" || continue
         # To have compared nothing is no pass.
         [ "${passed:-0}" -gt 0 ] || status=1
         suite "$name" "${passed:-0}" "$((status != 0))" 0 "$took" "$status"
@@ -246,6 +248,8 @@ if [[ " $parts" == *" bench"* ]]; then
         rm -f "$json"
         logged "bench $name" env ISOLINE_BENCH_DEVICE=cuda ISOLINE_BENCH_JSON="$json" "$program" --bench
         cat "$work/out"
+        # The record then has it among the suites and not among the benches, whose entries have numbers.
+        ! skipped_python "bench $name" || continue
         if [ "$status" != 0 ]; then
             overall=FAIL
         fi
