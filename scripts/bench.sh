@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Speed tables, and operations beside other programs. Usage: bench.sh [DEVICE]
+# Speed tables, operations beside other programs, and whole calls of the C API. Usage: bench.sh [DEVICE]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export ISOLINE_BENCH_DEVICE=${1:-auto}
 cargo bench --locked --bench '*'
 
-# The peers come with the Python environment (scripts/setup-python.sh test).
+# What these need comes with the Python environment (scripts/setup-python.sh test).
 python=.tools/venv/bin/python
 if [ -x "$python" ]; then
     cargo build --release --locked
-    for program in benches/*_peers.py; do
+    for program in benches/*_peers.py benches/whole.py; do
         "$python" "$program" "${CARGO_TARGET_DIR:-target}/release"
     done
 else
-    echo "bench: without the other programs: no $python; 'scripts/setup-python.sh test' makes it"
+    echo "bench: without the other programs and whole calls: no $python; 'scripts/setup-python.sh test' makes it"
 fi

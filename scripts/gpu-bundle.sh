@@ -71,8 +71,9 @@ mkdir -p "$stage/fonts"
 cp "$font" "$stage/fonts/"
 
 cp -r tests/data "$stage/data"
-# Comparisons with other libraries through the C API, in Python.
+# Comparisons with other libraries and a bench, through the C API, in Python.
 cp scripts/libisoline.py "$stage/"
+cp benches/whole.py "$stage/bench/whole"
 for program in tests/*_oracle.py; do
     if [ -e "$program" ]; then
         cp "$program" "$stage/"

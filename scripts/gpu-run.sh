@@ -5,7 +5,7 @@
 #   tests      rust and c: the Rust and the C test programs
 #   macro      ImageJ runs a macro on the GPU and on the CPU
 #   oracle     Python programs that compare with another library; left out, saying so, where that is not installed
-#   bench      every bench; bench:NAME for one, as bench:level_set
+#   bench      every bench; bench:NAME for one, as bench:level_set; the one in Python is left out like an oracle
 #   sanitizer  memcheck, racecheck and initcheck: the sanitizer_ tests under NVIDIA's compute-sanitizer
 # Parts may run apart, each with a RESULTS of its own; merge_gpu_records.py makes one record of theirs.
 #
@@ -153,6 +153,13 @@ number() { # number WORD: the sum of all numbers before that word in the last ou
     sed -nE "s/(.*[^0-9])?([0-9]+) $1.*/\2/p" "$work/out" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
+skipped_python() { # skipped_python NAME: whether the last program, NAME, lacked Python, a library, or a part of one
+    local missing
+    missing=$(grep -E "^(ModuleNotFoundError|AttributeError: module '.*' has no attribute|.*python3: command not found)|python3.: No such file" "$work/out" | tail -1)
+    [ "$status" != 0 ] && [ -n "$missing" ] || return 1
+    suite "$1 (skipped: $missing)" 0 0 1 "$took" 0
+}
+
 if wanted tests rust; then
     for program in "$work"/rust/*; do
         [ -e "$program" ] || continue
@@ -223,12 +230,7 @@ if wanted oracle; then
         name=$(basename "$program" .py)
         logged "$name" timeout 300 python3 "$program" "$work/lib" --device cuda
         passed=$(sed -nE 's/^oracle: ([0-9]+) .* (identical to|ahead of) .*/\1/p' "$work/out" | tail -1)
-        # Without Python, the other library, or a part of it.
-        missing=$(grep -E "^(ModuleNotFoundError|AttributeError: module '.*' has no attribute|.*python3: command not found)|python3.: No such file" "$work/out" | tail -1)
-        if [ "$status" != 0 ] && [ -n "$missing" ]; then
-            suite "$name (skipped: $missing)" 0 0 1 "$took" 0
-            continue
-        fi
+        ! skipped_python "$name" || continue
         # To have compared nothing is no pass.
         [ "${passed:-0}" -gt 0 ] || status=1
         suite "$name" "${passed:-0}" "$((status != 0))" 0 "$took" "$status"
@@ -246,6 +248,8 @@ if [[ " $parts" == *" bench"* ]]; then
         rm -f "$json"
         logged "bench $name" env ISOLINE_BENCH_DEVICE=cuda ISOLINE_BENCH_JSON="$json" "$program" --bench
         cat "$work/out"
+        # The record then has it among the suites and not among the benches, whose entries have numbers.
+        ! skipped_python "bench $name" || continue
         if [ "$status" != 0 ]; then
             overall=FAIL
         fi
@@ -260,6 +264,31 @@ fi
 
 # ------------------------------------------------------------------------------------------------------- sanitizer
 
+sanitize() { # sanitize TOOL PROGRAM: output to $work/TOOL-NAME, exit status and seconds to $work/TOOL-NAME.end
+    local out few=0 began=$SECONDS
+    out=$work/$1-$(basename "$2")
+    # It follows every access to shared memory, a thousand times slower than the kernels are.
+    [ "$1" != racecheck ] || few=1
+    ISOLINE_FEW_SIZES=$few timeout 540 "$sanitizer" --tool "$1" --error-exitcode 99 \
+        "$2" sanitizer_ --nocapture --test-threads=1 > "$out" 2>&1 < /dev/null
+    echo "$? $((SECONDS - began))" > "$out.end"
+}
+check() { # check TOOL NAME: what sanitize wrote, to the log and the record
+    local found outcome=clean
+    mv "$work/$1-$2" "$work/out"
+    read -r status took < "$work/$1-$2.end"
+    { printf '\n==== %s\n' "$1 $2"; cat "$work/out"; } >> "$log"
+    found=$(sed -nE -e 's/.*ERROR SUMMARY: ([0-9]+) error.*/\1/p' \
+        -e 's/.*RACECHECK SUMMARY: ([0-9]+) hazard.*/\1/p' "$work/out" | awk '{ sum += $1; n++ } END { print n ? sum : "null" }')
+    if [ "$status" != 0 ] || [ "$found" != 0 ]; then
+        outcome=FAIL
+        overall=FAIL
+    fi
+    printf '%-5s %s: %s found, %s s\n' "$outcome" "$1 $2" "$found" "$took"
+    checks+=("{\"tool\": \"$1\", \"program\": $(json_string "$2"), \"tests\": $(number 'passed;'), \"found\": $found, \"seconds\": $took, \"outcome\": \"$outcome\"}")
+    write_record incomplete
+}
+
 if wanted sanitizer memcheck racecheck initcheck; then
     sanitizer=$(command -v compute-sanitizer)
     for candidate in /usr/local/cuda*/bin/compute-sanitizer; do
@@ -268,28 +297,24 @@ if wanted sanitizer memcheck racecheck initcheck; then
     if [ -z "$sanitizer" ]; then
         field sanitizer_note '"compute-sanitizer is not installed on this machine"'
     else
+        pairs=()
+        pids=()
+        # Side by side, at most one per core.
         for tool in memcheck racecheck initcheck; do
             wanted sanitizer "$tool" || continue
-            # It follows every access to shared memory, a thousand times slower than the kernels are.
-            few=$([ "$tool" = racecheck ] && echo 1 || echo 0)
             for program in "$work"/rust/*; do
                 # Tests made for this are named so: every kernel once, on small images. (Not grep -q, which would leave
                 # before the program has written all its names.)
                 "$program" --list 2> /dev/null | grep 'sanitizer_.*: test' > /dev/null || continue
-                name="$tool $(basename "$program")"
-                logged "$name" env ISOLINE_FEW_SIZES="$few" timeout 540 "$sanitizer" --tool "$tool" --error-exitcode 99 \
-                    "$program" sanitizer_ --nocapture --test-threads=1
-                found=$(sed -nE -e 's/.*ERROR SUMMARY: ([0-9]+) error.*/\1/p' \
-                    -e 's/.*RACECHECK SUMMARY: ([0-9]+) hazard.*/\1/p' "$work/out" | awk '{ sum += $1; n++ } END { print n ? sum : "null" }')
-                outcome=clean
-                if [ "$status" != 0 ] || [ "$found" != 0 ]; then
-                    outcome=FAIL
-                    overall=FAIL
-                fi
-                printf '%-5s %s: %s found, %s s\n' "$outcome" "$name" "$found" "$took"
-                checks+=("{\"tool\": \"$tool\", \"program\": $(json_string "$(basename "$program")"), \"tests\": $(number 'passed;'), \"found\": $found, \"seconds\": $took, \"outcome\": \"$outcome\"}")
-                write_record incomplete
+                while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+                sanitize "$tool" "$program" &
+                pairs+=("$tool $(basename "$program")")
+                pids+=($!)
             done
+        done
+        for i in "${!pairs[@]}"; do
+            wait "${pids[i]}" 2> /dev/null # it complains where `wait -n` has seen the end
+            check "${pairs[i]%% *}" "${pairs[i]#* }"
         done
         if [ ${#checks[@]} -eq 0 ]; then
             overall=FAIL
