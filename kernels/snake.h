@@ -5,8 +5,8 @@
 
 // ------------------------------------------------------------------------------------------------ sums
 
-// The bytes in a block of a row, for which sums are stored; rows begin at multiples of it.
-constexpr u32 BLOCK_BYTES = 32;
+// The bytes of a sector: a part of a row before which the sums of the row are stored. Rows begin at multiples of it.
+constexpr u32 SECTOR_BYTES = 32;
 
 struct isoline_snake_sum {
     i64 pixels, z, zz;
@@ -17,7 +17,7 @@ struct isoline_snake_image {
     const ulonglong2 *before;   // Σz, Σz²
     u64 pitch;                  // bytes
     u32 width, height;
-    u32 blocks;                 // entries of `before` per row: width / pixels in a block + 1
+    u32 sectors;                // entries of `before` per row: width / pixels in a sector + 1
 };
 
 // ------------------------------------------------------------------------------------------------ criterion
@@ -34,7 +34,7 @@ constexpr double MIN_VARIANCE = 1.0 / 12.0, MIN_MEAN = 1e-3;
 constexpr int ALONE_THREADS = 256;
 constexpr int GROUP_THREADS = 512;
 
-constexpr int PLACE_COUNT = 8;   // places around a node
+constexpr int CANDIDATE_COUNT = 8;   // candidate positions around a node
 
 constexpr u32 STATUS_RUNNING = 0, STATUS_CONVERGED = 1, STATUS_VANISHED = 2, STATUS_LEFT_IMAGE = 3;
 constexpr u32 STATUS_ITERATION_LIMIT = 4;
@@ -62,8 +62,8 @@ struct isoline_snake_job {
     isoline_snake_target *targets;
     int2 *nodes;                // of each target, `capacity` apart
     isoline_snake_sum *edges;   // of each target, `capacity` apart
-    unsigned char *scratch;     // of each group, `scratch_bytes` apart
-    u64 scratch_bytes;
+    unsigned char *workspace;   // of each group, `workspace_bytes` apart
+    u64 workspace_bytes;
     Control *controls;   // of each group, all 0
     u32 *queue;          // the next target, 0
     double looks;
@@ -71,8 +71,8 @@ struct isoline_snake_job {
     i64 spacing_squared;
     u32 target_count, capacity, max_nodes, noise;
     u32 blocks_per_group, groups;
-    u32 private_shared;   // whether a block's private memory is its shared memory
-    u32 private_bytes;    // private memory of a block
+    u32 state_in_shared_memory;   // whether a block's own state is in its shared memory
+    u32 state_bytes;              // a block's own state
 };
 
 // ------------------------------------------------------------------------------------------------ workspace

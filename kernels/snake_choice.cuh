@@ -3,17 +3,17 @@
 
 template <typename T, bool GROUP>
 __device__ __forceinline__ typename Searcher<T, GROUP>::Prospect
-Searcher<T, GROUP>::prospect(Subset subset, u32 item, int place, bool wanted) const
+Searcher<T, GROUP>::prospect(Subset subset, u32 item, int candidate, bool wanted) const
 {
     Prospect it = {wanted && item < subset.size(), {0, 0, 0}, 0};
     const u32 i = subset.node(item);
-    if (it.allowed) it.allowed = subset.removal ? place == 0 && target.count > 3 : in_bounds(moved(i, place));
-    if (it.allowed) it.lost = edges_at(i), it.area = area_change(i, place, subset.removal);
+    if (it.allowed) it.allowed = subset.removal ? candidate == 0 && target.count > 3 : in_bounds(moved(i, candidate));
+    if (it.allowed) it.lost = edges_at(i), it.area = area_change(i, candidate, subset.removal);
     return it;
 }
 
 // Finds for each node the best change that improves the criterion and crosses nothing, if there is one. A warp has a
-// node, or two where there are many; a lane computes the effect of a place on one of the regions. Where there are very
+// node, or two where there are many; a lane computes the effect of a candidate on one of the regions. Where there are very
 // many nodes (`shares`), the blocks of the group take a part each and exchange their choices. What needs no sums is
 // computed before the barrier is waited for.
 template <typename T, bool GROUP>
@@ -22,28 +22,28 @@ __device__ __forceinline__ void Searcher<T, GROUP>::choose(Subset subset)
     const u32 size = subset.size(), lane = threadIdx.x % WARP;
     const bool shares = GROUP && size > SHARED_SUBSET, removal = subset.removal;
     const u32 warp = (shares ? block * WARPS : 0) + threadIdx.x / WARP, warps = shares ? blocks * WARPS : WARPS;
-    const u32 half = lane / (2 * PLACE_COUNT), together = size > warps ? 2 : 1;
-    const int place = static_cast<int>(lane % PLACE_COUNT);
+    const u32 half = lane / (2 * CANDIDATE_COUNT), together = size > warps ? 2 : 1;
+    const int candidate = static_cast<int>(lane % CANDIDATE_COUNT);
     const Choices into = shares ? shared_choices : Choices{new_edges, cost, choice};
     u32 first = warp * together;
-    Prospect before = prospect(subset, first + half, place, half < together);
+    Prospect before = prospect(subset, first + half, candidate, half < together);
     wait_at_barrier(true);
     while (first < size) {
         const u32 item = first + half, i = subset.node(item);
         isoline_snake_sum arriving = {0, 0, 0}, leaving = {0, 0, 0};
         Change change = {{0, 0, 0}, before.area};
         if (before.allowed) {
-            arriving = sum_at(removal ? item : 2 * item * PLACE_COUNT + place);
-            if (!removal) leaving = sum_at((2 * item + 1) * PLACE_COUNT + place);
+            arriving = sum_at(removal ? item : 2 * item * CANDIDATE_COUNT + candidate);
+            if (!removal) leaving = sum_at((2 * item + 1) * CANDIDATE_COUNT + candidate);
             change.sum = arriving + leaving - before.lost;
         }
-        const double cost = cost_of<PLACE_COUNT>(target.inside + change.sum);
+        const double cost = cost_of<CANDIDATE_COUNT>(target.inside + change.sum);
         const bool allowed = before.allowed && (removal ? __dadd_rn(cost, -target.node_cost) : cost) < target.cost &&
                              target.area + change.area > 0;
         const u32 all_allowed = __ballot_sync(ALL_LANES, allowed);
         for (u32 which = 0; which < together && first + which < size; which++) {
-            const u32 from = which * 2 * PLACE_COUNT;
-            u32 left = (all_allowed >> from) & ((1u << PLACE_COUNT) - 1u);
+            const u32 from = which * 2 * CANDIDATE_COUNT;
+            u32 left = (all_allowed >> from) & ((1u << CANDIDATE_COUNT) - 1u);
             int chosen = -1;
             while (left != 0) {
                 const int best = cheapest(cost, left, from);
@@ -62,17 +62,17 @@ __device__ __forceinline__ void Searcher<T, GROUP>::choose(Subset subset)
         }
         __syncwarp();
         first += warps * together;
-        if (first < size) before = prospect(subset, first + half, place, half < together);
+        if (first < size) before = prospect(subset, first + half, candidate, half < together);
     }
     if (shares) collect_choices(subset);
 }
 
 template <typename T, bool GROUP>
-__device__ __forceinline__ void Searcher<T, GROUP>::record_winner(u32 item, u32 i, const Change &change, int place,
+__device__ __forceinline__ void Searcher<T, GROUP>::record_winner(u32 item, u32 i, const Change &change, int candidate,
                                                                   bool removal)
 {
     changes[item] = change;
-    next_nodes[i] = changed_node(i, place, removal);
+    next_nodes[i] = changed_node(i, candidate, removal);
     atomicAdd(&winners, 1u);
 }
 
@@ -96,15 +96,15 @@ __device__ __noinline__ void Searcher<T, GROUP>::collect_choices(Subset subset)
     }
 }
 
-// Returns which of the eight places in `left`, whose costs are in the lanes from `from` on, costs least; of equal ones
+// Returns which of the eight candidate positions in `left`, whose costs are in the lanes from `from` on, costs least; of equal ones
 // the first. All lanes get it.
 template <typename T, bool GROUP>
 __device__ __forceinline__ int Searcher<T, GROUP>::cheapest(double cost, u32 left, u32 from) const
 {
-    int best = static_cast<int>(threadIdx.x % PLACE_COUNT);
+    int best = static_cast<int>(threadIdx.x % CANDIDATE_COUNT);
     i64 least = (left >> best) & 1u ? sortable(cost) : 0x7FFFFFFFFFFFFFFFll;
     #pragma unroll
-    for (int step = 1; step < PLACE_COUNT; step *= 2) {
+    for (int step = 1; step < CANDIDATE_COUNT; step *= 2) {
         const i64 theirs = __shfl_xor_sync(ALL_LANES, least, step);
         const int other = __shfl_xor_sync(ALL_LANES, best, step);
         if (theirs < least || (theirs == least && other < best)) least = theirs, best = other;

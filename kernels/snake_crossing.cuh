@@ -49,10 +49,10 @@ struct Crossings : State {
     }
 
     // Returns whether the polygon touches itself if only this node moves, or goes.
-    __device__ __forceinline__ bool move_crosses(u32 node, int place, bool removal) const
+    __device__ __forceinline__ bool move_crosses(u32 node, int candidate, bool removal) const
     {
         const u32 lane = threadIdx.x % WARP, count = target.count, previous = previous_of(node), next = next_of(node);
-        const int2 a = nodes[previous], b = nodes[next], m = removal ? b : moved(node, place);
+        const int2 a = nodes[previous], b = nodes[next], m = removal ? b : moved(node, candidate);
         const int2 before = nodes[previous_of(previous)], after = nodes[next_of(next)];
         // At the three corners where edges follow each other a lane each tests for a fold: at a, at the moved node and
         // at b.

@@ -117,21 +117,21 @@ __device__ __forceinline__ typename Searcher<T, GROUP>::Part Searcher<T, GROUP>:
     return {item, unit - (__shfl_sync(ALL_LANES, partition.end, from) - parts), parts};
 }
 
-// Sums `items` of PLACES edges each, which pass up to `longest` rows together, into item * PLACES + place of the next
-// buffer; a barrier has to follow. `edge_of(item, place, a, b, y0, y1)` gives an edge and returns whether it is wanted;
+// Sums `items` of CANDIDATES edges each, which pass up to `longest` rows together, into item * CANDIDATES + candidate of the next
+// buffer; a barrier has to follow. `edge_of(item, candidate, a, b, y0, y1)` gives an edge and returns whether it is wanted;
 // it gives the rows of all the item's edges in any case.
 //
-// A warp takes a part of an item's rows: PLACES lanes, an edge each, process one row, where they read the same memory
+// A warp takes a part of an item's rows: CANDIDATES lanes, an edge each, process one row, where they read the same memory
 // or nearly the same. The sums of one item by a block's warps are added before they leave the block.
 template <typename T, bool GROUP>
-template <u32 PLACES, typename EdgeOf>
+template <u32 CANDIDATES, typename EdgeOf>
 __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int longest, EdgeOf edge_of)
 {
-    constexpr u32 NUMBERS = PLACES * NUMBERS_PER_SUM;
+    constexpr u32 NUMBERS = CANDIDATES * NUMBERS_PER_SUM;
     __shared__ i64 parts[WARPS][NUMBERS];
     __shared__ Part whose[WARPS];
     if (GROUP) clear_sums(buffer_after(2));
-    const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, place = lane % PLACES;
+    const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, candidate = lane % CANDIDATES;
     const Partition partition = this->partition(items, longest, edge_of);
     const u32 warps = (GROUP ? blocks : 1u) * WARPS;
     for (u32 first = (GROUP ? block : 0u) * WARPS; first < partition.units; first += warps) {
@@ -140,17 +140,17 @@ __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int lon
         int2 a, b;
         int y0, y1;
         isoline_snake_sum sum = {0, 0, 0};
-        if (unit < partition.units && edge_of(part.item, place, a, b, y0, y1)) {
+        if (unit < partition.units && edge_of(part.item, candidate, a, b, y0, y1)) {
             const bool down = a.y <= b.y;
             const int from = y0 + static_cast<int>(part.number * partition.rows);
-            const int y = from + static_cast<int>(lane / PLACES),
+            const int y = from + static_cast<int>(lane / CANDIDATES),
                       end = min(from + static_cast<int>(partition.rows), y1);
-            sum = rows_sum<T, WARP / PLACES, TOGETHER>(job.image, down ? a : b, down ? b : a, y, end);
+            sum = rows_sum<T, WARP / CANDIDATES, TOGETHER>(job.image, down ? a : b, down ? b : a, y, end);
             if (!down) sum = isoline_snake_sum{0, 0, 0} - sum;
         }
-        sum = lanes_sum<PLACES>(sum);
-        if (lane < PLACES) {
-            i64 *const mine = parts[warp] + NUMBERS_PER_SUM * place;
+        sum = lanes_sum<CANDIDATES>(sum);
+        if (lane < CANDIDATES) {
+            i64 *const mine = parts[warp] + NUMBERS_PER_SUM * candidate;
             mine[0] = sum.pixels, mine[1] = sum.z, mine[2] = sum.zz;
         }
         if (lane == 0) whose[warp] = part;
@@ -175,10 +175,10 @@ __device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 items, int lon
 template <typename T, bool GROUP>
 __device__ __forceinline__ void Searcher<T, GROUP>::sum_moves(Subset subset, int longest)
 {
-    sum_edges<PLACE_COUNT>(2 * subset.size(), longest + 2 * target.distance,
-                           [&](u32 item, u32 place, int2 &a, int2 &b, int &y0, int &y1) {
+    sum_edges<CANDIDATE_COUNT>(2 * subset.size(), longest + 2 * target.distance,
+                           [&](u32 item, u32 candidate, int2 &a, int2 &b, int &y0, int &y1) {
                                const u32 i = subset.node(item / 2);
-                               const int2 here = nodes[i], to = moved(i, static_cast<int>(place));
+                               const int2 here = nodes[i], to = moved(i, static_cast<int>(candidate));
                                const bool before = item % 2 == 0;
                                const int2 other = nodes[before ? previous_of(i) : next_of(i)];
                                y0 = min(other.y, here.y - target.distance);

@@ -71,8 +71,8 @@ struct Searcher : Crossings {
     __device__ Partition partition(u32 items, int longest, EdgeOf edge_of) const;
     __device__ Part part_of(const Partition &partition, u32 unit) const;
 
-    // Sums `items` of PLACES edges each into item * PLACES + place of the next buffer.
-    template <u32 PLACES, typename EdgeOf>
+    // Sums `items` of CANDIDATES edges each into item * CANDIDATES + candidate of the next buffer.
+    template <u32 CANDIDATES, typename EdgeOf>
     __device__ void sum_edges(u32 items, int longest, EdgeOf edge_of);
 
     // Sums the edges that the changes of a subset would make: for a move those before the node and those after it.
@@ -113,17 +113,17 @@ struct Searcher : Crossings {
         isoline_snake_sum lost;   // the share of its node's edges in the sum
         i64 area;
     };
-    __device__ Prospect prospect(Subset subset, u32 item, int place, bool wanted) const;
+    __device__ Prospect prospect(Subset subset, u32 item, int candidate, bool wanted) const;
 
     // Waits for the sums and finds the best change of each node of a subset.
     __device__ void choose(Subset subset);
-    __device__ void record_winner(u32 item, u32 i, const Change &change, int place, bool removal);
+    __device__ void record_winner(u32 item, u32 i, const Change &change, int candidate, bool removal);
     __device__ void collect_choices(Subset subset);
     __device__ int cheapest(double cost, u32 left, u32 from) const;
 
-    __device__ int2 changed_node(u32 i, int place, bool removal) const
+    __device__ int2 changed_node(u32 i, int candidate, bool removal) const
     {
-        return removal ? make_int2(GONE, GONE) : moved(i, place);
+        return removal ? make_int2(GONE, GONE) : moved(i, candidate);
     }
 
     // --- changes ------------------------------------------------------------------------------------------------------
@@ -323,13 +323,16 @@ struct Searcher : Crossings {
         return {count - 1, 1, removal || count % 2 == 0 ? 0 : count, removal};
     }
 
+    // Makes one iteration of the target: tries the moves of all nodes; where none improves the criterion, it inserts nodes
+    // and halves the distance of moves; where that is over (PHASE_PRUNE), it tries to remove nodes. All threads of the
+    // group call it.
     __device__ __forceinline__ void step()
     {
         const u64 steps = target.steps + 1;
         u32 phase = target.phase, status = STATUS_RUNNING;
         int distance = target.distance;
         bool changed = false, removal = false;
-        // Small polygons are partitioned without it.
+        // 1. Try the changes of each subset of nodes, first moves. Small polygons are partitioned without the longest edge.
         int longest = parts_by_rows(target.count + 1) ? 0 : longest_edge();
         for (u32 number = 0;; number++) {
             if (number < 3) {
@@ -338,13 +341,14 @@ struct Searcher : Crossings {
                 longest += distance;
                 if (!removal || !changed) continue;
             }
-            // Here all moves are tried, or a removal improves the criterion, or none does.
+            // 2. Here all moves are tried, or a removal improves the criterion, or none does.
             if (removal) break;
             if (target.inside.pixels == 0) {
                 status = STATUS_VANISHED;
                 break;
             }
             if (changed) break;
+            // 3. No move improves it: refine the polygon and the moves, or go on to remove nodes.
             if (phase == PHASE_EVOLVE) {
                 const bool added = add_nodes(), halved = distance > 1;
                 distance = max(distance / 2, 1);
@@ -356,6 +360,7 @@ struct Searcher : Crossings {
             longest = longest_edge();
             number = ~0u;
         }
+        // 4. Store the target's new state.
         if (status == STATUS_RUNNING) {
             if (!changed) status = STATUS_CONVERGED;
             else if (steps >= job.max_steps) status = STATUS_ITERATION_LIMIT;
@@ -412,11 +417,11 @@ struct Searcher : Crossings {
 template <typename T, bool GROUP>
 __device__ __forceinline__ void search(const isoline_snake_job &job)
 {
-    extern __shared__ uint4 private_memory[];
+    extern __shared__ uint4 shared_memory[];
     __shared__ Searcher<T, GROUP> searcher;
     if (threadIdx.x == 0)
         searcher.assign_memory(job, blockIdx.x / job.blocks_per_group, blockIdx.x % job.blocks_per_group,
-                               reinterpret_cast<unsigned char *>(private_memory));
+                               reinterpret_cast<unsigned char *>(shared_memory));
     __syncthreads();
     searcher.run();
 }

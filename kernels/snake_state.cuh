@@ -9,14 +9,14 @@ enum { PHASE_EVOLVE, PHASE_PRUNE };
 // Returns the number of sums in a buffer: 16 for each node of a subset, which has at most half of all nodes and one.
 __device__ __forceinline__ u64 sums_per_buffer(u32 count)
 {
-    return (static_cast<u64>(count) / 2 + 1) * PLACE_COUNT * 2;
+    return (static_cast<u64>(count) / 2 + 1) * CANDIDATE_COUNT * 2;
 }
 
-// The eight places around a node, in the order in which a tie is decided.
-__device__ __forceinline__ int2 place_offset(int place)
+// The eight candidate positions around a node, in the order in which a tie is decided.
+__device__ __forceinline__ int2 candidate_offset(int candidate)
 {
     // x: 1 1 0 -1 -1 -1 0 1, y: 0 1 1 1 0 -1 -1 -1, as two bits each, plus one.
-    return make_int2(static_cast<int>((0x901Au >> (2 * place)) & 3u) - 1, static_cast<int>((0x01A9u >> (2 * place)) & 3u) - 1);
+    return make_int2(static_cast<int>((0x901Au >> (2 * candidate)) & 3u) - 1, static_cast<int>((0x01A9u >> (2 * candidate)) & 3u) - 1);
 }
 
 // The nodes that are tried together: `first`, `first + stride` (1 or 2), ... below `end`.
@@ -34,7 +34,7 @@ constexpr u32 NUMBERS_PER_SUM = sizeof(isoline_snake_sum) / sizeof(i64);
 struct Choices {
     isoline_snake_sum *new_edges;   // two per item: the edges of the changed polygon
     double *cost;
-    signed char *choice;         // the place, 0 for a removal; -1: none
+    signed char *choice;         // the candidate, 0 for a removal; -1: none
 };
 
 // A block's view of one target. It lies in shared memory; thread 0 writes it, between barriers.
@@ -66,14 +66,14 @@ struct State {
     i64 tried_area;
     double tried_cost;
 
-    // Assigns the block's part of the memory. `private_bytes` on the host repeats this.
+    // Assigns the block's part of the memory. `state_bytes` on the host repeats this.
     __device__ void assign_memory(const isoline_snake_job &all, u32 group, u32 own, unsigned char *shared)
     {
         job = all;
         control = all.controls + group;
         block = own, blocks = all.blocks_per_group;
         generation = 0, sum_buffer = 0;
-        unsigned char *at = all.scratch + group * all.scratch_bytes;
+        unsigned char *at = all.workspace + group * all.workspace_bytes;
         sums = reinterpret_cast<isoline_snake_sum *>(at);
         at += SUM_BUFFERS * sums_per_buffer(all.capacity) * sizeof(isoline_snake_sum);
         const u64 n = all.capacity, items = n / 2 + 1;
@@ -81,7 +81,7 @@ struct State {
         at += 2 * items * sizeof(isoline_snake_sum);
         shared_choices.cost = reinterpret_cast<double *>(at), at += (items + 1) / 2 * 2 * sizeof(double);
         shared_choices.choice = reinterpret_cast<signed char *>(at), at += (items + 15) / 16 * 16;
-        at = all.private_shared ? shared : at + static_cast<u64>(block) * all.private_bytes;
+        at = all.state_in_shared_memory ? shared : at + static_cast<u64>(block) * all.state_bytes;
         boxes = reinterpret_cast<Box *>(at), at += (n / BOX_EDGES + 1) * sizeof(Box);
         edges = reinterpret_cast<isoline_snake_sum *>(at), at += n * sizeof(isoline_snake_sum);
         new_edges = reinterpret_cast<isoline_snake_sum *>(at), at += 2 * items * sizeof(isoline_snake_sum);
@@ -101,9 +101,9 @@ struct State {
         return target.x0 <= p.x && p.x <= target.x1 && target.y0 <= p.y && p.y <= target.y1;
     }
 
-    __device__ int2 moved(u32 node, int place) const
+    __device__ int2 moved(u32 node, int candidate) const
     {
-        const int2 here = nodes[node], offset = place_offset(place);
+        const int2 here = nodes[node], offset = candidate_offset(candidate);
         return make_int2(here.x + offset.x * target.distance, here.y + offset.y * target.distance);
     }
 
@@ -121,12 +121,12 @@ struct State {
     __device__ isoline_snake_sum edges_at(u32 i) const { return edges[previous_of(i)] + edges[i]; }
 
     // Returns twice the area that a change of one node adds.
-    __device__ i64 area_change(u32 i, int place, bool removal) const
+    __device__ i64 area_change(u32 i, int candidate, bool removal) const
     {
         const int2 p = nodes[previous_of(i)], q = nodes[i], r = nodes[next_of(i)];
         const i64 before = cross_product(p, q) + cross_product(q, r);
         if (removal) return cross_product(p, r) - before;
-        const int2 to = moved(i, place);
+        const int2 to = moved(i, candidate);
         return cross_product(p, to) + cross_product(to, r) - before;
     }
 

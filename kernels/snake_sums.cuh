@@ -1,6 +1,6 @@
 // Exact sums over polygons from cumulated rows: those that src/snake/sums.rs defines, by other steps.
 //
-// Layout: levels of 8 or 16 bits, rows `pitch` bytes apart (a multiple of 32); for each block of 32 bytes of a row, and
+// Layout: levels of 8 or 16 bits, rows `pitch` bytes apart (a multiple of 32); for each sector of 32 bytes of a row, and
 // for one that begins at or after the row's end, the sums of all pixels before it (16 bytes). These are integers: every
 // order of additions gives the same sums.
 #pragma once
@@ -37,9 +37,9 @@ struct WordSums {
     }
 };
 
-// Adds the levels in a block of 32 bytes.
+// Adds the levels in a sector of 32 bytes.
 template <typename T>
-__device__ __forceinline__ void add_block(const uint4 (&halves)[2], u64 &z, u64 &zz)
+__device__ __forceinline__ void add_sector(const uint4 (&halves)[2], u64 &z, u64 &zz)
 {
     WordSums sums;
     #pragma unroll
@@ -54,7 +54,7 @@ __device__ __forceinline__ void add_block(const uint4 (&halves)[2], u64 &z, u64 
 // The stored sums and levels that give the sum over the pixels left of a corner.
 struct Corner {
     ulonglong2 before;
-    uint4 halves[2];   // of the block that holds the corner
+    uint4 halves[2];   // of the sector that holds the corner
     u32 x;
 };
 
@@ -63,21 +63,21 @@ struct Corner {
 template <typename T>
 __device__ __forceinline__ Corner fetch_corner(const isoline_snake_image &image, u32 x, u32 y, bool wanted)
 {
-    constexpr u32 IN_BLOCK = BLOCK_BYTES / sizeof(T);
-    Corner look;
-    look.x = wanted ? x : 0;
+    constexpr u32 IN_SECTOR = SECTOR_BYTES / sizeof(T);
+    Corner corner;
+    corner.x = wanted ? x : 0;
     const u64 row = wanted ? y : 0;
-    const u32 block = look.x / IN_BLOCK;
-    // A block that begins at the row's end does not exist, nor are its levels needed.
-    const u32 offset = look.x % IN_BLOCK != 0 ? block * BLOCK_BYTES : 0;
+    const u32 sector = corner.x / IN_SECTOR;
+    // A sector that begins at the row's end does not exist, nor are its levels needed.
+    const u32 offset = corner.x % IN_SECTOR != 0 ? sector * SECTOR_BYTES : 0;
     const uint4 *levels = reinterpret_cast<const uint4 *>(image.levels + (row * image.pitch + offset));
-    look.before = __ldg(image.before + (row * image.blocks + block));
-    look.halves[0] = __ldg(levels);
-    look.halves[1] = __ldg(levels + 1);
-    return look;
+    corner.before = __ldg(image.before + (row * image.sectors + sector));
+    corner.halves[0] = __ldg(levels);
+    corner.halves[1] = __ldg(levels + 1);
+    return corner;
 }
 
-// Returns the word without the bits at or beyond `bits`, counted from the block's begin; the word begins at bit `from`.
+// Returns the word without the bits at or beyond `bits`, counted from the sector's begin; the word begins at bit `from`.
 // This is one instruction; shifts and masks are two or more.
 __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
 {
@@ -89,21 +89,21 @@ __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
 
 // Σ over the pixels left of the corner.
 template <typename T>
-__device__ __forceinline__ isoline_snake_sum sum_left_of(Corner look)
+__device__ __forceinline__ isoline_snake_sum sum_left_of(Corner corner)
 {
-    constexpr u32 IN_BLOCK = BLOCK_BYTES / sizeof(T);
-    const int bits = static_cast<int>(look.x % IN_BLOCK * 8 * sizeof(T));
+    constexpr u32 IN_SECTOR = SECTOR_BYTES / sizeof(T);
+    const int bits = static_cast<int>(corner.x % IN_SECTOR * 8 * sizeof(T));
     #pragma unroll
     for (int half = 0; half < 2; half++) {
-        uint4 &words = look.halves[half];
+        uint4 &words = corner.halves[half];
         words.x = first_bits(words.x, bits, 128 * half);
         words.y = first_bits(words.y, bits, 128 * half + 32);
         words.z = first_bits(words.z, bits, 128 * half + 64);
         words.w = first_bits(words.w, bits, 128 * half + 96);
     }
-    u64 z = look.before.x, zz = look.before.y;
-    add_block<T>(look.halves, z, zz);
-    return {static_cast<i64>(look.x), static_cast<i64>(z), static_cast<i64>(zz)};
+    u64 z = corner.before.x, zz = corner.before.y;
+    add_sector<T>(corner.halves, z, zz);
+    return {static_cast<i64>(corner.x), static_cast<i64>(z), static_cast<i64>(zz)};
 }
 
 // Σ over the pixels left of corner x in row y.
@@ -145,16 +145,16 @@ __device__ __forceinline__ isoline_snake_sum rows_sum(const isoline_snake_image 
     const Columns columns(upper, lower);
     isoline_snake_sum sum = {0, 0, 0};
     for (; y < end; y += TOGETHER * STRIDE) {
-        Corner looks[TOGETHER];
+        Corner corners[TOGETHER];
         #pragma unroll
         for (int i = 0; i < TOGETHER; i++) {
             const int row = y + i * STRIDE;
             const bool wanted = row < end && upper.y <= row && row < lower.y;
-            looks[i] =
+            corners[i] =
                 fetch_corner<T>(image, static_cast<u32>(columns.of_row(row - upper.y)), static_cast<u32>(row), wanted);
         }
         #pragma unroll
-        for (int i = 0; i < TOGETHER; i++) sum = sum + sum_left_of<T>(looks[i]);
+        for (int i = 0; i < TOGETHER; i++) sum = sum + sum_left_of<T>(corners[i]);
     }
     return sum;
 }
@@ -172,7 +172,7 @@ __device__ __forceinline__ isoline_snake_sum lanes_sum(isoline_snake_sum sum)
     return sum;
 }
 
-// Cumulates rows: a row per warp, a block of 32 bytes per lane.
+// Cumulates rows: a row per warp, a sector of 32 bytes per lane.
 template <typename T>
 __device__ __forceinline__ void cumulate(const isoline_snake_image &image, ulonglong2 *before)
 {
@@ -181,15 +181,15 @@ __device__ __forceinline__ void cumulate(const isoline_snake_image &image, ulong
     const u64 warps = static_cast<u64>(gridDim.x) * blockDim.x / WARP;
     for (u64 y = warp; y < image.height; y += warps) {
         u64 z_before = 0, zz_before = 0;
-        for (u32 first = 0; first < image.blocks; first += WARP) {
-            const u32 block = first + lane;
+        for (u32 first = 0; first < image.sectors; first += WARP) {
+            const u32 sector = first + lane;
             u64 z = 0, zz = 0;
-            // The last entry's own block may be cut by the row's end; nothing comes after it.
-            if (block + 1 < image.blocks) {
+            // The last entry's own sector may be cut by the row's end; nothing comes after it.
+            if (sector + 1 < image.sectors) {
                 const uint4 *levels =
-                    reinterpret_cast<const uint4 *>(image.levels + (y * image.pitch + static_cast<u64>(block) * BLOCK_BYTES));
+                    reinterpret_cast<const uint4 *>(image.levels + (y * image.pitch + static_cast<u64>(sector) * SECTOR_BYTES));
                 const uint4 halves[2] = {__ldg(levels), __ldg(levels + 1)};
-                add_block<T>(halves, z, zz);
+                add_sector<T>(halves, z, zz);
             }
             u64 z_sum = z, zz_sum = zz;
             #pragma unroll
@@ -198,8 +198,8 @@ __device__ __forceinline__ void cumulate(const isoline_snake_image &image, ulong
                 const u64 zz_left = __shfl_up_sync(ALL_LANES, zz_sum, step);
                 if (lane >= static_cast<u32>(step)) z_sum += z_left, zz_sum += zz_left;
             }
-            if (block < image.blocks)
-                before[y * image.blocks + block] = make_ulonglong2(z_before + z_sum - z, zz_before + zz_sum - zz);
+            if (sector < image.sectors)
+                before[y * image.sectors + sector] = make_ulonglong2(z_before + z_sum - z, zz_before + zz_sum - zz);
             z_before += __shfl_sync(ALL_LANES, z_sum, WARP - 1);
             zz_before += __shfl_sync(ALL_LANES, zz_sum, WARP - 1);
         }

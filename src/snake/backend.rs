@@ -33,7 +33,7 @@ impl Backend {
             host_memory: on_host,
         };
         let begin = |mut backend: Self, starts: Vec<Target>| {
-            let targets = backend.start(context, params, starts)?;
+            let targets = backend.measure(context, params, starts)?;
             Ok((backend, targets))
         };
         context.run_on_device(
@@ -49,11 +49,11 @@ impl Backend {
     }
 
     /// Returns the targets measured. After an error the earlier targets can still be searched.
-    pub(super) fn start(&mut self, context: &Context, params: &Params, starts: Vec<Target>) -> Result<Vec<Target>> {
+    pub(super) fn measure(&mut self, context: &Context, params: &Params, starts: Vec<Target>) -> Result<Vec<Target>> {
         match self {
-            Self::Cpu(levels) => Ok(cpu::start(context, levels, params, starts)),
+            Self::Cpu(levels) => Ok(cpu::measure(context, levels, params, starts)),
             Self::Cuda(_) if starts.is_empty() => Ok(starts),
-            Self::Cuda(solver) => solver.start(params, starts),
+            Self::Cuda(solver) => solver.measure(params, starts),
         }
     }
 

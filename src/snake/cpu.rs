@@ -14,7 +14,7 @@ use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 
 /// Measures the targets at their starts.
-pub(super) fn start(context: &Context, levels: &Levels, params: &Params, starts: Vec<Target>) -> Vec<Target> {
+pub(super) fn measure(context: &Context, levels: &Levels, params: &Params, starts: Vec<Target>) -> Vec<Target> {
     context.pool().install(|| {
         starts
             .into_par_iter()

@@ -8,7 +8,7 @@ use super::sums::{Before, Sum};
 use super::{Bounds, Node, Noise, Params, Schedule};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Side, Stream, Upload, check_device_pixels};
-use crate::device::kernels::snake::{BLOCK_BYTES, isoline_snake_sum};
+use crate::device::kernels::snake::{SECTOR_BYTES, isoline_snake_sum};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, zeroed};
 use crate::levels::QuantiseF64;
@@ -33,9 +33,9 @@ fn level_bytes(input: &Image<'_>, params: &Params) -> usize {
 
 /// Returns the device memory of the levels and of the sums of an image.
 fn image_bytes([width, height]: [usize; 2], level_bytes: usize) -> [usize; 2] {
-    let pitch = (width * level_bytes).next_multiple_of(BLOCK_BYTES);
-    let blocks = width / (BLOCK_BYTES / level_bytes) + 1;
-    [pitch * height, blocks * height * size_of::<Before>()]
+    let pitch = (width * level_bytes).next_multiple_of(SECTOR_BYTES);
+    let sectors = width / (SECTOR_BYTES / level_bytes) + 1;
+    [pitch * height, sectors * height * size_of::<Before>()]
 }
 
 /// Refuses the sequential schedule, in which one node's move comes before the next one's sums.
@@ -56,8 +56,8 @@ pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>, targets: usiz
     let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
     let raw = if direct || matches!(input, Image::Device(_)) { 0 } else { width * height * input.pixel_type().bytes() };
     let nodes = targets.max(1) * params.max_nodes as usize * (size_of::<Node>() + size_of::<isoline_snake_sum>());
-    let scratch = launch::scratch_bytes_of_one(params.max_nodes as usize);
-    (image_bytes([width, height], level).iter().sum::<usize>() + raw + nodes + scratch) as u64
+    let workspace = launch::workspace_bytes_of_one(params.max_nodes as usize);
+    (image_bytes([width, height], level).iter().sum::<usize>() + raw + nodes + workspace) as u64
 }
 
 /// An image on the device, with the kernels and buffers of a search.
@@ -85,7 +85,7 @@ struct Search {
     targets: Buffer,
     nodes: Buffer,
     _edges: Buffer,
-    _scratch: Buffer,
+    _workspace: Buffer,
     /// The number of the queue, then the control struct of each group.
     control: Buffer,
     job: Job,
@@ -111,17 +111,17 @@ impl Solver {
         let before = cuda.memory().device(before_bytes)?;
         let stream = cuda.stream()?;
         let kernels = Kernels::new(cuda, level_bytes)?;
-        let pitch = (width * level_bytes).next_multiple_of(BLOCK_BYTES);
+        let pitch = (width * level_bytes).next_multiple_of(SECTOR_BYTES);
         let image = DeviceLevels {
             levels: levels.address(),
             before: before.address(),
             pitch: pitch as u64,
             width: width as u32,
             height: height as u32,
-            blocks: (width / (BLOCK_BYTES / level_bytes) + 1) as u32,
+            sectors: (width / (SECTOR_BYTES / level_bytes) + 1) as u32,
         };
         if pitch > width * level_bytes {
-            // The kernels read whole blocks and ignore the pixels beyond the row's end.
+            // The kernels read whole sectors and ignore the pixels beyond the row's end.
             stream.fill(&levels, 0, levels_bytes, 0)?;
         }
         // 2. Copy the pixels, and convert them to levels where they are not levels already.
@@ -168,7 +168,7 @@ impl Solver {
     }
 
     /// Returns the targets measured. On an error the earlier targets stay as they were.
-    pub(super) fn start(&mut self, params: &Params, mut targets: Vec<Target>) -> Result<Vec<Target>> {
+    pub(super) fn measure(&mut self, params: &Params, mut targets: Vec<Target>) -> Result<Vec<Target>> {
         check_schedule(params)?;
         self.cuda.bind()?;
         let mut search = self.prepare(params, &targets)?;
@@ -187,11 +187,11 @@ impl Solver {
         let capacity = params.max_nodes as usize;
         let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
         let geometry = self.kernels.geometry(&self.cuda, count, longest, capacity)?;
-        let scratch_bytes = geometry.scratch_bytes();
+        let workspace_bytes = geometry.workspace_bytes();
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
         let edges = memory.device(count * capacity * size_of::<isoline_snake_sum>())?;
-        let scratch = memory.device(geometry.groups * scratch_bytes)?;
+        let workspace = memory.device(geometry.groups * workspace_bytes)?;
         let control = memory.device(launch::control_bytes(geometry.groups))?;
         // The rows of nodes are copied back whole, with the memory beyond a target's nodes.
         self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
@@ -216,8 +216,8 @@ impl Solver {
             targets: device_targets.address(),
             nodes: nodes.address(),
             edges: edges.address(),
-            scratch: scratch.address(),
-            scratch_bytes: scratch_bytes as u64,
+            workspace: workspace.address(),
+            workspace_bytes: workspace_bytes as u64,
             controls: control.address() + CONTROL_OFFSET as u64,
             queue: control.address(),
             looks,
@@ -230,10 +230,10 @@ impl Solver {
             noise,
             blocks_per_group: geometry.blocks_per_group as u32,
             groups: geometry.groups as u32,
-            private_shared: u32::from(geometry.private_shared),
-            private_bytes: geometry.private_bytes as u32,
+            state_in_shared_memory: u32::from(geometry.state_in_shared_memory),
+            state_bytes: geometry.state_bytes as u32,
         };
-        Ok(Search { targets: device_targets, nodes, _edges: edges, _scratch: scratch, control, job })
+        Ok(Search { targets: device_targets, nodes, _edges: edges, _workspace: workspace, control, job })
     }
 
     /// Queues up to `steps` steps of each running target.

@@ -283,7 +283,7 @@ impl Snake {
         let context = self.context.clone();
         let _lock = context.lock()?;
         let starts = initial_targets(&context, params, initial, self.backend.size())?;
-        self.targets = self.backend.start(&context, params, starts)?;
+        self.targets = self.backend.measure(&context, params, starts)?;
         self.params = params.clone();
         Ok(())
     }

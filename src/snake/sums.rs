@@ -5,14 +5,14 @@
 //! way down and subtracted on the way up. An edge from (x₀, y₀) down to (x₁, y₁) passes the rows y₀ ≤ y < y₁; the pixels
 //! left of it there are those x < ⌈x₀ + (y + ½ − y₀)(x₁ − x₀)/(y₁ − y₀) − ½⌉, whose centres lie left of it.
 //!
-//! The storage is the pixels, and for every block of 32 bytes of a row the sums of all pixels before it: 1.5 bytes per
-//! pixel in all for 8 bits and 3 for 16, where cumulated rows take 13 and 14 (the paper: 20). Within its block a sum is
+//! The storage is the pixels, and for every sector of 32 bytes of a row the sums of all pixels before it: 1.5 bytes per
+//! pixel in all for 8 bits and 3 for 16, where cumulated rows take 13 and 14 (the paper: 20). Within its sector a sum is
 //! computed from the pixels.
 //!
 //! All sums are 64-bit integers: exact for images of up to 2³¹ pixels of 16 bits.
 
 use super::polygon::Node;
-use crate::device::kernels::snake::BLOCK_BYTES;
+use crate::device::kernels::snake::SECTOR_BYTES;
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
@@ -55,8 +55,8 @@ impl std::iter::Sum for Sum {
 
 /// The type of a level.
 pub(super) trait Level: Copy + Default + Into<u32> + Send + Sync + bytemuck::Pod {
-    /// The number of pixels in a block.
-    const BLOCK: usize = BLOCK_BYTES / size_of::<Self>();
+    /// The number of pixels in a sector.
+    const SECTOR: usize = SECTOR_BYTES / size_of::<Self>();
 }
 
 impl Level for u8 {}
@@ -66,7 +66,7 @@ impl Level for u16 {}
 /// first-level cache.
 const BAND_ROWS: i64 = 32;
 
-/// Σ z and Σ z² of all pixels of the row before a block.
+/// Σ z and Σ z² of all pixels of the row before a sector.
 pub(super) type Before = [u64; 2];
 
 /// An image with its cumulated rows.
@@ -76,25 +76,25 @@ pub(super) struct Sums<T> {
     pub(super) height: usize,
     /// The levels, row after row, packed.
     pub(super) pixels: Vec<T>,
-    /// The sums before each block of each row, and before one more that begins at or after the row's end.
+    /// The sums before each sector of each row, and before one more that begins at or after the row's end.
     pub(super) before: Vec<Before>,
 }
 
 impl<T: Level> Sums<T> {
-    /// Returns the number of blocks of a row, including the one after its end.
-    pub(super) fn blocks(width: usize) -> usize {
-        width / T::BLOCK + 1
+    /// Returns the number of sectors of a row, including the one after its end.
+    pub(super) fn sectors(width: usize) -> usize {
+        width / T::SECTOR + 1
     }
 
     /// Cumulates the rows of `pixels`, on the threads of the pool that this runs in.
     pub(super) fn new(pixels: Vec<T>, width: usize, height: usize) -> Result<Self> {
-        let blocks = Self::blocks(width);
-        let mut before = zeroed::<Before>(blocks * height)?;
-        before.par_chunks_mut(blocks).zip(pixels.par_chunks(width)).for_each(|(row, pixels)| {
+        let sectors = Self::sectors(width);
+        let mut before = zeroed::<Before>(sectors * height)?;
+        before.par_chunks_mut(sectors).zip(pixels.par_chunks(width)).for_each(|(row, pixels)| {
             let mut sum = Before::default();
-            for (block, begin) in row.iter_mut().zip((0..).step_by(T::BLOCK)) {
-                *block = sum;
-                let end = (begin + T::BLOCK).min(width);
+            for (sector, begin) in row.iter_mut().zip((0..).step_by(T::SECTOR)) {
+                *sector = sum;
+                let end = (begin + T::SECTOR).min(width);
                 let (mut z, mut zz) = (0u64, 0u64);
                 for pixel in &pixels[begin.min(end)..end] {
                     let value: u32 = (*pixel).into();
@@ -110,8 +110,8 @@ impl<T: Level> Sums<T> {
     /// Returns the sum over the pixels left of corner `x` in row `y`.
     pub(super) fn left_of(&self, x: i64, y: i64) -> Sum {
         let (x, y) = (x as usize, y as usize);
-        let (block, inside) = (x / T::BLOCK, x % T::BLOCK);
-        let before = y * Self::blocks(self.width) + block;
+        let (sector, inside) = (x / T::SECTOR, x % T::SECTOR);
+        let before = y * Self::sectors(self.width) + sector;
         let row = y * self.width;
         let sum_of = |pixels: &[T]| {
             pixels.iter().fold([0u64; 2], |[z, zz], pixel| {
@@ -119,9 +119,9 @@ impl<T: Level> Sums<T> {
                 [z + value, zz + value * value]
             })
         };
-        // The sum is completed from the nearer end of the block, if that lies within the row.
-        let end = (block + 1) * T::BLOCK;
-        let [z, zz] = if 2 * inside <= T::BLOCK || end > self.width {
+        // The sum is completed from the nearer end of the sector, if that lies within the row.
+        let end = (sector + 1) * T::SECTOR;
+        let [z, zz] = if 2 * inside <= T::SECTOR || end > self.width {
             let ([z, zz], part) = (self.before[before], sum_of(&self.pixels[row + x - inside..row + x]));
             [z + part[0], zz + part[1]]
         } else {

@@ -231,7 +231,7 @@ impl Transfer {
         }
     }
 
-    /// As [`upload`](Self::upload), for pixels of any type.
+    /// Does what [`upload`](Self::upload) does, for pixels of any type.
     pub(crate) fn upload_view<T: Pod + Send + Sync>(
         &self,
         pool: &ThreadPool,
@@ -300,7 +300,7 @@ impl Transfer {
         })
     }
 
-    /// As [`download`](Self::download), for pixels of any type in host memory.
+    /// Does what [`download`](Self::download) does, for pixels of any type in host memory.
     pub(crate) fn download_view<T: Pod + Send + Sync>(
         &self,
         pool: &ThreadPool,

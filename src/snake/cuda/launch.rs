@@ -6,8 +6,8 @@ use super::super::sums::Sum;
 use super::super::{Bounds, Node, Noise, Status};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::snake::{
-    ALONE_THREADS, BOX_EDGES, Box as EdgesBox, Change, Control, GROUP_THREADS, NOISE_BERNOULLI, NOISE_GAMMA,
-    NOISE_GAUSSIAN, NOISE_POISSON, NOISE_RAYLEIGH, PLACE_COUNT, STATUS_CONVERGED, STATUS_ITERATION_LIMIT,
+    ALONE_THREADS, BOX_EDGES, Box as EdgesBox, CANDIDATE_COUNT, Change, Control, GROUP_THREADS, NOISE_BERNOULLI,
+    NOISE_GAMMA, NOISE_GAUSSIAN, NOISE_POISSON, NOISE_RAYLEIGH, STATUS_CONVERGED, STATUS_ITERATION_LIMIT,
     STATUS_LEFT_IMAGE, STATUS_RUNNING, STATUS_VANISHED, SUM_BUFFERS, WARP, isoline_snake_sum,
 };
 pub(super) use crate::device::kernels::snake::{
@@ -22,14 +22,14 @@ const MODULE: &str = "snake";
 /// The size of a block of `levels`.
 const LEVELS_BLOCK: [usize; 2] = [32, 8];
 
-/// An upper bound on the static shared memory of the search kernel, which it needs beside a block's private state.
+/// An upper bound on the static shared memory of the search kernel, which it needs beside a block's own state.
 const STATIC_SHARED_BYTES: usize = 8 << 10;
 
 /// The rows of a target's start per block that works on it, and the most blocks of a target.
 const ROWS_PER_BLOCK: i64 = 16;
 const MAX_BLOCKS: usize = 128;
 
-/// The most blocks of a target where a block's private state does not fit in shared memory: each block then has its own in
+/// The most blocks of a target where a block's own state does not fit in shared memory: each block then has its own in
 /// device memory.
 const MAX_BLOCKS_UNSHARED: usize = 32;
 
@@ -104,8 +104,8 @@ fn items(capacity: usize) -> usize {
     capacity / 2 + 1
 }
 
-/// Returns the size of a block's private state of its target, which `lay_out` divides in the kernel.
-fn private_bytes(capacity: usize) -> usize {
+/// Returns the size of a block's own state of its target, which `assign_memory` divides in the kernel.
+fn state_bytes(capacity: usize) -> usize {
     let by_node = size_of::<isoline_snake_sum>() + 2 * size_of::<Node>();
     let by_item = 2 * size_of::<isoline_snake_sum>() + size_of::<Change>() + 8 + 4 + 1;
     ((capacity / BOX_EDGES + 1) * size_of::<EdgesBox>() + capacity * by_node + items(capacity) * by_item)
@@ -117,32 +117,32 @@ fn private_bytes(capacity: usize) -> usize {
 pub(super) struct Geometry {
     pub(super) groups: usize,
     pub(super) blocks_per_group: usize,
-    /// True if a block's private state lies in shared memory.
-    pub(super) private_shared: bool,
-    pub(super) private_bytes: usize,
+    /// True if a block's own state lies in shared memory.
+    pub(super) state_in_shared_memory: bool,
+    pub(super) state_bytes: usize,
     /// The size of the memory that the blocks of a group share.
     group_bytes: usize,
 }
 
 impl Geometry {
-    fn new(capacity: usize, groups: usize, blocks_per_group: usize, private_shared: bool) -> Self {
+    fn new(capacity: usize, groups: usize, blocks_per_group: usize, state_in_shared_memory: bool) -> Self {
         let items = items(capacity);
         let results =
             items * 2 * size_of::<isoline_snake_sum>() + items.next_multiple_of(2) * 8 + items.next_multiple_of(16);
-        let group_bytes = SUM_BUFFERS * items * 2 * PLACE_COUNT * size_of::<isoline_snake_sum>() + results;
-        Self { groups, blocks_per_group, private_shared, private_bytes: private_bytes(capacity), group_bytes }
+        let group_bytes = SUM_BUFFERS * items * 2 * CANDIDATE_COUNT * size_of::<isoline_snake_sum>() + results;
+        Self { groups, blocks_per_group, state_in_shared_memory, state_bytes: state_bytes(capacity), group_bytes }
     }
 
-    /// Returns the size of a group's workspace, which `lay_out` divides in the kernel.
-    pub(super) fn scratch_bytes(&self) -> usize {
-        let private = if self.private_shared { 0 } else { self.blocks_per_group * self.private_bytes };
-        (self.group_bytes + private).next_multiple_of(256)
+    /// Returns the size of a group's workspace, which `assign_memory` divides in the kernel.
+    pub(super) fn workspace_bytes(&self) -> usize {
+        let state = if self.state_in_shared_memory { 0 } else { self.blocks_per_group * self.state_bytes };
+        (self.group_bytes + state).next_multiple_of(256)
     }
 }
 
-/// Returns the largest workspace of one target: that of a group of blocks whose private state does not fit in shared memory.
-pub(super) fn scratch_bytes_of_one(capacity: usize) -> usize {
-    Geometry::new(capacity, 1, MAX_BLOCKS_UNSHARED, false).scratch_bytes()
+/// Returns the largest workspace of one target: that of a group of blocks whose own state does not fit in shared memory.
+pub(super) fn workspace_bytes_of_one(capacity: usize) -> usize {
+    Geometry::new(capacity, 1, MAX_BLOCKS_UNSHARED, false).workspace_bytes()
 }
 
 /// Returns the size of all groups' control structs, with the number of the queue before them.
@@ -159,7 +159,7 @@ pub(super) struct Kernels {
     whole: Kernel,
     search: Kernel,
     search_group: Kernel,
-    /// The shared memory for a block's private state, in bytes.
+    /// The shared memory for a block's own state, in bytes.
     shared_limit: usize,
 }
 
@@ -183,9 +183,9 @@ impl Kernels {
     /// Returns the geometry of the search of `targets` targets of up to `capacity` nodes, of which the edges of the largest
     /// one pass `rows` rows: the number of groups, and of the blocks of each. All fit on the device at once.
     pub(super) fn geometry(&self, cuda: &Cuda, targets: usize, rows: i64, capacity: usize) -> Result<Geometry> {
-        let private = private_bytes(capacity);
-        let fits = private <= self.shared_limit;
-        let shared = if fits { private } else { 0 };
+        let state = state_bytes(capacity);
+        let fits = state <= self.shared_limit;
+        let shared = if fits { state } else { 0 };
         let most = if fits { MAX_BLOCKS } else { MAX_BLOCKS_UNSHARED };
         let wanted = ((rows + ROWS_PER_BLOCK - 1) / ROWS_PER_BLOCK).clamp(1, most as i64) as usize;
         let blocks = self.search_group.resident_blocks(cuda, GROUP_THREADS, shared)? as usize;
@@ -220,7 +220,7 @@ impl Kernels {
         let alone = job.blocks_per_group == 1;
         let threads = if alone { ALONE_THREADS } else { GROUP_THREADS };
         let config = LaunchConfig {
-            shared_mem_bytes: if job.private_shared == 1 { job.private_bytes } else { 0 },
+            shared_mem_bytes: if job.state_in_shared_memory == 1 { job.state_bytes } else { 0 },
             ..geometry([(job.groups * job.blocks_per_group) as usize, 1, 1], [threads, 1, 1])
         };
         // SAFETY: the kernel's argument; nodes, edges and workspace have memory for `capacity` nodes of each target, group
@@ -280,14 +280,14 @@ mod tests {
     #[test]
     fn workspace_of_one_target_is_enough_for_every_geometry() {
         for capacity in [3, 1024, 2500, 65536] {
-            let enough = scratch_bytes_of_one(capacity);
+            let enough = workspace_bytes_of_one(capacity);
             for (most, shared) in [(MAX_BLOCKS, true), (MAX_BLOCKS_UNSHARED, false)] {
                 for blocks in [1, 2, most] {
-                    let takes = Geometry::new(capacity, 1, blocks, shared).scratch_bytes();
+                    let takes = Geometry::new(capacity, 1, blocks, shared).workspace_bytes();
                     assert!(takes <= enough, "{capacity} nodes, {blocks} blocks, shared {shared}: {takes} of {enough}");
                 }
             }
         }
-        assert!(scratch_bytes_of_one(65536) >= MAX_BLOCKS_UNSHARED * private_bytes(65536));
+        assert!(workspace_bytes_of_one(65536) >= MAX_BLOCKS_UNSHARED * state_bytes(65536));
     }
 }
