@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 export ISOLINE_BENCH_DEVICE=${1:-auto}
 cargo bench --locked --bench '*'
 
-# What these need comes with the Python environment (scripts/setup-python.sh test).
+# These programs need the Python environment (scripts/setup-python.sh test).
 python=.tools/venv/bin/python
 if [ -x "$python" ]; then
     cargo build --release --locked
