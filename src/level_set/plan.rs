@@ -72,8 +72,11 @@ pub(super) struct Plan {
 }
 
 impl ImageStatistics {
-    /// Returns the statistics of an image with the counts of `inside` and `sample`, the range of its pixels (in the wrong
-    /// order if there is none), and the sum of the sample. The deviation is not yet known.
+    /// The range of no pixels.
+    pub(super) const NO_RANGE: [f64; 2] = [f64::INFINITY, f64::NEG_INFINITY];
+
+    /// Returns the statistics of an image with the counts of `inside` and `sample`, the range of its pixels (`NO_RANGE` if
+    /// there is none), and the sum of the sample. The deviation is not yet known.
     pub(super) fn new([inside, sample]: [u64; 2], [low, high]: [f64; 2], sum: f64) -> Self {
         let [low, high] = if low <= high { [low, high] } else { [0.0, 0.0] };
         let mean = if sample == 0 { 0.0 } else { sum / sample as f64 };
@@ -208,18 +211,28 @@ impl Params {
 impl Plan {
     /// Returns the sides of a tile along x, y, z.
     pub(super) fn tile(&self) -> [usize; 3] {
-        if self.constants.volume { VOLUME_TILE } else { SLICE_TILE }
+        tile(self.dimensions)
     }
 
     /// Returns the number of tiles along x, y, z.
     pub(super) fn tiles(&self) -> [usize; 3] {
-        let tile = self.tile();
-        std::array::from_fn(|axis| self.shape[axis].div_ceil(tile[axis]))
+        tiles(self.shape, self.dimensions)
     }
 
     pub(super) fn voxels(&self) -> usize {
         self.shape.iter().product()
     }
+}
+
+/// Returns the sides of a tile along x, y, z.
+fn tile(dimensions: Dimensions) -> [usize; 3] {
+    if dimensions == Dimensions::Volume { VOLUME_TILE } else { SLICE_TILE }
+}
+
+/// Returns the number of tiles along x, y, z.
+pub(super) fn tiles(shape: [usize; 3], dimensions: Dimensions) -> [usize; 3] {
+    let tile = tile(dimensions);
+    std::array::from_fn(|axis| shape[axis].div_ceil(tile[axis]))
 }
 
 /// Returns the largest |D(I)| of the image's pixels, and the bound of |D| for voxels that approach the front where H is
@@ -303,7 +316,10 @@ fn measure_inside<T: Pixel, M: Mark>(input: ArrayView3<'_, T>, mask: ArrayView3<
         .collect();
     let statistics = ImageStatistics::new(
         [rows.iter().map(|row| row.inside).sum(), rows.iter().map(|row| row.sample).sum()],
-        rows.iter().map(|row| row.range).reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]).unwrap_or(NO_RANGE),
+        rows.iter()
+            .map(|row| row.range)
+            .reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
+            .unwrap_or(ImageStatistics::NO_RANGE),
         rows.iter().map(|row| row.sum).sum(),
     );
     let squares: Vec<f64> = rows
@@ -347,10 +363,7 @@ fn squares_of<T: Pixel, M: Mark>(pixels: &[T], marks: &[M], mean: f64) -> f64 {
     sum
 }
 
-/// The range of no pixels.
-const NO_RANGE: [f64; 2] = [f64::INFINITY, f64::NEG_INFINITY];
-
-/// What the first pass finds in a row.
+/// The results of the first pass for a row.
 struct Row {
     inside: u64,
     /// The number and the sum of the finite pixels inside.
@@ -380,7 +393,7 @@ macro_rules! integer_pixel {
     ($pixel:ty) => {
         impl Pixel for $pixel {
             fn measure<M: Mark>(pixels: &[Self], marks: &[M]) -> Row {
-                /// As many pixels as have a sum in 32 bits.
+                /// The largest number of pixels whose sum has 32 bits.
                 const PART: usize = 1 << 16;
                 // All sums are whole numbers below 2^53, so that in floats they would be the same, in any order.
                 Arch::new().dispatch(|| {
@@ -424,7 +437,7 @@ impl Pixel for f32 {
                 high = high.max(if pixel.is_finite() { key } else { i32::MIN });
             }
             let pixel = |key: i32| f64::from(Self::from_bits((key ^ (key >> 31 & i32::MAX)) as u32));
-            (inside, if low <= high { [low, high].map(pixel) } else { NO_RANGE })
+            (inside, if low <= high { [low, high].map(pixel) } else { ImageStatistics::NO_RANGE })
         });
         if inside > 0 {
             for (pixel, mark) in pixels.iter().zip(marks) {
@@ -435,5 +448,50 @@ impl Pixel for f32 {
             }
         }
         Row { inside, sample, sum, range }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array3;
+
+    /// Returns the statistics by their definition: the sums of rows, in the order of x, are added in their order.
+    fn by_definition(input: &Array3<f64>, mask: &Array3<u8>) -> ImageStatistics {
+        let sum = |weigh: &dyn Fn(f64) -> f64| -> f64 {
+            let row = |(pixels, marks): (ndarray::ArrayView1<'_, f64>, ndarray::ArrayView1<'_, u8>)| -> f64 {
+                let sample = pixels.iter().zip(marks).filter(|(pixel, mark)| pixel.is_finite() && **mark > 0);
+                sample.fold(0.0, |sum, (pixel, _)| sum + weigh(*pixel))
+            };
+            input.rows().into_iter().zip(mask.rows()).map(row).fold(0.0, |sum, row| sum + row)
+        };
+        let inside = mask.iter().filter(|mark| **mark > 0).count() as u64;
+        let finite = || input.iter().copied().filter(|pixel| pixel.is_finite());
+        let [low, high] = [finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max)];
+        let sample = sum(&|_| 1.0);
+        let mean = sum(&|pixel| pixel) / sample;
+        let deviation = (sum(&|pixel| (pixel - mean) * (pixel - mean)) / sample).sqrt();
+        ImageStatistics { inside, sample: sample as u64, mean, deviation, low, high }
+    }
+
+    #[test]
+    fn statistics_are_their_definition() {
+        let mut seed = 1u32;
+        for dim in [(1, 1, 1), (2, 3, 70), (1, 1, 140_000)] {
+            let words = Array3::from_shape_simple_fn(dim, || {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                65535 - (seed >> 18) as u16
+            });
+            let floats = words.mapv(|n| match n % 32 {
+                0 => f32::NAN,
+                1 => f32::NEG_INFINITY,
+                _ => (f32::from(n) - 60_000.0) / 777.0,
+            });
+            let bytes = words.mapv(|n| n as u8);
+            let mask = Array3::from_shape_fn(dim, |(z, y, x)| u8::from((x / 5 + y + z) % 3 < 2));
+            assert_eq!(measure_inside(bytes.view(), mask.view()), by_definition(&bytes.mapv(f64::from), &mask));
+            assert_eq!(measure_inside(words.view(), mask.view()), by_definition(&words.mapv(f64::from), &mask));
+            assert_eq!(measure_inside(floats.view(), mask.view()), by_definition(&floats.mapv(f64::from), &mask));
+        }
     }
 }
